@@ -1,0 +1,62 @@
+// Devices: which there are, which one is the default, and how many processor threads tern may use.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tern {
+
+enum class DeviceKind : std::uint8_t { cpu, cuda, webgpu };
+
+/// Where a tensor's memory lives and its operations run.
+class Device {
+ public:
+  constexpr Device() = default;
+  constexpr Device(DeviceKind kind, int index) : kind_(kind), index_(index) {}
+  /// "cpu", "cuda", "cuda:1", "webgpu:0"; anything else throws `device`.
+  static Device parse(std::string_view text);
+  constexpr DeviceKind kind() const { return kind_; }
+  constexpr int index() const { return index_; }
+  /// "cpu", "cuda:0", "webgpu:0"
+  std::string to_string() const;
+  friend constexpr bool operator==(const Device&, const Device&) = default;
+
+ private:
+  DeviceKind kind_ = DeviceKind::cpu;
+  int index_ = 0;
+};
+
+constexpr Device cpu() { return {}; }
+constexpr Device cuda(int index = 0) { return {DeviceKind::cuda, index}; }
+constexpr Device webgpu(int index = 0) { return {DeviceKind::webgpu, index}; }
+
+/// The device new tensors are made on, of this thread: what was set, else TERN_DEVICE, else the CPU.
+Device default_device();
+void set_default_device(Device device);
+
+/// One backend as `devices()` reports it.
+struct DeviceInfo {
+  Device device;
+  bool available = false;
+  std::string name;    // of the processor, where available
+  std::string reason;  // why it is not available
+};
+/// Every backend with its name, or the reason it is absent.
+std::vector<DeviceInfo> devices();
+
+/// Waits until all work given to the device is done; errors of that work are thrown here.
+void synchronize(Device device);
+
+/// Most threads the CPU backend may use (at least 1). Initially TERN_NUM_THREADS, else the processors of this process.
+void set_num_threads(int threads);
+int num_threads();
+
+/// Kernels of a device: how many there are, how often one was found or had to be made, and the time that took.
+struct CacheStats {
+  std::int64_t kernels = 0, hits = 0, misses = 0;
+  double milliseconds = 0;
+};
+CacheStats cache_stats(Device device);
+
+}  // namespace tern

@@ -1,0 +1,281 @@
+// Formulas: ordinary C++ lambdas, traced once into a graph that every backend can run and differentiate.
+//
+//   constexpr tern::Pointwise mish{"mish", [](auto x) { return x * tanh(softplus(x)); }};
+//   Tensor y = mish(x);    // one fused kernel; with a Var, differentiable to any order
+#pragma once
+#include <array>
+#include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tern/dtype.hpp"
+
+namespace tern {
+
+class Tensor;
+class Var;
+
+namespace detail {
+struct Node;   // one operation of an interned graph (src/formula/graph.hpp)
+struct Graph;  // an interned graph with its outputs
+template <class> inline constexpr bool always_false = false;
+}  // namespace detail
+
+/// A symbolic value: what a formula's arguments are while it is traced. It has no value yet, so it cannot decide an `if`.
+class Expr {
+ public:
+  constexpr Expr() = default;
+  constexpr explicit Expr(const detail::Node* node) : node_(node) {}
+  /// A number inside a formula: a constant, or a kernel parameter when the lambda captures values.
+  Expr(Number number);
+  template <class T> requires std::is_arithmetic_v<T>
+  Expr(T number) : Expr(Number(number)) {}
+  constexpr const detail::Node* node() const { return node_; }
+  constexpr bool defined() const { return node_ != nullptr; }
+  template <class B> requires std::same_as<B, bool>
+  explicit operator B() const {
+    static_assert(detail::always_false<B>,
+                  "a symbolic value has no truth value: write where(condition, a, b) instead of if or ?:");
+    return false;
+  }
+
+ private:
+  const detail::Node* node_ = nullptr;
+};
+
+namespace detail {
+template <class T>
+concept Plain = std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || std::same_as<T, Number>;
+template <class T>
+concept Field = std::same_as<T, Expr> || std::same_as<T, Tensor> || std::same_as<T, Var>;
+/// Arguments of a pointwise function: at least one symbolic value, Tensor or Var; plain numbers beside them.
+template <class... A>
+concept PointwiseArgs = (Field<A> || ...) && ((Field<A> || Plain<A>) && ...);
+
+/// One argument of a pointwise call on tensors.
+struct Argument {
+  const Tensor* tensor = nullptr;
+  const Var* var = nullptr;
+  Number number;
+  Argument(const Tensor& t) : tensor(&t) {}
+  Argument(const Var& v) : var(&v) {}
+  Argument(const Expr&) {}  // never reached: symbolic calls are inlined
+  template <Plain T> Argument(const T& n) : number(Number(n)) {}
+};
+
+/// Values a capturing lambda was traced with; shared by copies of its Pointwise, gone with the last of them.
+struct Captured {
+  std::atomic<int> references{1};
+  const Graph* graph = nullptr;
+  std::vector<Number> values;
+};
+void release(Captured* captured) noexcept;
+constexpr Captured* retain(Captured* captured) {
+  if (captured) captured->references.fetch_add(1, std::memory_order_relaxed);
+  return captured;
+}
+
+/// Opens a trace on this thread; while one is open, numbers become constants or parameters of it.
+class Trace {
+ public:
+  Trace(const char* name, int inputs, bool captures);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Expr input(int index) const;
+  /// Interns what was traced; `derivative` is empty, or ∂output/∂input for every input.
+  const Graph* finish(std::span<const Expr> outputs, std::span<const Expr> derivative);
+  std::vector<Number> take_values() { return std::move(values_); }
+
+ private:
+  friend class tern::Expr;
+  const char* name_;
+  int inputs_;
+  bool captures_;
+  std::vector<Number> values_;
+  Trace* outer_;
+};
+
+template <std::size_t> using AnyExpr = Expr;
+template <class F, class Sequence> struct InvocableWith;
+template <class F, std::size_t... I> struct InvocableWith<F, std::index_sequence<I...>> {
+  static constexpr bool value = std::is_invocable_v<const F&, AnyExpr<I>...>;
+};
+inline constexpr int kMaxFormulaInputs = 12;
+template <class F, int N = 1> consteval int arity_of() {
+  static_assert(N <= kMaxFormulaInputs, "a formula is a lambda of 1 to 12 arguments, each `auto`");
+  if constexpr (InvocableWith<F, std::make_index_sequence<static_cast<std::size_t>(N)>>::value) return N;
+  else return arity_of<F, N + 1>();
+}
+template <class R> struct OutputCount { static constexpr int value = 1; };
+template <class T, std::size_t N> struct OutputCount<std::array<T, N>> { static constexpr int value = N; };
+template <class... T> struct OutputCount<std::tuple<T...>> { static constexpr int value = sizeof...(T); };
+
+template <class F, std::size_t... I>
+auto call_symbolic(const F& f, const Trace& trace, std::index_sequence<I...>) {
+  return f(trace.input(static_cast<int>(I))...);
+}
+template <class F> using SymbolicResult = decltype(call_symbolic(
+    std::declval<const F&>(), std::declval<const Trace&>(), std::make_index_sequence<static_cast<std::size_t>(arity_of<F>())>{}));
+template <class F> inline constexpr int outputs_of = OutputCount<SymbolicResult<F>>::value;
+
+template <class R> std::vector<Expr> flatten(const R& result) {
+  if constexpr (requires { std::tuple_size<R>::value; })
+    return std::apply([](const auto&... e) { return std::vector<Expr>{Expr(e)...}; }, result);
+  else return {Expr(result)};
+}
+template <class F, class D> const Graph* run_trace(Trace& trace, const F& f, const D& derivative) {
+  constexpr auto arguments = std::make_index_sequence<static_cast<std::size_t>(arity_of<F>())>{};
+  std::vector<Expr> outputs = flatten(call_symbolic(f, trace, arguments)), partials;
+  if constexpr (!std::is_same_v<D, std::nullptr_t>) partials = flatten(call_symbolic(derivative, trace, arguments));
+  return trace.finish(outputs, partials);
+}
+
+std::vector<Tensor> apply_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>);
+std::vector<Var> apply_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>);
+std::vector<Expr> apply_symbolic(const char* name, const Graph*, std::span<const Number>, std::span<const Expr>);
+template <class T, int N> auto unpack_outputs(std::vector<T>&& results) {
+  if constexpr (N == 1) return std::move(results[0]);
+  else {
+    std::array<T, N> array;
+    for (std::size_t i = 0; i < N; ++i) array[i] = std::move(results[i]);
+    return array;
+  }
+}
+}  // namespace detail
+
+/// A pointwise formula: a name (for messages only) and an ordinary lambda of 1 to 12 `auto` arguments that returns one
+/// value, or a std::array or std::tuple of `Outputs` values. Reductions (sum, mean, max, min) may stand inside only
+/// where the formula is used by `row_formula`.
+///
+/// All formulas with one output have this one type, so they can be stored, put in a table and chosen at run time.
+/// A captureless lambda makes a literal type; its numbers are constants of the kernel. The numbers of a capturing
+/// lambda are parameters: changing them makes no new kernel. A second lambda gives ∂output/∂input (a std::array for
+/// several inputs) where the derived derivative would be 0·inf.
+template <int Outputs = 1>
+class Pointwise {
+ public:
+  template <class F> requires(!std::is_base_of_v<Pointwise, F> && std::is_class_v<F>)
+  constexpr Pointwise(F f) : Pointwise("formula", std::move(f)) {}
+  template <class F, class D = std::nullptr_t>
+  constexpr Pointwise(const char* name, F f, D derivative = {}) : name_(name) {
+    static_assert(detail::outputs_of<F> == Outputs, "the lambda returns another number of outputs than Pointwise<N> says");
+    if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> &&
+                  (std::is_null_pointer_v<D> || (std::is_empty_v<D> && std::is_default_constructible_v<D>))) {
+      thunk_ = [] {
+        static const detail::Graph* const graph = [] {
+          detail::Trace trace("formula", detail::arity_of<F>(), false);
+          if constexpr (std::is_null_pointer_v<D>) return detail::run_trace(trace, F{}, nullptr);
+          else return detail::run_trace(trace, F{}, D{});
+        }();
+        return graph;
+      };
+    } else {
+      detail::Trace trace(name, detail::arity_of<F>(), true);
+      captured_ = new detail::Captured;
+      captured_->graph = detail::run_trace(trace, f, derivative);
+      captured_->values = trace.take_values();
+    }
+  }
+  constexpr Pointwise(const Pointwise& other)
+      : name_(other.name_), thunk_(other.thunk_), captured_(detail::retain(other.captured_)) {}
+  constexpr Pointwise& operator=(const Pointwise& other) {
+    detail::Captured* old = captured_;
+    name_ = other.name_, thunk_ = other.thunk_, captured_ = detail::retain(other.captured_);
+    if (old) detail::release(old);
+    return *this;
+  }
+  constexpr ~Pointwise() {
+    if (captured_) detail::release(captured_);
+  }
+
+  constexpr const char* name() const { return name_; }
+  const detail::Graph* graph() const { return captured_ ? captured_->graph : thunk_(); }
+  std::span<const Number> values() const { return captured_ ? std::span<const Number>(captured_->values) : std::span<const Number>(); }
+
+  /// Applies the formula with NumPy's broadcasting. Tensors give Tensors; a Var among them gives Vars.
+  /// A wrong number of arguments, shapes that do not broadcast or unequal dtypes throw tern::Error.
+  template <class... A> requires detail::PointwiseArgs<A...>
+  auto operator()(const A&... arguments) const {
+    if constexpr ((std::same_as<A, Expr> || ...)) {
+      const Expr list[] = {Expr(arguments)...};
+      return detail::unpack_outputs<Expr, Outputs>(detail::apply_symbolic(name_, graph(), values(), list));
+    } else {
+      const detail::Argument list[] = {detail::Argument(arguments)...};
+      if constexpr ((std::same_as<A, Var> || ...))
+        return detail::unpack_outputs<Var, Outputs>(detail::apply_vars(name_, graph(), values(), list));
+      else return detail::unpack_outputs<Tensor, Outputs>(detail::apply_tensors(name_, graph(), values(), list));
+    }
+  }
+
+ private:
+  const char* name_;
+  const detail::Graph* (*thunk_)() = nullptr;
+  detail::Captured* captured_ = nullptr;
+};
+template <class F> Pointwise(F) -> Pointwise<detail::outputs_of<F>>;
+template <class F> Pointwise(const char*, F) -> Pointwise<detail::outputs_of<F>>;
+template <class F, class D> Pointwise(const char*, F, D) -> Pointwise<detail::outputs_of<F>>;
+
+/// Reductions inside a formula, over the axes the formula is applied along.
+Expr sum(Expr x);
+Expr mean(Expr x);
+Expr prod(Expr x);
+Expr max(Expr x);
+Expr min(Expr x);
+/// Number of elements along the axes the formula is applied along.
+Expr extent();
+/// The value converted to another dtype (inside a formula).
+Expr cast(Expr x, DType dtype);
+/// The coordinate (i32) of the element along an axis of the index space; negative axes count from the end.
+Expr index(Expr x, int axis);
+/// The element's position (i32) within the axes reduced over, in row-major order.
+Expr ordinal(Expr x);
+
+// ---- the leaves and the registered formulas: tern::op::<name> and the function tern::<name>(…) ----
+#define TERN_DECLARE_POINTWISE(name)                             \
+  namespace op { extern const Pointwise<> name; }                \
+  template <class... A> requires detail::PointwiseArgs<A...>     \
+  auto name(const A&... arguments) { return op::name(arguments...); }
+#define TERN_LEAF(name, arity) TERN_DECLARE_POINTWISE(name)
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+#define TERN_FORMULA(name, ...) TERN_DECLARE_POINTWISE(name)
+#define TERN_GATED(name, activation) TERN_DECLARE_POINTWISE(name)
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+
+#define TERN_BINARY_OPERATOR(symbol, leaf)                       \
+  template <class A, class B> requires detail::PointwiseArgs<A, B> \
+  auto operator symbol(const A& a, const B& b) { return op::leaf(a, b); }
+TERN_BINARY_OPERATOR(+, add)
+TERN_BINARY_OPERATOR(-, sub)
+TERN_BINARY_OPERATOR(*, mul)
+TERN_BINARY_OPERATOR(/, div)
+TERN_BINARY_OPERATOR(%, mod)
+TERN_BINARY_OPERATOR(==, equal)
+TERN_BINARY_OPERATOR(!=, not_equal)
+TERN_BINARY_OPERATOR(<, less)
+TERN_BINARY_OPERATOR(<=, less_equal)
+TERN_BINARY_OPERATOR(>, greater)
+TERN_BINARY_OPERATOR(>=, greater_equal)
+TERN_BINARY_OPERATOR(&, bit_and)
+TERN_BINARY_OPERATOR(|, bit_or)
+TERN_BINARY_OPERATOR(^, bit_xor)
+TERN_BINARY_OPERATOR(<<, shift_left)
+TERN_BINARY_OPERATOR(>>, shift_right)
+#undef TERN_BINARY_OPERATOR
+template <class A> requires detail::PointwiseArgs<A>
+auto operator-(const A& a) { return op::neg(a); }
+template <class A> requires detail::PointwiseArgs<A>
+auto operator~(const A& a) { return op::bit_not(a); }
+
+}  // namespace tern

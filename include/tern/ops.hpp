@@ -1,0 +1,147 @@
+// Operations on tensors and variables. Each takes Tensors (plain), Vars (recorded) or a mixture, under one name.
+#pragma once
+#include "tern/autodiff.hpp"
+#include "tern/tensor.hpp"
+
+namespace tern {
+
+// ---- gated activations: name(a, b) = activation(a)·b in one pass; name_bwd(grad, a, b) = {∂/∂a, ∂/∂b} in one pass ----
+struct GatedGrads { Tensor d_a, d_b; };
+namespace detail {
+GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tensor& grad, const Tensor& a, const Tensor& b);
+}
+#define TERN_FORMULA(name, ...)
+#define TERN_GATED(name, activation)                                                                    \
+  inline GatedGrads name##_bwd(const Tensor& grad, const Tensor& a, const Tensor& b) {                   \
+    return detail::gated_backward(#name "_bwd", op::name, grad, a, b);                                   \
+  }
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+
+/// x converted; the gradient is converted back.
+Tensor cast(const Tensor& x, DType dtype);
+Var cast(const Var& x, DType dtype);
+
+// ---- reductions: over `axes` (default: all), which are removed, or kept with size 1 (keepdim) ----
+#define TERN_DECLARE_REDUCTION(name)                                              \
+  Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdim = false);      \
+  Var name(const Var& x, const Axes& axes = {}, bool keepdim = false);
+#define TERN_DECLARE_INDEX_REDUCTION(name)                                        \
+  Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdim = false);      \
+  Tensor name(const Var& x, const Axes& axes = {}, bool keepdim = false);
+/// Booleans and narrow integers give i32, other dtypes their own (integers wrap). Over nothing: 0.
+TERN_DECLARE_REDUCTION(sum)
+/// Booleans and integers give f32.
+TERN_DECLARE_REDUCTION(mean)
+/// Over nothing: 1.
+TERN_DECLARE_REDUCTION(prod)
+/// NaN where one is NaN; over nothing an error. The gradient goes to the first largest (smallest) element.
+TERN_DECLARE_REDUCTION(max)
+TERN_DECLARE_REDUCTION(min)
+/// log Σ exp(x), stable.
+TERN_DECLARE_REDUCTION(logsumexp)
+/// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch.
+TERN_DECLARE_REDUCTION(var)
+TERN_DECLARE_REDUCTION(std)
+/// Position (i32) of the first largest (smallest) element, row-major within the axes; of the first NaN where there is one.
+TERN_DECLARE_INDEX_REDUCTION(argmax)
+TERN_DECLARE_INDEX_REDUCTION(argmin)
+/// Whether any (all) elements are true (not zero). Over nothing: false (true).
+TERN_DECLARE_INDEX_REDUCTION(any)
+TERN_DECLARE_INDEX_REDUCTION(all)
+#undef TERN_DECLARE_REDUCTION
+#undef TERN_DECLARE_INDEX_REDUCTION
+
+// ---- matrix products ----
+/// NumPy's rules: [.., M, K] × [.., K, N] → [.., M, N], batch axes broadcast; 1-D operands are a row on the left, a
+/// column on the right, and their axis is dropped. 16-bit floats accumulate in f32.
+Tensor matmul(const Tensor& a, const Tensor& b);
+Var matmul(const detail::VarArg& a, const detail::VarArg& b);
+
+struct MatmulOptions {
+  Tensor* save_pre_activation = nullptr;  // receives a·b + bias
+};
+/// activation(a·b + bias) with a, b at least 2-D and bias [N]; the activation is any one-argument formula, a lambda or
+/// one of op::identity, op::relu, op::gelu, op::silu, op::sigmoid, op::tanh. One pass over the product.
+Tensor matmul_bias_activation(const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation,
+                              const MatmulOptions& options = {});
+Var matmul_bias_activation(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias,
+                           const Pointwise<>& activation, const MatmulOptions& options = {});
+/// a·b + bias
+Tensor matmul_bias(const Tensor& a, const Tensor& b, const Tensor& bias);
+Var matmul_bias(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias);
+/// activation(a·b)
+Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& activation);
+Var matmul_activation(const detail::VarArg& a, const detail::VarArg& b, const Pointwise<>& activation);
+/// a·b + bias + residual, residual of the result's shape (or broadcasting to it)
+Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual);
+Var matmul_bias_residual(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias, const detail::VarArg& residual);
+
+struct MatmulBiasActivationGrads { Tensor d_a, d_b, d_bias; };
+/// What to do where the activation's derivative is not finite (a NaN pre-activation).
+enum class NonFinite { zero, propagate };
+struct Wanted { bool d_a = true, d_b = true, d_bias = true; };
+struct MatmulBwdOptions {
+  /// Add into these (before rounding to 16 bits; f32 accumulators for 16-bit inputs are allowed). Empty members are
+  /// returned fresh instead. They must not overlap an input.
+  MatmulBiasActivationGrads* accumulate_into = nullptr;
+  Tensor pre_activation = {};  // a·b + bias where known; else it is computed again
+  NonFinite nonfinite = NonFinite::zero;
+  Wanted wanted = {};
+};
+/// With pre = a·b + bias and g = grad · activation'(pre): d_a = g·bᵀ, d_b = aᵀ·g, d_bias = Σ g, each in the shape of its
+/// input (summed over the batch axes on which that was broadcast). Unwanted members are empty. At most one M×N
+/// temporary.
+MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
+                                                     const Pointwise<>& activation, const MatmulBwdOptions& options = {});
+
+// ---- rows: formulas with reductions along one axis, one kernel forward and one backward ----
+Tensor softmax(const Tensor& x, int axis = -1);
+Var softmax(const Var& x, int axis = -1);
+Tensor log_softmax(const Tensor& x, int axis = -1);
+Var log_softmax(const Var& x, int axis = -1);
+/// x / sqrt(mean(x²) + eps) · weight, over the last axis; weight [N].
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-6);
+Var rms_norm(const detail::VarArg& x, const detail::VarArg& weight, double eps = 1e-6);
+/// (x - mean) / sqrt(biased variance + eps) · weight + bias, over the last axis; weight, bias [N].
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
+Var layer_norm(const detail::VarArg& x, const detail::VarArg& weight, const detail::VarArg& bias, double eps = 1e-5);
+/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C).
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
+Var cross_entropy(const Var& logits, const Tensor& labels);
+inline Var cross_entropy(const Var& logits, const Var& labels) { return cross_entropy(logits, labels.value()); }
+namespace detail {
+std::vector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, const Axes& axes);
+std::vector<Var> row_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, const Axes& axes);
+}
+/// A formula with reductions (sum, mean, max, min) along the last axis: row_formula(formula, x, weight…).
+template <class P, class... A> requires detail::PointwiseArgs<A...>
+auto row_formula(const P& formula, const A&... arguments) {
+  const Pointwise p(formula);
+  const detail::Argument list[] = {detail::Argument(arguments)...};
+  constexpr int n = std::is_base_of_v<Pointwise<>, P> ? 1 : decltype([]<int N>(const Pointwise<N>&) { return std::integral_constant<int, N>{}; }(p))::value;
+  if constexpr ((std::same_as<A, Var> || ...))
+    return detail::unpack_outputs<Var, n>(detail::row_vars(p.name(), p.graph(), p.values(), list, {-1}));
+  else return detail::unpack_outputs<Tensor, n>(detail::row_tensors(p.name(), p.graph(), p.values(), list, {-1}));
+}
+
+// ---- index ----
+/// Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32). Negative
+/// positions count from the end; out of range throws `index`.
+Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
+/// The tensors one behind the other along an axis.
+Tensor concatenate(const std::vector<Tensor>& tensors, int axis = 0);
+Var concatenate(const std::vector<Var>& vars, int axis = 0);
+/// The tensors along a new axis.
+Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);
+Var stack(const std::vector<Var>& vars, int axis = 0);
+/// Parts of equal size along an axis: views.
+std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis = 0);
+std::vector<Var> split(const Var& x, std::int64_t parts, int axis = 0);
+/// labels (i32) as rows with a 1 at the label.
+Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype = DType::f32);
+/// Whether |a - b| ≤ atol + rtol·|b| everywhere.
+bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+
+}  // namespace tern

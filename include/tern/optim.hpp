@@ -1,0 +1,48 @@
+// Optimisers. They hold Vars (the parameters) and update their tensors in place, one fused kernel a parameter.
+#pragma once
+#include <vector>
+
+#include "tern/autodiff.hpp"
+
+namespace tern::optim {
+
+struct SGDOptions {
+  double learning_rate = 1e-2;
+  double momentum = 0;
+  double weight_decay = 0;  // added to the gradient
+};
+/// v = momentum·v + g + weight_decay·p; p -= learning_rate·v
+class SGD {
+ public:
+  explicit SGD(std::vector<Var> parameters, SGDOptions options = {});
+  /// Parameters without a gradient are left alone.
+  void step(const Gradients& gradients);
+  void set_learning_rate(double rate) { options_.learning_rate = rate; }
+  double learning_rate() const { return options_.learning_rate; }
+
+ private:
+  std::vector<Var> parameters_;
+  std::vector<Tensor> velocity_;
+  SGDOptions options_;
+};
+
+struct AdamWOptions {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weight_decay = 1e-2;  // decoupled (Loshchilov and Hutter, 2019)
+};
+class AdamW {
+ public:
+  explicit AdamW(std::vector<Var> parameters, AdamWOptions options = {});
+  void step(const Gradients& gradients);
+  void set_learning_rate(double rate) { options_.learning_rate = rate; }
+  double learning_rate() const { return options_.learning_rate; }
+
+ private:
+  std::vector<Var> parameters_;
+  std::vector<Tensor> first_, second_;  // moments; f32 for 16-bit parameters
+  std::int64_t steps_ = 0;
+  AdamWOptions options_;
+};
+
+}  // namespace tern::optim

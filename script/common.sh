@@ -1,0 +1,19 @@
+# Read by script/demo and script/test.
+# shellcheck shell=sh
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+
+# No more jobs than processors, nor than the free memory holds at 2 GiB each.
+if [ -z "${CMAKE_BUILD_PARALLEL_LEVEL-}" ]; then
+  CMAKE_BUILD_PARALLEL_LEVEL=$(nproc)
+  memory=$(awk '/^MemAvailable:/ { print int($2 / 2097152) }' /proc/meminfo)
+  [ "${memory:-1}" -ge 1 ] || memory=1
+  [ "$CMAKE_BUILD_PARALLEL_LEVEL" -le "$memory" ] || CMAKE_BUILD_PARALLEL_LEVEL=$memory
+fi
+export CMAKE_BUILD_PARALLEL_LEVEL
+
+# configure <folder> <cmake arguments…>
+configure() {
+  folder=$root/$1
+  shift
+  cmake -S "$root" -B "$folder" -G Ninja "$@"
+}

@@ -1,0 +1,190 @@
+#include "autodiff/record.hpp"
+
+#include <atomic>
+#include <cctype>
+#include <ostream>
+
+#include "backend/tensor_impl.hpp"
+
+namespace tern {
+namespace {
+
+thread_local bool recording_enabled = true;
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> counter{0};
+  return counter.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+/// Operations waiting for destruction on this thread: a chain of 100,000 must not recurse.
+thread_local std::vector<std::shared_ptr<GradFn>>* graveyard = nullptr;
+
+void bury(std::shared_ptr<GradFn>&& fn) {
+  if (!fn || fn.use_count() > 1) return;
+  if (graveyard) {
+    graveyard->push_back(std::move(fn));
+    return;
+  }
+  std::vector<std::shared_ptr<GradFn>> dead;
+  graveyard = &dead;
+  dead.push_back(std::move(fn));
+  while (!dead.empty()) {
+    const std::shared_ptr<GradFn> last = std::move(dead.back());
+    dead.pop_back();
+  }
+  graveyard = nullptr;
+}
+
+}  // namespace
+
+Var::Var(Tensor value, bool requires_grad) : value_(std::move(value)), meta_(std::make_shared<detail::VarMeta>()) {
+  detail::require_defined("Var", "value", value_);
+  if (requires_grad && !is_floating(value_.dtype()))
+    throw Error(ErrorKind::dtype, "Var: only floating-point tensors can require a gradient, got " + detail::describe(value_) +
+                                      "; pass requires_grad = false");
+  meta_->id = next_number(), meta_->requires_grad = requires_grad;
+}
+
+void Var::retain_grad() const {
+  if (!requires_grad()) throw Error(ErrorKind::autograd, "retain_grad: the variable does not require a gradient");
+  meta_->retain_grad = true;
+}
+
+std::ostream& operator<<(std::ostream& stream, const Var& var) { return stream << var.value(); }
+
+NoGrad::NoGrad() : before_(recording_enabled) { recording_enabled = false; }
+NoGrad::~NoGrad() { recording_enabled = before_; }
+detail::RecordingScope::RecordingScope() : before_(recording_enabled) { recording_enabled = true; }
+detail::RecordingScope::~RecordingScope() { recording_enabled = before_; }
+bool grad_enabled() { return recording_enabled; }
+
+GradFn::GradFn(std::vector<std::shared_ptr<detail::VarMeta>> edges) : edges_(std::move(edges)), sequence_(next_number()) {}
+GradFn::~GradFn() {
+  for (std::shared_ptr<detail::VarMeta>& edge : edges_) {  // one by one: x * x holds one variable twice
+    if (edge && edge.use_count() == 1) bury(std::move(edge->grad_fn));
+    edge.reset();
+  }
+}
+std::vector<std::uint64_t> GradFn::inputs() const {
+  std::vector<std::uint64_t> ids;
+  for (const auto& edge : edges_) ids.push_back(edge ? edge->id : 0);
+  return ids;
+}
+std::vector<std::shared_ptr<GradFn>> GradFn::input_grad_fns() const {
+  std::vector<std::shared_ptr<GradFn>> fns;
+  for (const auto& edge : edges_) fns.push_back(edge ? edge->grad_fn : nullptr);
+  return fns;
+}
+
+namespace detail {
+
+/// A saved tensor with the version it had. An output of the operation itself is held without its variable, which would
+/// hold the operation in turn.
+struct SavedValue {
+  Tensor value;
+  std::shared_ptr<VarMeta> meta;
+  int output = -1;
+  std::uint32_t version = 0;
+};
+
+namespace {
+
+std::string camel_case(const std::string& op) {
+  std::string name;
+  bool upper = true;
+  for (const char c : op) {
+    if (c == '_') {
+      upper = true;
+    } else {
+      name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+      upper = false;
+    }
+  }
+  return name + "Backward";
+}
+
+class RecordedFn final : public GradFn {
+ public:
+  RecordedFn(std::string op, std::vector<std::shared_ptr<VarMeta>> edges, std::uint64_t wanted, BackwardRule rule)
+      : GradFn(std::move(edges)), op_(std::move(op)), wanted_(wanted), rule_(std::move(rule)) {}
+
+  std::string name() const override { return camel_case(op_); }
+  std::vector<Tensor> saved_tensors() const override {
+    std::vector<Tensor> tensors;
+    for (const SavedValue& s : saved_) tensors.push_back(s.value);
+    return tensors;
+  }
+  std::vector<Var> apply(std::span<const Var> grads) override {
+    if (released_)
+      throw Error(ErrorKind::autograd, name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
+    std::vector<Var> saved;
+    for (const SavedValue& s : saved_) {
+      if (s.value.impl()->storage->version() != s.version)
+        throw Error(ErrorKind::autograd, name() + ": a tensor saved for backward, " + describe(s.value) + ", was changed in place since");
+      saved.push_back(s.output < 0 ? Var(s.value, s.meta) : output_var(s));
+    }
+    return rule_(RuleContext{grads, saved, wanted_});
+  }
+  void release() override {
+    saved_.clear();
+    rule_ = nullptr;
+    released_ = true;
+  }
+  void save(SavedValue value) { saved_.push_back(std::move(value)); }
+  void set_outputs(const std::vector<Var>& outputs) {
+    for (const Var& v : outputs) output_ids_.push_back(v.id());
+  }
+
+ private:
+  Var output_var(const SavedValue& s) {
+    auto meta = std::make_shared<VarMeta>();
+    meta->id = output_ids_[static_cast<std::size_t>(s.output)], meta->requires_grad = true;
+    meta->grad_fn = shared_from_this(), meta->output = s.output;
+    return Var(s.value, std::move(meta));
+  }
+
+  std::string op_;
+  std::uint64_t wanted_;
+  BackwardRule rule_;
+  std::vector<SavedValue> saved_;
+  std::vector<std::uint64_t> output_ids_;
+  bool released_ = false;
+};
+
+}  // namespace
+
+std::uint64_t wanted_mask(std::span<const Var> inputs) {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].requires_grad()) mask |= std::uint64_t{1} << i;
+  return mask;
+}
+bool tracked(std::span<const Var> inputs) { return recording_enabled && wanted_mask(inputs) != 0; }
+
+std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs, std::vector<Save> saved,
+                        BackwardRule rule) {
+  std::vector<std::shared_ptr<VarMeta>> edges;
+  for (const Var& input : inputs) edges.push_back(input.meta());
+  auto fn = std::make_shared<RecordedFn>(std::move(op), std::move(edges), wanted_mask(inputs), std::move(rule));
+  std::vector<Var> results;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    auto meta = std::make_shared<VarMeta>();
+    meta->id = next_number(), meta->requires_grad = is_floating(outputs[k].dtype());
+    meta->grad_fn = fn, meta->output = static_cast<int>(k);
+    results.emplace_back(outputs[k], std::move(meta));
+  }
+  fn->set_outputs(results);
+  for (Save& s : saved) {
+    const Tensor& value = s.output < 0 ? s.input.value() : outputs[static_cast<std::size_t>(s.output)];
+    fn->save({value, s.output < 0 ? s.input.meta() : nullptr, s.output, value.impl()->storage->version()});
+  }
+  return results;
+}
+
+Var record_one(const char* op, std::span<const Var> inputs, Tensor output, std::vector<Save> saved, BackwardRule rule) {
+  if (!tracked(inputs)) return as_var(output);
+  return record(op, inputs, {std::move(output)}, std::move(saved), std::move(rule))[0];
+}
+
+}  // namespace detail
+}  // namespace tern

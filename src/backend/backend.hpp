@@ -1,0 +1,161 @@
+// The narrow waist: what a processor must be able to do, in seven verbs. Nothing above knows which backend it is on;
+// no backend knows the name of an operation (`op` is for messages).
+#pragma once
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "formula/program.hpp"
+#include "tern/device.hpp"
+#include "tern/error.hpp"
+#include "tern/shape.hpp"
+
+namespace tern::detail {
+
+class Backend;
+
+/// A block of a device's memory, owned or borrowed; shared by all views of it.
+class Storage {
+ public:
+  Storage(Backend& backend, std::size_t bytes);  // owned; throws out_of_memory
+  Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> keep_alive);  // borrowed
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  Backend& backend() const { return *backend_; }
+  /// The CPU's pointer; on other devices the backend's handle.
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  Backend* backend_;
+  void* data_ = nullptr;
+  std::size_t bytes_;
+  bool owned_;
+  std::atomic<std::uint32_t> version_{0};
+  std::shared_ptr<const void> keep_alive_;
+};
+
+/// Elements of a storage, laid over the axes of a request's index space (stride 0 along broadcast axes).
+struct View {
+  Storage* storage = nullptr;
+  DType dtype = DType::f32;
+  std::int64_t offset = 0;  // in elements
+  Strides strides;          // in elements, one for each axis of the index space
+};
+
+/// A gather: adds table[position] · step to the element position, table being i32 laid over the index space.
+/// Negative entries count from the end of `size`; others outside [0, size) throw `index`.
+struct Gather {
+  View table;
+  std::int64_t step = 0, size = 0;
+};
+
+/// One input of a kernel: memory, memory through an index, or a plain number.
+struct Operand {
+  View view;
+  Number number;
+  const Gather* gather = nullptr;
+};
+
+/// Evaluates program over the index space; reductions inside it run over the axes in `reduced` (a bit each). Full
+/// outputs cover the space; reduced ones have strides 0 along reduced axes. An output may be exactly one of the
+/// inputs (in place); any other overlap is the caller's error. Sizes may be 0.
+struct FusedRequest {
+  const char* op = "";
+  const Program* program = nullptr;
+  Shape space;
+  std::uint32_t reduced = 0;
+  std::span<const Operand> inputs;
+  std::span<const View> outputs;
+};
+
+/// acc = Σ A·B over k and over the batch axes in `contracted`; outputs = epilogue(acc, operands…).
+/// a is laid over batch + [m, k], b over batch + [k, n]; operands and outputs over batch + [m, n], where contracted
+/// axes count as size 1. Input 0 of the epilogue is acc (inputs holds the others); f16 and bf16 operands accumulate
+/// in f32 and reach the epilogue unrounded. k and contracted axes may be 0: acc is then 0.
+struct GemmRequest {
+  const char* op = "";
+  std::int64_t m = 0, n = 0, k = 0;
+  Shape batch;
+  std::uint32_t contracted = 0;
+  View a, b;
+  const Program* epilogue = nullptr;
+  std::span<const Operand> inputs;
+  std::span<const View> outputs;
+};
+
+/// output[…, table(i), …] ⊕= source[…, i, …] in increasing order of i. The output is initialised by the caller.
+struct ScatterRequest {
+  const char* op = "";
+  Leaf combine = Leaf::add;
+  Shape space;  // of the source
+  View source, output;
+  Gather target;
+};
+
+/// Inclusive scan along an axis.
+struct ScanRequest {
+  const char* op = "";
+  Leaf combine = Leaf::add;
+  Shape space;
+  int axis = 0;
+  bool reverse = false;
+  View input, output;
+};
+
+/// Stable sort along an axis; NaN is larger than everything. `indices` are i32; either output may have no storage.
+struct SortRequest {
+  const char* op = "";
+  Shape space;
+  int axis = 0;
+  bool descending = false;
+  View input, values, indices;
+};
+
+/// A recorded sequence of requests.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void replay() = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual Device device() const = 0;
+  virtual std::string name() const = 0;
+  virtual CacheStats cache_stats() const { return {}; }
+
+  // 1. memory
+  /// At least 64-byte aligned; uninitialised. Throws out_of_memory.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+  virtual void upload(Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) = 0;
+  virtual void download(const Storage& from, std::size_t byte_offset, void* to, std::size_t bytes) = 0;
+  virtual void synchronize() = 0;
+  // 2. pointwise with reductions
+  virtual void fused(const FusedRequest& request) = 0;
+  // 3. matrix product
+  virtual void gemm(const GemmRequest& request) = 0;
+  // 4.-6.
+  virtual void scatter(const ScatterRequest& request) = 0;
+  virtual void scan(const ScanRequest& request) = 0;
+  virtual void sort(const SortRequest& request) = 0;
+  // 7. capture and replay
+  virtual void begin_capture() = 0;
+  virtual std::unique_ptr<Recording> end_capture() = 0;
+
+ protected:
+  /// For a verb a backend does not offer.
+  [[noreturn]] void unsupported(const char* op, const char* verb) const;
+};
+
+/// The backend of a device; throws `device`, with the reason, where it is absent.
+Backend& backend_of(Device device);
+
+}  // namespace tern::detail

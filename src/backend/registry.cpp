@@ -1,0 +1,94 @@
+// Devices and their backends.
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+
+#include "backend/backend.hpp"
+#include "cpu/cpu_backend.hpp"
+#include "cpu/threads.hpp"
+
+namespace tern {
+namespace {
+std::optional<Device>& chosen_device() {
+  thread_local std::optional<Device> device;
+  return device;
+}
+const char* kind_name(DeviceKind kind) {
+  constexpr const char* names[] = {"cpu", "cuda", "webgpu"};
+  return names[static_cast<int>(kind)];
+}
+const char* absence_reason(DeviceKind kind) {
+  return kind == DeviceKind::cuda ? "this build of tern has no CUDA backend" : "this build of tern has no WebGPU backend";
+}
+}  // namespace
+
+std::string Device::to_string() const {
+  std::string text = kind_name(kind_);
+  return kind_ == DeviceKind::cpu ? text : text + ":" + std::to_string(index_);
+}
+
+Device Device::parse(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  int index = 0;
+  bool valid = true;
+  if (colon != std::string_view::npos) {
+    const std::string_view digits = text.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    valid = error == std::errc() && end == digits.data() + digits.size() && !digits.empty() && index >= 0;
+  }
+  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::webgpu})
+    if (valid && name == kind_name(kind) && (kind != DeviceKind::cpu || index == 0)) return {kind, index};
+  throw Error(ErrorKind::device, "Device::parse: expected cpu, cuda, cuda:N, webgpu or webgpu:N, got \"" + std::string(text) + "\"");
+}
+
+Device default_device() {
+  if (chosen_device()) return *chosen_device();
+  static const Device from_environment = [] {
+    const char* text = std::getenv("TERN_DEVICE");
+    return text && *text ? Device::parse(text) : cpu();
+  }();
+  return from_environment;
+}
+void set_default_device(Device device) {
+  detail::backend_of(device);
+  chosen_device() = device;
+}
+
+std::vector<DeviceInfo> devices() {
+  std::vector<DeviceInfo> list;
+  list.push_back({cpu(), true, detail::backend_of(cpu()).name(), ""});
+  for (const Device device : {cuda(), webgpu()}) list.push_back({device, false, "", absence_reason(device.kind())});
+  return list;
+}
+
+void synchronize(Device device) { detail::backend_of(device).synchronize(); }
+CacheStats cache_stats(Device device) { return detail::backend_of(device).cache_stats(); }
+
+void set_num_threads(int threads) {
+  if (threads < 1) throw Error(ErrorKind::device, "set_num_threads: needs at least 1 thread, got " + std::to_string(threads));
+  detail_cpu::set_max_threads(threads);
+}
+int num_threads() { return detail_cpu::max_threads(); }
+
+namespace detail {
+
+Backend& backend_of(Device device) {
+  if (device.kind() == DeviceKind::cpu) return detail_cpu::cpu_backend();
+  throw Error(ErrorKind::device, "device " + device.to_string() + " is not available: " + absence_reason(device.kind()));
+}
+
+void Backend::unsupported(const char* op, const char* verb) const {
+  throw Error(ErrorKind::unsupported, std::string(op) + ": " + verb + " is not supported on " + device().to_string());
+}
+
+Storage::Storage(Backend& backend, std::size_t bytes)
+    : backend_(&backend), data_(bytes ? backend.allocate(bytes) : nullptr), bytes_(bytes), owned_(true) {}
+Storage::Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> keep_alive)
+    : backend_(&backend), data_(data), bytes_(bytes), owned_(false), keep_alive_(std::move(keep_alive)) {}
+Storage::~Storage() {
+  if (owned_ && data_) backend_->deallocate(data_, bytes_);
+}
+
+}  // namespace detail
+}  // namespace tern

@@ -1,0 +1,145 @@
+#include "backend/tensor_impl.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tern {
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  return text + "]";
+}
+
+std::int64_t Shape::numel() const {
+  std::int64_t product = 1;
+  bool overflow = false, empty = false;
+  for (const std::int64_t size : *this) {
+    if (size < 0) throw Error(ErrorKind::shape, "shape " + to_string(*this) + " has a negative size");
+    empty |= size == 0;
+    overflow |= !empty && __builtin_mul_overflow(product, size, &product);
+  }
+  if (empty) return 0;
+  if (overflow || product > std::numeric_limits<std::int64_t>::max() / 8)
+    throw Error(ErrorKind::shape, "shape " + to_string(*this) + " has more elements than can be addressed");
+  return product;
+}
+
+namespace detail {
+
+Strides contiguous_strides(const Shape& shape) {
+  Strides strides;
+  strides.resize(shape.rank());
+  std::int64_t step = 1;
+  for (int i = shape.rank() - 1; i >= 0; --i) {
+    strides[static_cast<std::size_t>(i)] = step;
+    // Wraps for absurd sizes beside a 0: such a tensor has no element to address.
+    step = static_cast<std::int64_t>(static_cast<std::uint64_t>(step) *
+                                     static_cast<std::uint64_t>(std::max<std::int64_t>(shape[static_cast<std::size_t>(i)], 1)));
+  }
+  return strides;
+}
+
+Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend) {
+  const std::int64_t numel = shape.numel();
+  auto impl = std::make_shared<TensorImpl>();
+  impl->storage = std::make_shared<Storage>(backend, static_cast<std::size_t>(numel) * dtype_size(dtype));
+  impl->dtype = dtype, impl->shape = shape, impl->strides = contiguous_strides(shape), impl->numel = numel;
+  return Tensor(std::move(impl));
+}
+
+Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset) {
+  const TensorImpl& b = *base.impl();
+  auto impl = std::make_shared<TensorImpl>();
+  impl->storage = b.storage, impl->dtype = b.dtype, impl->shape = shape, impl->strides = strides, impl->offset = offset;
+  impl->numel = shape.numel();
+  return Tensor(std::move(impl));
+}
+
+std::string describe(DType dtype, const Shape& shape) { return std::string(to_string(dtype)) + to_string(shape); }
+std::string describe(const Tensor& tensor) { return tensor.defined() ? describe(tensor.dtype(), tensor.shape()) : "undefined"; }
+
+Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
+  if (a == b) return a;
+  const int rank = std::max(a.rank(), b.rank());
+  Shape result;
+  result.resize(rank, 1);
+  for (int i = 1; i <= rank; ++i) {
+    const std::int64_t x = i <= a.rank() ? a[static_cast<std::size_t>(a.rank() - i)] : 1;
+    const std::int64_t y = i <= b.rank() ? b[static_cast<std::size_t>(b.rank() - i)] : 1;
+    if (x != y && x != 1 && y != 1)
+      throw Error(ErrorKind::shape, std::string(op) + ": shapes " + to_string(a) + " and " + to_string(b) +
+                                        " do not broadcast: sizes " + std::to_string(x) + " and " + std::to_string(y) +
+                                        " differ on axis -" + std::to_string(i));
+    result[static_cast<std::size_t>(rank - i)] = x == 1 ? y : x;
+  }
+  return result;
+}
+
+Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& space) {
+  Strides result;
+  result.resize(space.rank(), 0);
+  const int shift = space.rank() - shape.rank();
+  for (int i = 0; i < shape.rank(); ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    const std::size_t target = static_cast<std::size_t>(i + shift);
+    result[target] = shape[axis] == 1 ? 0 : strides[axis];
+  }
+  return result;
+}
+
+View view_over(const Tensor& tensor, const Shape& space) {
+  const TensorImpl& impl = *tensor.impl();
+  return {impl.storage.get(), impl.dtype, impl.offset, broadcast_strides(impl.shape, impl.strides, space)};
+}
+
+const Tensor& require_defined(const char* op, const char* argument, const Tensor& tensor) {
+  if (!tensor.defined())
+    throw Error(ErrorKind::shape, std::string(op) + ": " + argument + " is an undefined Tensor (default-constructed)");
+  return tensor;
+}
+
+int normalize_axis(const char* op, std::int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank)
+    throw Error(ErrorKind::index, std::string(op) + ": axis " + std::to_string(axis) + " is out of range for " +
+                                      std::to_string(rank) + " axes");
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+std::uint32_t axis_mask(const char* op, const Axes& axes, int rank) {
+  if (axes.empty()) return (1u << rank) - 1;
+  std::uint32_t mask = 0;
+  for (const std::int64_t axis : axes) {
+    const std::uint32_t bit = 1u << normalize_axis(op, axis, rank);
+    if (mask & bit) throw Error(ErrorKind::index, std::string(op) + ": axis " + std::to_string(axis) + " is given twice");
+    mask |= bit;
+  }
+  return mask;
+}
+
+bool may_share_memory(const Tensor& x, const Tensor& y) {
+  const TensorImpl &a = *x.impl(), &b = *y.impl();
+  if (a.numel == 0 || b.numel == 0) return false;
+  const auto bounds = [](const TensorImpl& t) {
+    std::int64_t low = t.offset, high = t.offset;
+    for (std::size_t i = 0; i < t.shape.size(); ++i) {
+      const std::int64_t reach = (t.shape[i] - 1) * t.strides[i];
+      (reach < 0 ? low : high) += reach;
+    }
+    const auto size = static_cast<std::int64_t>(dtype_size(t.dtype));
+    const auto base = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(t.storage->data()));
+    return std::pair(base + low * size, base + (high + 1) * size);
+  };
+  const auto [a_low, a_high] = bounds(a);
+  const auto [b_low, b_high] = bounds(b);
+  return a_low < b_high && b_low < a_high;
+}
+
+void require_same_device(const char* op, const Tensor& a, const Tensor& b) {
+  if (a.device() == b.device()) return;
+  throw Error(ErrorKind::device, std::string(op) + ": operands are on different devices, " + a.device().to_string() + " and " +
+                                     b.device().to_string() + "; move one with .to(Device)");
+}
+
+}  // namespace detail
+}  // namespace tern

@@ -1,0 +1,49 @@
+// What a Tensor handle points at, and the layout arithmetic shared by everything above the backends.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backend/backend.hpp"
+#include "tern/tensor.hpp"
+
+namespace tern::detail {
+
+struct TensorImpl {
+  std::shared_ptr<Storage> storage;
+  DType dtype = DType::f32;
+  Shape shape;
+  Strides strides;
+  std::int64_t offset = 0;  // in elements
+  std::int64_t numel = 0;
+};
+
+/// Row-major strides of a shape.
+Strides contiguous_strides(const Shape& shape);
+/// A new, uninitialised tensor.
+Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend);
+/// Another view of a tensor's storage.
+Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset);
+
+/// "f32[2, 3]", for messages.
+std::string describe(const Tensor& tensor);
+std::string describe(DType dtype, const Shape& shape);
+
+/// The common shape of a and b under NumPy's broadcasting; throws shape, naming op.
+Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b);
+/// Strides of a tensor of this shape laid over `space` (aligned at the last axis, 0 along broadcast axes).
+Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shape& space);
+/// A tensor laid over an index space.
+View view_over(const Tensor& tensor, const Shape& space);
+
+/// Throws shape where the tensor is empty (default-constructed).
+const Tensor& require_defined(const char* op, const char* argument, const Tensor& tensor);
+/// The axis counted from 0; throws index.
+int normalize_axis(const char* op, std::int64_t axis, int rank);
+/// The axes as a bit mask; `{}` gives all. Throws index for one that is out of range or twice.
+std::uint32_t axis_mask(const char* op, const Axes& axes, int rank);
+/// Whether the memory between the first and the last element of each overlaps.
+bool may_share_memory(const Tensor& a, const Tensor& b);
+/// Throws device where two tensors live on different devices.
+void require_same_device(const char* op, const Tensor& a, const Tensor& b);
+
+}  // namespace tern::detail

@@ -1,0 +1,10 @@
+// Memory of the CPU backend: 64-byte aligned blocks that are kept for reuse, since freshly mapped memory makes every
+// elementwise operation wait for page faults.
+#pragma once
+#include <cstddef>
+
+namespace tern::detail_cpu {
+/// Throws out_of_memory, before touching memory, where the machine or its control group has too little.
+void* allocate(std::size_t bytes);
+void deallocate(void* data, std::size_t bytes) noexcept;
+}  // namespace tern::detail_cpu

@@ -1,0 +1,216 @@
+#include "cpu/block_runner.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tern::detail_cpu {
+
+using detail::Operand;
+using detail::StepKind;
+
+namespace {
+
+/// The value of a number step, in the bits of its lane.
+std::int64_t number_bits(Lane lane, const Number& n) {
+  const auto bits = [](auto value) {
+    std::int64_t result = 0;
+    std::memcpy(&result, &value, sizeof value);
+    return result;
+  };
+  const std::int64_t integer = n.is_integer ? n.integer : static_cast<std::int64_t>(n.real);
+  switch (lane) {
+    case Lane::f32: return bits(n.is_integer ? static_cast<float>(n.integer) : static_cast<float>(n.real));
+    case Lane::f64: return bits(n.is_integer ? static_cast<double>(n.integer) : n.real);
+    case Lane::i32: return bits(static_cast<std::int32_t>(integer));
+    case Lane::u32: return bits(static_cast<std::uint32_t>(integer));
+    case Lane::i64: return integer;
+  }
+  return 0;
+}
+
+/// This thread's register file: `slots` blocks of kBlock eight-byte lanes, 64-byte aligned.
+std::byte* register_file(int slots) {
+  struct File {
+    std::byte* data = nullptr;
+    int slots = 0;
+    ~File() { ::operator delete(data, std::align_val_t{64}); }
+  };
+  thread_local File file;
+  if (file.slots < slots) {
+    ::operator delete(file.data, std::align_val_t{64});
+    file.data = nullptr;
+    file.slots = std::max(slots, 16);
+    file.data = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(file.slots) * kSlotBytes, std::align_val_t{64}));
+  }
+  return file.data;
+}
+
+}  // namespace
+
+std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
+bool lanes_in_memory(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 || dtype == DType::i64;
+}
+
+BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
+                         std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
+                         std::int64_t length, std::span<const Strides> coordinates, int skip)
+    : tape_(tape), table_(table), rows_(rows) {
+  for (std::size_t v = 0; v < tape.values.size(); ++v) bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
+  for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
+    const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;
+    outputs_.push_back({Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, inputs, outputs)});
+  }
+}
+
+void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
+                       std::int64_t length, std::span<const Strides> coordinates, int skip) {
+  const TapeValue& value = tape_.values[static_cast<std::size_t>(v)];
+  if (value.slot < 0 && value.kind != StepKind::input) return;
+  const auto operand = [&]() -> const Operand& { return inputs[static_cast<std::size_t>(value.index - skip)]; };
+  switch (value.kind) {
+    case StepKind::input:
+      if (value.index >= skip) inputs_.push_back({v, Walker(operand().view, value.full ? full : kept, operand().gather), value.full});
+      break;
+    case StepKind::position: inputs_.push_back({v, Walker::coordinate(full, coordinates[static_cast<std::size_t>(v)]), true}); break;
+    case StepKind::number: numbers_.push_back({v, number_bits(value.lane, value.number)}); break;
+    case StepKind::param: numbers_.push_back({v, number_bits(value.lane, operand().number)}); break;
+    case StepKind::extent: numbers_.push_back({v, number_bits(value.lane, Number(length))}); break;
+    default: break;
+  }
+}
+
+/// An op may write its result into the output's memory where that has the lanes' type and nothing else needs the
+/// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
+bool BlockRunner::may_write_directly(std::size_t k, std::span<const Operand> inputs,
+                                     std::span<const detail::View> outputs) const {
+  const int value = tape_.outputs[k];
+  if (!lanes_in_memory(outputs[k].dtype)) return false;
+  const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
+  if (v.kind != StepKind::leaf) return false;
+  if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
+  bool in_place = false;
+  for (const Operand& operand : inputs)
+    for (const detail::View& output : outputs) in_place |= operand.view.storage && operand.view.storage == output.storage;
+  return !in_place || (!tape_.ops.empty() && tape_.ops.back().result == value);
+}
+
+Worker BlockRunner::make_worker(std::int64_t fill) const {
+  Worker w{register_file(tape_.slots), std::vector<void*>(tape_.values.size())};
+  for (std::size_t v = 0; v < tape_.values.size(); ++v)
+    if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
+  for (const auto& [value, bits] : numbers_)
+    table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].lane)](
+        &bits, w.at[static_cast<std::size_t>(value)], static_cast<std::size_t>(std::min(fill, kBlock)));
+  return w;
+}
+
+std::byte* BlockRunner::slot(const Worker& w, int value) const {
+  return w.file + static_cast<std::size_t>(tape_.values[static_cast<std::size_t>(value)].slot) * kSlotBytes;
+}
+
+void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols, std::int64_t pitch) const {
+  if (rows == 1 || pitch == cols) cols *= rows, rows = 1;
+  void*& at = w.at[static_cast<std::size_t>(input.value)];
+  if (rows == 1 && lanes_in_memory(input.walker.dtype()))
+    if (const void* direct = input.walker.direct(position, cols)) {
+      at = const_cast<void*>(direct);
+      return;
+    }
+  const TapeValue& value = tape_.values[static_cast<std::size_t>(input.value)];
+  if (value.slot < 0) return;
+  std::byte* to = slot(w, input.value);
+  at = to;
+  const std::size_t size = lane_size(value.lane);
+  for (std::int64_t r = 0; r < rows; ++r)
+    input.walker.load(table_, position + r * pitch, cols, to + static_cast<std::size_t>(r * cols) * size);
+}
+
+void BlockRunner::load_full(Worker& w, const Block& b) const {
+  for (const Input& input : inputs_)
+    if (input.full) load(w, input, b.position, b.rows, b.cols, b.pitch);
+}
+
+void BlockRunner::load_kept(Worker& w, const Block& b) const {
+  for (const Input& input : inputs_)
+    if (!input.full) load(w, input, b.kept_position, 1, b.kept, b.kept);
+}
+
+void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full) const {
+  for (const Output& output : outputs_) {
+    if (!output.direct || output.full != full) continue;
+    void*& at = w.at[static_cast<std::size_t>(output.value)];
+    at = slot(w, output.value);
+    const bool one_run = !full || b.rows == 1 || b.pitch == b.cols;
+    const void* memory = one_run ? output.walker.direct(full ? b.position : b.kept_position, full ? b.size() : b.kept) : nullptr;
+    if (memory) at = const_cast<void*>(memory);
+  }
+}
+
+void BlockRunner::store_outputs(Worker& w, const Block& b, bool full) const {
+  for (const Output& output : outputs_) {
+    if (output.full != full) continue;
+    const void* at = w.at[static_cast<std::size_t>(output.value)];
+    const TapeValue& value = tape_.values[static_cast<std::size_t>(output.value)];
+    if (output.direct && at != slot(w, output.value)) continue;  // written already
+    const std::size_t size = lane_size(value.lane);
+    if (!full || b.rows == 1 || b.pitch == b.cols) {
+      output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at);
+      continue;
+    }
+    for (std::int64_t r = 0; r < b.rows; ++r)
+      output.walker.store(table_, b.position + r * b.pitch, b.cols, static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size);
+  }
+}
+
+void BlockRunner::expand(const Worker& w, const TapeOp& op, const Block& b) const {
+  const std::size_t size = lane_size(op.lane);
+  const auto* from = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(op.args[0])]);
+  auto* to = static_cast<std::byte*>(w.at[static_cast<std::size_t>(op.result)]);
+  if (rows_) {
+    const auto run = static_cast<std::size_t>(b.size() / b.kept);
+    for (std::int64_t g = 0; g < b.kept; ++g)
+      table_.fill[static_cast<int>(op.lane)](from + static_cast<std::size_t>(g) * size, to + static_cast<std::size_t>(g) * run * size, run);
+  } else {
+    const std::size_t bytes = static_cast<std::size_t>(b.kept) * size;
+    for (std::int64_t r = 0; r < b.rows; ++r) std::memcpy(to + static_cast<std::size_t>(r) * bytes, from, bytes);
+  }
+}
+
+void BlockRunner::reduce(const TapeOp& op, const void* in, void* out, const Block& b) const {
+  if (rows_) op.rows(in, out, static_cast<std::size_t>(b.kept), static_cast<std::size_t>(b.size() / b.kept));
+  else op.columns(in, out, static_cast<std::size_t>(b.rows), static_cast<std::size_t>(b.kept));
+}
+
+void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) const {
+  const auto n = static_cast<std::size_t>(op.full ? b.size() : b.kept);
+  void* result = w.at[static_cast<std::size_t>(op.result)];
+  const void* first = w.at[static_cast<std::size_t>(op.args[0])];
+  switch (op.kind) {
+    case TapeOp::Kind::leaf: {
+      const void* args[3] = {first, w.at[static_cast<std::size_t>(op.args[1])], w.at[static_cast<std::size_t>(op.args[2])]};
+      op.leaf(args, result, n);
+      break;
+    }
+    case TapeOp::Kind::block: op.block(first, result, n); break;
+    case TapeOp::Kind::expand: expand(w, op, b); break;
+    case TapeOp::Kind::reduce: reduce(op, first, result, b); break;
+  }
+}
+
+bool BlockRunner::has_full_outputs() const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.full; });
+}
+
+void BlockRunner::run_block(Worker& w, const Block& b) const {
+  load_full(w, b);
+  load_kept(w, b);
+  aim_outputs(w, b, true);
+  aim_outputs(w, b, false);
+  for (const TapeOp& op : tape_.ops) execute(w, op, b);
+  store_outputs(w, b, true);
+  store_outputs(w, b, false);
+}
+
+}  // namespace tern::detail_cpu

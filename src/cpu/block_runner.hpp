@@ -1,0 +1,79 @@
+// Running a tape on one block of elements: operands in, kernels called, outputs out. Shared by the fused verb and the
+// epilogues of matrix products.
+#pragma once
+#include <vector>
+
+#include "backend/backend.hpp"
+#include "cpu/tape.hpp"
+#include "cpu/walker.hpp"
+
+namespace tern::detail_cpu {
+
+inline constexpr std::size_t kSlotBytes = static_cast<std::size_t>(kBlock) * 8;
+
+/// A rectangle of the index space: `rows` runs of `cols` neighbours, `pitch` positions apart.
+struct Block {
+  std::int64_t position = 0, rows = 1, cols = 0, pitch = 0;
+  std::int64_t kept_position = 0, kept = 0;  // the kept positions it belongs to
+  std::int64_t size() const { return rows * cols; }
+};
+
+/// What one thread works with: its register file and where each value is.
+struct Worker {
+  std::byte* file;
+  std::vector<void*> at;
+};
+
+std::size_t lane_size(Lane lane);
+/// Whether elements in memory are the lanes themselves.
+bool lanes_in_memory(DType dtype);
+
+class BlockRunner {
+ public:
+  /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost.
+  /// `skip`: that many operands are placed by the caller (an accumulator). `length`: elements along the reduced axes.
+  BlockRunner(const Tape& tape, const KernelTable& table, std::span<const detail::Operand> inputs,
+              std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
+              std::int64_t length, std::span<const Strides> coordinates, int skip = 0);
+
+  /// A worker on this thread's register file, with blocks of up to `fill` elements of each number prepared.
+  Worker make_worker(std::int64_t fill) const;
+  void load_full(Worker& w, const Block& b) const;
+  void load_kept(Worker& w, const Block& b) const;
+  /// Lets ops write outputs in place where memory allows; before execute.
+  void aim_outputs(Worker& w, const Block& b, bool full) const;
+  void store_outputs(Worker& w, const Block& b, bool full) const;
+  void execute(const Worker& w, const TapeOp& op, const Block& b) const;
+  /// op's reduction of the block `in`, to `out`.
+  void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
+  bool has_full_outputs() const;
+  /// Everything for one block at once.
+  void run_block(Worker& w, const Block& b) const;
+
+ private:
+  struct Input {
+    int value;
+    Walker walker;
+    bool full;
+  };
+  struct Output {
+    Walker walker;
+    int value;
+    bool full, direct;
+  };
+  void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
+            std::int64_t length, std::span<const Strides> coordinates, int skip);
+  bool may_write_directly(std::size_t k, std::span<const detail::Operand> inputs, std::span<const detail::View> outputs) const;
+  std::byte* slot(const Worker& w, int value) const;
+  void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols, std::int64_t pitch) const;
+  void expand(const Worker& w, const TapeOp& op, const Block& b) const;
+
+  const Tape& tape_;
+  const KernelTable& table_;
+  bool rows_;
+  std::vector<Input> inputs_;
+  std::vector<Output> outputs_;
+  std::vector<std::pair<int, std::int64_t>> numbers_;
+};
+
+}  // namespace tern::detail_cpu

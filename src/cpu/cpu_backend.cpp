@@ -1,0 +1,79 @@
+#include "cpu/cpu_backend.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "cpu/allocator.hpp"
+#include "cpu/dispatch.hpp"
+#include "cpu/fused.hpp"
+#include "cpu/gemm_verb.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+class CpuBackend final : public detail::Backend {
+ public:
+  Device device() const override { return cpu(); }
+  std::string name() const override { return std::string("CPU with ") + kernels().target; }
+  CacheStats cache_stats() const override {
+    const std::lock_guard hold(lock_);
+    return stats_;
+  }
+
+  void* allocate(std::size_t bytes) override { return detail_cpu::allocate(bytes); }
+  void deallocate(void* data, std::size_t bytes) noexcept override { detail_cpu::deallocate(data, bytes); }
+  void upload(detail::Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) override {
+    if (bytes) std::memcpy(static_cast<std::byte*>(to.data()) + byte_offset, from, bytes);
+  }
+  void download(const detail::Storage& from, std::size_t byte_offset, void* to, std::size_t bytes) override {
+    if (bytes) std::memcpy(to, static_cast<const std::byte*>(from.data()) + byte_offset, bytes);
+  }
+  void synchronize() override {}
+
+  void fused(const detail::FusedRequest& request) override { run_fused(request, tape(request.op, *request.program), kernels()); }
+  void gemm(const detail::GemmRequest& request) override { run_gemm(request, tape(request.op, *request.epilogue), kernels()); }
+  void scatter(const detail::ScatterRequest& request) override { unsupported(request.op, "scatter-reduce"); }
+  void scan(const detail::ScanRequest& request) override { unsupported(request.op, "scan"); }
+  void sort(const detail::SortRequest& request) override { unsupported(request.op, "sort"); }
+  void begin_capture() override { unsupported("capture", "capture"); }
+  std::unique_ptr<detail::Recording> end_capture() override { unsupported("capture", "capture"); }
+
+ private:
+  /// Programs live as long as the process, so their address is a key.
+  const Tape& tape(const char* op, const detail::Program& program) {
+    struct Recent {
+      const detail::Program* program = nullptr;
+      const Tape* tape = nullptr;
+    };
+    thread_local Recent recent[64];
+    Recent& slot = recent[program.serial % 64];
+    if (slot.program == &program) return *slot.tape;
+    const std::lock_guard hold(lock_);
+    std::unique_ptr<Tape>& tape = tapes_[&program];
+    if (tape) {
+      ++stats_.hits;
+    } else {
+      const auto start = std::chrono::steady_clock::now();
+      tape = compile_tape(op, program, kernels());
+      ++stats_.misses, ++stats_.kernels;
+      stats_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    }
+    slot = {&program, tape.get()};
+    return *tape;
+  }
+
+  mutable std::mutex lock_;
+  std::unordered_map<const detail::Program*, std::unique_ptr<Tape>> tapes_;
+  CacheStats stats_;
+};
+
+}  // namespace
+
+detail::Backend& cpu_backend() {
+  static CpuBackend* instance = new CpuBackend;  // outlives tensors in static storage
+  return *instance;
+}
+
+}  // namespace tern::detail_cpu

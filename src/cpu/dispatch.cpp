@@ -1,0 +1,63 @@
+#include "cpu/dispatch.hpp"
+
+#include <hwy/targets.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "tern/error.hpp"
+
+namespace tern::detail_cpu {
+
+using FillTables = void(KernelTable&, const GemmKernels*&);
+#if HWY_ARCH_X86
+FillTables tables_N_SSE4, tables_N_AVX2, tables_N_AVX3;
+#else
+FillTables tables_N_NEON;
+#endif
+
+namespace {
+
+struct Target {
+  std::string_view name;
+  decltype(hwy::SupportedTargets()) bit;
+  FillTables* fill;
+};
+/// Best first.
+constexpr Target kTargets[] = {
+#if HWY_ARCH_X86
+    {"AVX3", HWY_AVX3, &tables_N_AVX3},
+    {"AVX2", HWY_AVX2, &tables_N_AVX2},
+    {"SSE4", HWY_SSE4, &tables_N_SSE4},
+#else
+    {"NEON", HWY_NEON, &tables_N_NEON},
+#endif
+};
+
+struct Tables {
+  KernelTable kernels{};
+  const GemmKernels* gemm = nullptr;
+  Tables() {
+    const char* wanted = std::getenv("TERN_CPU_TARGET");
+    for (const Target& target : kTargets) {
+      if (!(hwy::SupportedTargets() & target.bit) || (wanted && *wanted && target.name != wanted)) continue;
+      target.fill(kernels, gemm);
+      return;
+    }
+    throw Error(ErrorKind::unsupported, wanted && *wanted
+                                            ? "TERN_CPU_TARGET=" + std::string(wanted) + " is not a SIMD target of this processor"
+                                            : std::string("this processor lacks SSE4.2, which tern needs"));
+  }
+};
+const Tables& tables() {
+  static const Tables instance;
+  return instance;
+}
+
+}  // namespace
+
+const KernelTable& kernels() { return tables().kernels; }
+const GemmKernels& gemm_kernels() { return *tables().gemm; }
+
+}  // namespace tern::detail_cpu

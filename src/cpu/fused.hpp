@@ -1,0 +1,8 @@
+// The fused verb: runs a tape over an index space.
+#pragma once
+#include "backend/backend.hpp"
+#include "cpu/tape.hpp"
+
+namespace tern::detail_cpu {
+void run_fused(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
+}  // namespace tern::detail_cpu

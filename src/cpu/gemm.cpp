@@ -1,0 +1,470 @@
+// The driver of the CPU's matrix product: which kernels run on which blocks, in which order and on which thread. The
+// arithmetic is in gemm_kernels-inl.h.
+//
+// Every element of C is summed in the same order, whatever the threads, tiles and packing: the depth is cut into blocks
+// fixed by k and the segments alone, a micro-kernel sums a block from zero step by step, and the blocks' sums are added
+// in order. Only thin products whose operands lie along k take another order (run_dots), and the shapes and strides
+// alone decide that. So tiles may follow the number of threads.
+#include "cpu/gemm.hpp"
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "cpu/gemm_kernels.hpp"
+#include "cpu/threads.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+using Index = std::int64_t;
+
+// ---- block sizes, all in one place (measured on two cores of a Sapphire Rapids at 141 GFLOP/s of fma each)
+
+/// Steps of k a micro-kernel call sums: 384 f32.
+constexpr Index kDepth32 = 384, kDepth64 = 256;
+/// Rows of a packed block of A, in micro-kernel rows.
+constexpr Index kBlockRows = 12;
+/// Columns of a tile.
+constexpr Index kTileCols = 1024;
+/// Bytes of B packed at once for all threads; a wider B is taken in ranges of columns.
+constexpr Index kSharedBytes = Index{64} << 20;
+/// From this many multiply-adds on, B is packed once for all threads, behind a barrier.
+constexpr Index kSharedWork = Index{25} << 20;
+/// Multiply-adds that are worth a task of their own; an operand's element counts as kTraffic of them.
+constexpr Index kTaskWork = Index{512} << 10, kTraffic = 8;
+/// Rows up to which B is read in place.
+constexpr Index kDirectRows = 64;
+/// Columns up to which A is read in place.
+constexpr Index kDirectCols = 256;
+/// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k, and the k they need.
+constexpr Index kDotRows = 8, kDotCols = 4, kDotDepth = 64;
+/// Steps of k of one dot product.
+constexpr Index kDotBlock = 2048;
+
+/// Buffers of this size on ask for huge pages.
+constexpr Index kHugeFrom = Index{1} << 20, kHugePage = Index{2} << 20;
+
+constexpr Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
+constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
+
+// ---- scratch memory
+
+/// Memory that grows and is kept: no allocation once warm. Cache lines of 64 bytes, the widest vector.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer() { std::free(data_); }
+  std::byte* reserve(Index bytes) {
+    if (bytes > size_) {
+      std::free(data_);
+      size_ = 0;
+      const Index page = bytes >= kHugeFrom ? kHugePage : 4096, rounded = round_up(bytes + bytes / 8, page);
+      data_ = static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(rounded)));
+      if (!data_) throw std::bad_alloc();
+#ifdef __linux__
+      if (page == kHugePage) madvise(data_, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
+#endif
+      size_ = rounded;
+    }
+    return data_;
+  }
+
+ private:
+  std::byte* data_ = nullptr;
+  Index size_ = 0;
+};
+
+/// Of each thread: packed A, packed B, a tile of accumulators, that tile transposed. `shared` is the calling thread's,
+/// read by all.
+struct Scratch {
+  Buffer a, b, tile, turned, shared;
+};
+Scratch& scratch() {
+  static thread_local Scratch buffers;
+  return buffers;
+}
+
+// ---- the plan of one product
+
+struct Types {
+  const GemmKernelsOf* kernels;  // for the operands
+  const GemmKernelsOf* lanes;    // for accumulators
+  Index size, lane_size;
+  bool integer;
+};
+
+Types types_of(DType type) {
+  const GemmKernels& all = gemm_kernels();
+  switch (type) {
+    case DType::f16: return {&all.f16, &all.f32, 2, 4, false};
+    case DType::bf16: return {&all.bf16, &all.f32, 2, 4, false};
+    case DType::f64: return {&all.f64, &all.f64, 8, 8, false};
+    case DType::i64: return {&all.i64, &all.i64, 8, 8, true};
+    case DType::i32:
+    case DType::u32: return {&all.i32, &all.i32, 4, 4, true};
+    default: return {&all.f32, &all.f32, 4, 4, false};
+  }
+}
+
+/// One block of the depth: part of one segment, or all of several.
+struct DepthBlock {
+  Index segment, segments, begin, end;  // steps begin … end of each
+  Index before;                         // steps of the whole depth before this block
+  Index depth() const { return segments * (end - begin); }
+};
+
+/// How the depth (segments × k) is cut: k into near-equal blocks, or where k is short, whole segments together.
+struct DepthPlan {
+  Index k, segments, step, per_segment, together, count;
+  DepthPlan(Index k_, Index segments_, Index block) : k(k_), segments(segments_) {
+    per_segment = std::max<Index>(1, divide_up(k, block));
+    step = divide_up(k, per_segment);
+    together = k == 0 ? 1 : std::max<Index>(1, std::min(segments, block / k));
+    count = k == 0 || segments == 0 ? 0 : together > 1 ? divide_up(segments, together) : segments * divide_up(k, step);
+    if (count != 0) per_segment = divide_up(k, step);
+  }
+  DepthBlock operator[](Index i) const {
+    if (together > 1) {
+      const Index first = i * together;
+      return {first, std::min(together, segments - first), 0, k, first * k};
+    }
+    const Index segment = i / per_segment, begin = i % per_segment * step;
+    return {segment, 1, begin, std::min(k, begin + step), segment * k + begin};
+  }
+  Index longest() const { return together > 1 ? together * k : step; }
+  Index total() const { return segments * k; }
+};
+
+struct Plan {
+  const GemmProblem& g;
+  Types types;
+  DepthPlan depth;
+  bool turned;               // g is the transpose of the caller's problem: its C is to be turned back
+  bool direct_a, direct_b;   // read in place
+  Index tile_rows, tile_cols;
+  const std::byte* shared = nullptr;  // packed B of columns shared_begin …, shared_cols of them (a multiple of a panel)
+  Index shared_begin = 0, shared_cols = 0;
+
+  Index max_rows() const { return types.kernels->max_rows; }
+  Index panel() const { return types.kernels->panel_cols; }
+  const std::byte* a(Index batch, Index segment, Index row, Index p) const {
+    return static_cast<const std::byte*>(g.a) +
+           (g.a_offsets[batch * g.segments + segment] + row * g.a_row + p * g.a_col) * types.size;
+  }
+  const std::byte* b(Index batch, Index segment, Index p, Index col) const {
+    return static_cast<const std::byte*>(g.b) +
+           (g.b_offsets[batch * g.segments + segment] + p * g.b_row + col * g.b_col) * types.size;
+  }
+};
+
+/// A rectangle of C[batch].
+struct Area {
+  Index batch, row, rows, col, cols;
+};
+
+// ---- packing
+
+struct Panel {
+  const std::byte* data;
+  Index row, col;
+};
+
+/// Elements from row to row of a row-major packed block: an odd number of cache lines, so that the rows a micro-kernel
+/// reads together do not share a cache set.
+Index odd_lines(Index elements, Index lane_size) {
+  const Index line = 64 / lane_size;
+  return (divide_up(elements, line) | 1) * line;
+}
+
+/// Rows of A for one block of the depth, as the micro-kernel reads them: in place, or copied in the order they lie in
+/// (no transposition: the micro-kernel broadcasts from any strides). In k-major order the copy is in panels of `step`
+/// rows, one after the other.
+struct PackedA {
+  Panel first;
+  Index panel_step;  // elements from one panel of `step` rows to the next
+};
+
+PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Index step, bool row_major) {
+  const GemmProblem& g = plan.g;
+  const Index lane = plan.types.lane_size;
+  if (plan.direct_a && block.segments == 1)
+    return {{plan.a(area.batch, block.segment, area.row, block.begin), g.a_row, g.a_col}, step * g.a_row};
+  const Index steps = block.end - block.begin, depth = block.depth();
+  const bool k_major = !row_major && g.a_row == 1 && g.a_col != 1;
+  const Index row = odd_lines(depth, lane);
+  std::byte* to = scratch().a.reserve((k_major ? round_up(area.rows, step) * depth : area.rows * row) * lane);
+  for (Index s = 0; s < block.segments; ++s) {
+    if (!k_major) {
+      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row, block.begin), g.a_row, g.a_col},
+                               area.rows, steps, to + s * steps * lane, row, steps);
+      continue;
+    }
+    for (Index i = 0; i < area.rows; i += step) {
+      const Index rows = std::min(step, area.rows - i);
+      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row + i, block.begin), g.a_col, g.a_row},
+                               steps, rows, to + (i * depth + s * steps * step) * lane, step, rows);
+    }
+  }
+  if (k_major) return {{to, 1, step}, step * depth};
+  return {{to, row, 1}, step * row};
+}
+
+/// Packs `cols` columns of B from `col` on, at most a panel's, for one block of the depth; the rest of the panel is 0.
+void pack_b(const Plan& plan, Index batch, Index col, Index cols, const DepthBlock& block, std::byte* to) {
+  const GemmProblem& g = plan.g;
+  const Index nr = plan.panel(), steps = block.end - block.begin;
+  for (Index s = 0; s < block.segments; ++s)
+    plan.types.kernels->copy({plan.b(batch, block.segment + s, block.begin, col), g.b_row, g.b_col}, steps, cols,
+                             to + s * steps * nr * plan.types.lane_size, nr, nr);
+}
+
+/// Where the shared packing holds the panel at `col` of one block of the depth.
+std::byte* shared_panel(const Plan& plan, std::byte* base, Index col, const DepthBlock& block) {
+  const Index offset = block.before * plan.shared_cols + (col - plan.shared_begin) * block.depth();
+  return base + offset * plan.types.lane_size;
+}
+
+/// Columns of B from `col` on, `cols` of them on return, for calls of `rows` rows: from the shared packing, in place or packed here.
+Panel panel_b(const Plan& plan, const Area& area, Index col, Index rows, Index& cols, const DepthBlock& block) {
+  const GemmProblem& g = plan.g;
+  const Index nr = plan.panel(), left = area.col + area.cols - col;
+  cols = std::min(nr, left);
+  if (plan.shared) return {shared_panel(plan, const_cast<std::byte*>(plan.shared), col, block), nr, 1};
+  if (plan.direct_b && block.segments == 1) {
+    const Index wide = plan.types.kernels->widest(rows);
+    if (left >= wide) cols = wide;
+    if (left >= nr || left == plan.types.kernels->lanes)
+      return {plan.b(area.batch, block.segment, block.begin, col), g.b_row, 1};
+  }
+  std::byte* to = scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size);
+  pack_b(plan, area.batch, col, cols, block, to);
+  return {to, nr, 1};
+}
+
+// ---- one tile
+
+/// Where a tile's accumulators go.
+struct Target {
+  std::byte* data;
+  Index row;
+};
+
+void clear(const Plan& plan, const Area& area, const Target& to) {
+  for (Index i = 0; i < area.rows; ++i)
+    std::fill_n(to.data + i * to.row * plan.types.lane_size, area.cols * plan.types.lane_size, std::byte{0});
+}
+
+/// What to prefetch during the micro-kernel calls on one panel of B, so that the next panel is in L2 in time: from L3 a
+/// panel would stall its first call to half speed. Read in place, the next columns of the same rows; of the shared
+/// packing, which is contiguous, a share of the next panel with each of `calls` calls.
+struct Ahead {
+  const std::byte* data;
+  Index step, next_call;  // bytes
+};
+
+Ahead ahead_of(const Plan& plan, const Panel& b, Index cols, Index left, Index depth, Index calls) {
+  const Index lane = plan.types.lane_size;
+  if (left <= cols) return {b.data, 0, 0};
+  if (!plan.shared) return {b.data + cols * lane, b.row * lane, 0};
+  const Index step = divide_up(b.row * lane, calls);
+  return {b.data + b.row * depth * lane, step, step * depth};
+}
+
+/// The tile's accumulators, block by block of the depth: a panel of B stays in L1 while the rows of A pass from L2. The
+/// blocks but the last go to `partial`: adding to C in place costs 5 % where its rows are 4096 bytes apart.
+void multiply(const Plan& plan, const Area& area, const Target& to, const Target& partial) {
+  const Index lane = plan.types.lane_size, calls = divide_up(area.rows, plan.max_rows());
+  const Index step = divide_up(area.rows, calls);  // equal rows: 16 as 8 + 8, not 14 + 2
+  for (Index i = 0; i < plan.depth.count; ++i) {
+    const DepthBlock block = plan.depth[i];
+    const PackedA a = pack_a(plan, area, block, step, false);
+    const Target& out = i + 1 == plan.depth.count ? to : partial;
+    for (Index j = 0, cols; j < area.cols; j += cols) {
+      const Panel b = panel_b(plan, area, area.col + j, step, cols, block);
+      const Ahead next = ahead_of(plan, b, cols, area.cols - j, block.depth(), calls);
+      for (Index call = 0; call < calls; ++call) {
+        const Index r = call * step;
+        plan.types.kernels->micro({a.first.data + call * a.panel_step * lane, a.first.row, a.first.col, b.data, b.row,
+                                   i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
+                                   out.data + (r * out.row + j) * lane, out.row, block.depth(),
+                                   std::min(step, area.rows - r), cols, next.data + call * next.next_call, next.step});
+      }
+    }
+  }
+}
+
+/// The same by dot products: A and B contiguous along k, A of lane type (packed whole for the area otherwise).
+void multiply_dots(const Plan& plan, const Area& area, const Target& to, const Target&) {
+  const GemmProblem& g = plan.g;
+  for (Index i = 0; i < plan.depth.count; ++i) {
+    const DepthBlock block = plan.depth[i];
+    const PackedA a = pack_a(plan, area, block, area.rows, true);
+    plan.types.kernels->dot({a.first.data, a.first.row, plan.b(area.batch, block.segment, block.begin, area.col),
+                             g.b_col, to.data, to.row, block.depth(), area.rows, area.cols, i > 0});
+  }
+}
+
+/// Computes one tile of the plan's problem and hands it over: to C, or to the epilogue.
+template <class Multiply> void run_tile(const Plan& plan, const Area& area, Multiply multiply_tile) {
+  const GemmProblem& g = plan.g;
+  const Index lane = plan.types.lane_size;
+  std::byte* c = g.c ? static_cast<std::byte*>(g.c) + g.c_offsets[area.batch] * lane : nullptr;
+  const bool in_place = c && !plan.turned;
+  Target tile{nullptr, odd_lines(area.cols, lane)}, to = tile;
+  if (!in_place || plan.depth.count > 1) to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * lane);
+  if (in_place) to = {c + (area.row * g.c_row + area.col) * lane, g.c_row};
+  if (plan.depth.count == 0) {
+    clear(plan, area, to);
+  } else {
+    multiply_tile(plan, area, to, tile);
+  }
+  if (in_place) return;
+  if (!plan.turned) return g.epilogue(g.context, {to.data, to.row, area.batch, area.row, area.col, area.rows, area.cols});
+  const Area place{area.batch, area.col, area.cols, area.row, area.rows};
+  const Index row = round_up(place.cols, 64 / lane);
+  const Target result = c ? Target{c + (place.row * g.c_row + place.col) * lane, g.c_row}
+                          : Target{scratch().turned.reserve(place.rows * row * lane), row};
+  plan.types.lanes->copy({to.data, 1, to.row}, place.rows, place.cols, result.data, result.row, place.cols);
+  if (!c) g.epilogue(g.context, {result.data, row, place.batch, place.row, place.col, place.rows, place.cols});
+}
+
+// ---- tiles and tasks
+
+/// Multiply-adds of an area, with the operands' traffic.
+Index work_of(const Plan& plan, Index rows, Index cols) {
+  return plan.depth.total() * (rows * cols + kTraffic * (rows + cols));
+}
+
+/// Cuts tiles down until there are enough for all threads. Four for each thread level out what other programs take from
+/// them, if cutting costs no packing twice or the tiles stay large.
+void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
+  const Index mr = plan.max_rows(), nr = plan.panel(), threads = max_threads();
+  plan.tile_rows = std::min(plan.tile_rows, rows), plan.tile_cols = std::min(plan.tile_cols, round_up(cols, nr));
+  const Index want = threads == 1 ? 1 : std::min(4 * threads, batches * work_of(plan, rows, cols) / kTaskWork);
+  for (;;) {
+    const Index tiles = batches * divide_up(rows, plan.tile_rows) * divide_up(cols, plan.tile_cols);
+    if (tiles >= want) return;
+    const Index again_a = plan.direct_a ? 0 : plan.tile_rows, again_b = plan.direct_b || plan.shared ? 0 : plan.tile_cols;
+    const bool can_cols = plan.tile_cols >= 2 * nr, can_rows = plan.tile_rows >= 2 * mr;
+    if (!can_cols && !can_rows) return;
+    const bool by_cols = can_cols && (!can_rows || again_a <= again_b);
+    const Index again = by_cols ? again_a : again_b, left = by_cols ? plan.tile_cols / 2 : divide_up(plan.tile_rows, 2);
+    if (tiles >= threads && again != 0 && left < 128) return;
+    (by_cols ? plan.tile_cols : plan.tile_rows) = by_cols ? round_up(left, nr) : left;
+  }
+}
+
+/// All tiles of `cols` columns from `col` on of `batches` batches from `batch` on, in tasks that are worth it. The tiles
+/// are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more.
+template <class Multiply>
+void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index cols, Multiply multiply_tile) {
+  const Index rows = plan.g.m, nr = plan.panel(), panels = divide_up(cols, nr);
+  const Index down = divide_up(rows, plan.tile_rows), across = divide_up(cols, plan.tile_cols);
+  const Index tiles = batches * down * across;
+  const Index tile_work = work_of(plan, rows / down, cols / across);
+  const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
+  const auto task = [&](Index t) {
+    for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
+      const Index r = i / across % down, c = i % across;
+      const Index row = r * rows / down, first = c * panels / across * nr;
+      run_tile(plan, {batch + i / (across * down), row, (r + 1) * rows / down - row, col + first,
+                      std::min(cols, (c + 1) * panels / across * nr) - first}, multiply_tile);
+    }
+  };
+  parallel_for(divide_up(tiles, together), task);
+}
+
+/// B packed once, by all threads, then multiplied by all: for each range of columns that fits kSharedBytes, and for
+/// each batch unless all have the same B.
+void run_shared(Plan& plan) {
+  const GemmProblem& g = plan.g;
+  const Index nr = plan.panel(), column = plan.depth.total() * plan.types.lane_size;
+  const Index range = std::min(round_up(g.n, nr), std::max(kTileCols, kSharedBytes / column / nr * nr));
+  const bool same = std::equal(g.b_offsets + g.segments, g.b_offsets + g.batches * g.segments, g.b_offsets);
+  std::byte* base = scratch().shared.reserve(range * column);
+  plan.shared = base;
+  for (Index batch = 0; batch < g.batches; batch += same ? g.batches : 1)
+    for (Index col = 0; col < g.n; col += range) {
+      const Index cols = std::min(range, g.n - col), panels = divide_up(cols, nr);
+      plan.shared_begin = col, plan.shared_cols = panels * nr;
+      parallel_for(panels * plan.depth.count, [&](Index t) {
+        const DepthBlock block = plan.depth[t / panels];
+        const Index at = col + t % panels * nr;
+        pack_b(plan, batch, at, std::min(nr, g.n - at), block, shared_panel(plan, base, at, block));
+      });
+      run_tiles(plan, batch, same ? g.batches : 1, col, cols, multiply);
+    }
+}
+
+/// Whether consecutive rows fall into the same cache sets: 4096 bytes apart is the same set of L1.
+bool rows_collide(Index stride, Index size) {
+  const Index bytes = std::abs(stride * size) % 4096;
+  return bytes < 256 || bytes > 4096 - 256;
+}
+
+void run_packed(Plan& plan) {
+  const GemmProblem& g = plan.g;
+  const bool as_lanes = plan.types.size == plan.types.lane_size;
+  const Index work = g.m * g.n * plan.depth.total();
+  const bool shared = g.m > 2 * kBlockRows * plan.max_rows() && work >= kSharedWork &&
+                      kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kTileCols;
+  const bool small_a = g.m * g.k * plan.types.size <= 32 << 10;
+  plan.direct_a = as_lanes && (g.n <= kDirectCols || small_a) && (small_a || g.a_col != 1 || !rows_collide(g.a_row, plan.types.size));
+  plan.direct_b = as_lanes && !shared && g.b_col == 1 && g.m <= kDirectRows;
+  plan.tile_rows = kBlockRows * plan.max_rows();
+  plan.tile_cols = g.m <= plan.max_rows() ? 4 * kTileCols : kTileCols;
+  if (shared) plan.shared = reinterpret_cast<const std::byte*>(1);  // for split_tiles; set by run_shared
+  split_tiles(plan, g.m, g.n, shared ? 1 : g.batches);
+  if (shared) return run_shared(plan);
+  run_tiles(plan, 0, g.batches, 0, g.n, multiply);
+}
+
+/// Whether the rows of A are so few, and B (not also row-major) lies along k, that dot products read both in place.
+bool suits_dots(const GemmProblem& g, Index most_rows) {
+  return g.m <= most_rows && g.b_row == 1 && (g.b_col != 1 || g.n == 1) && g.k >= kDotDepth;
+}
+
+void run_dots(Plan& plan) {
+  const GemmProblem& g = plan.g;
+  plan.direct_a = plan.types.size == plan.types.lane_size && g.a_col == 1;
+  plan.direct_b = true;
+  plan.tile_rows = g.m;
+  plan.tile_cols = kTileCols;
+  split_tiles(plan, g.m, g.n, g.batches);
+  run_tiles(plan, 0, g.batches, 0, g.n, multiply_dots);
+}
+
+GemmProblem transposed(const GemmProblem& g) {
+  GemmProblem t = g;
+  t.m = g.n, t.n = g.m;
+  t.a = g.b, t.a_row = g.b_col, t.a_col = g.b_row, t.a_offsets = g.b_offsets;
+  t.b = g.a, t.b_row = g.a_col, t.b_col = g.a_row, t.b_offsets = g.a_offsets;
+  return t;
+}
+
+}  // namespace
+
+void gemm(const GemmProblem& problem) {
+  const Types types = types_of(problem.type);
+  if (!types.integer) {
+    const GemmProblem swapped = transposed(problem);
+    const bool straight = suits_dots(problem, kDotRows);
+    if (straight || suits_dots(swapped, kDotCols)) {
+      Plan plan{straight ? problem : swapped, types, {problem.k, problem.segments, kDotBlock}, !straight, false, false, 0, 0};
+      if (plan.depth.together > 1) plan.depth = {problem.k, problem.segments, problem.k};
+      return run_dots(plan);
+    }
+  }
+  Plan plan{problem, types, {problem.k, problem.segments, types.lane_size == 4 ? kDepth32 : kDepth64}, false, false, false, 0, 0};
+  run_packed(plan);
+}
+
+}  // namespace tern::detail_cpu

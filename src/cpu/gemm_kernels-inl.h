@@ -1,0 +1,380 @@
+// The matrix product's SIMD kernels for the target being compiled (no include guard: once per target file).
+//
+// Problem: C (rows × cols) = or += A (rows × depth) · B (depth × cols), the driver (gemm.cpp) having cut the product so
+// that the operands of one call are in cache. One micro-kernel call keeps a tile of C in registers:
+//
+//                     cols: 2 vectors (32 f32 with AVX-512)
+//                   +-----------+-----------+
+//       B, step p:  |  b vector |  b vector |           each step: 2 loads of B, `rows` broadcasts of A,
+//                   +-----------+-----------+           2 · rows fused multiply-adds
+//       A, step p   |           |           |
+//         [a0]  ->  |  c0       |  c1       |
+//         [a1]  ->  |  c2       |  c3       |           AVX-512, NEON: 14 (12) × 2 vectors, 28 (24) of 32 registers;
+//          ...      |           |           |           AVX2, SSE4: 6 × 2 vectors, 12 of 16
+//         [a13] ->  |  c26      |  c27      |
+//                   +-----------+-----------+
+//
+// Flops and bytes: 14 × 32 f32 over 384 steps is 344 Kflop on 21 KB of A and 48 KB of B, so 5.0 flop a byte from L1 and
+// L2; a core that multiplies 64 flop a cycle needs 13 of the 64 bytes a cycle L2 gives. Expected: 90 % of the fma roof
+// for products of 1024³ and up. Few rows take more columns (1 × 8 vectors) and stream B once at the speed of memory.
+// To run it alone: bench/ has a program over these shapes; TERN_NUM_THREADS=1 gives one core.
+#include <hwy/highway.h>
+
+#include "cpu/gemm_kernels.hpp"
+
+#if defined(__clang__)
+#define TERN_GEMM_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TERN_GEMM_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu {
+namespace HWY_NAMESPACE {
+namespace gemm_simd {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3
+constexpr int kMaxRows = 6, kAccumulators = 12;  // 16 registers: 12 + 2 of B + 1 of A, and SSE4's product
+#elif HWY_ARCH_X86
+constexpr int kMaxRows = 14, kAccumulators = 28;  // 32 registers: 28 + 2 of B + 1 of A
+#else
+constexpr int kMaxRows = 12, kAccumulators = 24;
+#endif
+constexpr int kPanelVectors = 2;
+
+/// Vectors across for a call of `rows` rows; not above 8, where one row already hides the fma latency (4 × 2).
+constexpr int WidestVectors(int rows) {
+  const int fit = (kAccumulators == 28 ? 24 : kAccumulators) / rows;
+  return fit < kPanelVectors ? kPanelVectors : fit > 8 ? 8 : fit;
+}
+
+template <class T> inline constexpr bool kIsInteger = static_cast<T>(0.5f) == T{};
+
+template <class T, class V> HWY_INLINE V MultiplyAdd(V a, V b, V c) {
+  if constexpr (kIsInteger<T>) {
+    return hn::Add(hn::Mul(a, b), c);
+  } else {
+    return hn::MulAdd(a, b, c);
+  }
+}
+
+// ---- loads that widen to the lane type
+
+template <class D> HWY_INLINE hn::Vec<D> LoadLanes(D d, const hn::TFromD<D>* from) { return hn::LoadU(d, from); }
+
+template <class D> HWY_INLINE hn::Vec<D> LoadLanes(D d, const bfloat16* from) {
+  const hn::RebindToUnsigned<D> bits;
+  const hn::Rebind<std::uint16_t, D> half;
+  const auto raw = hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(from));
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(bits, raw)));
+}
+
+template <class D> HWY_INLINE hn::Vec<D> LoadLanes(D d, const float16* from) {
+#if HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2
+  // Highway's own conversion without F16C does not know infinities. Shifted into a float's place, the exponent is 112
+  // too small: one exact product sets that right, for subnormals too; the largest exponent becomes the float's.
+  const hn::RebindToUnsigned<D> bits;
+  const hn::Rebind<std::uint16_t, D> half;
+  const auto raw = hn::PromoteTo(bits, hn::LoadU(half, reinterpret_cast<const std::uint16_t*>(from)));
+  const auto magnitude = hn::ShiftLeft<13>(hn::And(raw, hn::Set(bits, 0x7fffu)));
+  const auto sign = hn::ShiftLeft<16>(hn::And(raw, hn::Set(bits, 0x8000u)));
+  const auto value = hn::BitCast(bits, hn::Mul(hn::BitCast(d, magnitude), hn::Set(d, 0x1p112f)));
+  const auto special = hn::Gt(magnitude, hn::Set(bits, (0x7bffu << 13) | 0x1fffu));
+  return hn::BitCast(d, hn::Or(sign, hn::IfThenElse(special, hn::Or(magnitude, hn::Set(bits, 0x7f800000u)), value)));
+#else
+  const hn::Rebind<hwy::float16_t, D> half;
+  return hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(from)));
+#endif
+}
+
+template <class T, class S> HWY_INLINE T LoadOne(const S* from) {
+  const hn::CappedTag<T, 1> one;
+  return hn::GetLane(LoadLanes(one, from));
+}
+
+// ---- packing
+
+/// Four (or, of 8 bytes, two) rows of `from`'s transpose: columns of `from` are contiguous.
+template <class T, class S>
+HWY_INLINE void TransposeBlock(const S* from, std::int64_t col, T* to, std::int64_t to_row) {
+  if constexpr (sizeof(T) == 4) {
+    const hn::FixedTag<T, 4> d;
+    const auto v0 = LoadLanes(d, from), v1 = LoadLanes(d, from + col);
+    const auto v2 = LoadLanes(d, from + 2 * col), v3 = LoadLanes(d, from + 3 * col);
+    const auto t0 = hn::InterleaveLower(d, v0, v2), t1 = hn::InterleaveLower(d, v1, v3);
+    const auto t2 = hn::InterleaveUpper(d, v0, v2), t3 = hn::InterleaveUpper(d, v1, v3);
+    hn::StoreU(hn::InterleaveLower(d, t0, t1), d, to);
+    hn::StoreU(hn::InterleaveUpper(d, t0, t1), d, to + to_row);
+    hn::StoreU(hn::InterleaveLower(d, t2, t3), d, to + 2 * to_row);
+    hn::StoreU(hn::InterleaveUpper(d, t2, t3), d, to + 3 * to_row);
+  } else {
+    const hn::FixedTag<T, 2> d;
+    const auto v0 = LoadLanes(d, from), v1 = LoadLanes(d, from + col);
+    hn::StoreU(hn::InterleaveLower(d, v0, v1), d, to);
+    hn::StoreU(hn::InterleaveUpper(d, v0, v1), d, to + to_row);
+  }
+}
+
+template <class T, class S>
+void CopyScalar(const S* from, std::int64_t row, std::int64_t col, std::int64_t rows, std::int64_t cols, T* to,
+                std::int64_t to_row) {
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j) to[i * to_row + j] = LoadOne<T>(from + i * row + j * col);
+}
+
+/// from(i, j) = from[i + j * col]: in bands of one cache line of `from`, so that no line is fetched twice even where
+/// all columns fall into the same cache set.
+template <class T, class S>
+void CopyTransposed(const S* from, std::int64_t col, std::int64_t rows, std::int64_t cols, T* to, std::int64_t to_row) {
+  constexpr std::int64_t kBlock = 16 / sizeof(T), kBand = 64 / sizeof(S);
+  const std::int64_t whole_rows = rows - rows % kBlock, whole_cols = cols - cols % kBlock;
+  for (std::int64_t band = 0; band < whole_rows; band += kBand) {
+    const std::int64_t end = band + kBand < whole_rows ? band + kBand : whole_rows;
+    for (std::int64_t j = 0; j < whole_cols; j += kBlock)
+      for (std::int64_t i = band; i < end; i += kBlock)
+        TransposeBlock(from + i + j * col, col, to + i * to_row + j, to_row);
+  }
+  CopyScalar(from + whole_cols * col, 1, col, whole_rows, cols - whole_cols, to + whole_cols, to_row);
+  CopyScalar(from + whole_rows, 1, col, rows - whole_rows, cols, to + whole_rows * to_row, to_row);
+}
+
+/// The last `cols` elements, fewer than a vector's, of a row: two overlapping parts where they fill half a vector (a
+/// panel of 14 rows of A, say), one by one below that.
+template <class D, class T, class S> HWY_INLINE void CopyEnd(D d, const S* from, std::int64_t cols, T* to) {
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (cols >= lanes) {
+    const auto first = LoadLanes(d, from), last = LoadLanes(d, from + cols - lanes);
+    hn::StoreU(first, d, to);
+    hn::StoreU(last, d, to + cols - lanes);
+  } else {
+    for (std::int64_t j = 0; j < cols; ++j) to[j] = LoadOne<T>(from + j);
+  }
+}
+
+template <class T, class S>
+void CopyRows(const S* from, std::int64_t row, std::int64_t rows, std::int64_t cols, T* to, std::int64_t to_row) {
+  const hn::ScalableTag<T> d;
+  const hn::Half<decltype(d)> half;
+  const std::int64_t lanes = static_cast<std::int64_t>(hn::Lanes(d)), whole = cols - cols % lanes;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const S* source = from + i * row;
+    T* target = to + i * to_row;
+    for (std::int64_t j = 0; j < whole; j += lanes) hn::StoreU(LoadLanes(d, source + j), d, target + j);
+    if (whole < cols) CopyEnd(half, source + whole, cols - whole, target + whole);
+  }
+}
+
+template <class T, class S>
+void Copy(const GemmSource& from, std::int64_t rows, std::int64_t cols, void* to, std::int64_t to_row,
+          std::int64_t to_cols) {
+  const S* source = static_cast<const S*>(from.data);
+  T* target = static_cast<T*>(to);
+  if (from.col == 1) {
+    CopyRows(source, from.row, rows, cols, target, to_row);
+  } else if (from.row == 1) {
+    CopyTransposed(source, from.col, rows, cols, target, to_row);
+  } else {
+    CopyScalar(source, from.row, from.col, rows, cols, target, to_row);
+  }
+  if (cols < to_cols)
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = cols; j < to_cols; ++j) target[i * to_row + j] = T{};
+}
+
+// ---- the micro-kernel
+
+/// The registers' tile goes to C, or past `cols` only to a scratch tile on the stack: Highway's masked stores read and
+/// write whole vectors on SSE4.
+template <class T, int kRows, int kVectors, class V>
+HWY_INLINE void StoreTile(const V (&sum)[kRows][kVectors], const GemmMicro& call) {
+  const hn::ScalableTag<T> d;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  T* c = static_cast<T*>(call.c);
+  const T* from = static_cast<const T*>(call.from);
+  if (HWY_LIKELY(call.cols == kVectors * kLanes)) {
+    TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
+      T* row = c + i * call.c_row;
+      TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) {
+        V value = sum[i][v];
+        if (from) value = hn::Add(hn::LoadU(d, from + i * call.from_row + v * kLanes), value);
+        hn::StoreU(value, d, row + v * kLanes);
+      }
+    }
+    return;
+  }
+  HWY_ALIGN T edge[kRows][kVectors * kLanes];
+  TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
+    TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) hn::Store(sum[i][v], d, &edge[i][v * kLanes]);
+  for (int i = 0; i < kRows; ++i) {
+    T* row = c + i * call.c_row;
+    for (std::int64_t j = 0; j < call.cols; ++j) {
+      // One lane by Highway, so that integers wrap.
+      const hn::CappedTag<T, 1> one;
+      const auto value = hn::Set(one, edge[i][j]);
+      row[j] = hn::GetLane(from ? hn::Add(hn::Set(one, from[i * call.from_row + j]), value) : value);
+    }
+  }
+}
+
+/// Rows of A are addressed from three pointers, five rows apart: x86 addresses reach 0, 1, 2, 4 and (with 3 · a_row in
+/// a register) 3 rows on, which keeps all of it in the 15 registers.
+template <class T, int kRows, int kVectors> void MicroTile(const GemmMicro& call) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  constexpr int kLines = static_cast<int>((kVectors * kLanes * sizeof(T) + 63) / 64);
+  const std::int64_t row = call.a_row, col = call.a_col, b_row = call.b_row;
+  const T* a[3] = {static_cast<const T*>(call.a), nullptr, nullptr};
+  if constexpr (kRows > 5) a[1] = a[0] + 5 * row;
+  if constexpr (kRows > 10) a[2] = a[0] + 10 * row;
+  const T* b = static_cast<const T*>(call.b);
+  const char* ahead = static_cast<const char*>(call.ahead);
+  V sum[kRows][kVectors];
+  TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
+    TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
+  for (std::int64_t p = call.depth; p > 0; --p) {
+    V bv[kVectors];
+    TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * kLanes);
+    TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
+    ahead += call.ahead_step;
+    TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
+      const V x = hn::Set(d, a[i / 5][(i % 5) * row]);
+      TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = MultiplyAdd<T>(x, bv[v], sum[i][v]);
+    }
+    b += b_row;
+    a[0] += col;
+    if constexpr (kRows > 5) a[1] += col;
+    if constexpr (kRows > 10) a[2] += col;
+  }
+  StoreTile<T, kRows, kVectors>(sum, call);
+}
+
+using MicroFunction = void (*)(const GemmMicro&);
+
+/// One entry for each number of rows and for 1, 2 and the widest number of vectors.
+template <class T, int kRows> inline constexpr MicroFunction kMicroOf[3] = {
+    MicroTile<T, kRows, 1>, MicroTile<T, kRows, 2>, MicroTile<T, kRows, WidestVectors(kRows)>};
+
+template <class T> HWY_INLINE int MicroWidth(std::int64_t cols) {
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  return cols <= kLanes ? 0 : cols <= kPanelVectors * kLanes ? 1 : 2;
+}
+
+template <class T, int kRows> HWY_INLINE MicroFunction PickMicro(std::int64_t rows, int width) {
+  if constexpr (kRows > 1) {
+    if (rows != kRows) return PickMicro<T, kRows - 1>(rows, width);
+  }
+  return kMicroOf<T, kRows>[width];
+}
+
+template <class T> void Micro(const GemmMicro& call) { PickMicro<T, kMaxRows>(call.rows, MicroWidth<T>(call.cols))(call); }
+
+/// Integers: the same tiles in fours and ones.
+template <class T> void MicroInteger(const GemmMicro& call) {
+  GemmMicro part = call;
+  const bool narrow = MicroWidth<T>(call.cols) == 0;
+  for (std::int64_t done = 0; done < call.rows; done += part.rows) {
+    part.rows = call.rows - done >= 4 ? 4 : 1;
+    part.a = static_cast<const T*>(call.a) + done * call.a_row;
+    part.c = static_cast<T*>(call.c) + done * call.c_row;
+    if (call.from) part.from = static_cast<const T*>(call.from) + done * call.from_row;
+    if (part.rows == 4) {
+      narrow ? MicroTile<T, 4, 1>(part) : MicroTile<T, 4, 2>(part);
+    } else {
+      narrow ? MicroTile<T, 1, 1>(part) : MicroTile<T, 1, 2>(part);
+    }
+  }
+}
+
+template <class T> std::int64_t Widest(std::int64_t rows) {
+  const std::int64_t lanes = HWY_LANES(T);
+  if constexpr (kIsInteger<T>) return kPanelVectors * lanes;
+  return WidestVectors(static_cast<int>(rows)) * lanes;
+}
+
+// ---- the dot kernel
+
+template <class T, class S, int kRows, int kCols>
+HWY_INLINE void DotBlock(const T* const (&a)[kRows], const S* const (&b)[kCols], std::int64_t depth,
+                         T (&result)[kRows][kCols]) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  V sum[kRows][kCols];
+  TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
+    TERN_GEMM_UNROLL for (int j = 0; j < kCols; ++j) sum[i][j] = hn::Zero(d);
+  std::int64_t p = 0;
+  for (; p + kLanes <= depth; p += kLanes) {
+    V av[kRows];
+    TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) av[i] = hn::LoadU(d, a[i] + p);
+    TERN_GEMM_UNROLL for (int j = 0; j < kCols; ++j) {
+      const V bv = LoadLanes(d, b[j] + p);
+      TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) sum[i][j] = hn::MulAdd(av[i], bv, sum[i][j]);
+    }
+  }
+  if (p < depth) {  // the rest, padded with zeros: a masked load may read past the operand
+    HWY_ALIGN T rest[kRows + kCols][HWY_LANES(T)] = {};
+    for (std::int64_t q = p; q < depth; ++q) {
+      for (int i = 0; i < kRows; ++i) rest[i][q - p] = a[i][q];
+      for (int j = 0; j < kCols; ++j) rest[kRows + j][q - p] = LoadOne<T>(b[j] + q);
+    }
+    TERN_GEMM_UNROLL for (int j = 0; j < kCols; ++j)
+      TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
+        sum[i][j] = hn::MulAdd(hn::Load(d, rest[i]), hn::Load(d, rest[kRows + j]), sum[i][j]);
+  }
+  TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
+    TERN_GEMM_UNROLL for (int j = 0; j < kCols; ++j) result[i][j] = hn::GetLane(hn::SumOfLanes(d, sum[i][j]));
+}
+
+/// Blocks of kRows × kCols; past the edges the last row or column is computed again and not stored.
+template <class T, class S, int kRows, int kCols> void DotTiles(const GemmDot& call) {
+  for (std::int64_t col = 0; col < call.cols; col += kCols) {
+    const std::int64_t cols = call.cols - col < kCols ? call.cols - col : kCols;
+    const S* b[kCols];
+    for (int j = 0; j < kCols; ++j)
+      b[j] = static_cast<const S*>(call.b) + (col + (j < cols ? j : cols - 1)) * call.b_col;
+    for (std::int64_t row = 0; row < call.rows; row += kRows) {
+      const std::int64_t rows = call.rows - row < kRows ? call.rows - row : kRows;
+      const T* a[kRows];
+      for (int i = 0; i < kRows; ++i)
+        a[i] = static_cast<const T*>(call.a) + (row + (i < rows ? i : rows - 1)) * call.a_row;
+      T result[kRows][kCols];
+      DotBlock<T, S, kRows, kCols>(a, b, call.depth, result);
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < cols; ++j) {
+          T& to = static_cast<T*>(call.c)[(row + i) * call.c_row + col + j];
+          to = call.add ? to + result[i][j] : result[i][j];
+        }
+    }
+  }
+}
+
+template <class T, class S> void Dot(const GemmDot& call) {
+  if (call.rows == 1) return DotTiles<T, S, 1, 8>(call);
+  if constexpr (kAccumulators > 12) {
+    return call.rows == 2 ? DotTiles<T, S, 2, 8>(call) : DotTiles<T, S, 4, 6>(call);
+  } else {
+    return call.rows == 2 ? DotTiles<T, S, 2, 4>(call) : DotTiles<T, S, 4, 2>(call);
+  }
+}
+
+template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
+  return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), Copy<T, S>, Widest<T>, Micro<T>, Dot<T, S>};
+}
+template <class T> constexpr GemmKernelsOf IntegerKernels() {
+  return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, nullptr};
+}
+
+inline constexpr GemmKernels kTable = {
+    FloatKernels<float, float16>(), FloatKernels<float, bfloat16>(),        FloatKernels<float, float>(),
+    FloatKernels<double, double>(), IntegerKernels<std::int32_t>(), IntegerKernels<std::int64_t>()};
+
+}  // namespace gemm_simd
+
+inline const GemmKernels& gemm_table() { return gemm_simd::kTable; }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tern::detail_cpu
+HWY_AFTER_NAMESPACE();
+#undef TERN_GEMM_UNROLL

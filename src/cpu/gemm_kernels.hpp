@@ -1,0 +1,68 @@
+// What the matrix product asks of each SIMD target: one plain table of function pointers.
+#pragma once
+#include <cstdint>
+
+#include "tern/dtype.hpp"
+
+namespace tern::detail_cpu {
+
+/// A rows × cols block of the operand's own elements, strides in elements (any sign or zero).
+struct GemmSource {
+  const void* data;
+  std::int64_t row, col;
+};
+
+/// One micro-kernel call: c(i, j) = from(i, j) + Σ_p a(i, p) b(p, j), i < rows ≤ max_rows, j < cols ≤ widest(rows),
+/// p < depth; all of `Lane` type. Whole vectors of b are loaded: a row of it is readable up to `lanes`, `panel_cols` or
+/// `widest(rows)` columns, whichever is the first not below `cols`.
+struct GemmMicro {
+  const void* a;
+  std::int64_t a_row, a_col;
+  const void* b;
+  std::int64_t b_row;
+  const void* from;  // null for zeros; may be c
+  std::int64_t from_row;
+  void* c;
+  std::int64_t c_row;
+  std::int64_t depth, rows, cols;
+  /// What the next calls will read: at each step p the lines at ahead + p * ahead_step (bytes), as wide as a row of b,
+  /// are prefetched. Any address will do.
+  const void* ahead;
+  std::int64_t ahead_step;
+};
+
+/// One call of the dot kernel: c(i, j) = or += Σ_p a(i, p) b(p, j), with a of `Lane` type contiguous along p and b of the
+/// operand's type contiguous along p; any number of rows and columns.
+struct GemmDot {
+  const void* a;
+  std::int64_t a_row;
+  const void* b;
+  std::int64_t b_col;
+  void* c;
+  std::int64_t c_row;
+  std::int64_t depth, rows, cols;
+  bool add;
+};
+
+/// The kernels for one type of operand. `Lane` is float for f16, bf16 and f32, else the type itself.
+struct GemmKernelsOf {
+  std::int32_t lanes;       // of a vector
+  std::int32_t max_rows;    // of a micro-kernel call
+  std::int32_t panel_cols;  // the widest call with max_rows rows, and the width of packed panels of B
+  /// to[i * to_row + j] = Lane(from(i, j)) for j < cols, and 0 for cols ≤ j < to_cols.
+  void (*copy)(const GemmSource& from, std::int64_t rows, std::int64_t cols, void* to, std::int64_t to_row,
+               std::int64_t to_cols);
+  /// The widest call with this many rows: fewer rows leave registers for more columns.
+  std::int64_t (*widest)(std::int64_t rows);
+  void (*micro)(const GemmMicro& call);
+  void (*dot)(const GemmDot& call);  // null for integers
+};
+
+struct GemmKernels {
+  GemmKernelsOf f16, bf16, f32, f64, i32, i64;
+};
+
+/// The table of the best target this processor has.
+const GemmKernels& gemm_kernels();
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,147 @@
+#include "cpu/gemm_verb.hpp"
+
+#include <vector>
+
+#include "cpu/block_runner.hpp"
+#include "cpu/gemm.hpp"
+
+namespace tern::detail_cpu {
+
+using detail::GemmRequest;
+using detail::StepKind;
+using detail::View;
+
+namespace {
+
+/// Offsets of a view at every combination of the chosen batch axes, last axis fastest.
+std::vector<std::int64_t> offsets_along(const Shape& batch, std::uint32_t axes, const Strides& strides) {
+  std::vector<std::int64_t> offsets{0};
+  for (int i = 0; i < batch.rank(); ++i) {
+    if (!(axes >> i & 1)) continue;
+    const auto axis = static_cast<std::size_t>(i);
+    std::vector<std::int64_t> next;
+    next.reserve(offsets.size() * static_cast<std::size_t>(batch[axis]));
+    for (const std::int64_t offset : offsets)
+      for (std::int64_t k = 0; k < batch[axis]; ++k) next.push_back(offset + k * strides[axis]);
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+/// Whether offsets are 0, step, 2·step, …
+bool evenly_spaced(const std::vector<std::int64_t>& offsets, std::int64_t step) {
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    if (offsets[i] != static_cast<std::int64_t>(i) * step) return false;
+  return true;
+}
+
+const std::byte* address(const View& view) {
+  return static_cast<const std::byte*>(view.storage->data()) + view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
+
+class GemmRun {
+ public:
+  GemmRun(const GemmRequest& request, const Tape& epilogue, const KernelTable& table)
+      : request_(request), tape_(epilogue), order_(make_order(request)),
+        runner_(epilogue, table, request.inputs, request.outputs, order_, order_, true, 1, {}, 1) {
+    for (std::size_t v = 0; v < epilogue.values.size(); ++v)
+      if (epilogue.values[v].kind == StepKind::input && epilogue.values[v].index == 0) acc_ = static_cast<int>(v);
+  }
+
+  void run() {
+    const std::uint32_t all = (1u << request_.batch.rank()) - 1, kept = all & ~request_.contracted;
+    const int rank = request_.batch.rank();
+    const auto row = static_cast<std::size_t>(rank), col = row + 1;
+    GemmProblem p{};
+    p.type = request_.a.dtype;
+    p.m = request_.m, p.n = request_.n, p.k = request_.k;
+    p.a = address(request_.a), p.b = address(request_.b);
+    p.a_row = request_.a.strides[row], p.a_col = request_.a.strides[col];
+    p.b_row = request_.b.strides[row], p.b_col = request_.b.strides[col];
+    std::vector<std::int64_t> a = offsets_along(request_.batch, kept, request_.a.strides), b = offsets_along(request_.batch, kept, request_.b.strides);
+    std::vector<std::int64_t> sa = offsets_along(request_.batch, request_.contracted, request_.a.strides),
+                              sb = offsets_along(request_.batch, request_.contracted, request_.b.strides);
+    if (a.empty() || p.m == 0 || p.n == 0) return;
+    merge_segments(p, sa, sb);
+    const std::vector<std::int64_t> c = output_offsets(kept);
+    if (c.empty()) merge_batches(p, a, b);
+    std::vector<std::int64_t> a_offsets, b_offsets;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (std::size_t s = 0; s < sa.size(); ++s) a_offsets.push_back(a[i] + sa[s]), b_offsets.push_back(b[i] + sb[s]);
+    p.batches = static_cast<std::int64_t>(a.size()), p.segments = static_cast<std::int64_t>(sa.size());
+    p.a_offsets = a_offsets.data(), p.b_offsets = b_offsets.data();
+    rows_ = p.m;
+    if (!c.empty()) {
+      p.c = const_cast<std::byte*>(address(request_.outputs[0])), p.c_row = request_.outputs[0].strides[row], p.c_offsets = c.data();
+    }
+    p.context = this;
+    p.epilogue = [](void* self, const Tile& tile) { static_cast<const GemmRun*>(self)->finish(tile); };
+    gemm(p);
+  }
+
+ private:
+  static AxisOrder make_order(const GemmRequest& request) {
+    AxisOrder order;
+    const int rank = request.batch.rank();
+    for (int i = 0; i < rank + 2; ++i) {
+      order.axes[i] = i;
+      order.sizes[i] = i == rank ? request.m : i > rank ? request.n : request.contracted >> i & 1 ? 1 : request.batch[static_cast<std::size_t>(i)];
+    }
+    order.rank = rank + 2;
+    return order;
+  }
+
+  /// Contracted batches whose operands follow each other are a longer k: d_b of a shared b is one product.
+  static void merge_segments(GemmProblem& p, std::vector<std::int64_t>& a, std::vector<std::int64_t>& b) {
+    if (a.size() < 2 || !evenly_spaced(a, p.k * p.a_col) || !evenly_spaced(b, p.k * p.b_row)) return;
+    p.k *= static_cast<std::int64_t>(a.size());
+    a.resize(1), b.resize(1);
+  }
+  /// Batches that share b and follow each other in a are more rows of one product.
+  static void merge_batches(GemmProblem& p, std::vector<std::int64_t>& a, std::vector<std::int64_t>& b) {
+    if (a.size() < 2 || !evenly_spaced(b, 0) || !evenly_spaced(a, p.m * p.a_row)) return;
+    p.m *= static_cast<std::int64_t>(a.size());
+    a.resize(1), b.resize(1);
+  }
+
+  /// Offsets of the output's batches where the product can be accumulated in the output itself (no epilogue, rows of
+  /// accumulators); else nothing.
+  std::vector<std::int64_t> output_offsets(std::uint32_t kept) const {
+    const auto col = static_cast<std::size_t>(request_.batch.rank()) + 1;
+    if (!tape_.ops.empty() || request_.outputs.size() != 1) return {};
+    const View& out = request_.outputs[0];
+    const bool is_accumulator = tape_.outputs[0] == acc_ && lanes_in_memory(out.dtype) && out.dtype == request_.a.dtype;
+    if (!is_accumulator || (out.strides[col] != 1 && request_.n > 1)) return {};
+    return offsets_along(request_.batch, kept, out.strides);
+  }
+
+  void finish(const Tile& tile) const {
+    Worker w = runner_.make_worker(tile.cols);
+    const std::size_t width = lane_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].lane : Lane::f32);
+    for (std::int64_t r = 0; r < tile.rows; ++r) {
+      for (std::int64_t at = 0; at < tile.cols; at += kBlock) {
+        const std::int64_t n = std::min(kBlock, tile.cols - at);
+        const Block b{(tile.batch * rows_ + tile.row + r) * request_.n + tile.col + at, 1, n, n, 0, n};
+        if (acc_ >= 0)
+          w.at[static_cast<std::size_t>(acc_)] =
+              const_cast<std::byte*>(static_cast<const std::byte*>(tile.acc) + static_cast<std::size_t>(r * tile.stride + at) * width);
+        runner_.run_block(w, b);
+      }
+    }
+  }
+
+  const GemmRequest& request_;
+  const Tape& tape_;
+  AxisOrder order_;
+  BlockRunner runner_;
+  int acc_ = -1;
+  std::int64_t rows_ = 0;
+};
+
+}  // namespace
+
+void run_gemm(const GemmRequest& request, const Tape& epilogue, const KernelTable& table) {
+  GemmRun(request, epilogue, table).run();
+}
+
+}  // namespace tern::detail_cpu

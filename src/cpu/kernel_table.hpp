@@ -1,0 +1,40 @@
+// The kernels each SIMD target exports: plain function pointers over contiguous blocks. No standard containers here:
+// per-target files include this, and shared weak symbols compiled for a newer processor would crash an older one.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "formula/leaf.hpp"
+#include "tern/dtype.hpp"
+
+namespace tern::detail_cpu {
+using detail::kLaneCount;
+using detail::kLeafCount;
+using detail::Lane;
+using detail::Leaf;
+
+/// out[i] = leaf(args[0][i], …) for n elements; out may be one of the arguments.
+using LeafFn = void (*)(const void* const* args, void* out, std::size_t n);
+/// out[i] = f(in[i]); in place only where both have one size.
+using BlockFn = void (*)(const void* in, void* out, std::size_t n);
+/// out[i] = in[i * stride], widened to the dtype's lane.
+using StridedLoadFn = void (*)(const void* in, std::int64_t stride, void* out, std::size_t n);
+using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, std::size_t n);
+/// rows: out[g] = reduction of in[g * length … + length); columns: out[c] = reduction over g of in[g * length + c].
+using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length);
+
+struct KernelTable {
+  const char* target;
+  LeafFn leaf[kLeafCount][kLaneCount];            // null where a leaf does not exist for a lane
+  ReduceFn reduce_rows[kLeafCount][kLaneCount];
+  ReduceFn reduce_columns[kLeafCount][kLaneCount];
+  BlockFn convert[kLaneCount][kLaneCount];        // from, to; floats to integers saturate, NaN gives 0
+  BlockFn wrap[kLaneCount][kDTypeCount];          // reduced to what the dtype holds, in its lane; integers wrap
+  BlockFn clamp[kLaneCount][kDTypeCount];         // the same for narrow integers, clamping
+  BlockFn load[kDTypeCount], store[kDTypeCount];  // between memory and lane_of(dtype)
+  StridedLoadFn load_strided[kDTypeCount];
+  StridedStoreFn store_strided[kDTypeCount];
+  BlockFn fill[kLaneCount];                       // out[i] = *in
+};
+
+}  // namespace tern::detail_cpu

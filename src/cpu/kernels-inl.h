@@ -1,0 +1,293 @@
+// The kernels of the fused verb for the target being compiled: loops over the leaves' SIMD bodies, conversions and
+// reductions. Included once by each target file, after HWY_TARGET was chosen.
+#include <hwy/highway.h>
+
+#include "cpu/kernel_table.hpp"
+#include "cpu/leaves-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu {
+namespace HWY_NAMESPACE {
+
+template <Lane L> struct LaneType;
+template <> struct LaneType<Lane::f32> { using type = float; };
+template <> struct LaneType<Lane::f64> { using type = double; };
+template <> struct LaneType<Lane::i32> { using type = std::int32_t; };
+template <> struct LaneType<Lane::u32> { using type = std::uint32_t; };
+template <> struct LaneType<Lane::i64> { using type = std::int64_t; };
+template <Lane L> using LaneT = typename LaneType<L>::type;
+
+template <DType D> struct MemoryType;
+template <> struct MemoryType<DType::boolean> { using type = std::uint8_t; };
+template <> struct MemoryType<DType::u8> { using type = std::uint8_t; };
+template <> struct MemoryType<DType::i8> { using type = std::int8_t; };
+template <> struct MemoryType<DType::i16> { using type = std::int16_t; };
+template <> struct MemoryType<DType::i32> { using type = std::int32_t; };
+template <> struct MemoryType<DType::u32> { using type = std::uint32_t; };
+template <> struct MemoryType<DType::i64> { using type = std::int64_t; };
+template <> struct MemoryType<DType::f16> { using type = std::uint16_t; };
+template <> struct MemoryType<DType::bf16> { using type = std::uint16_t; };
+template <> struct MemoryType<DType::f32> { using type = float; };
+template <> struct MemoryType<DType::f64> { using type = double; };
+template <DType D> using MemoryT = typename MemoryType<D>::type;
+
+constexpr Lane WideLane(DType d) {
+  return d == DType::f64 ? Lane::f64 : d == DType::i64 ? Lane::i64 : d == DType::u32 ? Lane::u32
+         : d >= DType::f16 ? Lane::f32 : Lane::i32;
+}
+
+// ---- leaves ----
+template <class Leaf, class = void> struct HasCondition { static constexpr bool value = false; };
+template <class Leaf> struct HasCondition<Leaf, decltype(void(Leaf::kCondition))> { static constexpr bool value = true; };
+
+template <class L, int kArity, class D> HWY_INLINE auto RunAt(D d, const hn::TFromD<D>* const* in, std::size_t i) {
+  using T = hn::TFromD<D>;
+  (void)sizeof(T);
+  if constexpr (kArity == 1) {
+    return L::Run(d, hn::LoadU(d, in[0] + i));
+  } else if constexpr (kArity == 2) {
+    return L::Run(d, hn::LoadU(d, in[0] + i), hn::LoadU(d, in[1] + i));
+  } else if constexpr (HasCondition<L>::value) {
+    const hn::RebindToSigned<D> di;
+    const auto* condition = reinterpret_cast<const hn::TFromD<decltype(di)>*>(in[0]);
+    return L::Run(d, hn::LoadU(di, condition + i), hn::LoadU(d, in[1] + i), hn::LoadU(d, in[2] + i));
+  } else {
+    return L::Run(d, hn::LoadU(d, in[0] + i), hn::LoadU(d, in[1] + i), hn::LoadU(d, in[2] + i));
+  }
+}
+
+/// The tail goes through a small block, so that every element takes the same code whatever its position.
+template <class L, int kArity, class T> void LeafLoop(const void* const* args, void* out, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const T* in[3] = {};
+  for (int a = 0; a < kArity; ++a) in[a] = static_cast<const T*>(args[a]);
+  using R = hn::TFromV<decltype(RunAt<L, kArity>(d, in, 0))>;
+  const hn::Rebind<R, decltype(d)> dr;
+  R* result = static_cast<R*>(out);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(RunAt<L, kArity>(d, in, i), dr, result + i);
+  if (i == n) return;
+  HWY_ALIGN T tail[3][hn::MaxLanes(d)] = {};
+  HWY_ALIGN R tail_out[hn::MaxLanes(d)];
+  const T* tail_in[3] = {tail[0], tail[1], tail[2]};
+  for (int a = 0; a < kArity; ++a)
+    for (std::size_t j = 0; j < n - i; ++j) tail[a][j] = in[a][i + j];
+  hn::StoreU(RunAt<L, kArity>(d, tail_in, 0), dr, tail_out);
+  for (std::size_t j = 0; j < n - i; ++j) result[i + j] = tail_out[j];
+}
+
+template <Leaf L, int kArity, Lane lane> constexpr LeafFn LeafKernel() {
+  if constexpr ((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u) return &LeafLoop<SimdLeaf<L>, kArity, LaneT<lane>>;
+  else return nullptr;
+}
+
+// ---- reductions ----
+template <class L, class T> void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T partial[hn::MaxLanes(d)];
+  for (std::size_t g = 0; g < groups; ++g) {
+    const T* x = static_cast<const T*>(in) + g * length;
+    auto a0 = L::Identity(d), a1 = a0, a2 = a0, a3 = a0;
+    std::size_t i = 0;
+    for (; i + 4 * lanes <= length; i += 4 * lanes) {
+      a0 = L::Run(d, a0, hn::LoadU(d, x + i));
+      a1 = L::Run(d, a1, hn::LoadU(d, x + i + lanes));
+      a2 = L::Run(d, a2, hn::LoadU(d, x + i + 2 * lanes));
+      a3 = L::Run(d, a3, hn::LoadU(d, x + i + 3 * lanes));
+    }
+    for (; i + lanes <= length; i += lanes) a0 = L::Run(d, a0, hn::LoadU(d, x + i));
+    if (i < length) {
+      hn::Store(L::Identity(d), d, partial);
+      for (std::size_t j = 0; i + j < length; ++j) partial[j] = x[i + j];
+      a1 = L::Run(d, a1, hn::Load(d, partial));
+    }
+    // Halves are combined, so that the order is a tree whatever the vector length.
+    hn::Store(L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)), d, partial);
+    HWY_ALIGN T upper[hn::MaxLanes(d)];
+    hn::Store(L::Identity(d), d, upper);
+    for (std::size_t width = lanes / 2; width > 0; width /= 2) {
+      for (std::size_t j = 0; j < width; ++j) upper[j] = partial[width + j];
+      hn::Store(L::Run(d, hn::Load(d, partial), hn::Load(d, upper)), d, partial);
+    }
+    static_cast<T*>(out)[g] = partial[0];
+  }
+}
+
+template <class L, class T> void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const T* x = static_cast<const T*>(in);
+  T* result = static_cast<T*>(out);
+  std::size_t c = 0;
+  for (; c + lanes <= length; c += lanes) {
+    auto even = L::Identity(d), odd = even;
+    std::size_t g = 0;
+    for (; g + 2 <= groups; g += 2) {
+      even = L::Run(d, even, hn::LoadU(d, x + g * length + c));
+      odd = L::Run(d, odd, hn::LoadU(d, x + (g + 1) * length + c));
+    }
+    if (g < groups) even = L::Run(d, even, hn::LoadU(d, x + g * length + c));
+    hn::StoreU(L::Run(d, even, odd), d, result + c);
+  }
+  if (c == length) return;
+  HWY_ALIGN T tail[hn::MaxLanes(d)] = {};
+  auto even = L::Identity(d), odd = even;
+  for (std::size_t g = 0; g < groups; ++g) {
+    for (std::size_t j = 0; j < length - c; ++j) tail[j] = x[g * length + c + j];
+    auto& half = g % 2 && g + 1 <= groups ? odd : even;
+    half = L::Run(d, half, hn::Load(d, tail));
+  }
+  hn::Store(L::Run(d, even, odd), d, tail);
+  for (std::size_t j = 0; j < length - c; ++j) result[c + j] = tail[j];
+}
+
+template <Leaf L, Lane lane, bool kRows> constexpr ReduceFn ReduceKernel() {
+  if constexpr (((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u) == 0) return nullptr;
+  else if constexpr (kRows) return &ReduceRows<SimdLeaf<L>, LaneT<lane>>;
+  else return &ReduceColumns<SimdLeaf<L>, LaneT<lane>>;
+}
+
+// ---- conversions: plain loops, vectorised by the compiler for this target ----
+template <class To, class From> HWY_INLINE To ConvertOne(From x) {
+  if constexpr (hwy::IsFloat<From>() && !hwy::IsFloat<To>()) {
+    // 2^31, 2^32, 2^63 are exact in both float types.
+    constexpr double kTop = sizeof(To) == 8 ? 9223372036854775808.0 : To(-1) > To(0) ? 4294967296.0 : 2147483648.0;
+    constexpr To kMax = To(-1) > To(0) ? static_cast<To>(~To(0)) : static_cast<To>(sizeof(To) == 8 ? INT64_MAX : INT32_MAX);
+    constexpr To kMin = To(-1) > To(0) ? To(0) : static_cast<To>(-static_cast<std::int64_t>(kMax) - 1);
+    if (!(x == x)) return To(0);
+    if (x >= static_cast<From>(kTop)) return kMax;
+    if (x <= static_cast<From>(kMin)) return kMin;
+    return static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+template <class From, class To> void Convert(const void* in, void* out, std::size_t n) {
+  const From* x = static_cast<const From*>(in);
+  To* y = static_cast<To*>(out);
+  for (std::size_t i = 0; i < n; ++i) y[i] = ConvertOne<To>(x[i]);
+}
+
+HWY_INLINE std::uint16_t ToBits16(DType dtype, float x) {
+  return dtype == DType::f16 ? detail::float_to_half_bits(x) : detail::float_to_bfloat_bits(x);
+}
+HWY_INLINE float FromBits16(DType dtype, std::uint16_t bits) {
+  return dtype == DType::f16 ? detail::half_bits_to_float(bits) : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+template <DType D, bool kClamp, class T> HWY_INLINE T WrapOne(T x) {
+  if constexpr (D == DType::f16 || D == DType::bf16) {
+    return static_cast<T>(FromBits16(D, ToBits16(D, sizeof(T) == 8 ? detail::narrow_to_odd(x) : static_cast<float>(x))));
+  } else if constexpr (D == DType::boolean) {
+    return static_cast<T>(x != T(0));
+  } else if constexpr (kClamp) {
+    using M = MemoryT<D>;
+    constexpr T kLow = static_cast<T>(D == DType::u8 ? 0 : -(1 << (8 * sizeof(M) - 1)));
+    constexpr T kHigh = static_cast<T>(D == DType::u8 ? 255 : (1 << (8 * sizeof(M) - 1)) - 1);
+    return x < kLow ? kLow : x > kHigh ? kHigh : x;
+  } else {
+    return static_cast<T>(static_cast<MemoryT<D>>(x));
+  }
+}
+template <DType D, bool kClamp, class T> void Wrap(const void* in, void* out, std::size_t n) {
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  for (std::size_t i = 0; i < n; ++i) y[i] = WrapOne<D, kClamp>(x[i]);
+}
+
+template <DType D> HWY_INLINE LaneT<WideLane(D)> LoadOne(MemoryT<D> x) {
+  if constexpr (D == DType::f16 || D == DType::bf16) return FromBits16(D, x);
+  else return static_cast<LaneT<WideLane(D)>>(x);
+}
+template <DType D> HWY_INLINE MemoryT<D> StoreOne(LaneT<WideLane(D)> x) {
+  if constexpr (D == DType::f16 || D == DType::bf16) return ToBits16(D, x);
+  else return static_cast<MemoryT<D>>(x);
+}
+template <DType D> void Load(const void* in, void* out, std::size_t n) {
+  const auto* x = static_cast<const MemoryT<D>*>(in);
+  auto* y = static_cast<LaneT<WideLane(D)>*>(out);
+  std::size_t i = 0;
+  if constexpr (D == DType::f16) {  // the bit-by-bit conversion does not vectorise
+    const hn::ScalableTag<float> df;
+    const hn::Rebind<hwy::float16_t, decltype(df)> dh;
+    for (; i + hn::Lanes(df) <= n; i += hn::Lanes(df))
+      hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(x + i))), df, y + i);
+  }
+  for (; i < n; ++i) y[i] = LoadOne<D>(x[i]);
+}
+template <DType D> void LoadStrided(const void* in, std::int64_t stride, void* out, std::size_t n) {
+  const auto* x = static_cast<const MemoryT<D>*>(in);
+  auto* y = static_cast<LaneT<WideLane(D)>*>(out);
+  for (std::size_t i = 0; i < n; ++i) y[i] = LoadOne<D>(x[static_cast<std::int64_t>(i) * stride]);
+}
+template <DType D> void Store(const void* in, void* out, std::size_t n) {
+  const auto* x = static_cast<const LaneT<WideLane(D)>*>(in);
+  auto* y = static_cast<MemoryT<D>*>(out);
+  for (std::size_t i = 0; i < n; ++i) y[i] = StoreOne<D>(x[i]);
+}
+template <DType D> void StoreStrided(const void* in, void* out, std::int64_t stride, std::size_t n) {
+  const auto* x = static_cast<const LaneT<WideLane(D)>*>(in);
+  auto* y = static_cast<MemoryT<D>*>(out);
+  for (std::size_t i = 0; i < n; ++i) y[static_cast<std::int64_t>(i) * stride] = StoreOne<D>(x[i]);
+}
+template <class T> void Fill(const void* in, void* out, std::size_t n) {
+  const T value = *static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  for (std::size_t i = 0; i < n; ++i) y[i] = value;
+}
+
+// ---- the table ----
+template <Leaf L, int kArity> void AddLeaf(KernelTable& t) {
+  LeafFn* row = t.leaf[static_cast<int>(L)];
+  row[0] = LeafKernel<L, kArity, Lane::f32>(), row[1] = LeafKernel<L, kArity, Lane::f64>();
+  row[2] = LeafKernel<L, kArity, Lane::i32>(), row[3] = LeafKernel<L, kArity, Lane::u32>();
+  row[4] = LeafKernel<L, kArity, Lane::i64>();
+}
+template <Leaf L, Lane lane> void AddReduction(KernelTable& t) {
+  t.reduce_rows[static_cast<int>(L)][static_cast<int>(lane)] = ReduceKernel<L, lane, true>();
+  t.reduce_columns[static_cast<int>(L)][static_cast<int>(lane)] = ReduceKernel<L, lane, false>();
+}
+template <Leaf L> void AddReductions(KernelTable& t) {
+  AddReduction<L, Lane::f32>(t), AddReduction<L, Lane::f64>(t), AddReduction<L, Lane::i32>(t);
+  AddReduction<L, Lane::u32>(t), AddReduction<L, Lane::i64>(t);
+}
+template <Lane From> void AddConversions(KernelTable& t) {
+  BlockFn* row = t.convert[static_cast<int>(From)];
+  row[0] = &Convert<LaneT<From>, float>, row[1] = &Convert<LaneT<From>, double>, row[2] = &Convert<LaneT<From>, std::int32_t>;
+  row[3] = &Convert<LaneT<From>, std::uint32_t>, row[4] = &Convert<LaneT<From>, std::int64_t>;
+}
+template <DType D> void AddMemory(KernelTable& t) {
+  constexpr int i = static_cast<int>(D);
+  t.load[i] = &Load<D>, t.store[i] = &Store<D>, t.load_strided[i] = &LoadStrided<D>, t.store_strided[i] = &StoreStrided<D>;
+}
+template <DType D> void AddNarrow(KernelTable& t) {
+  t.wrap[static_cast<int>(Lane::i32)][static_cast<int>(D)] = &Wrap<D, false, std::int32_t>;
+  t.clamp[static_cast<int>(Lane::i32)][static_cast<int>(D)] = &Wrap<D, true, std::int32_t>;
+}
+template <DType D> void AddHalf(KernelTable& t) {
+  t.wrap[static_cast<int>(Lane::f32)][static_cast<int>(D)] = &Wrap<D, false, float>;
+  t.wrap[static_cast<int>(Lane::f64)][static_cast<int>(D)] = &Wrap<D, false, double>;
+}
+
+void FillTable(KernelTable& t) {
+  t.target = hwy::TargetName(HWY_TARGET);
+#define TERN_LEAF(name, arity) AddLeaf<Leaf::name, arity>(t);
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name) AddReductions<Leaf::name>(t);
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+  AddConversions<Lane::f32>(t), AddConversions<Lane::f64>(t), AddConversions<Lane::i32>(t), AddConversions<Lane::u32>(t), AddConversions<Lane::i64>(t);
+  AddMemory<DType::boolean>(t), AddMemory<DType::u8>(t), AddMemory<DType::i8>(t), AddMemory<DType::i16>(t);
+  AddMemory<DType::i32>(t), AddMemory<DType::u32>(t), AddMemory<DType::i64>(t), AddMemory<DType::f16>(t);
+  AddMemory<DType::bf16>(t), AddMemory<DType::f32>(t), AddMemory<DType::f64>(t);
+  AddNarrow<DType::boolean>(t), AddNarrow<DType::u8>(t), AddNarrow<DType::i8>(t), AddNarrow<DType::i16>(t);
+  AddHalf<DType::f16>(t), AddHalf<DType::bf16>(t);
+  t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>, t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tern::detail_cpu
+HWY_AFTER_NAMESPACE();

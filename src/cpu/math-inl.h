@@ -1,0 +1,411 @@
+// Building blocks of the elementary functions, for the target being compiled: error-free sums and products,
+// polynomials, and the exponential, logarithm, sine and complementary error function that several leaves share.
+// Part of leaves-inl.h (no include guard: once per target file). V is a float or double vector, T its lane type.
+//
+// All polynomial coefficients were fitted for this library with 90-digit arithmetic: least squares at Chebyshev nodes,
+// reweighted towards the minimax error (Lawson), weighted by the error they make in the function's own relative error;
+// then rounded one by one from the lowest power up, each time fitting the rest again. Beside each stands its error.
+#include <cmath>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Whether hn::MulAdd rounds once. (The x86 targets before AVX2 have larger numbers than AVX2.)
+#if (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2) || HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || \
+    defined(HWY_DISABLE_BMI2_FMA)
+inline constexpr bool kFusedMulAdd = false;
+#else
+inline constexpr bool kFusedMulAdd = true;
+#endif
+
+/// The layout of a float type, and constants that differ between the two.
+template <class T> struct FloatTraits;
+template <> struct FloatTraits<float> {
+  using Bits = uint32_t;
+  static constexpr int kMantissaBits = 23;
+  static constexpr Bits kBias = 127;
+  static constexpr Bits kInfBits = 0x7F800000u, kMantissaMask = 0x007FFFFFu;
+  static constexpr Bits kSqrtHalfBits = 0x3F3504F3u;            // the least m of a split 2^k·m
+  static constexpr Bits kHighHalfMask = 0xFFFFF000u;            // keeps the upper 12 of 24 bits
+  static constexpr float kRoundingMagic = 0x1.8p23f;            // x + this: x rounded to an integer, in the low bits
+  static constexpr float kMinNormal = 0x1p-126f;
+  static constexpr float kSubnormalScale = 0x1p25f, kSubnormalShift = 25;
+  static constexpr float kLn2High = 0x1.62e4p-1f;               // 15 bits: its products with exponents are exact
+  static constexpr float kLn2Low = 0x1.7f7d1cp-20f;
+  static constexpr float kExpLowest = -104.0f, kExpHighest = 89.0f;  // e^x is 0 below and inf above
+};
+template <> struct FloatTraits<double> {
+  using Bits = uint64_t;
+  static constexpr int kMantissaBits = 52;
+  static constexpr Bits kBias = 1023;
+  static constexpr Bits kInfBits = 0x7FF0000000000000u, kMantissaMask = 0x000FFFFFFFFFFFFFu;
+  static constexpr Bits kSqrtHalfBits = 0x3FE6A09E667F3BCDu;
+  static constexpr Bits kHighHalfMask = 0xFFFFFFFFF8000000u;    // keeps the upper 26 of 53 bits
+  static constexpr double kRoundingMagic = 0x1.8p52;
+  static constexpr double kMinNormal = 0x1p-1022;
+  static constexpr double kSubnormalScale = 0x1p54, kSubnormalShift = 54;
+  static constexpr double kLn2High = 0x1.62e42fefa38p-1;        // 42 bits
+  static constexpr double kLn2Low = 0x1.ef35793c7673p-45;
+  static constexpr double kExpLowest = -746.0, kExpHighest = 710.0;
+};
+template <class D> using Traits = FloatTraits<hn::TFromD<D>>;
+template <class D> using UnsignedOf = hn::Vec<hn::RebindToUnsigned<D>>;
+template <class D> inline constexpr bool kSingle = sizeof(hn::TFromD<D>) == 4;
+
+/// Shorthand: the vector of one number, and of a bit pattern.
+template <class D> HWY_INLINE hn::Vec<D> Num(D d, double value) {
+  return hn::Set(d, static_cast<hn::TFromD<D>>(value));
+}
+template <class D> HWY_INLINE UnsignedOf<D> Bits(D, typename Traits<D>::Bits bits) {
+  return hn::Set(hn::RebindToUnsigned<D>(), bits);
+}
+template <class D, class V> HWY_INLINE UnsignedOf<D> ToBits(D, V x) {
+  return hn::BitCast(hn::RebindToUnsigned<D>(), x);
+}
+
+/// min(x, bound) and max(x, bound) that keep a NaN in x: x86 returns the second argument of an unordered pair; Arm's
+/// minnm would return the bound.
+template <class D, class V> HWY_INLINE V AtMost(D d, V x, double bound) {
+  const V limit = Num(d, bound);
+  if constexpr (HWY_ARCH_X86) return hn::Min(limit, x);
+  else return hn::IfThenElse(hn::Gt(x, limit), limit, x);
+}
+template <class D, class V> HWY_INLINE V AtLeast(D d, V x, double bound) {
+  const V limit = Num(d, bound);
+  if constexpr (HWY_ARCH_X86) return hn::Max(limit, x);
+  else return hn::IfThenElse(hn::Lt(x, limit), limit, x);
+}
+
+/// c0 + c1·x + c2·x² + …, in two interleaved Horner chains (x2 = x²).
+template <class D, class V> HWY_INLINE V PolynomialOf(D d, V, V, double c0) { return Num(d, c0); }
+template <class D, class V> HWY_INLINE V PolynomialOf(D d, V x, V, double c0, double c1) {
+  return hn::MulAdd(x, Num(d, c1), Num(d, c0));
+}
+template <class D, class V, class... C> HWY_INLINE V PolynomialOf(D d, V x, V x2, double c0, double c1, C... higher) {
+  return hn::MulAdd(x2, PolynomialOf(d, x, x2, higher...), hn::MulAdd(x, Num(d, c1), Num(d, c0)));
+}
+template <class D, class V, class... C> HWY_INLINE V Polynomial(D d, V x, C... coefficients) {
+  return PolynomialOf(d, x, hn::Mul(x, x), coefficients...);
+}
+
+// --- numbers of twice the precision: hi + lo, |lo| at most half a unit of hi ---
+
+template <class V> struct Pair { V hi, lo; };
+
+/// a + b exactly, for |a| >= |b| or a = 0.
+template <class V> HWY_INLINE Pair<V> FastTwoSum(V a, V b) {
+  const V sum = hn::Add(a, b);
+  return {sum, hn::Sub(b, hn::Sub(sum, a))};
+}
+/// a + b exactly (Knuth).
+template <class V> HWY_INLINE Pair<V> TwoSum(V a, V b) {
+  const V sum = hn::Add(a, b);
+  const V b_part = hn::Sub(sum, a);
+  return {sum, hn::Add(hn::Sub(a, hn::Sub(sum, b_part)), hn::Sub(b, b_part))};
+}
+/// a·b exactly; without fused multiply-add by splitting both factors in halves (Dekker; f64 to within 2^-106).
+template <class D, class V> HWY_INLINE Pair<V> TwoProduct(D d, V a, V b) {
+  const V product = hn::Mul(a, b);
+  if constexpr (kFusedMulAdd) {
+    return {product, hn::MulSub(a, b, product)};
+  } else {
+    const V mask = hn::BitCast(d, Bits(d, Traits<D>::kHighHalfMask));
+    const V ah = hn::And(a, mask), bh = hn::And(b, mask);
+    const V al = hn::Sub(a, ah), bl = hn::Sub(b, bh);
+    const V rest = hn::Add(hn::Add(hn::Sub(hn::Mul(ah, bh), product), hn::Mul(ah, bl)), hn::Mul(al, bh));
+    return {product, hn::Add(rest, hn::Mul(al, bl))};
+  }
+}
+/// c - a·b where that is representable.
+template <class D, class V> HWY_INLINE V ExactNegMulAdd(D d, V a, V b, V c) {
+  if constexpr (kFusedMulAdd) {
+    return hn::NegMulAdd(a, b, c);
+  } else {
+    const Pair<V> product = TwoProduct(d, a, b);
+    return hn::Sub(hn::Sub(c, product.hi), product.lo);
+  }
+}
+
+/// a·b in nearly twice the precision.
+template <class D, class V> HWY_INLINE Pair<V> Multiply(D d, const Pair<V>& a, const Pair<V>& b) {
+  const Pair<V> product = TwoProduct(d, a.hi, b.hi);
+  return {product.hi, hn::MulAdd(a.hi, b.lo, hn::MulAdd(a.lo, b.hi, product.lo))};
+}
+/// 1/x in nearly twice the precision.
+template <class D, class V> HWY_INLINE Pair<V> Reciprocal(D d, const Pair<V>& x) {
+  const V one = Num(d, 1);
+  const V inverse = hn::Div(one, x.hi);
+  const V remainder = hn::NegMulAdd(inverse, x.lo, ExactNegMulAdd(d, inverse, x.hi, one));
+  return {inverse, hn::Mul(remainder, inverse)};
+}
+/// 1/x for 1 <= x <= 2 to 6%: for corrections of first order.
+template <class D, class V> HWY_INLINE V RoughReciprocal(D d, V x) {
+  return hn::NegMulAdd(Num(d, 0.47058824), x, Num(d, 1.4117647));
+}
+
+// --- exponential ---
+
+/// e^x = 2^n·(1 + r + tail), |r| <= ln 2 / 2; `exponent` holds n + 2·bias in its low bits.
+template <class D> struct ExpParts {
+  UnsignedOf<D> exponent;
+  hn::Vec<D> r, tail, polynomial;
+};
+
+/// (e^r - 1 - r)/r² for |r| <= 0.3475. Relative error of e^r - 1: f32 2^-26.1, f64 2^-61.5.
+template <class D, class V> HWY_INLINE V ExpPolynomial(D d, V r) {
+  if constexpr (kSingle<D>) {
+    return Polynomial(d, r, 0.49999997f, 0.16666542f, 0.0416675f, 0.008366725f, 0.0013865138f);
+  } else {
+    return Polynomial(d, r, 0.5, 0.16666666666666677, 0.04166666666666661, 0.008333333333321397, 0.0013888888888923853,
+                      0.00019841269886778013, 2.4801587237523398e-05, 2.7557243494322213e-06, 2.755735271327675e-07,
+                      2.5109305998389805e-08, 2.0889634532979944e-09);
+  }
+}
+
+/// The parts of e^(x + low), kExpLowest <= x <= kExpHighest, |low| at most a few units of x.
+template <class D, class V> HWY_INLINE ExpParts<D> SplitExp(D d, V x, V low) {
+  using R = Traits<D>;
+  const V magic = Num(d, R::kRoundingMagic + 2 * static_cast<int>(R::kBias));
+  const V rounded = hn::MulAdd(x, Num(d, 1.4426950408889634), magic);
+  const V n = hn::Sub(rounded, magic);
+  const V coarse = hn::NegMulAdd(n, Num(d, R::kLn2High), x);  // exact
+  const V fine = hn::NegMulAdd(n, Num(d, R::kLn2Low), low);
+  const V r = hn::Add(coarse, fine);
+  const V lost = hn::Sub(fine, hn::Sub(r, coarse));
+  const V polynomial = ExpPolynomial(d, r);
+  return {ToBits(d, rounded), r, hn::MulAdd(hn::Mul(r, r), polynomial, lost), polynomial};
+}
+
+/// 2^(n + shift), -bias < n + shift <= bias.
+template <class D> HWY_INLINE hn::Vec<D> PowerOfTwo(D d, UnsignedOf<D> exponent, int shift) {
+  using R = Traits<D>;
+  const auto bias = Bits(d, static_cast<typename R::Bits>(shift - static_cast<int>(R::kBias)) << R::kMantissaBits);
+  return hn::BitCast(d, hn::Add(hn::ShiftLeft<R::kMantissaBits>(exponent), bias));
+}
+
+/// v·2^n by two factors, so that neither overflows and a subnormal result is rounded once.
+template <class D, class V> HWY_INLINE V Scale(D d, V v, UnsignedOf<D> exponent) {
+  constexpr int kBits = Traits<D>::kMantissaBits;
+  const auto first = hn::ShiftLeft<kBits>(hn::ShiftRight<1>(exponent));
+  const auto second = hn::Sub(hn::ShiftLeft<kBits>(exponent), first);
+  return hn::Mul(hn::Mul(v, hn::BitCast(d, first)), hn::BitCast(d, second));
+}
+
+/// e^x for x <= kExpHighest or NaN. Where the result is 0 the last product is 0·2^n: an underflow there costs a hundred
+/// cycles, and masked attention scores are -inf.
+template <class D, class V> HWY_INLINE V ExpUpTo(D d, V x) {
+  const ExpParts<D> e = SplitExp(d, AtLeast(d, x, Traits<D>::kExpLowest), hn::Zero(d));
+  const V expm1 = hn::MulAdd(hn::Mul(e.r, e.r), e.polynomial, e.r);
+  const auto vanishes = hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
+  return Scale(d, hn::IfThenZeroElse(vanishes, hn::Add(Num(d, 1), expm1)), e.exponent);
+}
+
+/// (e^x - 1)·2^shift for e = SplitExp(x), with n + shift within the exponent range.
+template <class D> HWY_INLINE Pair<hn::Vec<D>> ScaledExpm1(D d, const ExpParts<D>& e, int shift) {
+  using V = hn::Vec<D>;
+  const V power = PowerOfTwo(d, e.exponent, shift);
+  const V unit = PowerOfTwo(d, Bits(d, 2 * Traits<D>::kBias), shift);
+  const Pair<V> head = FastTwoSum(hn::Sub(power, unit), hn::Mul(power, e.r));
+  return FastTwoSum(head.hi, hn::MulAdd(power, e.tail, head.lo));
+}
+
+// --- logarithm ---
+
+/// x = 2^k·(1 + f), 1 + f in [sqrt(1/2), sqrt(2)).
+template <class D> struct LogParts { hn::Vec<D> k, f; };
+
+/// The same for positive normal x, as bits: those of x moved so that the exponent field steps at sqrt(1/2).
+template <class D> HWY_INLINE UnsignedOf<D> MovedBits(D d, hn::Vec<D> x) {
+  using R = Traits<D>;
+  return hn::Add(ToBits(d, x), Bits(d, (R::kBias << R::kMantissaBits) - R::kSqrtHalfBits));
+}
+template <class D> HWY_INLINE LogParts<D> PartsOfMoved(D d, UnsignedOf<D> moved, hn::Vec<D> extra_bias) {
+  using R = Traits<D>;
+  constexpr hn::TFromD<D> kTwoToMantissa = static_cast<hn::TFromD<D>>(R::kMantissaMask + 1);
+  const auto field = hn::ShiftRight<R::kMantissaBits>(moved);
+  const auto as_float = hn::BitCast(d, hn::Or(field, ToBits(d, hn::Set(d, kTwoToMantissa))));  // the sum
+  const auto mantissa = hn::Add(hn::And(moved, Bits(d, R::kMantissaMask)), Bits(d, R::kSqrtHalfBits));
+  return {hn::Sub(as_float, hn::Add(hn::Set(d, kTwoToMantissa + R::kBias), extra_bias)),
+          hn::Sub(hn::BitCast(d, mantissa), Num(d, 1))};
+}
+
+/// The parts of any finite x > 0.
+template <class D, class V> HWY_INLINE LogParts<D> SplitLog(D d, V x) {
+  using R = Traits<D>;
+  const auto subnormal = hn::Lt(x, hn::Set(d, R::kMinNormal));
+  const V normal = hn::IfThenElse(subnormal, hn::Mul(x, hn::Set(d, R::kSubnormalScale)), x);
+  return PartsOfMoved(d, MovedBits(d, normal), hn::IfThenElseZero(subnormal, hn::Set(d, R::kSubnormalShift)));
+}
+
+/// log(1 + f) - f. Error in log(1 + f): f32 2^-27.3, f64 2^-59.5.
+/// f32: f²·(-1/2 + f·Q(f)). f64: with s = f/(2 + f), log(1 + f) = 2s + s·z·W(z), z = s², and 2s = f - f²/2 + s·f²/2.
+template <class D, class V> HWY_INLINE V LogTail(D d, V f, V add) {
+  const V f2 = hn::Mul(f, f);
+  if constexpr (kSingle<D>) {
+    const V q = Polynomial(d, f, 0.3333333f, -0.25000823f, 0.20001243f, -0.16623321f, 0.14201511f, -0.13160315f,
+                           0.12762855f, -0.076354176f);
+    return hn::MulAdd(f2, hn::MulAdd(f, q, Num(d, -0.5)), add);
+  } else {
+    const V s = hn::Div(f, hn::Add(Num(d, 2), f));
+    const V z = hn::Mul(s, s);
+    const V half = hn::Mul(Num(d, 0.5), f2);
+    const V w = Polynomial(d, z, 0.6666666666666734, 0.3999999999941664, 0.2857142874203517, 0.22222198603450163,
+                           0.18183562981872123, 0.15314080324997228, 0.14795689805034154);
+    return hn::Sub(hn::MulAdd(s, hn::MulAdd(z, w, half), add), half);
+  }
+}
+
+/// log(2^k·(1 + f)).
+template <class D> HWY_INLINE hn::Vec<D> LogOfParts(D d, const LogParts<D>& p) {
+  const auto tail = LogTail(d, p.f, hn::Mul(p.k, Num(d, Traits<D>::kLn2Low)));
+  return hn::MulAdd(p.k, Num(d, Traits<D>::kLn2High), hn::Add(p.f, tail));
+}
+
+/// log(1 + x) for finite x > -1: the rounding error of 1 + x is added to f. Tiny x is the result (no slow underflow).
+template <class D, class V> HWY_INLINE V Log1pInRange(D d, V x) {
+  using R = Traits<D>;
+  const V one = Num(d, 1);
+  const auto tiny = hn::Lt(hn::Abs(x), Num(d, kSingle<D> ? 0x1p-25 : 0x1p-54));
+  const V plain = hn::IfThenZeroElse(tiny, x);
+  const Pair<V> sum = FastTwoSum(hn::Max(one, plain), hn::Min(one, plain));
+  const auto moved = MovedBits(d, sum.hi);
+  LogParts<D> p = PartsOfMoved(d, moved, hn::Zero(d));
+  const auto power = hn::AndNot(Bits(d, R::kMantissaMask), moved);
+  const auto inverse = hn::Sub(Bits(d, (2 * R::kBias + 1) << R::kMantissaBits), power);  // 2^(1-k): 0 for the largest k
+  p.f = hn::MulAdd(hn::Mul(Num(d, 0.5), sum.lo), hn::BitCast(d, inverse), p.f);
+  return hn::IfThenElse(tiny, x, LogOfParts(d, p));
+}
+
+// --- sine and cosine ---
+
+/// Up to here pi/2 in three parts leaves the reduced argument accurate.
+template <class T> inline constexpr T kTrigFast = sizeof(T) == 4 ? T(0x1p15) : T(0x1p30);
+
+/// function(x) where |x| is above kTrigFast or NaN, else y: one lane at a time, in double.
+template <class D, class V> HWY_NOINLINE V TrigFallback(D d, V x, V y, double (*function)(double)) {
+  using T = hn::TFromD<D>;
+  HWY_ALIGN T xs[hn::MaxLanes(D())];
+  HWY_ALIGN T ys[hn::MaxLanes(D())];
+  hn::Store(x, d, xs);
+  hn::Store(y, d, ys);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) {
+    const T magnitude = xs[i] < 0 ? -xs[i] : xs[i];
+    if (!(magnitude <= kTrigFast<T>)) ys[i] = static_cast<T>(function(static_cast<double>(xs[i])));
+  }
+  return hn::Load(d, ys);
+}
+
+/// x = n·pi/2 + r.hi + r.lo, |r.hi| <= pi/4 and a little; n in the low bits of `quadrant`; 0 <= x <= kTrigFast.
+template <class D> struct Angle {
+  UnsignedOf<D> quadrant;
+  Pair<hn::Vec<D>> r;
+};
+template <class D, class V> HWY_INLINE Angle<D> ReduceAngle(D d, V x) {
+  constexpr double kFirst = kSingle<D> ? 0x1.921fb6p0 : 0x1.921fb54442d18p0;
+  constexpr double kSecond = kSingle<D> ? -0x1.777a5cp-25 : 0x1.1a62633145c07p-54;
+  constexpr double kThird = kSingle<D> ? -0x1.ee59dap-50 : -0x1.f1976b7ed8fbcp-110;
+  const V magic = hn::Set(d, Traits<D>::kRoundingMagic);
+  const V rounded = hn::MulAdd(x, Num(d, 0.6366197723675814), magic);
+  const V n = hn::Sub(rounded, magic);
+  const V coarse = ExactNegMulAdd(d, n, Num(d, kFirst), x);
+  const Pair<V> second = TwoProduct(d, n, Num(d, kSecond));
+  const Pair<V> difference = TwoSum(coarse, hn::Neg(second.hi));
+  const V rest = hn::NegMulAdd(n, Num(d, kThird), hn::Sub(difference.lo, second.lo));
+  return {ToBits(d, rounded), FastTwoSum(difference.hi, rest)};
+}
+
+/// sin(r) and cos(r) for |r| <= 0.8. Errors: f32 2^-27.7 and 2^-32.6, f64 2^-57.9 and 2^-63.9 (f64: |r| <= 0.7855).
+template <class D, class V> HWY_INLINE void SinCosReduced(D d, const Pair<V>& r, V& sine, V& cosine) {
+  const V one = Num(d, 1);
+  const V z = hn::Mul(r.hi, r.hi);
+  const V half = hn::Mul(Num(d, 0.5), z);
+  const V head = hn::Sub(one, half);
+  const V lost = hn::Sub(hn::Sub(one, head), half);
+  V s, c;
+  if constexpr (kSingle<D>) {
+    s = Polynomial(d, z, -0.16666654f, 0.008332096f, -0.00019505699f);
+    c = Polynomial(d, z, 0.04166664f, -0.0013887141f, 2.4414061e-05f);
+  } else {
+    s = Polynomial(d, z, -0.1666666666666663, 0.008333333333321917, -0.00019841269829456664, 2.7557313581572607e-06,
+                   -2.505074221084539e-08, 1.589593734977563e-10);
+    c = Polynomial(d, z, 0.041666666666666595, -0.001388888888887335, 2.480158728900958e-05, -2.75573142193766e-07,
+                   2.0875705708736354e-09, -1.1358764438609347e-11);
+  }
+  sine = hn::Add(r.hi, hn::MulAdd(hn::Mul(r.hi, z), s, hn::Mul(r.lo, head)));
+  cosine = hn::Add(head, hn::MulAdd(hn::Mul(z, z), c, hn::NegMulAdd(r.hi, r.lo, lost)));
+}
+
+/// sin(x + quarter_turns·pi/2) for 0 <= x <= kTrigFast.
+template <class D, class V> HWY_INLINE V SinShifted(D d, V x, unsigned quarter_turns) {
+  constexpr int kSignBit = sizeof(hn::TFromD<D>) * 8 - 1;
+  const Angle<D> angle = ReduceAngle(d, x);
+  V sine, cosine;
+  SinCosReduced(d, angle.r, sine, cosine);
+  const auto quadrant = hn::Add(angle.quadrant, Bits(d, quarter_turns));
+  const auto odd = hn::RebindMask(d, hn::TestBit(quadrant, Bits(d, 1)));
+  const auto sign = hn::ShiftLeft<kSignBit>(hn::ShiftRight<1>(quadrant));
+  return hn::Xor(hn::IfThenElse(odd, cosine, sine), hn::BitCast(d, sign));
+}
+
+// --- error functions ---
+
+/// erf(x)/x - 1 as a polynomial of z = x² <= 1. Error in erf(x): f32 2^-29.3, f64 2^-56.3.
+template <class D, class V> HWY_INLINE V ErfPolynomial(D d, V z) {
+  if constexpr (kSingle<D>) {
+    return Polynomial(d, z, 0.12837917f, -0.37612626f, 0.11283583f, -0.026853692f, 0.005188074f, -0.0008007878f,
+                      7.846108e-05f);
+  } else {
+    return Polynomial(d, z, 0.1283791670955126, -0.37612638903183876, 0.11283791670958747, -0.026866170645620805,
+                      0.005223977629110918, -0.0008548327190593169, 0.00012055337816437729, -1.492573947475834e-05,
+                      1.6463103111191172e-06, -1.637081109349503e-07, 1.478772248349494e-08, -1.1835150029020237e-09,
+                      6.692549430617198e-11);
+  }
+}
+
+/// e^(x²)·erfc(x)·(x + c) as a polynomial of t = (x - c)/(x + c), after Shepherd and Laframboise (1981); c is where
+/// the value at t = 0 is nearly a machine number. f32: 0.75 <= x <= 10.1, 2^-29.0; f64: 0.75 <= x <= 27.25, 2^-58.3.
+template <class D, class V> HWY_INLINE Pair<V> ErfcxPolynomial(D d, V t) {
+  V higher;
+  if constexpr (kSingle<D>) {
+    higher = Polynomial(d, t, 0.43673244f, -0.15574244f, 0.020353513f, 0.009915481f, -0.0041065766f,
+                        -0.0007590933f, 0.00058922195f);
+  } else {
+    higher = Polynomial(d, t, 0.7139490001238296, -0.4608819731695667, 0.2500300185207507,
+                        -0.10988520513898925, 0.036116660690375675, -0.0068592468676422266, -0.0005789925032009563,
+                        0.0008506431164642593, -0.00018156890315854275, -5.154867249758743e-05, 3.248210605812312e-05,
+                        1.0133718349803784e-06, -4.496301197260656e-06, 3.375364462961549e-07, 6.248734034033753e-07,
+                        -8.309211171072022e-08, -8.471237429692404e-08, 1.1898995395136019e-08,
+                        7.0724265392739174e-09);
+  }
+  const Pair<V> slope = FastTwoSum(Num(d, kSingle<D> ? -0.7940206f : -0.9477197819708687), hn::Mul(t, higher));
+  const Pair<V> rise = TwoProduct(d, t, slope.hi);
+  const Pair<V> sum = FastTwoSum(Num(d, kSingle<D> ? 1.0512308f : 1.0893717655876112), rise.hi);
+  return {sum.hi, hn::Add(sum.lo, hn::MulAdd(t, slope.lo, rise.lo))};
+}
+
+/// erfc(x) for x >= 0.75 or NaN: e^(-x²), x² in two parts, times the polynomial over x + c; 0 from where that rounds to
+/// 0 (without the slow underflow). All factors are carried in twice the precision: the result is rounded once.
+template <class D, class V> HWY_INLINE V ErfcFar(D d, V x) {
+  constexpr double kCentre = kSingle<D> ? 2.4453125 : 3.61328125, kLargest = kSingle<D> ? 10.06 : 27.23;
+  const V bounded = AtMost(d, x, kLargest);
+  const V centre = Num(d, kCentre);
+  const Pair<V> inverse = Reciprocal(d, TwoSum(bounded, centre));
+  const V below = hn::Sub(bounded, centre);
+  const Pair<V> p = ErfcxPolynomial(d, hn::MulAdd(below, inverse.hi, hn::Mul(below, inverse.lo)));
+  const Pair<V> erfcx = Multiply(d, p, inverse);
+  const Pair<V> square = TwoProduct(d, bounded, bounded);
+  const ExpParts<D> e = SplitExp(d, hn::Neg(square.hi), hn::Neg(square.lo));
+  Pair<V> power = FastTwoSum(Num(d, 1), e.r);
+  power.lo = hn::Add(power.lo, e.tail);
+  const Pair<V> product = Multiply(d, erfcx, power);
+  const auto vanishes = hn::Ge(x, Num(d, kLargest));
+  return Scale(d, hn::IfThenZeroElse(vanishes, hn::Add(product.hi, product.lo)), e.exponent);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tern::detail_cpu
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,56 @@
+// A program as the CPU runs it: a short list of kernel calls over blocks of elements that stay in the L1 cache.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cpu/kernel_table.hpp"
+#include "formula/program.hpp"
+
+namespace tern::detail_cpu {
+
+/// Elements a block has at most. 1024 four-byte lanes are 4 KiB: eight live values fill two thirds of a 48 KiB L1, and
+/// a kernel call (about 5 ns) is below 10 % of its work.
+inline constexpr std::int64_t kBlock = 1024;
+
+/// Where a value of the tape comes from.
+struct TapeValue {
+  detail::StepKind kind;
+  Lane lane;
+  bool full;      // varies along the reduced axes
+  int index = 0;  // of the operand or axis
+  Number number;
+  int slot = -1;  // block of the register file that holds it
+};
+
+struct TapeOp {
+  enum class Kind : std::uint8_t { leaf, block, reduce, expand } kind = Kind::leaf;
+  int result = 0, args[3] = {};
+  int arity = 1;
+  bool full = true;
+  int phase = 0;               // computed after this many reductions
+  LeafFn leaf = nullptr;
+  BlockFn block = nullptr;
+  ReduceFn rows = nullptr, columns = nullptr;
+  LeafFn combine = nullptr;    // two partial results of the reduction
+  Lane lane = Lane::f32;
+};
+
+struct Tape {
+  const detail::Program* program = nullptr;
+  std::vector<TapeValue> values;  // those of the program's steps first
+  std::vector<TapeOp> ops;        // in order of computation
+  std::vector<int> outputs;       // value of each output
+  int slots = 0;                  // blocks of the register file
+  /// passes[p]: the ops on full values that the reductions of phase p + 1 need (in the last pass: the full outputs).
+  std::vector<std::vector<int>> passes;
+  std::vector<int> reductions;    // ops of kind reduce, in order
+};
+
+/// The tape of a program for this processor's kernels; throws unsupported where a leaf has no kernel for its type.
+std::unique_ptr<Tape> compile_tape(const char* op, const detail::Program& program, const KernelTable& table);
+
+/// The elementwise leaf that joins two partial results of a reduction.
+Leaf combining_leaf(Leaf reduction);
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,15 @@
+// Everything of one SIMD target; a target file has chosen HWY_TARGET before.
+#include <hwy/highway.h>
+
+#include "cpu/gemm_kernels-inl.h"
+#include "cpu/kernels-inl.h"
+
+namespace tern::detail_cpu {
+#define TERN_TARGET_TABLES_(name) tables_##name
+#define TERN_TARGET_TABLES(name) TERN_TARGET_TABLES_(name)
+/// tables_N_AVX2() and so on, called by dispatch.cpp on processors that have the target.
+void TERN_TARGET_TABLES(HWY_NAMESPACE)(KernelTable& kernels, const GemmKernels*& gemm) {
+  HWY_NAMESPACE::FillTable(kernels);
+  gemm = &HWY_NAMESPACE::gemm_table();
+}
+}  // namespace tern::detail_cpu

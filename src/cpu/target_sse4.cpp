@@ -1,0 +1,5 @@
+// The kernels compiled for Highway's SSE4 target.
+#include <hwy/detect_targets.h>
+#undef HWY_TARGET
+#define HWY_TARGET HWY_SSE4
+#include "cpu/target-inl.h"

@@ -1,0 +1,33 @@
+// The one thread pool of the CPU backend.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace tern::detail_cpu {
+
+/// A borrowed callable `void(int64_t task)`.
+class TaskRef {
+ public:
+  template <class F> requires(!std::is_same_v<std::remove_cvref_t<F>, TaskRef>)
+  TaskRef(F&& f)
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* object, std::int64_t task) { (*static_cast<std::remove_reference_t<F>*>(object))(task); }) {}
+  void operator()(std::int64_t task) const { call_(object_, task); }
+
+ private:
+  void* object_;
+  void (*call_)(void*, std::int64_t);
+};
+
+/// How many threads parallel_for may use: TERN_NUM_THREADS, else the processors this process may run on.
+int max_threads();
+void set_max_threads(int threads);
+
+/// Calls task(0) … task(count - 1), each once, on up to max_threads() threads including the caller's. Returns when all
+/// are done; the first exception a task throws is rethrown here. Which thread runs which task is unspecified, so a
+/// task's result must not depend on it. Called inside a task, or while another thread uses the pool, it runs on the
+/// calling thread alone.
+void parallel_for(std::int64_t count, TaskRef task);
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,139 @@
+#include "cpu/walker.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace tern::detail_cpu {
+namespace {
+using detail::lane_of;
+
+std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
+}  // namespace
+
+void Walker::place(const AxisOrder& order, const Strides& strides) {
+  rank_ = 0;
+  for (int i = 0; i < order.rank; ++i) {
+    const std::int64_t size = order.sizes[i];
+    const auto axis = static_cast<std::size_t>(order.axes[i]);
+    const std::int64_t stride = strides[axis], table = gather_ ? gather_->table.strides[axis] : 0;
+    if (size == 1) continue;
+    const int last = rank_ - 1;
+    if (rank_ > 0 && strides_[last] == stride * size && table_strides_[last] == table * size) {
+      sizes_[last] *= size, strides_[last] = stride, table_strides_[last] = table;
+    } else {
+      sizes_[rank_] = size, strides_[rank_] = stride, table_strides_[rank_] = table;
+      ++rank_;
+    }
+  }
+  if (rank_ == 0) rank_ = 1, sizes_[0] = 1, strides_[0] = 0, table_strides_[0] = 0;
+}
+
+Walker::Walker(const detail::View& view, const AxisOrder& order, const detail::Gather* gather)
+    : base_(static_cast<std::byte*>(view.storage->data()) + view.offset * static_cast<std::int64_t>(dtype_size(view.dtype))),
+      dtype_(view.dtype), gather_(gather) {
+  place(order, view.strides);
+}
+
+Walker Walker::coordinate(const AxisOrder& order, const Strides& strides) {
+  Walker walker;
+  walker.counts_ = true;
+  walker.place(order, strides);
+  return walker;
+}
+
+/// Calls run(element offset, stride, index of the first element, length, table offset, table stride) for each run.
+template <class Run> void Walker::runs(std::int64_t position, std::int64_t n, Run run) const {
+  std::int64_t coordinates[kMaxRank], offset = 0, table = 0, rest = position;
+  for (int i = rank_ - 1; i >= 0; --i) {
+    coordinates[i] = rest % sizes_[i];
+    rest /= sizes_[i];
+    offset += coordinates[i] * strides_[i];
+    table += coordinates[i] * table_strides_[i];
+  }
+  const int inner = rank_ - 1;
+  for (std::int64_t done = 0; done < n;) {
+    const std::int64_t length = std::min(n - done, sizes_[inner] - coordinates[inner]);
+    run(offset, strides_[inner], done, length, table, table_strides_[inner]);
+    done += length;
+    coordinates[inner] += length, offset += length * strides_[inner], table += length * table_strides_[inner];
+    for (int i = inner; i > 0 && coordinates[i] == sizes_[i]; --i) {
+      coordinates[i] = 0, ++coordinates[i - 1];
+      offset += strides_[i - 1] - sizes_[i] * strides_[i];
+      table += table_strides_[i - 1] - sizes_[i] * table_strides_[i];
+    }
+  }
+}
+
+const void* Walker::direct(std::int64_t position, std::int64_t n) const {
+  if (counts_ || gather_) return nullptr;
+  const int inner = rank_ - 1;
+  const std::int64_t within = position % sizes_[inner];
+  if (within + n > sizes_[inner] || (strides_[inner] != 1 && n > 1)) return nullptr;
+  std::int64_t offset = within * strides_[inner], rest = position / sizes_[inner];
+  for (int i = inner - 1; i >= 0; --i) {
+    offset += rest % sizes_[i] * strides_[i];
+    rest /= sizes_[i];
+  }
+  return base_ + offset * static_cast<std::int64_t>(dtype_size(dtype_));
+}
+
+void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
+  if (gather_) return load_gathered(table, position, n, lanes);
+  const int type = static_cast<int>(dtype_);
+  const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
+  const Lane lane = lane_of(dtype_);
+  const auto width = static_cast<std::int64_t>(lane_size(lane));
+  runs(position, n, [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t, std::int64_t) {
+    std::byte* to = static_cast<std::byte*>(lanes) + first * width;
+    const auto count = static_cast<std::size_t>(length);
+    if (counts_) {
+      for (std::int64_t i = 0; i < length; ++i) reinterpret_cast<std::int32_t*>(to)[i] = static_cast<std::int32_t>(offset + i * stride);
+      return;
+    }
+    const std::byte* from = base_ + offset * size;
+    if (stride == 1 || length == 1) {
+      table.load[type](from, to, count);
+    } else if (stride == 0) {
+      std::int64_t value;
+      table.load[type](from, &value, 1);
+      table.fill[static_cast<int>(lane)](&value, to, count);
+    } else {
+      table.load_strided[type](from, stride, to, count);
+    }
+  });
+}
+
+void Walker::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
+  const int type = static_cast<int>(dtype_);
+  const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
+  const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));
+  const auto* entries = static_cast<const std::int32_t*>(gather_->table.storage->data()) + gather_->table.offset;
+  const auto entry = [&](std::int64_t at) {
+    const std::int64_t value = entries[at], index = value < 0 ? value + gather_->size : value;
+    if (index < 0 || index >= gather_->size)
+      throw Error(ErrorKind::index, "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_->size));
+    return index * gather_->step;
+  };
+  runs(position, n, [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at, std::int64_t at_stride) {
+    std::byte* to = static_cast<std::byte*>(lanes) + first * width;
+    if (at_stride == 0 && stride == 1) {  // one entry for the whole run: a row
+      table.load[type](base_ + (offset + entry(at)) * size, to, static_cast<std::size_t>(length));
+      return;
+    }
+    for (std::int64_t i = 0; i < length; ++i)
+      table.load[type](base_ + (offset + i * stride + entry(at + i * at_stride)) * size, to + i * width, 1);
+  });
+}
+
+void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const {
+  const int type = static_cast<int>(dtype_);
+  const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
+  const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));
+  runs(position, n, [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t, std::int64_t) {
+    const std::byte* from = static_cast<const std::byte*>(lanes) + first * width;
+    if (stride == 1 || length == 1) table.store[type](from, base_ + offset * size, static_cast<std::size_t>(length));
+    else table.store_strided[type](from, base_ + offset * size, stride, static_cast<std::size_t>(length));
+  });
+}
+
+}  // namespace tern::detail_cpu

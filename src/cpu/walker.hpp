@@ -1,0 +1,57 @@
+// Reading and writing an operand along the linear order of an index space, in runs.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/backend.hpp"
+#include "cpu/kernel_table.hpp"
+
+namespace tern::detail_cpu {
+
+/// An ordering of (some) axes of an index space: position p stands for one coordinate tuple, last axis fastest.
+struct AxisOrder {
+  int rank = 0;
+  std::int64_t sizes[kMaxRank] = {};
+  int axes[kMaxRank] = {};  // which axis of the index space
+  std::int64_t count() const {
+    std::int64_t product = 1;
+    for (int i = 0; i < rank; ++i) product *= sizes[i];
+    return product;
+  }
+};
+
+/// One operand along an AxisOrder. Neighbouring axes that its strides allow are merged, so that a contiguous operand is
+/// one run and a bias is short runs.
+class Walker {
+ public:
+  Walker() = default;
+  /// Memory. `indexed` may be null.
+  Walker(const detail::View& view, const AxisOrder& order, const detail::Gather* gather = nullptr);
+  /// The coordinate along one axis of the index space (i32), or the position within the `reduced` axes.
+  static Walker coordinate(const AxisOrder& order, const Strides& strides);
+
+  /// A pointer to elements [position, position + n) as they lie in memory, or null where they are not one run of
+  /// neighbours.
+  const void* direct(std::int64_t position, std::int64_t n) const;
+  /// Elements [position, position + n), widened to their lane.
+  void load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
+  /// The reverse, narrowed.
+  void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const;
+  DType dtype() const { return dtype_; }
+  bool gathers() const { return gather_ != nullptr; }
+
+ private:
+  template <class Run> void runs(std::int64_t position, std::int64_t n, Run run) const;
+  void load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
+  void place(const AxisOrder& order, const Strides& strides);
+
+  std::byte* base_ = nullptr;
+  DType dtype_ = DType::i32;
+  int rank_ = 1;
+  std::int64_t sizes_[kMaxRank] = {1}, strides_[kMaxRank] = {0};
+  bool counts_ = false;  // the elements are their own offsets
+  const detail::Gather* gather_ = nullptr;
+  std::int64_t table_strides_[kMaxRank] = {};
+};
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,51 @@
+// What is derived from a graph once and kept with it: gradients and typed programs.
+#pragma once
+#include <array>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "formula/graph.hpp"
+#include "formula/program.hpp"
+
+namespace tern::detail {
+
+/// The gradient of some outputs of a graph with respect to some inputs. Its inputs are numbered
+///   [0, n)            the inputs of the original graph,
+///   [n, n + m)        the gradient of each of its m outputs (one element along the reduced axes where the output has),
+///   [n + m, n + 2m)   the outputs themselves: read instead of the inputs where they suffice.
+struct GradientGraph {
+  /// The gradients that one fused call computes: those summed over one set of axes, and those summed over none.
+  struct Call {
+    const Graph* graph = nullptr;
+    std::uint32_t reduced = 0;
+    std::vector<int> inputs;   // the original inputs whose gradients its outputs are
+    std::vector<bool> summed;  // whether the output is summed over `reduced` already
+  };
+  /// The calls for inputs broadcast along certain axes (a mask each), when the graph reduces over `reduced`.
+  struct Plan {
+    std::vector<std::uint32_t> broadcast;
+    std::uint32_t reduced = 0;
+    std::vector<Call> calls;
+  };
+  std::uint64_t present = 0, wanted = 0;
+  bool finite_only = false;
+  const Graph* graph = nullptr;  // null where no gradient flows at all
+  std::vector<int> output_of;    // for each original input: the output that holds its gradient, or -1
+  mutable std::mutex plans_lock;
+  mutable std::vector<std::unique_ptr<Plan>> plans;
+};
+
+struct Graph::Caches {
+  std::shared_mutex lock;
+  std::vector<std::unique_ptr<GradientGraph>> gradients;
+  std::vector<std::unique_ptr<Program>> programs;
+};
+
+/// The gradient graph for the outputs in `present` (a bit each) and the inputs in `wanted`; kept with the graph.
+/// finite_only: contributions whose derivative is not finite become 0 (for graphs with one output).
+/// Throws autograd, naming the leaf, where a derivative does not exist.
+const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only = false);
+
+}  // namespace tern::detail

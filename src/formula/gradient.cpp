@@ -1,0 +1,141 @@
+// The gradient of a formula as a formula: one reverse sweep over the graph.
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "formula/caches.hpp"
+#include "tern/error.hpp"
+
+namespace tern::detail {
+namespace {
+
+class ReverseSweep {
+ public:
+  ReverseSweep(const Graph* graph, std::uint64_t wanted) : order_(topological(graph->outputs)) {
+    for (const Node* node : order_) {
+      bool active = node->kind == NodeKind::input && (wanted >> node->index & 1);
+      for (const Node* arg : node->args) active |= active_.contains(arg);
+      if (active) active_.insert(node);
+    }
+  }
+  void seed(const Node* output, Expr cotangent) { add(output, cotangent, output->full); }
+  void run() {
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const auto found = adjoints_.find(*it);
+      if (found == adjoints_.end() || !active_.contains(*it)) continue;
+      if ((*it)->kind == NodeKind::call) through_call(**it, found->second);
+      if ((*it)->kind == NodeKind::leaf) through_leaf(**it, found->second);
+    }
+  }
+  Expr adjoint(const Node* node) const {
+    const auto found = adjoints_.find(node);
+    return found == adjoints_.end() ? Expr() : found->second;
+  }
+
+ private:
+  /// The transpose of the implicit broadcast of a reduced value into a full one is a sum over the reduced axes.
+  void add(const Node* to, Expr contribution, bool user_full) {
+    if (!active_.contains(to)) return;
+    if (user_full && !to->full)
+      contribution = contribution.node()->full ? sum(contribution) : contribution * extent();
+    Expr& sum_so_far = adjoints_[to];
+    sum_so_far = sum_so_far.defined() ? sum_so_far + contribution : contribution;
+  }
+
+  void through_leaf(const Node& node, Expr g) {
+    if (node.leaf == Leaf::cast) {  // back to the argument's type, whichever that will be
+      add(node.args[0], make_leaf(Leaf::cast, {g, Expr(node.args[0])}, -1), node.full);
+      return;
+    }
+    const Rule& rule = rule_of(node.leaf);
+    if (!rule.vjp) {
+      if (!rule.differentiable)
+        throw Error(ErrorKind::autograd, std::string(rule.name) + ": has no derivative inside a formula");
+      return;
+    }
+    Vjp arguments{g, Expr(&node), {}};
+    for (std::size_t i = 0; i < node.args.size(); ++i) arguments.x[i] = Expr(node.args[i]);
+    const Partials partials = rule.vjp(arguments);
+    // A reduction is read by the full values it is made from: its transpose is a plain broadcast.
+    const bool full = node.full;
+    for (std::size_t i = 0; i < node.args.size(); ++i)
+      if (partials[i].defined()) add(node.args[i], partials[i], full);
+  }
+
+  void through_call(const Node& node, Expr g) {
+    std::vector<Expr> args;
+    for (const Node* arg : node.args) args.push_back(Expr(arg));
+    const std::vector<Expr> partials = substitute(node.definition->derivative, args);
+    for (std::size_t i = 0; i < partials.size(); ++i) add(node.args[i], g * partials[i], node.full);
+  }
+
+  std::vector<const Node*> order_;
+  std::unordered_set<const Node*> active_;
+  std::unordered_map<const Node*, Expr> adjoints_;
+};
+
+/// Reads the outputs instead of the inputs where then no input is read at all (tanh, sigmoid, relu, exp).
+void prefer_outputs(const Graph* graph, std::vector<Expr>& gradients) {
+  const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
+  Rewriter rewrite;
+  for (int k = 0; k < m; ++k) {
+    const Node* output = graph->outputs[static_cast<std::size_t>(k)];
+    if (output->kind != NodeKind::input) rewrite.replace(output, make_input(n + m + k, output->full));
+  }
+  std::vector<Expr> candidates;
+  for (const Expr& e : gradients) candidates.push_back(rewrite(e));
+  const std::uint64_t originals = (std::uint64_t{1} << n) - 1;
+  if ((make_graph(candidates, n + 2 * m)->used_inputs & originals) == 0) gradients = std::move(candidates);
+}
+
+std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only) {
+  const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
+  ReverseSweep sweep(graph, wanted);
+  for (int k = 0; k < m; ++k) {
+    const Node* output = graph->outputs[static_cast<std::size_t>(k)];
+    if (present >> k & 1) sweep.seed(output, finite_only ? make_constant(1) : make_input(n + k, output->full));
+  }
+  sweep.run();
+  auto result = std::make_unique<GradientGraph>();
+  result->present = present, result->wanted = wanted, result->finite_only = finite_only;
+  result->output_of.assign(static_cast<std::size_t>(n), -1);
+  std::vector<Expr> gradients;
+  for (int i = 0; i < n; ++i) {
+    if (!(wanted >> i & 1)) continue;
+    Expr g = sweep.adjoint(make_input(i).node());
+    if (!g.defined()) g = sweep.adjoint(make_input(i, false).node());
+    if (!g.defined()) continue;
+    if (finite_only) {  // g is the derivative: x - x is 0 for finite x only
+      const Expr seed = make_input(n, graph->outputs[0]->full);
+      g = g.node()->kind == NodeKind::constant ? seed * g : where(g - g == 0, seed * g, 0);
+    }
+    result->output_of[static_cast<std::size_t>(i)] = static_cast<int>(gradients.size());
+    gradients.push_back(g);
+  }
+  if (!gradients.empty()) {
+    prefer_outputs(graph, gradients);
+    result->graph = make_graph(gradients, n + 2 * m);
+  }
+  return result;
+}
+
+}  // namespace
+
+const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only) {
+  Graph::Caches& caches = *graph->caches;
+  const auto find = [&]() -> const GradientGraph* {
+    for (const auto& g : caches.gradients)
+      if (g->present == present && g->wanted == wanted && g->finite_only == finite_only) return g.get();
+    return nullptr;
+  };
+  {
+    const std::shared_lock hold(caches.lock);
+    if (const GradientGraph* found = find()) return *found;
+  }
+  auto derived = derive(graph, present, wanted, finite_only);
+  const std::unique_lock hold(caches.lock);
+  if (const GradientGraph* found = find()) return *found;
+  return *caches.gradients.emplace_back(std::move(derived));
+}
+
+}  // namespace tern::detail

@@ -1,0 +1,255 @@
+#include "formula/graph.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "formula/caches.hpp"
+
+namespace tern::detail {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15ull + (hash << 6) + (hash >> 2);
+  hash *= 0xff51afd7ed558ccdull;
+  return hash ^ (hash >> 32);
+}
+std::uint64_t hash_text(std::string_view text) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+  return hash;
+}
+std::uint64_t number_bits(const Number& n) {
+  return n.is_integer ? static_cast<std::uint64_t>(n.integer) : std::bit_cast<std::uint64_t>(n.real);
+}
+
+/// Content only, so that keys agree between processes.
+std::uint64_t content_hash(const Node& n) {
+  std::uint64_t hash = mix(static_cast<std::uint64_t>(n.kind) + 1, n.full ? 2 : 1);
+  if (n.kind == NodeKind::leaf) hash = mix(hash, hash_text(rule_of(n.leaf).name));
+  if (n.kind == NodeKind::constant) hash = mix(mix(hash, number_bits(n.number)), n.number.is_integer);
+  if (n.kind == NodeKind::call) hash = mix(mix(hash, n.definition->value->key), n.definition->derivative->key);
+  hash = mix(hash, static_cast<std::uint64_t>(static_cast<std::int64_t>(n.index)));
+  for (const Node* arg : n.args) hash = mix(hash, arg->hash);
+  return hash;
+}
+
+bool same_content(const Node& a, const Node& b) {
+  return a.kind == b.kind && a.leaf == b.leaf && a.full == b.full && a.index == b.index &&
+         a.definition == b.definition && a.args == b.args && a.number.is_integer == b.number.is_integer &&
+         number_bits(a.number) == number_bits(b.number);
+}
+
+struct Arena {
+  std::mutex lock;
+  std::deque<Node> nodes;
+  std::unordered_multimap<std::uint64_t, const Node*> node_index;
+  std::deque<Graph> graphs;
+  std::unordered_multimap<std::uint64_t, const Graph*> graph_index;
+  std::deque<Definition> definitions;
+};
+Arena& arena() {
+  static Arena* instance = new Arena;  // never destroyed: static formulas of user code may outlive it
+  return *instance;
+}
+
+Expr intern(Node&& node) {
+  node.hash = content_hash(node);
+  Arena& a = arena();
+  const std::lock_guard hold(a.lock);
+  const auto [begin, end] = a.node_index.equal_range(node.hash);
+  for (auto it = begin; it != end; ++it)
+    if (same_content(*it->second, node)) return Expr(it->second);
+  node.serial = a.nodes.size();
+  const Node* stored = &a.nodes.emplace_back(std::move(node));
+  a.node_index.emplace(stored->hash, stored);
+  return Expr(stored);
+}
+
+bool is_leaf(Expr x, Leaf leaf) { return x.node()->kind == NodeKind::leaf && x.node()->leaf == leaf; }
+Expr argument(Expr x, std::size_t i) { return Expr(x.node()->args[i]); }
+
+/// Rewrites that give the same bits for every input. Undefined where none applies. (x + 0 is not one: -0 + 0 is +0.)
+Expr simplified(Leaf leaf, const std::vector<const Node*>& args) {
+  const auto x = [&](std::size_t i) { return Expr(args[i]); };
+  switch (leaf) {
+    case Leaf::mul:
+      if (is_constant(x(1), 1)) return x(0);
+      if (is_constant(x(0), 1)) return x(1);
+      if (is_constant(x(1), -1)) return make_leaf(Leaf::neg, {x(0)});
+      if (is_constant(x(0), -1)) return make_leaf(Leaf::neg, {x(1)});
+      return {};
+    case Leaf::div: return is_constant(x(1), 1) ? x(0) : Expr();
+    case Leaf::sub:
+      if (is_constant(x(1), 0) && !std::signbit(args[1]->number.real)) return x(0);
+      if (is_leaf(x(1), Leaf::neg)) return make_leaf(Leaf::add, {x(0), argument(x(1), 0)});
+      return {};
+    case Leaf::add: return is_leaf(x(1), Leaf::neg) ? make_leaf(Leaf::sub, {x(0), argument(x(1), 0)}) : Expr();
+    case Leaf::neg: return is_leaf(x(0), Leaf::neg) ? argument(x(0), 0) : Expr();
+    case Leaf::where: return args[1] == args[2] ? x(1) : Expr();
+    case Leaf::detach: return is_leaf(x(0), Leaf::detach) || args[0]->kind == NodeKind::constant ? x(0) : Expr();
+    default: return {};
+  }
+}
+
+}  // namespace
+
+bool is_constant(Expr x, double value) {
+  return x.defined() && x.node()->kind == NodeKind::constant && x.node()->number.real == value;
+}
+bool is_zero(Expr x) { return is_constant(x, 0); }
+
+Expr make_input(int index, bool full) {
+  Node node;
+  node.kind = NodeKind::input, node.index = index, node.full = full;
+  return intern(std::move(node));
+}
+Expr make_constant(Number number) {
+  // Integral values have one representation, so that 1 and 1.0 are one node; -0.0 stays a float.
+  const bool integral = !number.is_integer && std::abs(number.real) < 9e15 && number.real == std::trunc(number.real) &&
+                        !(number.real == 0 && std::signbit(number.real));
+  Node node;
+  node.number = integral ? Number(static_cast<std::int64_t>(number.real)) : number;
+  return intern(std::move(node));
+}
+Expr make_extent() {
+  Node node;
+  node.kind = NodeKind::extent, node.reduces = true;
+  return intern(std::move(node));
+}
+
+Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index) {
+  Node node;
+  node.kind = NodeKind::leaf, node.leaf = leaf, node.index = index;
+  for (const Expr& arg : args) {
+    const Node& a = *arg.node();
+    node.full |= a.full, node.reduces |= a.reduces, node.calls |= a.calls;
+    node.args.push_back(&a);
+  }
+  if (const Expr simple = simplified(leaf, node.args); simple.defined()) return simple;
+  if (leaf == Leaf::index) node.full = true, node.reduces |= index == kOrdinalAxis;
+  if (rule_of(leaf).reduction) node.full = false, node.reduces = true;
+  return intern(std::move(node));
+}
+
+Expr make_call(const Definition* definition, std::span<const Expr> args) {
+  Node node;
+  node.kind = NodeKind::call, node.calls = true, node.definition = definition;
+  for (const Expr& arg : args) {
+    node.full |= arg.node()->full, node.reduces |= arg.node()->reduces;
+    node.args.push_back(arg.node());
+  }
+  return intern(std::move(node));
+}
+
+const Definition* make_definition(const Graph* value, const Graph* derivative) {
+  Arena& a = arena();
+  const std::lock_guard hold(a.lock);
+  for (const Definition& d : a.definitions)
+    if (d.value == value && d.derivative == derivative) return &d;
+  return &a.definitions.emplace_back(Definition{value, derivative});
+}
+
+const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
+  Graph graph;
+  graph.inputs = inputs;
+  std::uint64_t key = mix(0x7465726e, static_cast<std::uint64_t>(inputs));
+  bool calls = false;
+  for (const Expr& e : outputs) {
+    graph.outputs.push_back(e.node());
+    graph.reduces |= e.node()->reduces;
+    calls |= e.node()->calls;
+    key = mix(key, e.node()->hash);
+  }
+  graph.key = key;
+  const Graph* inlined = nullptr;
+  if (calls) {
+    Rewriter rewrite(true);
+    std::vector<Expr> values;
+    for (const Expr& e : outputs) values.push_back(rewrite(e));
+    inlined = make_graph(values, inputs);
+  }
+  Arena& a = arena();
+  const std::lock_guard hold(a.lock);
+  const auto [begin, end] = a.graph_index.equal_range(key);
+  for (auto it = begin; it != end; ++it)
+    if (it->second->outputs == graph.outputs && it->second->inputs == inputs) return it->second;
+  for (const Node* node : topological(graph.outputs))
+    if (node->kind == NodeKind::input) {
+      graph.used_inputs |= std::uint64_t{1} << node->index;
+      if (!node->full) graph.reduced_inputs |= std::uint64_t{1} << node->index;
+    }
+  graph.caches = std::make_unique<Graph::Caches>();
+  Graph* stored = &a.graphs.emplace_back(std::move(graph));
+  stored->inlined = inlined ? inlined : stored;
+  a.graph_index.emplace(key, stored);
+  return stored;
+}
+
+std::vector<const Node*> topological(std::span<const Node* const> outputs) {
+  std::vector<const Node*> order, pending(outputs.begin(), outputs.end());
+  std::unordered_set<const Node*> seen;
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    if (!seen.insert(node).second) continue;
+    order.push_back(node);
+    pending.insert(pending.end(), node->args.begin(), node->args.end());
+  }
+  std::sort(order.begin(), order.end(), [](const Node* a, const Node* b) { return a->serial < b->serial; });
+  return order;
+}
+
+Expr Rewriter::rebuilt(const Node* node) {
+  if (node->args.empty()) return Expr(node);
+  std::vector<Expr> args;
+  bool changed = false;
+  for (const Node* arg : node->args) {
+    args.push_back(map_.at(arg));
+    changed |= args.back().node() != arg;
+  }
+  if (node->kind == NodeKind::call) {
+    if (inline_calls_) return substitute(node->definition->value, args, true)[0];
+    return changed ? make_call(node->definition, args) : Expr(node);
+  }
+  if (!changed) return Expr(node);
+  switch (args.size()) {
+    case 1: return make_leaf(node->leaf, {args[0]}, node->index);
+    case 2: return make_leaf(node->leaf, {args[0], args[1]}, node->index);
+    default: return make_leaf(node->leaf, {args[0], args[1], args[2]}, node->index);
+  }
+}
+
+Expr Rewriter::operator()(Expr x) {
+  // Walks in creation order instead of recursing: formulas can be long chains.
+  std::vector<const Node*> pending{x.node()}, order;
+  std::unordered_set<const Node*> seen;
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    if (map_.contains(node) || !seen.insert(node).second) continue;
+    order.push_back(node);
+    pending.insert(pending.end(), node->args.begin(), node->args.end());
+  }
+  std::sort(order.begin(), order.end(), [](const Node* a, const Node* b) { return a->serial < b->serial; });
+  for (const Node* node : order) map_.emplace(node, rebuilt(node));
+  return map_.at(x.node());
+}
+
+std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args, bool inline_calls) {
+  Rewriter rewrite(inline_calls);
+  for (int i = 0; i < graph->inputs; ++i) {
+    rewrite.replace(make_input(i).node(), args[static_cast<std::size_t>(i)]);
+    rewrite.replace(make_input(i, false).node(), args[static_cast<std::size_t>(i)]);
+  }
+  std::vector<Expr> results;
+  for (const Node* output : graph->outputs) results.push_back(rewrite(Expr(output)));
+  return results;
+}
+
+}  // namespace tern::detail

@@ -1,0 +1,98 @@
+// The interned expression graph: what a formula is once it has been traced.
+//
+// Nodes are hash-consed for the life of the process, so equal expressions are one pointer and a graph's address is its
+// key. Nothing here holds a tensor's size or the value of a parameter: memory grows with the program text only.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "formula/leaf.hpp"
+#include "formula/rule.hpp"
+#include "tern/formula.hpp"
+
+namespace tern::detail {
+
+struct Definition;
+
+enum class NodeKind : std::uint8_t {
+  input,     // argument `index` of the formula; `full` false: it has one element along the reduced axes
+  constant,  // `number`
+  extent,    // number of elements along the reduced axes
+  leaf,      // `leaf` of `args`; cast: `index` is the DType, or -1 for "the type of args[1]"; index: `index` is the axis
+  call,      // a formula with a declared derivative, kept whole until differentiation is done
+};
+
+struct Node {
+  NodeKind kind = NodeKind::constant;
+  Leaf leaf = Leaf::count;
+  bool full = false;     // varies along the reduced axes
+  bool reduces = false;  // it depends on what the reduced axes are: a reduction, an extent or an ordinal stands in it
+  bool calls = false;    // a call stands in it
+  int index = 0;
+  Number number;
+  const Definition* definition = nullptr;
+  std::vector<const Node*> args;
+  std::uint64_t hash = 0;   // of the content: names and structure, the same in every process
+  std::uint64_t serial = 0;  // arguments have smaller ones
+};
+
+/// An interned list of output nodes with the number of inputs (parameters included).
+struct Graph {
+  std::vector<const Node*> outputs;
+  int inputs = 0;
+  bool reduces = false;
+  std::uint64_t key = 0;
+  const Graph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)
+  std::uint64_t used_inputs = 0;     // bit i: some output depends on input i
+  std::uint64_t reduced_inputs = 0;  // bit i: input i has one element along the reduced axes
+
+  struct Caches;                   // gradients and typed programs derived from this graph
+  std::unique_ptr<Caches> caches;
+};
+
+/// A formula whose derivative was declared: call(x…) = value(x…), ∂call/∂x_i = derivative output i.
+struct Definition {
+  const Graph* value = nullptr;
+  const Graph* derivative = nullptr;  // same inputs, one output for each differentiable input
+};
+
+/// Index of `index` nodes that count within the reduced axes.
+inline constexpr int kOrdinalAxis = 1 << 20;
+
+Expr make_input(int index, bool full = true);
+Expr make_constant(Number number);
+Expr make_extent();
+/// Interns leaf(args…) after rewrites that keep rounding (x·1, x - 0, -(-x), where(c, a, a), …).
+Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index = 0);
+Expr make_call(const Definition* definition, std::span<const Expr> args);
+const Definition* make_definition(const Graph* value, const Graph* derivative);
+const Graph* make_graph(std::span<const Expr> outputs, int inputs);
+
+/// Whether x is the constant 0 (of either sign) or a given constant.
+bool is_zero(Expr x);
+bool is_constant(Expr x, double value);
+
+/// The nodes the outputs depend on, arguments before their users.
+std::vector<const Node*> topological(std::span<const Node* const> outputs);
+
+/// Rebuilds expressions with some nodes replaced; one object shares its work between calls.
+class Rewriter {
+ public:
+  explicit Rewriter(bool inline_calls = false) : inline_calls_(inline_calls) {}
+  void replace(const Node* from, Expr to) { map_[from] = to; }
+  Expr operator()(Expr x);
+
+ private:
+  Expr rebuilt(const Node* node);
+  bool inline_calls_;
+  std::unordered_map<const Node*, Expr> map_;
+};
+
+/// graph's outputs with its inputs replaced by `args` (parameters included).
+std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args, bool inline_calls = false);
+
+}  // namespace tern::detail

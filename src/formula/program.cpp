@@ -1,0 +1,299 @@
+// Typing: from a graph and the types of its operands to a list of steps.
+#include "formula/program.hpp"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "formula/caches.hpp"
+#include "tern/error.hpp"
+
+namespace tern::detail {
+
+Lane lane_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return Lane::f64;
+    case DType::i64: return Lane::i64;
+    case DType::u32: return Lane::u32;
+    case DType::f16: case DType::bf16: case DType::f32: return Lane::f32;
+    default: return Lane::i32;
+  }
+}
+bool is_float_lane(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
+bool is_wide_lane(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
+
+Lane Step::result_lane() const {
+  if (kind == StepKind::leaf && rule_of(leaf).gives == Gives::truth) return is_wide_lane(lane) ? Lane::i64 : Lane::i32;
+  return lane;
+}
+
+namespace {
+
+/// A node's dtype, or "weak": numbers and what is computed from numbers alone take the type of what they meet.
+struct Type {
+  DType dtype = DType::f32;
+  bool weak = false;
+};
+
+DType reduced_dtype(Leaf leaf, DType dtype) {
+  const bool accumulates = leaf == Leaf::sum || leaf == Leaf::prod;
+  const bool narrow = dtype == DType::boolean || (is_integer(dtype) && dtype_size(dtype) < 4);
+  return accumulates && narrow ? DType::i32 : dtype;
+}
+
+class Typing {
+ public:
+  Typing(const char* op, const Graph* graph, std::span<const InputType> inputs)
+      : op_(op), graph_(graph->inlined), inputs_(inputs) {
+    program_.graph = graph_;
+    program_.inputs.assign(inputs.begin(), inputs.end());
+    program_.reduces = graph_->reduces;
+    choose_default();
+    for (const Node* node : topological(graph_->outputs)) types_[node] = infer(*node);
+  }
+
+  Program run() {
+    for (const Node* output : graph_->outputs) {
+      const Type type = types_.at(output);
+      const DType dtype = type.weak ? default_ : type.dtype;
+      int step = emit(output, dtype);
+      if (dtype == DType::boolean) step = converted(step, Lane::i32);
+      program_.outputs.push_back({step, dtype, program_.steps[static_cast<std::size_t>(step)].full || !program_.reduces});
+    }
+    for (const Step& step : program_.steps) program_.phases = std::max(program_.phases, step.phase + 1);
+    static std::atomic<std::uint64_t> serial{0};
+    program_.serial = ++serial;
+    return std::move(program_);
+  }
+
+ private:
+  /// What plain numbers become where nothing else decides: the first floating operand's type, else the first's.
+  void choose_default() {
+    bool found = false;
+    for (const InputType& input : inputs_) {
+      if (input.number || input.dtype == DType::boolean) continue;
+      if (!found || (!is_floating(default_) && is_floating(input.dtype))) default_ = input.dtype;
+      found = true;
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw Error(ErrorKind::dtype, std::string(op_) + ": " + message);
+  }
+
+  Type unify(const Node& node, std::size_t first) const {
+    Type result{DType::boolean, true};
+    bool any_boolean = false;
+    for (std::size_t i = first; i < node.args.size(); ++i) {
+      const Type t = types_.at(node.args[i]);
+      if (t.weak) continue;
+      if (t.dtype == DType::boolean) {
+        any_boolean = true;
+      } else if (result.weak) {
+        result = t;
+      } else if (result.dtype != t.dtype) {
+        fail("operands have different dtypes, " + std::string(to_string(result.dtype)) + " and " +
+             std::string(to_string(t.dtype)) + "; convert one of them with .to(" + std::string(to_string(result.dtype)) + ")");
+      }
+    }
+    if (!result.weak || !any_boolean) return result;
+    for (std::size_t i = first; i < node.args.size(); ++i)  // booleans and numbers only
+      if (types_.at(node.args[i]).weak && !boolean_number(*node.args[i])) return {DType::boolean, true};
+    return {DType::boolean, false};
+  }
+  static bool boolean_number(const Node& node) {
+    return node.kind == NodeKind::constant && node.number.is_integer && (node.number.integer == 0 || node.number.integer == 1);
+  }
+
+  void check(const Node& node, const Rule& rule, Type t) const {
+    const DType dtype = t.weak ? default_ : t.dtype;
+    const std::string got = " of dtype " + std::string(to_string(dtype));
+    const std::string what = std::string(rule.name) == op_ ? "" : std::string(rule.name) + " ";
+    const bool ok = rule.takes == Takes::any || (rule.takes == Takes::numeric && dtype != DType::boolean) ||
+                    (rule.takes == Takes::floating && is_floating(dtype)) ||
+                    (rule.takes == Takes::integral && is_integer(dtype)) || (rule.takes == Takes::bits && !is_floating(dtype));
+    if (ok || rule.reduction) return;
+    if (rule.takes == Takes::floating) fail(what + "needs floating-point operands, got one" + got + "; convert it with .to(f32)" + (node.leaf == Leaf::div ? ", or use floor_divide for integers" : ""));
+    if (rule.takes == Takes::numeric) fail(what + "does not take operands" + got + "; convert them with .to(f32) or .to(i32)");
+    fail(what + "needs integers" + (rule.takes == Takes::bits ? " or booleans" : "") + ", got an operand" + got);
+  }
+
+  Type infer(const Node& node) const {
+    switch (node.kind) {
+      case NodeKind::input: {
+        const InputType& input = inputs_[static_cast<std::size_t>(node.index)];
+        return {input.dtype, input.number};
+      }
+      case NodeKind::constant: case NodeKind::extent: return {default_, true};
+      case NodeKind::call: break;  // inlined before
+      case NodeKind::leaf: break;
+    }
+    if (node.leaf == Leaf::index) return {DType::i32, false};
+    if (node.leaf == Leaf::cast) return {node.index >= 0 ? static_cast<DType>(node.index) : concrete(node.args[1]), false};
+    const Rule& rule = rule_of(node.leaf);
+    const bool chooses = rule.gives == Gives::branch;
+    if (chooses && concrete(node.args[0]) != DType::boolean)
+      fail("where needs a boolean condition, got " + std::string(to_string(concrete(node.args[0]))));
+    const Type type = unify(node, chooses ? 1 : 0);
+    check(node, rule, type);
+    if (rule.gives == Gives::truth) return {DType::boolean, false};
+    if (rule.reduction) return {reduced_dtype(node.leaf, type.weak ? default_ : type.dtype), false};
+    return type;
+  }
+  DType concrete(const Node* node) const {
+    const Type t = types_.at(node);
+    return t.weak ? default_ : t.dtype;
+  }
+
+  int push(Step step) {
+    if (!program_.reduces && step.kind != StepKind::number && step.kind != StepKind::param && step.kind != StepKind::extent)
+      step.full = true;
+    program_.steps.push_back(step);
+    return static_cast<int>(program_.steps.size()) - 1;
+  }
+  const Step& at(int step) const { return program_.steps[static_cast<std::size_t>(step)]; }
+
+  int unary(StepKind kind, int arg, Lane lane, DType dtype, bool saturate = false) {
+    const auto key = std::tuple(kind, arg, lane, dtype, saturate);
+    if (const auto found = conversions_.find(key); found != conversions_.end()) return found->second;
+    Step step;
+    step.kind = kind, step.from = at(arg).result_lane(), step.lane = lane, step.dtype = dtype, step.saturate = saturate;
+    step.full = at(arg).full, step.phase = at(arg).phase, step.args[0] = arg;
+    return conversions_[key] = push(step);
+  }
+  int converted(int arg, Lane lane) {
+    return at(arg).result_lane() == lane ? arg : unary(StepKind::convert, arg, lane, at(arg).dtype);
+  }
+
+  /// The step that holds `node` with logical type `dtype` (its own type, or what a weak node is to become).
+  int emit(const Node* node, DType dtype) {
+    const Type type = types_.at(node);
+    if (!type.weak) dtype = type.dtype;
+    const auto key = std::pair(node, dtype);
+    if (const auto found = emitted_.find(key); found != emitted_.end()) return found->second;
+    const int step = emit_new(*node, dtype);
+    emitted_[key] = step;
+    return step;
+  }
+
+  int emit_new(const Node& node, DType dtype) {
+    Step step;
+    step.dtype = dtype, step.lane = lane_of(dtype), step.full = node.full, step.index = node.index, step.number = node.number;
+    switch (node.kind) {
+      case NodeKind::input:
+        step.kind = types_.at(&node).weak ? StepKind::param : StepKind::input;
+        if (step.kind == StepKind::param) {
+          step.full = false;
+          if (!is_floating(dtype)) program_.fractional_numbers_allowed = false;
+        }
+        return push(step);
+      case NodeKind::constant:
+        step.kind = StepKind::number;
+        if (!is_floating(dtype) && !node.number.is_integer)
+          fail("a fractional number meets an operand of dtype " + std::string(to_string(dtype)) + "; convert the operand with .to(f32)");
+        return push(step);
+      case NodeKind::extent: step.kind = StepKind::extent; return push(step);
+      default: break;
+    }
+    if (node.leaf == Leaf::index) {
+      step.kind = StepKind::position;
+      return push(step);
+    }
+    if (node.leaf == Leaf::cast) return emit_cast(node, dtype);
+    return emit_leaf(node, dtype);
+  }
+
+  int emit_cast(const Node& node, DType to) {
+    const DType from = concrete(node.args[0]);
+    int value = emit(node.args[0], from);
+    const Lane lane = lane_of(to);
+    if (node.index < 0 && !is_floating(to)) {  // a gradient arriving at an integer: none
+      Step zero;
+      zero.kind = StepKind::number, zero.lane = lane, zero.dtype = to, zero.full = false;
+      return push(zero);
+    }
+    if (to == from) return value;
+    if (to == DType::boolean) {
+      Step zero;
+      zero.kind = StepKind::number, zero.lane = at(value).result_lane(), zero.full = false;
+      return binary(Leaf::not_equal, value, push(zero), zero.lane, DType::boolean);
+    }
+    if (is_floating(to) && dtype_size(to) == 2) {  // through f64, so that it rounds once
+      if (at(value).result_lane() != Lane::f32) value = converted(value, Lane::f64);
+      return converted(unary(StepKind::wrap, value, at(value).result_lane(), to), lane);
+    }
+    const bool saturate = is_floating(from);
+    value = converted(value, lane);
+    if (is_integer(to) && dtype_size(to) < 4) return unary(StepKind::wrap, value, lane, to, saturate);
+    // The same lanes may hold another logical type (i8 to i32): the step is shared, the type is the node's.
+    return value;
+  }
+
+  int binary(Leaf leaf, int a, int b, Lane lane, DType dtype) {
+    Step step;
+    step.kind = StepKind::leaf, step.leaf = leaf, step.lane = lane, step.dtype = dtype;
+    step.args[0] = a, step.args[1] = b;
+    step.full = at(a).full || at(b).full, step.phase = std::max(at(a).phase, at(b).phase);
+    return push(step);
+  }
+
+  int emit_leaf(const Node& node, DType dtype) {
+    const Rule& rule = rule_of(node.leaf);
+    const bool chooses = rule.gives == Gives::branch;
+    const Type unified = unify(node, chooses ? 1 : 0);
+    DType operand = unified.weak ? (rule.gives == Gives::truth ? default_ : dtype) : unified.dtype;
+    if (rule.reduction) operand = reduced_dtype(node.leaf, operand);
+    const Lane lane = lane_of(operand);
+    Step step;
+    step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
+    step.leaf = node.leaf, step.lane = lane, step.dtype = dtype, step.full = node.full;
+    for (std::size_t i = 0; i < node.args.size(); ++i) {
+      const bool condition = chooses && i == 0;
+      int arg = emit(node.args[i], condition ? DType::boolean : operand);
+      const Lane wanted = condition ? (is_wide_lane(lane) ? Lane::i64 : Lane::i32) : lane;
+      arg = converted(arg, wanted);
+      step.args[i] = arg;
+      step.phase = std::max(step.phase, at(arg).phase);
+    }
+    if (rule.reduction) ++step.phase;
+    if (node.leaf == Leaf::bit_not && operand == DType::boolean) {
+      Step one;
+      one.kind = StepKind::number, one.lane = lane, one.dtype = DType::boolean, one.full = false, one.number = 1;
+      return binary(Leaf::bit_xor, step.args[0], push(one), lane, DType::boolean);
+    }
+    const int result = push(step);
+    const bool narrow = is_integer(dtype) && dtype_size(dtype) < 4;
+    return narrow && rule.gives == Gives::same && rule.takes != Takes::any ? unary(StepKind::wrap, result, lane, dtype) : result;
+  }
+
+  const char* op_;
+  const Graph* graph_;
+  std::span<const InputType> inputs_;
+  DType default_ = DType::f32;
+  std::map<const Node*, Type> types_;
+  std::map<std::pair<const Node*, DType>, int> emitted_;
+  std::map<std::tuple<StepKind, int, Lane, DType, bool>, int> conversions_;
+  Program program_;
+};
+
+}  // namespace
+
+const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs) {
+  Graph::Caches& caches = *graph->caches;
+  const auto find = [&]() -> const Program* {
+    for (const auto& p : caches.programs)
+      if (std::equal(p->inputs.begin(), p->inputs.end(), inputs.begin(), inputs.end())) return p.get();
+    return nullptr;
+  };
+  {
+    const std::shared_lock hold(caches.lock);
+    if (const Program* found = find()) return *found;
+  }
+  auto typed = std::make_unique<Program>(Typing(op, graph, inputs).run());
+  const std::unique_lock hold(caches.lock);
+  if (const Program* found = find()) return *found;
+  return *caches.programs.emplace_back(std::move(typed));
+}
+
+}  // namespace tern::detail

@@ -1,0 +1,73 @@
+// A graph with types: what backends execute or print. One list of steps in order, each in a lane type.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "formula/graph.hpp"
+
+namespace tern::detail {
+
+enum class StepKind : std::uint8_t {
+  input,     // element of operand `index`, of type `dtype`, widened to `lane`
+  number,    // constant `number`, converted to `lane`
+  param,     // operand `index` is a plain number, converted to `lane`
+  extent,    // number of elements along the reduced axes, converted to `lane`
+  position,  // i32 coordinate along axis `index`, or kOrdinalAxis: position within the reduced axes
+  leaf,      // elementwise leaf of `args` in `lane` (of the arguments; a truth result has integer lanes as wide)
+  convert,   // args[0] from lane `from` to `lane`; floats to integers saturate, NaN gives 0
+  wrap,      // args[0] reduced to what `dtype` can hold: integers wrap, floats round to nearest even
+  reduce,    // reduction `leaf` of args[0] over the reduced axes
+};
+
+struct Step {
+  StepKind kind = StepKind::leaf;
+  Leaf leaf = Leaf::count;
+  Lane lane = Lane::f32;     // of the result; for leaves with truth results: of the arguments
+  Lane from = Lane::f32;     // convert: of the argument
+  DType dtype = DType::f32;  // logical type of the result (boolean for truths)
+  bool full = true;          // varies along the reduced axes
+  bool saturate = false;     // wrap of a float-to-integer conversion: clamp instead of wrapping
+  int phase = 0;             // number of reductions that must be finished before it can be computed
+  int index = 0;
+  Number number;
+  int args[3] = {-1, -1, -1};
+
+  /// The lanes the result is stored in.
+  Lane result_lane() const;
+};
+
+struct ProgramOutput {
+  int step = -1;
+  DType dtype = DType::f32;
+  bool full = true;
+};
+
+/// Type of one operand as far as a program depends on it.
+struct InputType {
+  DType dtype = DType::f32;
+  bool number = false;  // a plain number: takes the type of what it meets
+  friend bool operator==(const InputType&, const InputType&) = default;
+};
+
+struct Program {
+  const Graph* graph = nullptr;
+  std::vector<InputType> inputs;
+  std::vector<Step> steps;  // arguments before their users
+  std::vector<ProgramOutput> outputs;
+  int phases = 1;
+  bool reduces = false;
+  bool fractional_numbers_allowed = true;  // false where plain numbers meet integers
+  std::uint64_t serial = 0;                // unique, for caches keyed by program
+};
+
+/// Types `graph` for operands of these types; kept with the graph. `op` names the operation in errors.
+/// Throws dtype where types do not fit together.
+const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs);
+
+/// The dtype a program computes T in: f32 for 16-bit floats, i32 for narrow integers and booleans.
+Lane lane_of(DType dtype);
+bool is_float_lane(Lane lane);
+bool is_wide_lane(Lane lane);
+
+}  // namespace tern::detail

@@ -1,0 +1,57 @@
+// What a leaf file declares: its argument types, accuracy budget, edge values and derivative.
+#pragma once
+#include <array>
+#include <limits>
+
+#include "formula/leaf.hpp"
+#include "tern/formula.hpp"
+
+namespace tern::detail {
+
+/// Which element types a leaf takes.
+enum class Takes : std::uint8_t {
+  any,       // booleans, integers, floats
+  numeric,   // integers and floats
+  floating,  // floats only: an integer tensor is an error of kind dtype
+  integral,  // integers only
+  bits,      // integers and booleans
+};
+/// What type it returns.
+enum class Gives : std::uint8_t {
+  same,     // the type of its arguments
+  truth,    // boolean
+  branch,   // the type of the second and third argument (where)
+};
+
+/// Reverse rule: g is the gradient of the result y; returns the gradient of each argument (undefined Expr: none).
+/// Linear in g, so that the forward mode follows by putting an argument's tangent in g's place.
+struct Vjp {
+  Expr g, y;
+  std::array<Expr, 3> x;
+};
+using Partials = std::array<Expr, 3>;
+
+/// f(at) = gives exactly (or NaN): values every backend must reproduce.
+struct Edge { double at, gives; };
+inline constexpr double kInf = std::numeric_limits<double>::infinity();
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+struct Rule {
+  const char* name = nullptr;
+  int arity = 0;
+  bool reduction = false;
+  Takes takes = Takes::any;
+  Gives gives = Gives::same;
+  double ulp_f32 = 0, ulp_f64 = 0;  // largest error in units in the last place; 0: exact (correctly rounded: 0.5)
+  std::array<Edge, 8> edges{};      // used as far as `edge_count`
+  int edge_count = 0;
+  Partials (*vjp)(const Vjp&) = nullptr;  // null: no gradient flows (comparisons, rounding, detach)
+  bool differentiable = true;             // false with a null vjp: asking for a gradient is an error
+};
+
+
+
+/// The rules of all leaves, by Leaf.
+const Rule& rule_of(Leaf leaf);
+
+}  // namespace tern::detail

@@ -1,0 +1,100 @@
+// Tracing: lambdas in, interned graphs out.
+#include <string>
+
+#include "formula/graph.hpp"
+#include "tern/error.hpp"
+
+namespace tern {
+namespace detail {
+namespace {
+thread_local Trace* open_trace = nullptr;
+/// Gradients number up to three times as many inputs, and input sets are 64-bit masks.
+constexpr int kMaxInputs = 40;
+}  // namespace
+
+Trace::Trace(const char* name, int inputs, bool captures)
+    : name_(name), inputs_(inputs), captures_(captures), outer_(open_trace) {
+  open_trace = this;
+}
+Trace::~Trace() { open_trace = outer_; }
+Expr Trace::input(int index) const { return make_input(index); }
+
+const Graph* Trace::finish(std::span<const Expr> outputs, std::span<const Expr> derivative) {
+  const int total = inputs_ + static_cast<int>(values_.size());
+  if (total > kMaxInputs)
+    throw Error(ErrorKind::unsupported, std::string(name_) + ": a formula has at most " + std::to_string(kMaxInputs) +
+                                            " arguments and captured numbers, this one has " + std::to_string(total));
+  const Graph* value = make_graph(outputs, total);
+  if (derivative.empty()) return value;
+  const Definition* definition = make_definition(value, make_graph(derivative, total));
+  std::vector<Expr> args;
+  for (int i = 0; i < total; ++i) args.push_back(make_input(i));
+  const Expr call = make_call(definition, args);
+  return make_graph({&call, 1}, total);
+}
+
+void release(Captured* captured) noexcept {
+  if (captured->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete captured;
+}
+
+std::vector<Expr> apply_symbolic(const char* name, const Graph* graph, std::span<const Number> values,
+                                 std::span<const Expr> arguments) {
+  if (arguments.size() + values.size() != static_cast<std::size_t>(graph->inputs))
+    throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(graph->inputs - static_cast<int>(values.size())) +
+                                      " arguments, got " + std::to_string(arguments.size()));
+  std::vector<Expr> args(arguments.begin(), arguments.end());
+  for (const Number& value : values) args.push_back(Expr(value));  // parameters of the formula being traced
+  return substitute(graph, args);
+}
+
+}  // namespace detail
+
+Expr::Expr(Number number) {
+  detail::Trace* trace = detail::open_trace;
+  if (trace && trace->captures_) {
+    trace->values_.push_back(number);
+    *this = detail::make_input(trace->inputs_ + static_cast<int>(trace->values_.size()) - 1);
+  } else {
+    *this = detail::make_constant(number);
+  }
+}
+
+using detail::Leaf;
+Expr sum(Expr x) { return detail::make_leaf(Leaf::sum, {x}); }
+Expr prod(Expr x) { return detail::make_leaf(Leaf::prod, {x}); }
+Expr max(Expr x) { return detail::make_leaf(Leaf::max, {x}); }
+Expr min(Expr x) { return detail::make_leaf(Leaf::min, {x}); }
+Expr extent() { return detail::make_extent(); }
+Expr mean(Expr x) { return sum(x) / extent(); }
+Expr cast(Expr x, DType dtype) { return detail::make_leaf(Leaf::cast, {x}, static_cast<int>(dtype)); }
+Expr index(Expr x, int axis) { return detail::make_leaf(Leaf::index, {x}, axis); }
+Expr ordinal(Expr x) { return detail::make_leaf(Leaf::index, {x}, detail::kOrdinalAxis); }
+
+// The objects tern::op::<name>. Constant-initialised, so a static library cannot lose them.
+namespace detail {
+template <Leaf L, int Arity> struct LeafCall;
+template <Leaf L> struct LeafCall<L, 1> {
+  Expr operator()(Expr a) const { return make_leaf(L, {a}); }
+};
+template <Leaf L> struct LeafCall<L, 2> {
+  Expr operator()(Expr a, Expr b) const { return make_leaf(L, {a, b}); }
+};
+template <Leaf L> struct LeafCall<L, 3> {
+  Expr operator()(Expr a, Expr b, Expr c) const { return make_leaf(L, {a, b, c}); }
+};
+}  // namespace detail
+namespace op {
+#define TERN_LEAF(name, arity) constinit const Pointwise<> name{#name, detail::LeafCall<detail::Leaf::name, arity>{}};
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+#define TERN_FORMULA(name, ...) constinit const Pointwise<> name{#name, __VA_ARGS__};
+#define TERN_GATED(name, activation) constinit const Pointwise<> name{#name, [](auto a, auto b) { return tern::activation(a) * b; }};
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+}  // namespace op
+}  // namespace tern

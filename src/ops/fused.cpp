@@ -1,0 +1,281 @@
+#include "ops/fused.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace tern::detail {
+
+Shape without_axes(const Shape& shape, std::uint32_t mask) {
+  Shape result;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (!(mask >> i & 1)) result.push_back(shape[static_cast<std::size_t>(i)]);
+  return result;
+}
+Shape with_ones(const Shape& shape, std::uint32_t mask) {
+  Shape result = shape;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (mask >> i & 1) result[static_cast<std::size_t>(i)] = 1;
+  return result;
+}
+
+namespace {
+
+const Tensor* tensor_of(const Argument& a) { return a.tensor ? a.tensor : a.var ? &a.var->value() : nullptr; }
+
+const Tensor& first_tensor(const char* op, std::span<const Argument> arguments) {
+  for (const Argument& a : arguments)
+    if (const Tensor* t = tensor_of(a)) return *t;
+  throw Error(ErrorKind::shape, std::string(op) + ": needs at least one tensor");
+}
+
+void check_numbers(const char* op, const Program& program, std::span<const Argument> arguments) {
+  if (program.fractional_numbers_allowed) return;
+  for (const Argument& a : arguments)
+    if (!tensor_of(a) && !a.number.is_integer && a.number.real != static_cast<double>(static_cast<std::int64_t>(a.number.real)))
+      throw Error(ErrorKind::dtype, std::string(op) + ": the fractional number " + std::to_string(a.number.real) +
+                                        " meets an integer tensor; convert the tensor with .to(f32)");
+}
+
+/// Whether writing `out` while reading `in` would be wrong: they share memory without being the same elements in the
+/// same order.
+bool overlaps(const Tensor& in, const Tensor& out) {
+  const TensorImpl &a = *in.impl(), &b = *out.impl();
+  const bool same = a.storage == b.storage && a.offset == b.offset && a.shape == b.shape && a.strides == b.strides && a.dtype == b.dtype;
+  return !same && may_share_memory(in, out);
+}
+
+}  // namespace
+
+Shape broadcast_space(const char* op, std::span<const Argument> arguments) {
+  const Tensor* first = nullptr;
+  Shape space;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor* t = tensor_of(arguments[i]);
+    if (!t) continue;
+    if (!t->defined()) require_defined(op, ("argument " + std::to_string(i + 1)).c_str(), *t);
+    if (first) require_same_device(op, *first, *t);
+    space = first ? broadcast_shapes(op, space, t->shape()) : t->shape();
+    first = first ? first : t;
+  }
+  if (!first) throw Error(ErrorKind::shape, std::string(op) + ": needs at least one tensor");
+  return space;
+}
+
+std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into) {
+  const Shape natural = broadcast_space(call.op, arguments);
+  const Shape& space = call.space ? *call.space : natural;
+  std::vector<InputType> types;
+  for (const Argument& a : arguments) {
+    const Tensor* t = tensor_of(a);
+    types.push_back(t ? InputType{t->dtype(), false} : InputType{DType::f32, true});
+  }
+  const Program& program = type_program(call.op, call.graph, types);
+  check_numbers(call.op, program, arguments);
+  space.numel();  // throws where it overflows
+  std::vector<Tensor> copies;  // of operands that overlap an output
+  copies.reserve(arguments.size());
+  std::vector<Operand> operands;
+  operands.reserve(arguments.size());
+  for (const Argument& a : arguments) {
+    const Tensor* t = tensor_of(a);
+    if (t && std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
+      t = &copies.emplace_back(t->clone());
+    operands.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr});
+  }
+  Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
+  std::vector<Tensor> outputs;
+  std::vector<View> views;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    const ProgramOutput& output = program.outputs[k];
+    const bool full = output.full || !program.reduces;
+    if (k < into.size() && into[k].defined()) {
+      if (into[k].dtype() != output.dtype)
+        throw Error(ErrorKind::dtype, std::string(call.op) + ": cannot write " + std::string(to_string(output.dtype)) + " into " + describe(into[k]));
+      into[k].impl()->storage->bump_version();
+      outputs.push_back(into[k]);
+    } else {
+      outputs.push_back(make_tensor(full ? space : with_ones(space, call.reduced), output.dtype, backend));
+    }
+    views.push_back(view_over(outputs.back(), space));
+  }
+  backend.fused({call.op, &program, space, call.reduced, operands, views});
+  return outputs;
+}
+
+namespace {
+
+/// Groups gradients by the axes their inputs were broadcast along; those summed over nothing join the first group.
+std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const GradientGraph::Plan& plan) {
+  const bool graph_reduces = g.graph->reduces;
+  std::vector<GradientGraph::Call> calls;
+  std::vector<std::vector<Expr>> outputs;
+  const auto place = [&](int input, Expr e, std::uint32_t axes, bool summed) {
+    std::size_t c = 0;
+    while (c < calls.size() && calls[c].reduced != axes && (axes != 0 || graph_reduces)) ++c;
+    if (c == calls.size()) calls.push_back({nullptr, axes, {}, {}}), outputs.emplace_back();
+    calls[c].inputs.push_back(input), calls[c].summed.push_back(summed);
+    outputs[c].push_back(e);
+  };
+  for (const bool pass : {true, false}) {  // sums first: they decide the groups
+    for (std::size_t i = 0; i < g.output_of.size(); ++i) {
+      if (g.output_of[i] < 0) continue;
+      const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
+      const std::uint32_t axes = plan.broadcast[i];
+      const bool summed = axes != 0 && node->full && (!graph_reduces || axes == plan.reduced);
+      if (summed == pass)
+        place(static_cast<int>(i), summed ? sum(Expr(node)) : Expr(node), graph_reduces ? plan.reduced : summed ? axes : 0, summed);
+    }
+  }
+  for (std::size_t c = 0; c < calls.size(); ++c) calls[c].graph = make_graph(outputs[c], g.graph->inputs);
+  return calls;
+}
+
+/// The calls that compute the gradients in `wanted` of g for operands broadcast this way; kept with g.
+const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, std::vector<std::uint32_t> broadcast, std::uint32_t reduced) {
+  const std::lock_guard hold(g.plans_lock);
+  for (const auto& plan : g.plans)
+    if (plan->reduced == reduced && plan->broadcast == broadcast) return plan->calls;
+  auto plan = std::make_unique<GradientGraph::Plan>();
+  plan->broadcast = std::move(broadcast), plan->reduced = reduced;
+  plan->calls = group_gradients(g, *plan);
+  return g.plans.emplace_back(std::move(plan))->calls;
+}
+
+/// Axes of `space` along which an operand of this shape was broadcast.
+std::uint32_t broadcast_axes(const Shape& shape, const Shape& space) {
+  std::uint32_t mask = 0;
+  const int shift = space.rank() - shape.rank();
+  for (int i = 0; i < space.rank(); ++i)
+    if (space[static_cast<std::size_t>(i)] != 1 && (i < shift || shape[static_cast<std::size_t>(i - shift)] == 1)) mask |= 1u << i;
+  return mask;
+}
+
+/// What the backward rule of one fused call knows besides what it saved.
+struct FusedBackward {
+  const char* op;
+  const Graph* graph;
+  std::uint32_t reduced;
+  Shape space;
+  std::vector<Shape> shapes;     // of the inputs; numbers: {}
+  std::vector<Number> numbers;   // of inputs that are numbers
+  std::vector<int> saved_index;  // for each input, then each output: where it is in `saved`, or -1
+
+  std::vector<Var> operator()(const RuleContext& context) const;
+  std::vector<Argument> arguments(const RuleContext& context) const;
+  Var fitted(std::size_t input, Var g, bool summed) const;
+};
+
+/// A gradient (full, or of size 1 along the reduced axes) in the shape of input `input`.
+Var FusedBackward::fitted(std::size_t input, Var g, bool summed) const {
+  if (g.shape() == shapes[input]) return g;
+  const bool lacks_axes = graph->reduces && g.shape() != space && !summed;
+  if (lacks_axes && !(graph->reduced_inputs >> input & 1)) g = g.broadcast_to(space);  // the same along the reduced axes
+  return sum_to(g, shapes[input]);
+}
+
+/// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs.
+std::vector<Argument> FusedBackward::arguments(const RuleContext& context) const {
+  const std::size_t n = shapes.size(), m = graph->outputs.size();
+  std::vector<Argument> list;
+  list.reserve(n + 2 * m);
+  const auto saved = [&](std::size_t slot, Number otherwise) {
+    const int at = saved_index[slot];
+    list.push_back(at >= 0 ? Argument(context.saved[static_cast<std::size_t>(at)]) : Argument(otherwise));
+  };
+  for (std::size_t i = 0; i < n; ++i) saved(i, numbers[i]);
+  for (std::size_t k = 0; k < m; ++k) list.push_back(context.grads[k].defined() ? Argument(context.grads[k]) : Argument(0));
+  for (std::size_t k = 0; k < m; ++k) saved(n + k, 0);
+  return list;
+}
+
+std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
+  std::uint64_t present = 0;
+  for (std::size_t k = 0; k < context.grads.size(); ++k)
+    if (context.grads[k].defined()) present |= std::uint64_t{1} << k;
+  const GradientGraph& g = gradient(graph, present, context.wanted);
+  std::vector<Var> results(shapes.size());
+  if (!g.graph) return results;
+  const std::vector<Argument> list = arguments(context);
+  std::vector<std::uint32_t> broadcast;
+  for (const Shape& shape : shapes) broadcast.push_back(broadcast_axes(shape, space));
+  bool computes = false;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {  // gradients that are an output's gradient itself: views
+    if (g.output_of[i] < 0) continue;
+    const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
+    const Var* same = node->kind == NodeKind::input ? list[static_cast<std::size_t>(node->index)].var : nullptr;
+    if (same && (broadcast[i] == 0 || !node->full)) results[i] = fitted(i, *same, false);
+    computes |= !results[i].defined();
+  }
+  if (!computes) return results;
+  for (const GradientGraph::Call& call : gradient_calls(g, broadcast, reduced)) {
+    const std::vector<Var> values = fused({op, call.graph, call.reduced, space}, list);
+    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+      Var& result = results[static_cast<std::size_t>(call.inputs[k])];
+      if (!result.defined()) result = fitted(static_cast<std::size_t>(call.inputs[k]), values[k], call.summed[k]);
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments) {
+  std::vector<Var> inputs;
+  for (const Argument& a : arguments) inputs.push_back(a.var ? *a.var : a.tensor ? as_var(*a.tensor) : Var());
+  std::vector<Tensor> outputs = run_fused(call, arguments);
+  std::vector<Var> results;
+  if (!tracked(inputs)) {
+    for (Tensor& t : outputs) results.push_back(as_var(t));
+    return results;
+  }
+  const auto n = static_cast<std::size_t>(call.graph->inputs), m = call.graph->outputs.size();
+  FusedBackward rule{call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments), {}, {}, {}};
+  rule.saved_index.assign(n + m, -1);
+  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << m) - 1, wanted_mask(inputs));
+  const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
+  std::vector<Save> saved;
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool is_tensor = inputs[i].defined();
+    rule.shapes.push_back(is_tensor ? inputs[i].shape() : Shape{});
+    rule.numbers.push_back(arguments[i].number);
+    if (!is_tensor || !(used >> i & 1)) continue;
+    rule.saved_index[i] = static_cast<int>(saved.size());
+    saved.push_back({inputs[i], -1});
+  }
+  for (std::size_t k = 0; k < m; ++k) {
+    if (!(used >> (n + m + k) & 1)) continue;
+    rule.saved_index[n + k] = static_cast<int>(saved.size());
+    saved.push_back({Var(), static_cast<int>(k)});
+  }
+  return record(call.op, inputs, std::move(outputs), std::move(saved), std::move(rule));
+}
+
+Var sum_to(const Var& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  const std::uint32_t axes = broadcast_axes(shape, x.shape());
+  Var result = x;
+  if (axes) result = fused({"sum", graph_of([](auto v) { return sum(v); }), axes, {}}, std::vector<Argument>{Argument(x)})[0];
+  return result.reshape(shape);
+}
+
+namespace {
+std::vector<Argument> with_values(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments) {
+  const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values.size();
+  if (arguments.size() != expected)
+    throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " + std::to_string(arguments.size()));
+  if (graph->reduces)
+    throw Error(ErrorKind::unsupported, std::string(name) + ": a formula with reductions is applied with row_formula(x, formula, ...)");
+  std::vector<Argument> all(arguments.begin(), arguments.end());
+  for (const Number& value : values) all.push_back(Argument(value));
+  return all;
+}
+}  // namespace
+
+std::vector<Tensor> apply_tensors(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments) {
+  return run_fused({name, graph, 0, {}}, with_values(name, graph, values, arguments));
+}
+std::vector<Var> apply_vars(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments) {
+  return fused({name, graph, 0, {}}, with_values(name, graph, values, arguments));
+}
+
+}  // namespace tern::detail

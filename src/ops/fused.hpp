@@ -1,0 +1,44 @@
+// One call of the fused verb as an operation on tensors and variables: shapes, dtypes, outputs, and its gradient, which
+// is again such a call.
+#pragma once
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "autodiff/record.hpp"
+#include "backend/tensor_impl.hpp"
+#include "formula/caches.hpp"
+
+namespace tern::detail {
+
+struct FusedCall {
+  const char* op = "";
+  const Graph* graph = nullptr;
+  std::uint32_t reduced = 0;   // axes (a bit each) that reductions in the graph run over
+  std::optional<Shape> space;  // none: what the arguments broadcast to
+};
+
+/// Checks and runs. Full outputs have the space's shape; reduced ones have size 1 along the reduced axes.
+/// `into`: existing tensors to write instead of new ones (undefined entries: new), each laid over the space.
+std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into = {});
+
+/// The same on variables, recorded where one is tracked.
+std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
+
+/// The space the arguments broadcast to; throws shape or device.
+Shape broadcast_space(const char* op, std::span<const Argument> arguments);
+
+/// x summed to `shape`, which x's shape is a broadcast of.
+Var sum_to(const Var& x, const Shape& shape);
+
+/// The graph of a formula traced once from a captureless lambda.
+template <class F> const Graph* graph_of(F f) {
+  static const Graph* const graph = Pointwise<outputs_of<F>>(f).graph();
+  return graph;
+}
+
+/// A public view-like or reduction helper: removes the axes in `mask` (of size 1).
+Shape without_axes(const Shape& shape, std::uint32_t mask);
+Shape with_ones(const Shape& shape, std::uint32_t mask);
+
+}  // namespace tern::detail

@@ -1,0 +1,122 @@
+#include "ops/gemm.hpp"
+
+#include <string>
+
+namespace tern::detail {
+
+Shape batch_of(const Shape& shape) {
+  Shape batch = shape;
+  batch.resize(std::max(shape.rank() - 2, 0));
+  return batch;
+}
+
+namespace {
+
+[[noreturn]] void fail(ErrorKind kind, const char* op, const std::string& what, const Tensor& a, const Tensor& b) {
+  throw Error(kind, std::string(op) + ": " + what + ": a is " + describe(a) + ", b is " + describe(b));
+}
+
+Shape with_matrix(Shape batch, std::int64_t m, std::int64_t n) {
+  batch.push_back(m), batch.push_back(n);
+  return batch;
+}
+
+/// An operand over batch + its own two axes.
+View matrix_view(const Tensor& t, const Shape& batch) {
+  const TensorImpl& impl = *t.impl();
+  Strides outer = impl.strides;
+  outer.resize(impl.shape.rank() - 2);
+  View view{impl.storage.get(), impl.dtype, impl.offset, broadcast_strides(batch_of(impl.shape), outer, batch)};
+  const auto row = static_cast<std::size_t>(impl.shape.rank() - 2);
+  view.strides.push_back(impl.strides[row]), view.strides.push_back(impl.strides[row + 1]);
+  return view;
+}
+
+const Graph* plain_epilogue() {
+  return graph_of([](auto acc) { return acc; });
+}
+
+}  // namespace
+
+ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b) {
+  require_defined(op, "a", a), require_defined(op, "b", b);
+  if (a.dim() < 2 || b.dim() < 2) fail(ErrorKind::shape, op, "operands must have at least 2 axes", a, b);
+  if (a.dtype() != b.dtype())
+    fail(ErrorKind::dtype, op, "dtypes differ (convert one operand with .to())", a, b);
+  if (a.dtype() == DType::boolean || (is_integer(a.dtype()) && dtype_size(a.dtype()) < 4))
+    fail(ErrorKind::dtype, op, "products need floats, i32, u32 or i64", a, b);
+  require_same_device(op, a, b);
+  if (a.size(-1) != b.size(-2)) fail(ErrorKind::shape, op, "inner dimensions differ", a, b);
+  ProductShape p;
+  p.m = a.size(-2), p.k = a.size(-1), p.n = b.size(-1);
+  const Shape x = batch_of(a.shape()), y = batch_of(b.shape());
+  for (int i = 1; i <= std::min(x.rank(), y.rank()); ++i) {
+    const std::int64_t s = x[static_cast<std::size_t>(x.rank() - i)], t = y[static_cast<std::size_t>(y.rank() - i)];
+    if (s != t && s != 1 && t != 1) fail(ErrorKind::shape, op, "batch axes do not broadcast", a, b);
+  }
+  p.batch = broadcast_shapes(op, x, y);
+  return p;
+}
+
+std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands,
+                                std::span<const Tensor> into) {
+  const ProductShape p = product_shape(call.op, a, b);
+  Shape kept;  // the output's batch, with size 1 along contracted axes
+  std::uint32_t contracted = 0;
+  const int shift = p.batch.rank() - call.batch.rank();
+  for (int i = 0; i < p.batch.rank(); ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    const std::int64_t wanted = i < shift ? 1 : call.batch[static_cast<std::size_t>(i - shift)];
+    if (wanted == 1 && p.batch[axis] != 1) contracted |= 1u << i;
+    kept.push_back(contracted >> i & 1 ? 1 : p.batch[axis]);
+  }
+  const Shape space = with_matrix(kept, p.m, p.n);
+  std::vector<InputType> types{{call.acc_type.value_or(a.dtype()), false}};
+  std::vector<Operand> inputs;
+  for (const Argument& argument : operands) {
+    const Tensor* t = argument.tensor ? argument.tensor : argument.var ? &argument.var->value() : nullptr;
+    types.push_back(t ? InputType{t->dtype(), false} : InputType{DType::f32, true});
+    if (t) require_same_device(call.op, a, *t);
+    inputs.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, argument.number, nullptr});
+  }
+  const Program& program = type_program(call.op, call.epilogue ? call.epilogue : plain_epilogue(), types);
+  space.numel();
+  Backend& backend = a.impl()->storage->backend();
+  std::vector<Tensor> outputs;
+  std::vector<View> views;
+  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
+    const bool given = i < into.size() && into[i].defined();
+    if (given) into[i].impl()->storage->bump_version();
+    outputs.push_back(given ? into[i] : make_tensor(space, program.outputs[i].dtype, backend));
+    views.push_back(view_over(outputs.back(), space));
+  }
+  backend.gemm({call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch), matrix_view(b, p.batch), &program, inputs, views});
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!(i < into.size() && into[i].defined())) outputs[i] = outputs[i].reshape(with_matrix(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n));
+  return outputs;
+}
+
+Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
+  Tensor result = run_product({op, nullptr, batch, {}}, a.value(), b.value())[0];
+  const Var inputs[] = {a, b};
+  if (!tracked(inputs)) {
+    result = result.shape() == with_matrix(batch, a.size(-2), b.size(-1)) ? result : result.broadcast_to(with_matrix(batch, a.size(-2), b.size(-1)));
+    return as_var(result);
+  }
+  const bool wants_a = a.requires_grad(), wants_b = b.requires_grad();
+  std::vector<Save> saved;
+  saved.push_back({wants_b ? a : Var(), -1}), saved.push_back({wants_a ? b : Var(), -1});
+  std::erase_if(saved, [](const Save& s) { return !s.input.defined(); });
+  const Var y = record_one(op, inputs, std::move(result), std::move(saved),
+      [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
+        const Var& g = c.grads[0];
+        std::vector<Var> grads(2);
+        if (wants_a) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
+        if (wants_b) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
+        return grads;
+      });
+  const Shape full = with_matrix(batch, y.size(-2), y.size(-1));
+  return y.shape() == full ? y : y.broadcast_to(full);
+}
+
+}  // namespace tern::detail

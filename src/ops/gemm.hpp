@@ -1,0 +1,36 @@
+// One call of the gemm verb as an operation: layouts, batches, epilogue.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "ops/fused.hpp"
+
+namespace tern::detail {
+
+/// Shapes of a product whose operands are at least 2-D.
+struct ProductShape {
+  std::int64_t m = 0, n = 0, k = 0;
+  Shape batch;  // what the operands' batch axes broadcast to
+};
+/// Throws shape, dtype or device, naming op and operands.
+ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b);
+
+/// epilogue(acc, operands…) of Σ a·b, where batch axes that `batch` lacks (or has with size 1) are summed. Operands
+/// broadcast to batch + [m, n]. `into`: existing outputs (undefined: new). `acc_type`: the accumulator's type as the
+/// epilogue sees it.
+struct ProductCall {
+  const char* op = "";
+  const Graph* epilogue = nullptr;  // null: the product itself
+  Shape batch;
+  std::optional<DType> acc_type;
+};
+std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands = {},
+                                std::span<const Tensor> into = {});
+
+/// a·b summed to these batch axes, recorded; its gradients are products of the same kind.
+Var product(const char* op, const Var& a, const Var& b, const Shape& batch);
+
+/// Shape without the last two axes.
+Shape batch_of(const Shape& shape);
+
+}  // namespace tern::detail

@@ -1,0 +1,62 @@
+// Gradients against central differences.
+#include <cmath>
+#include <cstdio>
+
+#include "backend/tensor_impl.hpp"
+#include "tern/ops.hpp"
+
+namespace tern::detail {
+namespace {
+
+/// Fixed weights make a scalar of any output; irrational steps keep entries from cancelling.
+Var weighted_sum(const Var& y) {
+  std::vector<double> weights(static_cast<std::size_t>(y.numel()));
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.5 + std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0);
+  return sum(y * as_var(tensor(weights, y.shape(), y.device())));
+}
+
+}  // namespace
+
+GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std::vector<Tensor> x) {
+  for (Tensor& t : x) {
+    if (t.dtype() != DType::f64) throw Error(ErrorKind::dtype, "gradcheck: arguments must be f64, got " + describe(t));
+    t = t.clone();
+  }
+  std::vector<Var> at;
+  for (const Tensor& t : x) at.emplace_back(t);
+  const Var y = weighted_sum(f(at)), seed = ones_like(y);
+  const std::vector<Var> analytic = walk_to({&y, 1}, {&seed, 1}, at, {});
+  const auto value_at = [&](std::size_t argument, std::int64_t entry, double step) {
+    std::vector<Var> moved;  // constants: nothing is recorded but what f differentiates itself
+    for (const Tensor& t : x) moved.push_back(as_var(t));
+    std::vector<double> values = x[argument].to_vector<double>();
+    values[static_cast<std::size_t>(entry)] += step;
+    moved[argument] = as_var(tensor(values, x[argument].shape(), x[argument].device()));
+    return weighted_sum(f(moved)).item<double>();
+  };
+  GradCheck result{true, 0, "all gradients agree"};
+  for (std::size_t a = 0; a < x.size(); ++a) {
+    const std::vector<double> g = or_zeros(analytic[a], at[a]).to_vector<double>(), values = x[a].to_vector<double>();
+    for (std::int64_t i = 0; i < x[a].numel(); ++i) {
+      // Richardson: (4 D(h) - D(2h)) / 3 has error O(h⁴); at h = 2e-3 that and rounding (eps/h) are both near 1e-11.
+      const double h = 2e-3 * std::max(1.0, std::abs(values[static_cast<std::size_t>(i)]));
+      const double near = (value_at(a, i, h) - value_at(a, i, -h)) / (2 * h), far = (value_at(a, i, 2 * h) - value_at(a, i, -2 * h)) / (4 * h);
+      const double numeric = (4 * near - far) / 3, got = g[static_cast<std::size_t>(i)];
+      // The difference of the two estimates bounds the truncation error left.
+      const double tolerance = 1e-7 * std::max(1.0, std::abs(numeric)) + 0.1 * std::abs(near - far);
+      const double error = std::abs(got - numeric) / tolerance;
+      if (!(error <= result.worst)) {
+        result.worst = std::isnan(error) ? kInf : error;
+        if (result.worst > 1) {
+          char text[200];
+          std::snprintf(text, sizeof text, "argument %zu, element %lld: gradient %.12g, central difference %.12g (%.3g times the tolerance)",
+                        a + 1, static_cast<long long>(i), got, numeric, result.worst);
+          result.ok = false, result.message = text;
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace tern::detail

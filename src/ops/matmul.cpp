@@ -1,0 +1,354 @@
+// Matrix products with bias, activation and residual, forward and backward.
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "ops/gemm.hpp"
+#include "tern/ops.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+
+/// NumPy's matmul on 1-D operands: a row on the left, a column on the right, the axis dropped from the result.
+template <class T, class Product> T with_vectors(const T& a, const T& b, Product product2d) {
+  const Tensor &ta = as_var(a).value(), &tb = as_var(b).value();
+  require_defined("matmul", "a", ta), require_defined("matmul", "b", tb);
+  if (ta.dim() == 0 || tb.dim() == 0)
+    throw Error(ErrorKind::shape, "matmul: operands need at least one axis: a is " + describe(ta) + ", b is " + describe(tb));
+  if (ta.dim() > 1 && tb.dim() > 1) return product2d(a, b);
+  if (ta.size(-1) != tb.size(tb.dim() == 1 ? 0 : -2))
+    throw Error(ErrorKind::shape, "matmul: inner dimensions differ: a is " + describe(ta) + ", b is " + describe(tb));
+  T result = product2d(ta.dim() == 1 ? a.unsqueeze(0) : a, tb.dim() == 1 ? b.unsqueeze(1) : b);
+  Shape shape;
+  for (int i = 0; i < result.dim(); ++i) {
+    const bool dropped = (i == result.dim() - 2 && ta.dim() == 1) || (i == result.dim() - 1 && tb.dim() == 1);
+    if (!dropped) shape.push_back(result.shape()[static_cast<std::size_t>(i)]);
+  }
+  return result.reshape(shape);
+}
+
+/// Graphs made from an activation, kept by what they are made for.
+template <class Make> const Graph* cached(const Graph* activation, int variant, Make make) {
+  static std::mutex lock;
+  static std::map<std::pair<const Graph*, int>, const Graph*>& known = *new std::map<std::pair<const Graph*, int>, const Graph*>;
+  const std::lock_guard hold(lock);
+  const Graph*& graph = known[{activation, variant}];
+  if (!graph) graph = make();
+  return graph;
+}
+enum Variant { kActivated, kActivatedAndPre, kGradient, kGradientAndBias, kGradientPlus, kGradientPlusAndBias, kRecomputed, kRecomputedPropagating };
+
+/// activation(x) with the activation's parameters numbered from `first` on.
+Expr activate(const Graph* activation, Expr x, int first) {
+  std::vector<Expr> args{x};
+  for (int i = 1; i < activation->inputs; ++i) args.push_back(make_input(first + i - 1));
+  return substitute(activation, args)[0];
+}
+
+/// Epilogue (acc, bias, parameters…) → activation(acc + bias) [, acc + bias].
+const Graph* forward_graph(const Graph* activation, bool with_pre) {
+  return cached(activation, with_pre ? kActivatedAndPre : kActivated, [&] {
+    const Expr pre = make_input(0) + make_input(1), y = activate(activation, pre, 2);
+    const Expr outputs[] = {y, pre};
+    return make_graph({outputs, with_pre ? 2u : 1u}, activation->inputs + 1);
+  });
+}
+
+/// What backward reads of a product with this activation.
+struct Reads {
+  bool derivative = false, pre = false, output = false, passes_through = false;
+};
+Reads reads_of(const Graph* activation) {
+  const GradientGraph& g = gradient(activation, 1, 1);
+  Reads reads;
+  if (!g.graph) return reads;
+  reads.derivative = true;
+  reads.pre = g.graph->used_inputs & 1;
+  reads.output = g.graph->used_inputs >> (activation->inputs + 1) & 1;
+  reads.passes_through = g.graph->outputs[0]->kind == NodeKind::input;
+  return reads;
+}
+
+/// (gradient graph's inputs…, further) → ∂/∂pre [, its sum]: further gradients of pre are added where there are any.
+const Graph* backward_graph(const Graph* activation, bool plus, bool with_bias) {
+  const int variant = plus ? (with_bias ? kGradientPlusAndBias : kGradientPlus) : (with_bias ? kGradientAndBias : kGradient);
+  return cached(activation, variant, [&] {
+    const GradientGraph& g = gradient(activation, 1, 1);
+    const int n = activation->inputs + 2;
+    Expr d(g.graph->outputs[0]);
+    if (plus) d = d + make_input(n);
+    const Expr outputs[] = {d, sum(d)};
+    return make_graph({outputs, with_bias ? 2u : 1u}, n + 1);
+  });
+}
+
+void check_activation(const char* op, const Pointwise<>& activation) {
+  const auto arity = static_cast<std::size_t>(activation.graph()->inputs) - activation.values().size();
+  if (arity != 1)
+    throw Error(ErrorKind::shape, std::string(op) + ": the activation must take one argument, " + activation.name() + " takes " + std::to_string(arity));
+  if (activation.graph()->reduces)
+    throw Error(ErrorKind::unsupported, std::string(op) + ": the activation " + activation.name() + " contains a reduction");
+}
+void check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias) {
+  require_defined(op, "bias", bias);
+  const ProductShape p = product_shape(op, a, b);
+  if (bias.dim() != 1 || bias.size(0) != p.n)
+    throw Error(ErrorKind::shape, std::string(op) + ": bias must be [" + std::to_string(p.n) + "], got " + describe(bias) + " for a " + describe(a) + " and b " + describe(b));
+  if (bias.dtype() != a.dtype())
+    throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: a is " + describe(a) + ", b is " + describe(b) + ", bias is " + describe(bias));
+  if (!is_floating(a.dtype())) throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a));
+  require_same_device(op, a, bias);
+}
+
+std::vector<Argument> operands_of(const Tensor& bias, const Pointwise<>& activation) {
+  std::vector<Argument> list{Argument(bias)};
+  for (const Number& value : activation.values()) list.push_back(Argument(value));
+  return list;
+}
+
+std::uint32_t all_but_last(int rank) { return (1u << (rank - 1)) - 1; }
+
+/// The gradients of a, b and bias from those of the result and of the pre-activation.
+struct ProductBackward {
+  const char* op;
+  const Graph* activation;
+  std::vector<Number> values;
+  Shape a_batch, b_batch;
+  int a_at, b_at, state_at;  // in `saved`; the state is the pre-activation or the result
+  Reads reads;
+
+  /// {∂/∂pre, ∂/∂bias or undefined}
+  std::pair<Var, Var> pre_gradient(const RuleContext& c, bool wants_bias) const {
+    const Var& g = c.grads[0];
+    const Var further = c.grads.size() > 1 ? c.grads[1] : Var();
+    const Var& shape_of = g.defined() ? g : further;
+    const std::uint32_t rows = all_but_last(shape_of.dim());
+    if (!g.defined() || !reads.derivative || (reads.passes_through && !further.defined())) {
+      const Var d = g.defined() && reads.derivative ? g : further;
+      if (!d.defined()) return {};
+      return {d, wants_bias ? sum_to(d, {d.size(-1)}) : Var()};
+    }
+    const Var state = state_at >= 0 ? c.saved[static_cast<std::size_t>(state_at)] : Var();
+    std::vector<Argument> list{reads.pre ? Argument(state) : Argument(0)};
+    for (const Number& value : values) list.push_back(Argument(value));
+    list.push_back(Argument(g));
+    list.push_back(reads.output ? Argument(state) : Argument(0));
+    list.push_back(further.defined() ? Argument(further) : Argument(0));
+    const Graph* graph = backward_graph(activation, further.defined(), wants_bias);
+    std::vector<Var> results = fused({op, graph, wants_bias ? rows : 0, g.shape()}, list);
+    return {results[0], wants_bias ? results[1].reshape({g.size(-1)}) : Var()};
+  }
+
+  std::vector<Var> operator()(const RuleContext& c) const {
+    std::vector<Var> grads(3);
+    const auto [d, d_bias] = pre_gradient(c, c.wanted >> 2 & 1);
+    if (!d.defined()) return grads;
+    if (c.wanted & 1) grads[0] = product(op, d, c.saved[static_cast<std::size_t>(b_at)].transpose(-1, -2), a_batch);
+    if (c.wanted & 2) grads[1] = product(op, c.saved[static_cast<std::size_t>(a_at)].transpose(-1, -2), d, b_batch);
+    grads[2] = d_bias;
+    return grads;
+  }
+};
+
+Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation, Tensor* pre) {
+  check_activation(op, activation);
+  check_bias(op, a, b, bias);
+  const Shape batch = product_shape(op, a, b).batch;
+  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), pre != nullptr), batch, {}}, a, b, operands_of(bias, activation));
+  if (pre) *pre = results[1];
+  return results[0];
+}
+
+Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, const Pointwise<>& activation, Tensor* pre) {
+  check_activation(op, activation);
+  check_bias(op, a.value(), b.value(), bias.value());
+  const Var inputs[] = {a, b, bias};
+  if (!tracked(inputs)) return as_var(forward_tensors(op, a.value(), b.value(), bias.value(), activation, pre));
+  const Reads reads = reads_of(activation.graph());
+  const bool keeps_pre = reads.pre || pre;
+  const Shape batch = product_shape(op, a.value(), b.value()).batch;
+  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), keeps_pre), batch, {}}, a.value(), b.value(), operands_of(bias.value(), activation));
+  if (pre) *pre = results[1];
+  if (!reads.pre) results.resize(1);
+  ProductBackward rule{op, activation.graph(), {activation.values().begin(), activation.values().end()}, batch_of(a.shape()), batch_of(b.shape()), -1, -1, -1, reads};
+  std::vector<Save> saved;
+  const auto save = [&](Save s) {
+    saved.push_back(std::move(s));
+    return static_cast<int>(saved.size()) - 1;
+  };
+  if (b.requires_grad()) rule.a_at = save({a, -1});
+  if (a.requires_grad()) rule.b_at = save({b, -1});
+  if (reads.pre) rule.state_at = save({Var(), 1});
+  else if (reads.output) rule.state_at = save({Var(), 0});
+  return record(op, inputs, std::move(results), std::move(saved), std::move(rule))[0];
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  return with_vectors(a, b, [](const Tensor& x, const Tensor& y) {
+    return run_product({"matmul", nullptr, product_shape("matmul", x, y).batch, {}}, x, y)[0];
+  });
+}
+Var matmul(const VarArg& a, const VarArg& b) {
+  return with_vectors(*a, *b, [](const Var& x, const Var& y) {
+    return product("matmul", x, y, product_shape("matmul", x.value(), y.value()).batch);
+  });
+}
+
+Tensor matmul_bias_activation(const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation, const MatmulOptions& options) {
+  return forward_tensors("matmul_bias_activation", a, b, bias, activation, options.save_pre_activation);
+}
+Var matmul_bias_activation(const VarArg& a, const VarArg& b, const VarArg& bias, const Pointwise<>& activation, const MatmulOptions& options) {
+  return forward_vars("matmul_bias_activation", *a, *b, *bias, activation, options.save_pre_activation);
+}
+Tensor matmul_bias(const Tensor& a, const Tensor& b, const Tensor& bias) { return forward_tensors("matmul_bias", a, b, bias, op::identity, nullptr); }
+Var matmul_bias(const VarArg& a, const VarArg& b, const VarArg& bias) { return forward_vars("matmul_bias", *a, *b, *bias, op::identity, nullptr); }
+
+namespace {
+/// Products without a bias use one of zeros along [N]: one row, which stays in cache.
+Tensor no_bias(const char* op, const Tensor& a, const Tensor& b) {
+  return zeros({product_shape(op, a, b).n}, {.dtype = a.dtype(), .device = a.device()});
+}
+const Graph* residual_graph() {
+  return graph_of([](auto acc, auto bias, auto residual) { return acc + bias + residual; });
+}
+Tensor residual_tensors(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
+  check_bias("matmul_bias_residual", a, b, bias);
+  require_defined("matmul_bias_residual", "residual", residual);
+  const ProductShape p = product_shape("matmul_bias_residual", a, b);
+  Shape shape = p.batch;
+  shape.push_back(p.m), shape.push_back(p.n);
+  if (broadcast_shapes("matmul_bias_residual", shape, residual.shape()) != shape)
+    throw Error(ErrorKind::shape, "matmul_bias_residual: residual " + describe(residual) + " does not broadcast to " + describe(a.dtype(), shape));
+  const Argument operands[] = {Argument(bias), Argument(residual)};
+  return run_product({"matmul_bias_residual", residual_graph(), p.batch, {}}, a, b, operands)[0];
+}
+}  // namespace
+
+Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& activation) {
+  return forward_tensors("matmul_activation", a, b, no_bias("matmul_activation", a, b), activation, nullptr);
+}
+Var matmul_activation(const VarArg& a, const VarArg& b, const Pointwise<>& activation) {
+  return forward_vars("matmul_activation", *a, *b, as_var(no_bias("matmul_activation", a->value(), b->value())), activation, nullptr);
+}
+Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) { return residual_tensors(a, b, bias, residual); }
+Var matmul_bias_residual(const VarArg& a, const VarArg& b, const VarArg& bias, const VarArg& residual) {
+  Tensor result = residual_tensors(a->value(), b->value(), bias->value(), residual->value());
+  const Var inputs[] = {*a, *b, *bias, *residual};
+  return record_one("matmul_bias_residual", inputs, std::move(result), {{*a, -1}, {*b, -1}},
+      [a_batch = batch_of(a->shape()), b_batch = batch_of(b->shape()), r = residual->shape()](const RuleContext& c) {
+        const Var& g = c.grads[0];
+        std::vector<Var> grads(4);
+        if (c.wanted & 1) grads[0] = product("matmul_bias_residual", g, c.saved[1].transpose(-1, -2), a_batch);
+        if (c.wanted & 2) grads[1] = product("matmul_bias_residual", c.saved[0].transpose(-1, -2), g, b_batch);
+        if (c.wanted & 4) grads[2] = sum_to(g, {g.size(-1)});
+        if (c.wanted & 8) grads[3] = sum_to(g, r);
+        return grads;
+      });
+}
+
+// ---- the backward on plain tensors ----
+namespace {
+
+constexpr const char* kBwd = "matmul_bias_activation_bwd";
+
+/// Epilogue (acc, bias, grad, parameters…) → grad · activation'(acc + bias): the pre-activation is never stored.
+const Graph* recomputed_graph(const Graph* activation, bool finite_only) {
+  return cached(activation, finite_only ? kRecomputed : kRecomputedPropagating, [&] {
+    const GradientGraph& g = gradient(activation, 1, 1, finite_only);
+    const Expr pre = make_input(0) + make_input(1);
+    std::vector<Expr> args{pre};
+    for (int i = 1; i < activation->inputs; ++i) args.push_back(make_input(2 + i));
+    const Expr y = substitute(activation, args)[0];
+    args.push_back(make_input(2)), args.push_back(y);
+    const Expr d = g.graph ? substitute(g.graph, args)[0] : make_input(2) * 0;
+    return make_graph({&d, 1}, activation->inputs + 2);
+  });
+}
+
+void check_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, const MatmulBwdOptions& options) {
+  check_bias(kBwd, a, b, bias);
+  require_defined(kBwd, "grad", grad);
+  const ProductShape p = product_shape(kBwd, a, b);
+  Shape shape = p.batch;
+  shape.push_back(p.m), shape.push_back(p.n);
+  const auto check = [&](const char* name, const Tensor& t) {
+    if (t.shape() != shape || t.dtype() != a.dtype())
+      throw Error(t.shape() != shape ? ErrorKind::shape : ErrorKind::dtype,
+                  std::string(kBwd) + ": " + name + " must be " + describe(a.dtype(), shape) + ", got " + describe(t) + " for a " + describe(a) + " and b " + describe(b));
+    require_same_device(kBwd, a, t);
+  };
+  check("grad", grad);
+  if (options.pre_activation.defined()) check("pre_activation", options.pre_activation);
+}
+
+void check_accumulator(const char* name, const Tensor& sum, const Tensor& like, std::initializer_list<const Tensor*> inputs) {
+  if (!sum.defined()) return;
+  const bool wide = sum.dtype() == DType::f32 && dtype_size(like.dtype()) == 2;
+  if (sum.shape() != like.shape() || (sum.dtype() != like.dtype() && !wide))
+    throw Error(sum.shape() != like.shape() ? ErrorKind::shape : ErrorKind::dtype,
+                std::string(kBwd) + ": accumulate_into." + name + " must be " + describe(like) + ", got " + describe(sum));
+  require_same_device(kBwd, sum, like);
+  for (const Tensor* input : inputs)
+    if (input->defined() && may_share_memory(sum, *input))
+      throw Error(ErrorKind::shape, std::string(kBwd) + ": accumulate_into." + name + " overlaps an input");
+}
+
+/// ∂/∂pre: from the given pre-activation, or from the product computed again.
+Tensor pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation,
+                    const MatmulBwdOptions& options) {
+  const Graph* graph = activation.graph();
+  const bool finite_only = options.nonfinite == NonFinite::zero;
+  const GradientGraph& g = gradient(graph, 1, 1, finite_only);
+  if (g.graph && g.graph->outputs[0]->kind == NodeKind::input) return grad;  // identity
+  std::vector<Argument> list{Argument(bias), Argument(grad)};
+  if (options.pre_activation.defined()) list = {Argument(options.pre_activation), Argument(0), Argument(grad)};
+  for (const Number& value : activation.values()) list.push_back(Argument(value));
+  if (!options.pre_activation.defined())
+    return run_product({kBwd, recomputed_graph(graph, finite_only), product_shape(kBwd, a, b).batch, {}}, a, b, list)[0];
+  return run_fused({kBwd, recomputed_graph(graph, finite_only), 0, grad.shape()}, list)[0];
+}
+
+/// Writes sum = sum + result or returns the result.
+Tensor accumulated_product(const Tensor& a, const Tensor& b, const Shape& shape, Tensor* sum) {
+  const bool adds = sum && sum->defined();
+  static const Graph* const add = graph_of([](auto acc, auto before) { return acc + before; });
+  if (!adds) return product(kBwd, as_var(a), as_var(b), batch_of(shape)).value();
+  const Argument before[] = {Argument(*sum)};
+  run_product({kBwd, add, batch_of(shape), sum->dtype()}, a, b, before, {sum, 1});
+  return *sum;
+}
+
+}  // namespace
+
+MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
+                                                     const Pointwise<>& activation, const MatmulBwdOptions& options) {
+  check_activation(kBwd, activation);
+  check_bwd(grad, a, b, bias, options);
+  MatmulBiasActivationGrads* into = options.accumulate_into;
+  if (into) {
+    const auto inputs = {&grad, &a, &b, &bias, &options.pre_activation};
+    check_accumulator("d_a", into->d_a, a, inputs), check_accumulator("d_b", into->d_b, b, inputs), check_accumulator("d_bias", into->d_bias, bias, inputs);
+  }
+  const NoGrad plain;
+  const Tensor d = pre_gradient(grad, a, b, bias, activation, options);
+  MatmulBiasActivationGrads result;
+  if (options.wanted.d_a) result.d_a = accumulated_product(d, b.transpose(-1, -2), a.shape(), into ? &into->d_a : nullptr);
+  if (options.wanted.d_b) result.d_b = accumulated_product(a.transpose(-1, -2), d, b.shape(), into ? &into->d_b : nullptr);
+  if (options.wanted.d_bias) {
+    result.d_bias = sum_to(as_var(d), bias.shape()).value();
+    if (into && into->d_bias.defined()) result.d_bias = into->d_bias += result.d_bias.to(into->d_bias.dtype());
+  }
+  if (into) {
+    if (options.wanted.d_a) into->d_a = result.d_a;
+    if (options.wanted.d_b) into->d_b = result.d_b;
+    if (options.wanted.d_bias) into->d_bias = result.d_bias;
+  }
+  return result;
+}
+
+}  // namespace tern

@@ -1,0 +1,90 @@
+// Optimiser steps as formulas with several outputs, written in place.
+#include "tern/optim.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "ops/fused.hpp"
+
+namespace tern::optim {
+
+using namespace detail;
+
+namespace {
+
+void check(const char* op, const std::vector<Var>& parameters) {
+  for (const Var& p : parameters)
+    if (!p.requires_grad() || p.grad_fn())
+      throw Error(ErrorKind::autograd, std::string(op) + ": parameters must be leaf variables that require a gradient");
+}
+
+Tensor state_like(const Tensor& p) {
+  return zeros(p.shape(), {.dtype = dtype_size(p.dtype()) == 2 ? DType::f32 : p.dtype(), .device = p.device()});
+}
+
+/// A formula's outputs written over its first operands: (state…, gradient, numbers…) → state…
+void update(const char* op, const Graph* graph, std::span<const Tensor> state, const Tensor& gradient, std::span<const Number> numbers) {
+  std::vector<Argument> arguments;
+  for (const Tensor& s : state) arguments.push_back(Argument(s));
+  arguments.push_back(Argument(gradient));
+  for (const Number& n : numbers) arguments.push_back(Argument(n));
+  run_fused({op, graph, 0, state[0].shape()}, arguments, state);
+}
+
+/// 16-bit parameters are computed with in f32, like their moments, and rounded once.
+const Graph* adamw_graph(bool narrow, DType dtype) {
+  const Expr p0 = make_input(0), m0 = make_input(1), v0 = make_input(2), g0 = make_input(3);
+  const Expr rate = make_input(4), decay = make_input(5), b1 = make_input(6), b2 = make_input(7), eps = make_input(8), c1 = make_input(9), c2 = make_input(10);
+  const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
+  const Expr m = b1 * m0 + (1 - b1) * g, v = b2 * v0 + (1 - b2) * (g * g);
+  const Expr step = (m * c1) / (sqrt(v * c2) + eps);
+  const Expr next = p - rate * (step + decay * p);
+  const Expr outputs[] = {narrow ? cast(next, dtype) : next, m, v};
+  return make_graph(outputs, 11);
+}
+const Graph* sgd_graph(bool narrow, DType dtype) {
+  const Expr p0 = make_input(0), v0 = make_input(1), g0 = make_input(2), rate = make_input(3), momentum = make_input(4), decay = make_input(5);
+  const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
+  const Expr v = momentum * v0 + (g + decay * p), next = p - rate * v;
+  const Expr outputs[] = {narrow ? cast(next, dtype) : next, v};
+  return make_graph(outputs, 6);
+}
+
+}  // namespace
+
+SGD::SGD(std::vector<Var> parameters, SGDOptions options) : parameters_(std::move(parameters)), options_(options) {
+  check("SGD", parameters_);
+  for (const Var& p : parameters_) velocity_.push_back(state_like(p.value()));
+}
+
+void SGD::step(const Gradients& gradients) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor* g = gradients.get(parameters_[i].id());
+    if (!g) continue;
+    const Tensor& p = parameters_[i].value();
+    const Tensor state[] = {p, velocity_[i]};
+    const Number numbers[] = {options_.learning_rate, options_.momentum, options_.weight_decay};
+    update("SGD", sgd_graph(dtype_size(p.dtype()) == 2, p.dtype()), state, *g, numbers);
+  }
+}
+
+AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options) : parameters_(std::move(parameters)), options_(options) {
+  check("AdamW", parameters_);
+  for (const Var& p : parameters_) first_.push_back(state_like(p.value())), second_.push_back(state_like(p.value()));
+}
+
+void AdamW::step(const Gradients& gradients) {
+  ++steps_;
+  const double t = static_cast<double>(steps_);
+  const Number numbers[] = {options_.learning_rate, options_.weight_decay, options_.beta1, options_.beta2, options_.epsilon,
+                            1 / (1 - std::pow(options_.beta1, t)), 1 / (1 - std::pow(options_.beta2, t))};
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Tensor* g = gradients.get(parameters_[i].id());
+    if (!g) continue;
+    const Tensor& p = parameters_[i].value();
+    const Tensor state[] = {p, first_[i], second_[i]};
+    update("AdamW", adamw_graph(dtype_size(p.dtype()) == 2, p.dtype()), state, *g, numbers);
+  }
+}
+
+}  // namespace tern::optim

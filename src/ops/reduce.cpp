@@ -1,0 +1,179 @@
+// Reductions: formulas over a set of axes.
+#include <string>
+
+#include "ops/fused.hpp"
+#include "tern/ops.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+
+constexpr int kNowhere = 2147483647;
+
+struct Reduction {
+  const char* op;
+  const Graph* floating;
+  const Graph* integral;  // for booleans and integers; null: the same
+  bool empty_allowed = true;
+};
+
+template <class T> T finish(T full, const Shape& space, std::uint32_t mask, bool keepdim) {
+  return keepdim ? full : full.reshape(without_axes(space, mask));
+}
+
+std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes) {
+  require_defined(r.op, "x", x);
+  const std::uint32_t mask = axis_mask(r.op, axes, x.dim());
+  if (!r.empty_allowed)
+    for (int i = 0; i < x.dim(); ++i)
+      if ((mask >> i & 1) && x.shape()[static_cast<std::size_t>(i)] == 0)
+        throw Error(ErrorKind::shape, std::string(r.op) + ": axis " + std::to_string(i) + " of " + describe(x) + " is empty, and there is no " + r.op + " over nothing");
+  return mask;
+}
+const Graph* graph_for(const Reduction& r, DType dtype) { return r.integral && !is_floating(dtype) ? r.integral : r.floating; }
+
+Tensor run(const Reduction& r, const Tensor& x, const Axes& axes, bool keepdim) {
+  const std::uint32_t mask = checked_mask(r, x, axes);
+  Tensor result = run_fused({r.op, graph_for(r, x.dtype()), mask, {}}, std::vector<Argument>{Argument(x)})[0];
+  return finish(std::move(result), x.shape(), mask, keepdim);
+}
+Var run(const Reduction& r, const Var& x, const Axes& axes, bool keepdim) {
+  const std::uint32_t mask = checked_mask(r, x.value(), axes);
+  Var result = fused({r.op, graph_for(r, x.dtype()), mask, {}}, std::vector<Argument>{Argument(x)})[0];
+  return finish(std::move(result), x.shape(), mask, keepdim);
+}
+
+template <class F> Expr first_where(Expr x, F condition) { return min(where(condition(x), ordinal(x), kNowhere)); }
+
+const Reduction& sum_reduction() {
+  static const Reduction r{"sum", graph_of([](auto x) { return sum(x); }), nullptr};
+  return r;
+}
+const Reduction& mean_reduction() {
+  static const Reduction r{"mean", graph_of([](auto x) { return mean(x); }), graph_of([](auto x) { return mean(cast(x, DType::f32)); })};
+  return r;
+}
+const Reduction& prod_reduction() {
+  static const Reduction r{"prod", graph_of([](auto x) { return prod(x); }), nullptr};
+  return r;
+}
+const Reduction& max_reduction() {
+  static const Reduction r{"max", graph_of([](auto x) { return max(x); }), nullptr, false};
+  return r;
+}
+const Reduction& min_reduction() {
+  static const Reduction r{"min", graph_of([](auto x) { return min(x); }), nullptr, false};
+  return r;
+}
+/// Shifted by the maximum; where that is infinite, by 0: log Σ exp(-inf) is -inf, not NaN.
+const Reduction& logsumexp_reduction() {
+  static const Reduction r{"logsumexp", graph_of([](auto x) {
+                             auto top = detach(max(x));
+                             auto shift = where(abs(top) < Expr(kInf), top, 0);
+                             return log(sum(exp(x - shift))) + shift;
+                           }), nullptr, false};
+  return r;
+}
+Expr variance(Expr x) {
+  const Expr centred = x - mean(x);
+  return sum(centred * centred) / (extent() - 1);
+}
+const Reduction& var_reduction() {
+  static const Reduction r{"var", graph_of([](auto x) { return variance(x); }), nullptr};
+  return r;
+}
+const Reduction& std_reduction() {
+  static const Reduction r{"std", graph_of([](auto x) { return sqrt(variance(x)); }), nullptr};
+  return r;
+}
+template <class Best> const Graph* arg_graph(Best best) {
+  const Expr x = make_input(0), extreme = best(x);
+  const Expr nan = first_where(x, [](Expr e) { return e != e; });
+  const Expr first = first_where(x, [&](Expr e) { return e == extreme; });
+  const Expr result = minimum(nan, first);
+  return make_graph({&result, 1}, 1);
+}
+const Reduction& argmax_reduction() {
+  static const Reduction r{"argmax", arg_graph([](Expr x) { return max(x); }), nullptr, false};
+  return r;
+}
+const Reduction& argmin_reduction() {
+  static const Reduction r{"argmin", arg_graph([](Expr x) { return min(x); }), nullptr, false};
+  return r;
+}
+// Over nothing max of truths gives the lowest integer: the comparison makes that false, and true for min.
+const Reduction& any_reduction() {
+  static const Reduction r{"any", graph_of([](auto x) { return max(cast(x != 0, DType::i32)) > 0; }), nullptr};
+  return r;
+}
+const Reduction& all_reduction() {
+  static const Reduction r{"all", graph_of([](auto x) { return min(cast(x != 0, DType::i32)) > 0; }), nullptr};
+  return r;
+}
+
+/// A product under autograd: halves multiplied elementwise until one element is left, right at zeros to any order.
+Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
+  Axes order;
+  for (int i = 0; i < x.dim(); ++i)
+    if (!(mask >> i & 1)) order.push_back(i);
+  Shape kept = without_axes(x.shape(), mask), flat = kept;
+  for (int i = 0; i < x.dim(); ++i)
+    if (mask >> i & 1) order.push_back(i);
+  flat.push_back(-1);
+  std::int64_t length = 1;
+  for (int i = 0; i < x.dim(); ++i)
+    if (mask >> i & 1) length *= x.shape()[static_cast<std::size_t>(i)];
+  flat.back() = length;
+  Var level = (order.rank() ? x.permute(order) : x).reshape(flat);
+  const int last = flat.rank() - 1;
+  if (length == 0) return as_var(ones(keepdim ? with_ones(x.shape(), mask) : kept, {.dtype = x.dtype(), .device = x.device()}));
+  while (length > 1) {
+    const std::int64_t half = length / 2;
+    const Var pairs = level.slice(last, 0, half) * level.slice(last, half, 2 * half);
+    level = length % 2 ? concatenate(std::vector<Var>{pairs, level.slice(last, length - 1, length)}, last) : pairs;
+    length = half + length % 2;
+  }
+  return level.reshape(keepdim ? with_ones(x.shape(), mask) : kept);
+}
+
+}  // namespace
+
+#define TERN_REDUCTION(name)                                                                                              \
+  Tensor name(const Tensor& x, const Axes& axes, bool keepdim) { return run(name##_reduction(), x, axes, keepdim); }
+#define TERN_VAR_REDUCTION(name) \
+  Var name(const Var& x, const Axes& axes, bool keepdim) { return run(name##_reduction(), x, axes, keepdim); }
+#define TERN_INDEX_REDUCTION(name) \
+  Tensor name(const Var& x, const Axes& axes, bool keepdim) { return name(x.value(), axes, keepdim); }
+TERN_REDUCTION(sum)
+TERN_VAR_REDUCTION(sum)
+TERN_REDUCTION(mean)
+TERN_VAR_REDUCTION(mean)
+TERN_REDUCTION(prod)
+TERN_REDUCTION(max)
+TERN_VAR_REDUCTION(max)
+TERN_REDUCTION(min)
+TERN_VAR_REDUCTION(min)
+TERN_REDUCTION(logsumexp)
+TERN_VAR_REDUCTION(logsumexp)
+TERN_REDUCTION(var)
+TERN_VAR_REDUCTION(var)
+TERN_REDUCTION(std)
+TERN_VAR_REDUCTION(std)
+TERN_REDUCTION(argmax)
+TERN_INDEX_REDUCTION(argmax)
+TERN_REDUCTION(argmin)
+TERN_INDEX_REDUCTION(argmin)
+TERN_REDUCTION(any)
+TERN_INDEX_REDUCTION(any)
+TERN_REDUCTION(all)
+TERN_INDEX_REDUCTION(all)
+
+Var prod(const Var& x, const Axes& axes, bool keepdim) {
+  const std::uint32_t mask = checked_mask(prod_reduction(), x.value(), axes);
+  if (!tracked({&x, 1})) return as_var(prod(x.value(), axes, keepdim));
+  return product_tree(x, mask, keepdim);
+}
+
+}  // namespace tern

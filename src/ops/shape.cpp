@@ -1,0 +1,324 @@
+// Views and copies: Tensor's own methods, and the same on variables.
+#include <algorithm>
+#include <string>
+
+#include "ops/fused.hpp"
+#include "tern/ops.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+const TensorImpl& checked(const Tensor& t, const char* op) { return *require_defined(op, "the tensor", t).impl(); }
+const Graph* identity_graph() {
+  return graph_of([](auto x) { return x; });
+}
+const Graph* cast_graph(DType dtype) {
+  const Expr e = cast(make_input(0), dtype);
+  return make_graph({&e, 1}, 1);
+}
+}  // namespace
+
+// ---- properties ----
+const Shape& Tensor::shape() const { return checked(*this, "shape").shape; }
+std::int64_t Tensor::size(int axis) const {
+  const Shape& s = checked(*this, "size").shape;
+  return s[static_cast<std::size_t>(normalize_axis("size", axis, s.rank()))];
+}
+int Tensor::dim() const { return checked(*this, "dim").shape.rank(); }
+std::int64_t Tensor::numel() const { return checked(*this, "numel").numel; }
+const Strides& Tensor::strides() const { return checked(*this, "strides").strides; }
+DType Tensor::dtype() const { return checked(*this, "dtype").dtype; }
+Device Tensor::device() const { return checked(*this, "device").storage->backend().device(); }
+bool Tensor::is_contiguous() const {
+  const TensorImpl& t = checked(*this, "is_contiguous");
+  std::int64_t step = 1;
+  for (int i = t.shape.rank() - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (t.shape[axis] != 1 && t.strides[axis] != step) return t.numel == 0;
+    step *= t.shape[axis];
+  }
+  return true;
+}
+
+// ---- copies ----
+Tensor Tensor::clone() const {
+  checked(*this, "clone");
+  return run_fused({"clone", identity_graph(), 0, {}}, std::vector<Argument>{Argument(*this)})[0];
+}
+Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+Tensor Tensor::to(DType to) const {
+  if (checked(*this, "to").dtype == to) return *this;
+  return run_fused({"to", cast_graph(to), 0, {}}, std::vector<Argument>{Argument(*this)})[0];
+}
+Tensor Tensor::to(Device target) const {
+  const TensorImpl& t = checked(*this, "to");
+  if (device() == target) return *this;
+  Backend& backend = backend_of(target);
+  const Tensor source = contiguous();
+  Tensor result = make_tensor(t.shape, t.dtype, backend);
+  const std::size_t bytes = static_cast<std::size_t>(t.numel) * dtype_size(t.dtype);
+  const std::unique_ptr<std::byte[]> host(new std::byte[bytes]);
+  source.read(host.get(), t.dtype, "to");
+  backend.upload(*result.impl()->storage, 0, host.get(), bytes);
+  return result;
+}
+void Tensor::read(void* destination, DType wanted, const char* op) const {
+  const TensorImpl& t = checked(*this, op);
+  if (t.dtype != wanted)
+    throw Error(ErrorKind::dtype, std::string(op) + ": the tensor is " + describe(*this) + ", asked for " + std::string(to_string(wanted)) +
+                                      "; convert it with .to(" + std::string(to_string(wanted)) + ")");
+  const Tensor source = contiguous();
+  const TensorImpl& s = *source.impl();
+  const std::size_t size = dtype_size(s.dtype);
+  s.storage->backend().download(*s.storage, static_cast<std::size_t>(s.offset) * size, destination, static_cast<std::size_t>(s.numel) * size);
+}
+void Tensor::check_single(const char* op) const {
+  if (numel() != 1) throw Error(ErrorKind::shape, std::string(op) + ": the tensor must have one element, it is " + describe(*this));
+}
+Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides,
+                      std::shared_ptr<const void> keep_alive, Device device) {
+  const std::int64_t numel = shape.numel();
+  if (!pointer && numel > 0) throw Error(ErrorKind::shape, "view: the pointer is null");
+  if (!strides.empty() && strides.size() != shape.size())
+    throw Error(ErrorKind::shape, "view: expected one stride for each of the " + std::to_string(shape.size()) + " axes, got " + std::to_string(strides.size()));
+  auto impl = std::make_shared<TensorImpl>();
+  impl->dtype = dtype, impl->shape = shape, impl->numel = numel;
+  impl->strides = strides.empty() ? contiguous_strides(shape) : Strides(strides);
+  impl->storage = std::make_shared<Storage>(backend_of(device), pointer, 0, std::move(keep_alive));
+  return Tensor(std::move(impl));
+}
+
+// ---- in place ----
+namespace {
+Tensor& update(Tensor& target, const char* op, const Pointwise<>& formula, const Argument& other) {
+  checked(target, op);
+  if (other.tensor) {
+    require_defined(op, "the right-hand side", *other.tensor);
+    if (broadcast_shapes(op, target.shape(), other.tensor->shape()) != target.shape())
+      throw Error(ErrorKind::shape, std::string(op) + ": " + describe(*other.tensor) + " does not broadcast to " + describe(target));
+  }
+  const Argument arguments[] = {Argument(target), other};
+  run_fused({op, formula.graph(), 0, target.shape()}, arguments, {&target, 1});
+  return target;
+}
+}  // namespace
+Tensor& Tensor::copy_from(const Tensor& source) {
+  checked(*this, "copy_from");
+  require_defined("copy_from", "source", source);
+  if (broadcast_shapes("copy_from", shape(), source.shape()) != shape())
+    throw Error(ErrorKind::shape, "copy_from: " + describe(source) + " does not broadcast to " + describe(*this));
+  require_same_device("copy_from", *this, source);
+  run_fused({"copy_from", identity_graph(), 0, shape()}, std::vector<Argument>{Argument(source)}, {this, 1});
+  return *this;
+}
+Tensor& Tensor::operator+=(const Tensor& o) { return update(*this, "add", op::add, o); }
+Tensor& Tensor::operator-=(const Tensor& o) { return update(*this, "sub", op::sub, o); }
+Tensor& Tensor::operator*=(const Tensor& o) { return update(*this, "mul", op::mul, o); }
+Tensor& Tensor::operator/=(const Tensor& o) { return update(*this, "div", op::div, o); }
+Tensor& Tensor::operator+=(Number o) { return update(*this, "add", op::add, o); }
+Tensor& Tensor::operator-=(Number o) { return update(*this, "sub", op::sub, o); }
+Tensor& Tensor::operator*=(Number o) { return update(*this, "mul", op::mul, o); }
+Tensor& Tensor::operator/=(Number o) { return update(*this, "div", op::div, o); }
+
+// ---- views ----
+namespace {
+
+/// Strides that show the tensor's elements in another shape without a copy, if there are any.
+std::optional<Strides> reshaped_strides(const TensorImpl& t, const Shape& shape) {
+  Strides result;
+  result.resize(shape.rank(), 1);
+  int old_axis = t.shape.rank() - 1;
+  std::int64_t block = 1, wanted = 1, stride = 1;  // elements of the old axes merged so far, and those placed
+  int axis = shape.rank() - 1;
+  while (axis >= 0) {
+    if (wanted == block && shape[static_cast<std::size_t>(axis)] != 1) {  // the next run of mergeable old axes
+      while (old_axis >= 0 && t.shape[static_cast<std::size_t>(old_axis)] == 1) --old_axis;
+      if (old_axis < 0) return std::nullopt;
+      stride = t.strides[static_cast<std::size_t>(old_axis)], block = t.shape[static_cast<std::size_t>(old_axis)], wanted = 1;
+      std::int64_t next = stride * block;
+      for (--old_axis; old_axis >= 0; --old_axis) {
+        const auto o = static_cast<std::size_t>(old_axis);
+        if (t.shape[o] == 1) continue;
+        if (t.strides[o] != next) break;
+        block *= t.shape[o], next *= t.shape[o];
+      }
+    }
+    const auto a = static_cast<std::size_t>(axis);
+    result[a] = stride * wanted;
+    if (shape[a] == 1) {
+      --axis;
+      continue;
+    }
+    wanted *= shape[a];
+    if (block % wanted != 0) return std::nullopt;
+    --axis;
+  }
+  return result;
+}
+
+Shape completed(const Tensor& t, const Shape& shape) {
+  Shape result = shape;
+  std::int64_t known = 1;
+  int open = -1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const std::int64_t size = shape[static_cast<std::size_t>(i)];
+    if (size == -1 && open < 0) open = i;
+    else if (size < 0) throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " has more than one size below 0");
+    else if (__builtin_mul_overflow(known, size, &known)) throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " is too large");
+  }
+  if (open >= 0 && known > 0 && t.numel() % known == 0) result[static_cast<std::size_t>(open)] = t.numel() / known;
+  else if (open >= 0 || known != t.numel())
+    throw Error(ErrorKind::shape, "reshape: " + describe(t) + " has " + std::to_string(t.numel()) + " elements, which do not fit " + to_string(shape));
+  return result;
+}
+
+}  // namespace
+
+Tensor Tensor::reshape(const Shape& wanted) const {
+  const TensorImpl& t = checked(*this, "reshape");
+  const Shape shape = completed(*this, wanted);
+  if (shape == t.shape) return *this;
+  if (t.numel == 0) return make_view(*this, shape, contiguous_strides(shape), t.offset);
+  if (const auto strides = reshaped_strides(t, shape)) return make_view(*this, shape, *strides, t.offset);
+  return make_view(clone(), shape, contiguous_strides(shape), 0);
+}
+Tensor Tensor::permute(const Axes& order) const {
+  const TensorImpl& t = checked(*this, "permute");
+  if (order.rank() != t.shape.rank())
+    throw Error(ErrorKind::index, "permute: expected an order of " + std::to_string(t.shape.rank()) + " axes, got " + std::to_string(order.rank()));
+  axis_mask("permute", order, t.shape.rank());
+  Shape shape;
+  Strides strides;
+  for (const std::int64_t entry : order) {
+    const auto axis = static_cast<std::size_t>(normalize_axis("permute", entry, t.shape.rank()));
+    shape.push_back(t.shape[axis]), strides.push_back(t.strides[axis]);
+  }
+  return make_view(*this, shape, strides, t.offset);
+}
+Tensor Tensor::transpose(int axis_a, int axis_b) const {
+  const TensorImpl& t = checked(*this, "transpose");
+  const auto a = static_cast<std::size_t>(normalize_axis("transpose", axis_a, t.shape.rank())), b = static_cast<std::size_t>(normalize_axis("transpose", axis_b, t.shape.rank()));
+  Shape shape = t.shape;
+  Strides strides = t.strides;
+  std::swap(shape[a], shape[b]), std::swap(strides[a], strides[b]);
+  return make_view(*this, shape, strides, t.offset);
+}
+Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step) const {
+  const TensorImpl& t = checked(*this, "slice");
+  const auto a = static_cast<std::size_t>(normalize_axis("slice", axis, t.shape.rank()));
+  const std::int64_t size = t.shape[a], from = begin < 0 ? begin + size : begin, to = end < 0 ? end + size : end;
+  if (step < 1) throw Error(ErrorKind::index, "slice: the step must be at least 1, got " + std::to_string(step));
+  if (from < 0 || to > size || from > to)
+    throw Error(ErrorKind::index, "slice: [" + std::to_string(begin) + ", " + std::to_string(end) + ") is out of range for axis " +
+                                      std::to_string(axis) + " of " + describe(*this));
+  Shape shape = t.shape;
+  Strides strides = t.strides;
+  shape[a] = (to - from) / step + ((to - from) % step != 0);
+  strides[a] *= step;
+  return make_view(*this, shape, strides, t.offset + from * t.strides[a]);
+}
+Tensor Tensor::squeeze(int axis) const {
+  const TensorImpl& t = checked(*this, "squeeze");
+  const int a = normalize_axis("squeeze", axis, t.shape.rank());
+  if (t.shape[static_cast<std::size_t>(a)] != 1)
+    throw Error(ErrorKind::shape, "squeeze: axis " + std::to_string(axis) + " of " + describe(*this) + " has not size 1");
+  Strides strides;
+  for (int i = 0; i < t.shape.rank(); ++i)
+    if (i != a) strides.push_back(t.strides[static_cast<std::size_t>(i)]);
+  return make_view(*this, without_axes(t.shape, 1u << a), strides, t.offset);
+}
+Tensor Tensor::unsqueeze(int axis) const {
+  const TensorImpl& t = checked(*this, "unsqueeze");
+  const int a = normalize_axis("unsqueeze", axis, t.shape.rank() + 1);
+  Shape shape;
+  Strides strides;
+  for (int i = 0; i <= t.shape.rank(); ++i) {
+    if (i == a) shape.push_back(1), strides.push_back(1);
+    if (i < t.shape.rank()) shape.push_back(t.shape[static_cast<std::size_t>(i)]), strides.push_back(t.strides[static_cast<std::size_t>(i)]);
+  }
+  return make_view(*this, shape, strides, t.offset);
+}
+Tensor Tensor::broadcast_to(const Shape& shape) const {
+  const TensorImpl& t = checked(*this, "broadcast_to");
+  shape.numel();
+  if (shape.rank() < t.shape.rank() || broadcast_shapes("broadcast_to", t.shape, shape) != shape)
+    throw Error(ErrorKind::shape, "broadcast_to: " + describe(*this) + " does not broadcast to " + to_string(shape));
+  return make_view(*this, shape, broadcast_strides(t.shape, t.strides, shape), t.offset);
+}
+
+// ---- on variables: each view with its transpose ----
+Var Var::reshape(const Shape& shape) const {
+  return record_one("reshape", {this, 1}, value_.reshape(shape), {},
+                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{c.grads[0].reshape(from)}; });
+}
+Var Var::permute(const Axes& order) const {
+  Axes inverse = order;
+  Tensor result = value_.permute(order);
+  for (int i = 0; i < order.rank(); ++i)
+    inverse[static_cast<std::size_t>(normalize_axis("permute", order[static_cast<std::size_t>(i)], order.rank()))] = i;
+  return record_one("permute", {this, 1}, std::move(result), {},
+                    [inverse](const RuleContext& c) { return std::vector<Var>{c.grads[0].permute(inverse)}; });
+}
+Var Var::transpose(int a, int b) const {
+  return record_one("transpose", {this, 1}, value_.transpose(a, b), {},
+                    [a, b](const RuleContext& c) { return std::vector<Var>{c.grads[0].transpose(a, b)}; });
+}
+Var Var::squeeze(int axis) const {
+  return record_one("squeeze", {this, 1}, value_.squeeze(axis), {},
+                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{c.grads[0].reshape(from)}; });
+}
+Var Var::unsqueeze(int axis) const {
+  return record_one("unsqueeze", {this, 1}, value_.unsqueeze(axis), {},
+                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{c.grads[0].reshape(from)}; });
+}
+Var Var::broadcast_to(const Shape& shape) const {
+  return record_one("broadcast_to", {this, 1}, value_.broadcast_to(shape), {},
+                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{sum_to(c.grads[0], from)}; });
+}
+
+namespace {
+/// The transpose of slice: g's elements at their places among zeros.
+Var unslice(const Var& g, const Shape& shape, int axis, std::int64_t begin, std::int64_t end, std::int64_t step) {
+  Tensor result = zeros(shape, {.dtype = g.dtype(), .device = g.device()});
+  result.slice(axis, begin, end, step).copy_from(g.value());
+  return record_one("unslice", {&g, 1}, std::move(result), {}, [=](const RuleContext& c) {
+    return std::vector<Var>{c.grads[0].slice(axis, begin, end, step)};
+  });
+}
+}  // namespace
+Var Var::slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step) const {
+  return record_one("slice", {this, 1}, value_.slice(axis, begin, end, step), {}, [=, from = value_.shape()](const RuleContext& c) {
+    return std::vector<Var>{unslice(c.grads[0], from, axis, begin, end, step)};
+  });
+}
+Var Var::clone() const { return fused({"clone", identity_graph(), 0, {}}, std::vector<Argument>{Argument(*this)})[0]; }
+Var Var::contiguous() const { return is_contiguous() ? *this : clone(); }
+Var Var::to(DType dtype) const {
+  if (value_.dtype() == dtype) return *this;
+  return fused({"to", cast_graph(dtype), 0, {}}, std::vector<Argument>{Argument(*this)})[0];
+}
+Var Var::to(Device device) const {
+  if (value_.device() == device) return *this;
+  return record_one("to_device", {this, 1}, value_.to(device), {},
+                    [from = value_.device()](const RuleContext& c) { return std::vector<Var>{c.grads[0].to(from)}; });
+}
+Tensor cast(const Tensor& x, DType dtype) { return x.to(dtype); }
+Var cast(const Var& x, DType dtype) { return x.to(dtype); }
+
+namespace detail {
+Var alias(const Var& x) {
+  if (!x.requires_grad()) return Var(x.value(), is_floating(x.dtype()));
+  return record("alias", {&x, 1}, {x.value()}, {}, [](const RuleContext& c) { return std::vector<Var>{c.grads[0]}; })[0];
+}
+Var zeros_like(const Var& x) { return as_var(zeros(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }
+Var ones_like(const Var& x) { return as_var(ones(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }
+Var or_zeros(const Var& gradient, const Var& like) { return gradient.defined() ? gradient : zeros_like(like); }
+Var stack_rows(const std::vector<Var>& rows, const Shape& shape) {
+  if (rows.empty()) throw Error(ErrorKind::shape, "jacobian: the function returned no elements");
+  return stack(rows, 0).reshape(shape);
+}
+}  // namespace detail
+
+}  // namespace tern
