@@ -130,6 +130,27 @@ auto row_formula(const P& formula, const A&... arguments) {
 /// Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32). Negative
 /// positions count from the end; out of range throws `index`.
 Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
+Var take(const Var& x, const Tensor& indices, int axis = 0);
+/// result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices have x's rank.
+Tensor gather(const Tensor& x, const Tensor& indices, int axis);
+Var gather(const Var& x, const Tensor& indices, int axis);
+/// A copy of x with `source` added at positions along an axis, repeated ones included: the transpose of take (source
+/// has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`).
+Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis = 0);
+Var scatter_add(const detail::VarArg& x, const Tensor& indices, const detail::VarArg& source, int axis = 0);
+/// Running sums along an axis; booleans and narrow integers give i32.
+Tensor cumsum(const Tensor& x, int axis);
+Var cumsum(const Var& x, int axis);
+template <class T> struct Sorted {
+  T values;
+  Tensor indices;  // i32, positions in x along the axis
+};
+/// Stable; NaN is larger than everything.
+Sorted<Tensor> sort(const Tensor& x, int axis = -1, bool descending = false);
+Sorted<Var> sort(const Var& x, int axis = -1, bool descending = false);
+/// The k largest (smallest) elements along an axis, in order.
+Sorted<Tensor> topk(const Tensor& x, std::int64_t k, int axis = -1, bool largest = true);
+Sorted<Var> topk(const Var& x, std::int64_t k, int axis = -1, bool largest = true);
 /// The tensors one behind the other along an axis.
 Tensor concatenate(const std::vector<Tensor>& tensors, int axis = 0);
 Var concatenate(const std::vector<Var>& vars, int axis = 0);

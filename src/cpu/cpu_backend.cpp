@@ -9,6 +9,7 @@
 #include "cpu/dispatch.hpp"
 #include "cpu/fused.hpp"
 #include "cpu/gemm_verb.hpp"
+#include "cpu/lines.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -34,9 +35,9 @@ class CpuBackend final : public detail::Backend {
 
   void fused(const detail::FusedRequest& request) override { run_fused(request, tape(request.op, *request.program), kernels()); }
   void gemm(const detail::GemmRequest& request) override { run_gemm(request, tape(request.op, *request.epilogue), kernels()); }
-  void scatter(const detail::ScatterRequest& request) override { unsupported(request.op, "scatter-reduce"); }
-  void scan(const detail::ScanRequest& request) override { unsupported(request.op, "scan"); }
-  void sort(const detail::SortRequest& request) override { unsupported(request.op, "sort"); }
+  void scatter(const detail::ScatterRequest& request) override { run_scatter(request); }
+  void scan(const detail::ScanRequest& request) override { run_scan(request, kernels()); }
+  void sort(const detail::SortRequest& request) override { run_sort(request, kernels()); }
   void begin_capture() override { unsupported("capture", "capture"); }
   std::unique_ptr<detail::Recording> end_capture() override { unsupported("capture", "capture"); }
 

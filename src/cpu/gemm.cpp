@@ -24,22 +24,31 @@ namespace {
 
 using Index = std::int64_t;
 
-// ---- block sizes, all in one place (measured on two cores of a Sapphire Rapids at 141 GFLOP/s of fma each)
+// ---- block sizes, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma roof 138 GFLOP/s),
+// variants in turn within one run; f32 2000³ unless said otherwise.
 
-/// Steps of k a micro-kernel call sums: 384 f32.
-constexpr Index kDepth32 = 384, kDepth64 = 256;
-/// Rows of a packed block of A, in micro-kernel rows.
-constexpr Index kBlockRows = 12;
-/// Columns of a tile.
-constexpr Index kTileCols = 1024;
+/// Steps of k a micro-kernel call sums: 256: 0.97, 384: 1, 512: 1.02, 768: 1.035, 1024: 1.045 of the speed (f64: 1.04), for
+/// partial sums go to and from L2 less often. B's panel (128 KiB) is then read from L2, not L1, 13 bytes a cycle with A.
+constexpr Index kDepth = 1024;
+/// Rows of a tile. 56 to 112 are within 1 %, 140: 0.99; 344 KiB of A with kDepth.
+constexpr Index kTileRows = 84;
+/// Bytes of a row of a tile: 4096: 0.98, 8192: 1.02 of 4096. 688 KiB with kTileRows.
+constexpr Index kTileRowBytes = 8192;
 /// Bytes of B packed at once for all threads; a wider B is taken in ranges of columns.
 constexpr Index kSharedBytes = Index{64} << 20;
-/// From this many multiply-adds on, B is packed once for all threads, behind a barrier.
-constexpr Index kSharedWork = Index{25} << 20;
+/// From this many multiply-adds on, and if this many columns fit, B is packed once for all threads, behind a
+/// barrier.
+constexpr Index kSharedWork = Index{8} << 20, kSharedCols = 512;
+/// Without that, each tile packs its own B; so all rows are one tile up to this size of A.
+constexpr Index kLocalBytes = Index{512} << 10;
+/// B is packed in chunks of this many panels, this many rows after each other.
+constexpr Index kPackPanels = 8, kStripRows = 32;
 /// Multiply-adds that are worth a task of their own; an operand's element counts as kTraffic of them.
 constexpr Index kTaskWork = Index{512} << 10, kTraffic = 8;
-/// Rows up to which B is read in place.
-constexpr Index kDirectRows = 64;
+/// Rows up to which B is read in place, and the depth of a block then, if its rows are long; for few rows shorter still.
+constexpr Index kDirectRows = 64, kDirectDepth = 256, kThinRows = 14, kThinDepth = 64;
+/// Columns up to which a column-major A is taken as the B of the transposed product.
+constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place.
 constexpr Index kDirectCols = 256;
 /// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k, and the k they need.
@@ -217,13 +226,20 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
   return {{to, row, 1}, step * row};
 }
 
-/// Packs `cols` columns of B from `col` on, at most a panel's, for one block of the depth; the rest of the panel is 0.
-void pack_b(const Plan& plan, Index batch, Index col, Index cols, const DepthBlock& block, std::byte* to) {
+/// Packs `cols` columns of B from `col` on for one block of the depth, in panels `panel_step` elements apart; the rest of
+/// the last is 0. A strip of rows goes to all panels in turn, so that long rows are read in order: panel by panel, each
+/// 128 bytes would come from another page.
+void pack_b(const Plan& plan, Index batch, Index col, Index cols, const DepthBlock& block, std::byte* to,
+            Index panel_step) {
   const GemmProblem& g = plan.g;
-  const Index nr = plan.panel(), steps = block.end - block.begin;
+  const Index nr = plan.panel(), lane = plan.types.lane_size, steps = block.end - block.begin;
+  const Index strip = g.b_col == 1 && cols > nr ? kStripRows : steps;
   for (Index s = 0; s < block.segments; ++s)
-    plan.types.kernels->copy({plan.b(batch, block.segment + s, block.begin, col), g.b_row, g.b_col}, steps, cols,
-                             to + s * steps * nr * plan.types.lane_size, nr, nr);
+    for (Index p = 0; p < steps; p += strip)
+      for (Index j = 0; j < cols; j += nr)
+        plan.types.kernels->copy({plan.b(batch, block.segment + s, block.begin + p, col + j), g.b_row, g.b_col},
+                                 std::min(strip, steps - p), std::min(nr, cols - j),
+                                 to + (j / nr * panel_step + (s * steps + p) * nr) * lane, nr, nr);
 }
 
 /// Where the shared packing holds the panel at `col` of one block of the depth.
@@ -245,7 +261,7 @@ Panel panel_b(const Plan& plan, const Area& area, Index col, Index rows, Index& 
       return {plan.b(area.batch, block.segment, block.begin, col), g.b_row, 1};
   }
   std::byte* to = scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size);
-  pack_b(plan, area.batch, col, cols, block, to);
+  pack_b(plan, area.batch, col, cols, block, to, 0);
   return {to, nr, 1};
 }
 
@@ -387,18 +403,19 @@ void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index co
 void run_shared(Plan& plan) {
   const GemmProblem& g = plan.g;
   const Index nr = plan.panel(), column = plan.depth.total() * plan.types.lane_size;
-  const Index range = std::min(round_up(g.n, nr), std::max(kTileCols, kSharedBytes / column / nr * nr));
+  const Index range = std::min(round_up(g.n, nr), std::max(kSharedCols, kSharedBytes / column / nr * nr));
   const bool same = std::equal(g.b_offsets + g.segments, g.b_offsets + g.batches * g.segments, g.b_offsets);
   std::byte* base = scratch().shared.reserve(range * column);
   plan.shared = base;
   for (Index batch = 0; batch < g.batches; batch += same ? g.batches : 1)
     for (Index col = 0; col < g.n; col += range) {
-      const Index cols = std::min(range, g.n - col), panels = divide_up(cols, nr);
-      plan.shared_begin = col, plan.shared_cols = panels * nr;
-      parallel_for(panels * plan.depth.count, [&](Index t) {
-        const DepthBlock block = plan.depth[t / panels];
-        const Index at = col + t % panels * nr;
-        pack_b(plan, batch, at, std::min(nr, g.n - at), block, shared_panel(plan, base, at, block));
+      const Index cols = std::min(range, g.n - col), width = kPackPanels * nr, chunks = divide_up(cols, width);
+      plan.shared_begin = col, plan.shared_cols = round_up(cols, nr);
+      parallel_for(chunks * plan.depth.count, [&](Index t) {
+        const DepthBlock block = plan.depth[t / chunks];
+        const Index at = t % chunks * width;
+        pack_b(plan, batch, col + at, std::min(width, cols - at), block, shared_panel(plan, base, col + at, block),
+               nr * block.depth());
       });
       run_tiles(plan, batch, same ? g.batches : 1, col, cols, multiply);
     }
@@ -414,13 +431,13 @@ void run_packed(Plan& plan) {
   const GemmProblem& g = plan.g;
   const bool as_lanes = plan.types.size == plan.types.lane_size;
   const Index work = g.m * g.n * plan.depth.total();
-  const bool shared = g.m > 2 * kBlockRows * plan.max_rows() && work >= kSharedWork &&
-                      kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kTileCols;
+  const bool shared = g.m > 2 * kTileRows && work >= kSharedWork &&
+                      kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
   const bool small_a = g.m * g.k * plan.types.size <= 32 << 10;
   plan.direct_a = as_lanes && (g.n <= kDirectCols || small_a) && (small_a || g.a_col != 1 || !rows_collide(g.a_row, plan.types.size));
   plan.direct_b = as_lanes && !shared && g.b_col == 1 && g.m <= kDirectRows;
-  plan.tile_rows = kBlockRows * plan.max_rows();
-  plan.tile_cols = g.m <= plan.max_rows() ? 4 * kTileCols : kTileCols;
+  plan.tile_rows = shared || g.m * g.k * plan.types.lane_size > kLocalBytes ? kTileRows : g.m;
+  plan.tile_cols = kTileRowBytes / plan.types.lane_size;
   if (shared) plan.shared = reinterpret_cast<const std::byte*>(1);  // for split_tiles; set by run_shared
   split_tiles(plan, g.m, g.n, shared ? 1 : g.batches);
   if (shared) return run_shared(plan);
@@ -437,9 +454,16 @@ void run_dots(Plan& plan) {
   plan.direct_a = plan.types.size == plan.types.lane_size && g.a_col == 1;
   plan.direct_b = true;
   plan.tile_rows = g.m;
-  plan.tile_cols = kTileCols;
+  plan.tile_cols = kTileRowBytes / plan.types.lane_size;
   split_tiles(plan, g.m, g.n, g.batches);
   run_tiles(plan, 0, g.batches, 0, g.n, multiply_dots);
+}
+
+/// Where few rows of A meet long rows of B, B is read in place and memory is the limit: a short block keeps the pages of
+/// its rows in the TLB while the columns are read from left to right.
+Index depth_block(const GemmProblem& g, const Types& types) {
+  if (g.b_col != 1 || g.m > kDirectRows || std::abs(g.b_row) * types.size < 2048) return kDepth;
+  return g.m <= kThinRows ? kThinDepth : kDirectDepth;
 }
 
 GemmProblem transposed(const GemmProblem& g) {
@@ -454,16 +478,18 @@ GemmProblem transposed(const GemmProblem& g) {
 
 void gemm(const GemmProblem& problem) {
   const Types types = types_of(problem.type);
+  const GemmProblem swapped = transposed(problem);
   if (!types.integer) {
-    const GemmProblem swapped = transposed(problem);
     const bool straight = suits_dots(problem, kDotRows);
     if (straight || suits_dots(swapped, kDotCols)) {
-      Plan plan{straight ? problem : swapped, types, {problem.k, problem.segments, kDotBlock}, !straight, false, false, 0, 0};
-      if (plan.depth.together > 1) plan.depth = {problem.k, problem.segments, problem.k};
+      const Index block = problem.k < kDotBlock ? problem.k : kDotBlock;  // one segment at a time
+      Plan plan{straight ? problem : swapped, types, {problem.k, problem.segments, block}, !straight, false, false, 0, 0};
       return run_dots(plan);
     }
   }
-  Plan plan{problem, types, {problem.k, problem.segments, types.lane_size == 4 ? kDepth32 : kDepth64}, false, false, false, 0, 0};
+  const bool turned = problem.n <= kTurnedCols && problem.m >= 4 * problem.n && problem.a_row == 1 && problem.a_col != 1;
+  const GemmProblem& g = turned ? swapped : problem;
+  Plan plan{g, types, {g.k, g.segments, depth_block(g, types)}, turned, false, false, 0, 0};
   run_packed(plan);
 }
 

@@ -95,13 +95,25 @@ template <class T, class S> HWY_INLINE T LoadOne(const S* from) {
 
 // ---- packing
 
-/// Four (or, of 8 bytes, two) rows of `from`'s transpose: columns of `from` are contiguous.
-template <class T, class S>
-HWY_INLINE void TransposeBlock(const S* from, std::int64_t col, T* to, std::int64_t to_row) {
+/// 16 bytes from each of Lanes(d) · sizeof(T) / 16 columns, `col` apart, the first lowest.
+template <class D, class S> HWY_INLINE hn::Vec<D> LoadBlocks(D d, const S* from, std::int64_t col) {
+  if constexpr (hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) <= 16) {
+    return LoadLanes(d, from);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, LoadBlocks(half, from + hn::MaxLanes(half) * sizeof(hn::TFromD<D>) / 16 * col, col),
+                       LoadBlocks(half, from, col));
+  }
+}
+
+/// Four (of 8 bytes: two) rows of Lanes(d) columns of `from`, whose columns are contiguous. Highway interleaves within
+/// 16 bytes, so that wide vectors transpose several 4 × 4 blocks at once, those of columns 0-3 lowest.
+template <class D, class T, class S>
+HWY_INLINE void TransposeBlock(D d, const S* from, std::int64_t col, T* to, std::int64_t to_row) {
+  constexpr std::int64_t kBlock = 16 / sizeof(T);
+  const auto v0 = LoadBlocks(d, from, kBlock * col), v1 = LoadBlocks(d, from + col, kBlock * col);
   if constexpr (sizeof(T) == 4) {
-    const hn::FixedTag<T, 4> d;
-    const auto v0 = LoadLanes(d, from), v1 = LoadLanes(d, from + col);
-    const auto v2 = LoadLanes(d, from + 2 * col), v3 = LoadLanes(d, from + 3 * col);
+    const auto v2 = LoadBlocks(d, from + 2 * col, kBlock * col), v3 = LoadBlocks(d, from + 3 * col, kBlock * col);
     const auto t0 = hn::InterleaveLower(d, v0, v2), t1 = hn::InterleaveLower(d, v1, v3);
     const auto t2 = hn::InterleaveUpper(d, v0, v2), t3 = hn::InterleaveUpper(d, v1, v3);
     hn::StoreU(hn::InterleaveLower(d, t0, t1), d, to);
@@ -109,8 +121,6 @@ HWY_INLINE void TransposeBlock(const S* from, std::int64_t col, T* to, std::int6
     hn::StoreU(hn::InterleaveLower(d, t2, t3), d, to + 2 * to_row);
     hn::StoreU(hn::InterleaveUpper(d, t2, t3), d, to + 3 * to_row);
   } else {
-    const hn::FixedTag<T, 2> d;
-    const auto v0 = LoadLanes(d, from), v1 = LoadLanes(d, from + col);
     hn::StoreU(hn::InterleaveLower(d, v0, v1), d, to);
     hn::StoreU(hn::InterleaveUpper(d, v0, v1), d, to + to_row);
   }
@@ -123,20 +133,29 @@ void CopyScalar(const S* from, std::int64_t row, std::int64_t col, std::int64_t 
     for (std::int64_t j = 0; j < cols; ++j) to[i * to_row + j] = LoadOne<T>(from + i * row + j * col);
 }
 
+/// Whole blocks from column `j` on; returns the first column left.
+template <class D, class T, class S>
+HWY_INLINE std::int64_t TransposeBand(D d, const S* from, std::int64_t col, std::int64_t rows, std::int64_t j,
+                                      std::int64_t cols, T* to, std::int64_t to_row) {
+  constexpr std::int64_t kBlock = 16 / sizeof(T), kLanes = hn::MaxLanes(D());
+  for (; j + kLanes <= cols; j += kLanes)
+    for (std::int64_t i = 0; i < rows; i += kBlock) TransposeBlock(d, from + i + j * col, col, to + i * to_row + j, to_row);
+  return j;
+}
+
 /// from(i, j) = from[i + j * col]: in bands of one cache line of `from`, so that no line is fetched twice even where
 /// all columns fall into the same cache set.
 template <class T, class S>
 void CopyTransposed(const S* from, std::int64_t col, std::int64_t rows, std::int64_t cols, T* to, std::int64_t to_row) {
   constexpr std::int64_t kBlock = 16 / sizeof(T), kBand = 64 / sizeof(S);
-  const std::int64_t whole_rows = rows - rows % kBlock, whole_cols = cols - cols % kBlock;
-  for (std::int64_t band = 0; band < whole_rows; band += kBand) {
-    const std::int64_t end = band + kBand < whole_rows ? band + kBand : whole_rows;
-    for (std::int64_t j = 0; j < whole_cols; j += kBlock)
-      for (std::int64_t i = band; i < end; i += kBlock)
-        TransposeBlock(from + i + j * col, col, to + i * to_row + j, to_row);
+  const std::int64_t whole = rows - rows % kBlock;
+  for (std::int64_t i = 0; i < whole; i += kBand) {
+    const std::int64_t band = i + kBand < whole ? kBand : whole - i;
+    std::int64_t done = TransposeBand(hn::ScalableTag<T>(), from + i, col, band, 0, cols, to + i * to_row, to_row);
+    done = TransposeBand(hn::FixedTag<T, 16 / sizeof(T)>(), from + i, col, band, done, cols, to + i * to_row, to_row);
+    CopyScalar(from + i + done * col, 1, col, band, cols - done, to + i * to_row + done, to_row);
   }
-  CopyScalar(from + whole_cols * col, 1, col, whole_rows, cols - whole_cols, to + whole_cols, to_row);
-  CopyScalar(from + whole_rows, 1, col, rows - whole_rows, cols, to + whole_rows * to_row, to_row);
+  CopyScalar(from + whole, 1, col, rows - whole, cols, to + whole * to_row, to_row);
 }
 
 /// The last `cols` elements, fewer than a vector's, of a row: two overlapping parts where they fill half a vector (a
@@ -233,19 +252,30 @@ template <class T, int kRows, int kVectors> void MicroTile(const GemmMicro& call
   V sum[kRows][kVectors];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
     TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
-  for (std::int64_t p = call.depth; p > 0; --p) {
-    V bv[kVectors];
-    TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * kLanes);
-    TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
-    ahead += call.ahead_step;
-    TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
-      const V x = hn::Set(d, a[i / 5][(i % 5) * row]);
-      TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = MultiplyAdd<T>(x, bv[v], sum[i][v]);
+  // A row of C after each 1/kRows of the depth: to fetch them all at the end costs 8 %, at the beginning it blocks A, B.
+  const std::int64_t part = call.depth / kRows + 1;
+  const char* c = static_cast<const char*>(call.c);
+  const char* from = static_cast<const char*>(call.from ? call.from : call.c);
+  for (std::int64_t left = call.depth; left > 0; left -= part) {
+    TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) {
+      __builtin_prefetch(c + 64 * line, 1, 3);
+      __builtin_prefetch(from + 64 * line, 0, 3);
     }
-    b += b_row;
-    a[0] += col;
-    if constexpr (kRows > 5) a[1] += col;
-    if constexpr (kRows > 10) a[2] += col;
+    c += call.c_row * static_cast<std::int64_t>(sizeof(T)), from += call.from_row * static_cast<std::int64_t>(sizeof(T));
+    for (std::int64_t p = left < part ? left : part; p > 0; --p) {
+      V bv[kVectors];
+      TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * kLanes);
+      TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
+      ahead += call.ahead_step;
+      TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
+        const V x = hn::Set(d, a[i / 5][(i % 5) * row]);
+        TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = MultiplyAdd<T>(x, bv[v], sum[i][v]);
+      }
+      b += b_row;
+      a[0] += col;
+      if constexpr (kRows > 5) a[1] += col;
+      if constexpr (kRows > 10) a[2] += col;
+    }
   }
   StoreTile<T, kRows, kVectors>(sum, call);
 }

@@ -63,8 +63,8 @@ class GemmRun {
                               sb = offsets_along(request_.batch, request_.contracted, request_.b.strides);
     if (a.empty() || p.m == 0 || p.n == 0) return;
     merge_segments(p, sa, sb);
-    const std::vector<std::int64_t> c = output_offsets(kept);
-    if (c.empty()) merge_batches(p, a, b);
+    std::vector<std::int64_t> c = output_offsets(kept);
+    if (c.empty() || evenly_spaced(c, p.m * request_.outputs[0].strides[row])) merge_batches(p, a, b);
     std::vector<std::int64_t> a_offsets, b_offsets;
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t s = 0; s < sa.size(); ++s) a_offsets.push_back(a[i] + sa[s]), b_offsets.push_back(b[i] + sb[s]);
@@ -95,13 +95,13 @@ class GemmRun {
   static void merge_segments(GemmProblem& p, std::vector<std::int64_t>& a, std::vector<std::int64_t>& b) {
     if (a.size() < 2 || !evenly_spaced(a, p.k * p.a_col) || !evenly_spaced(b, p.k * p.b_row)) return;
     p.k *= static_cast<std::int64_t>(a.size());
-    a.resize(1), b.resize(1);
+    a.assign(1, 0), b.assign(1, 0);
   }
   /// Batches that share b and follow each other in a are more rows of one product.
   static void merge_batches(GemmProblem& p, std::vector<std::int64_t>& a, std::vector<std::int64_t>& b) {
     if (a.size() < 2 || !evenly_spaced(b, 0) || !evenly_spaced(a, p.m * p.a_row)) return;
     p.m *= static_cast<std::int64_t>(a.size());
-    a.resize(1), b.resize(1);
+    a.assign(1, 0), b.assign(1, 0);
   }
 
   /// Offsets of the output's batches where the product can be accumulated in the output itself (no epilogue, rows of

@@ -28,7 +28,7 @@ template <> struct FloatTraits<float> {
   using Bits = uint32_t;
   static constexpr int kMantissaBits = 23;
   static constexpr Bits kBias = 127;
-  static constexpr Bits kInfBits = 0x7F800000u, kMantissaMask = 0x007FFFFFu;
+  static constexpr Bits kMantissaMask = 0x007FFFFFu;
   static constexpr Bits kSqrtHalfBits = 0x3F3504F3u;            // the least m of a split 2^k·m
   static constexpr Bits kHighHalfMask = 0xFFFFF000u;            // keeps the upper 12 of 24 bits
   static constexpr float kRoundingMagic = 0x1.8p23f;            // x + this: x rounded to an integer, in the low bits
@@ -42,7 +42,7 @@ template <> struct FloatTraits<double> {
   using Bits = uint64_t;
   static constexpr int kMantissaBits = 52;
   static constexpr Bits kBias = 1023;
-  static constexpr Bits kInfBits = 0x7FF0000000000000u, kMantissaMask = 0x000FFFFFFFFFFFFFu;
+  static constexpr Bits kMantissaMask = 0x000FFFFFFFFFFFFFu;
   static constexpr Bits kSqrtHalfBits = 0x3FE6A09E667F3BCDu;
   static constexpr Bits kHighHalfMask = 0xFFFFFFFFF8000000u;    // keeps the upper 26 of 53 bits
   static constexpr double kRoundingMagic = 0x1.8p52;
@@ -202,6 +202,16 @@ template <class D, class V> HWY_INLINE V ExpUpTo(D d, V x) {
   const V expm1 = hn::MulAdd(hn::Mul(e.r, e.r), e.polynomial, e.r);
   const auto vanishes = hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
   return Scale(d, hn::IfThenZeroElse(vanishes, hn::Add(Num(d, 1), expm1)), e.exponent);
+}
+
+/// The same with what e^x lost in rounding, for functions that magnify the error.
+template <class D, class V> HWY_INLINE Pair<V> ExpPairUpTo(D d, V x) {
+  const ExpParts<D> e = SplitExp(d, AtLeast(d, x, Traits<D>::kExpLowest), hn::Zero(d));
+  const Pair<V> head = FastTwoSum(Num(d, 1), e.r);
+  const Pair<V> value = FastTwoSum(head.hi, hn::Add(head.lo, e.tail));
+  const auto vanishes = hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
+  return {Scale(d, hn::IfThenZeroElse(vanishes, value.hi), e.exponent),
+          Scale(d, hn::IfThenZeroElse(vanishes, value.lo), e.exponent)};
 }
 
 /// (e^x - 1)·2^shift for e = SplitExp(x), with n + shift within the exponent range.

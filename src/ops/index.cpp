@@ -1,4 +1,4 @@
-// Selecting, joining and comparing.
+// Selecting by index: take, gather and their transpose scatter_add; sort, top k and running sums; comparing.
 #include <string>
 
 #include "ops/fused.hpp"
@@ -8,104 +8,211 @@ namespace tern {
 
 using namespace detail;
 
-Tensor take(const Tensor& x, const Tensor& indices, int axis) {
-  require_defined("take", "x", x), require_defined("take", "indices", indices);
-  require_same_device("take", x, indices);
-  if (indices.dtype() != DType::i32) throw Error(ErrorKind::dtype, "take: indices must be i32, got " + describe(indices) + "; convert them with .to(i32)");
-  const int a = normalize_axis("take", axis, x.dim());
-  Shape shape;
-  Strides from, table;  // of x and of the indices, over the result's axes
-  const auto put = [&](std::int64_t size, std::int64_t x_stride, std::int64_t table_stride) {
-    shape.push_back(size), from.push_back(x_stride), table.push_back(table_stride);
-  };
-  for (int i = 0; i < x.dim(); ++i) {
-    const auto axis_i = static_cast<std::size_t>(i);
-    if (i != a) put(x.shape()[axis_i], x.strides()[axis_i], 0);
-    else for (std::size_t j = 0; j < indices.shape().size(); ++j) put(indices.shape()[j], 0, indices.strides()[j]);
+namespace {
+
+/// How an index tensor addresses x along one axis. The index space is that of the selected elements; x has stride 0
+/// along the axes that run over the table only.
+struct Layout {
+  Shape space;
+  Strides x, table;
+};
+
+/// take: the axis is replaced by the axes of the indices.
+Layout take_layout(const Shape& shape, const Strides& strides, const Tensor& indices, int axis) {
+  Layout layout;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (i != axis) {
+      layout.space.push_back(shape[at]), layout.x.push_back(strides[at]), layout.table.push_back(0);
+      continue;
+    }
+    for (std::size_t j = 0; j < indices.shape().size(); ++j)
+      layout.space.push_back(indices.shape()[j]), layout.x.push_back(0), layout.table.push_back(indices.strides()[j]);
   }
-  const auto along = static_cast<std::size_t>(a);
-  const TensorImpl &xi = *x.impl(), &ti = *indices.impl();
-  const Gather gather{{ti.storage.get(), ti.dtype, ti.offset, table}, x.strides()[along], x.shape()[along]};
-  const InputType type{x.dtype(), false};
-  static const Graph* const identity = graph_of([](auto v) { return v; });
-  Tensor result = make_tensor(shape, x.dtype(), xi.storage->backend());
-  const Operand operand{{xi.storage.get(), xi.dtype, xi.offset, from}, {}, &gather};
-  const View view = view_over(result, shape);
+  return layout;
+}
+
+/// gather: one index for each selected element.
+Layout gather_layout(const Strides& strides, const Tensor& indices, int axis) {
+  Layout layout{indices.shape(), strides, indices.strides()};
+  layout.x[static_cast<std::size_t>(axis)] = 0;
+  return layout;
+}
+
+void check_indices(const char* op, const Tensor& x, const Tensor& indices) {
+  require_defined(op, "x", x), require_defined(op, "indices", indices);
+  require_same_device(op, x, indices);
+  if (indices.dtype() != DType::i32) throw Error(ErrorKind::dtype, std::string(op) + ": indices must be i32, got " + describe(indices) + "; convert them with .to(i32)");
+  if (x.dim() == 0) throw Error(ErrorKind::shape, std::string(op) + ": x needs at least one axis, got " + describe(x));
+}
+
+/// Elementwise indices: of x's rank, and no larger than x on the other axes.
+int gather_axis(const char* op, const Tensor& x, const Tensor& indices, int axis) {
+  const int a = normalize_axis(op, axis, x.dim());
+  bool fits = indices.dim() == x.dim();
+  for (int i = 0; fits && i < x.dim(); ++i) fits = i == a || indices.shape()[static_cast<std::size_t>(i)] <= x.shape()[static_cast<std::size_t>(i)];
+  if (!fits)
+    throw Error(ErrorKind::shape, std::string(op) + ": indices must have x's rank and be no larger along the other axes: x is " + describe(x) + ", indices are " + describe(indices));
+  return a;
+}
+
+Gather table_of(const Tensor& indices, const Strides& strides, std::int64_t step, std::int64_t size) {
+  const TensorImpl& t = *indices.impl();
+  return {{t.storage.get(), t.dtype, t.offset, strides}, step, size};
+}
+
+/// Index errors name the operation and the tensor.
+template <class F> void with_context(const char* op, int axis, const Tensor& x, F run) {
   try {
-    xi.storage->backend().fused({"take", &type_program("take", identity, {&type, 1}), shape, 0, {&operand, 1}, {&view, 1}});
+    run();
   } catch (const Error& e) {
-    throw Error(e.kind(), "take: " + std::string(e.what()) + " on axis " + std::to_string(axis) + " of " + describe(x));
+    if (e.kind() != ErrorKind::index) throw;
+    throw Error(ErrorKind::index, std::string(op) + ": " + e.what() + " on axis " + std::to_string(axis) + " of " + describe(x));
   }
+}
+
+Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis) {
+  static const Graph* const identity = graph_of([](auto v) { return v; });
+  const auto along = static_cast<std::size_t>(axis);
+  const TensorImpl& impl = *x.impl();
+  const Gather gather = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
+  const InputType type{impl.dtype, false};
+  const Operand operand{{impl.storage.get(), impl.dtype, impl.offset, layout.x}, {}, &gather};
+  Tensor result = make_tensor(layout.space, impl.dtype, impl.storage->backend());
+  const View view = view_over(result, layout.space);
+  with_context(op, axis, x, [&] {
+    impl.storage->backend().fused({op, &type_program(op, identity, {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
+  });
   return result;
 }
 
-namespace {
-template <class T> const Tensor& value_of(const T& x) {
-  if constexpr (std::same_as<T, Var>) return x.value();
-  else return x;
+/// sum (contiguous, of x's shape) += source at the indices. Narrow types are summed in 32 bits by the caller.
+void add_at(const char* op, const Tensor& sum, const Tensor& indices, const Tensor& source, const Layout& layout, int axis) {
+  const auto along = static_cast<std::size_t>(axis);
+  const TensorImpl& impl = *sum.impl();
+  ScatterRequest request;
+  request.op = op, request.space = layout.space;
+  request.source = view_over(source, layout.space);
+  request.output = {impl.storage.get(), impl.dtype, impl.offset, layout.x};
+  request.target = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
+  with_context(op, axis, sum, [&] { impl.storage->backend().scatter(request); });
 }
-template <class T> Tensor joined(const std::vector<T>& parts, int axis, std::vector<std::int64_t>& begins) {
-  if (parts.empty()) throw Error(ErrorKind::shape, "concatenate: needs at least one tensor");
-  const Tensor& first = require_defined("concatenate", "tensor 1", value_of(parts[0]));
-  const auto a = static_cast<std::size_t>(normalize_axis("concatenate", axis, first.dim()));
-  Shape shape = first.shape();
-  shape[a] = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Tensor& part = require_defined("concatenate", "a tensor", value_of(parts[i]));
-    Shape expected = first.shape(), got = part.shape();
-    if (got.rank() == expected.rank()) expected[a] = got[a];
-    if (got != expected)
-      throw Error(ErrorKind::shape, "concatenate: tensor " + std::to_string(i + 1) + " is " + describe(part) + ", which does not fit behind " +
-                                        describe(first) + " along axis " + std::to_string(axis));
-    if (part.dtype() != first.dtype())
-      throw Error(ErrorKind::dtype, "concatenate: dtypes differ: " + describe(first) + " and " + describe(part));
-    require_same_device("concatenate", first, part);
-    begins.push_back(shape[a]);
-    shape[a] += got[a];
-  }
-  begins.push_back(shape[a]);
-  Tensor result = make_tensor(shape, first.dtype(), first.impl()->storage->backend());
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    if (begins[i] != begins[i + 1]) result.slice(axis, begins[i], begins[i + 1]).copy_from(value_of(parts[i]));
-  return result;
+
+DType summing_dtype(DType dtype) {
+  if (is_floating(dtype)) return dtype_size(dtype) == 2 ? DType::f32 : dtype;
+  return dtype_size(dtype) < 4 ? DType::i32 : dtype;
 }
-template <class T> std::vector<T> with_new_axis(const std::vector<T>& parts, int axis) {
-  if (parts.empty()) throw Error(ErrorKind::shape, "stack: needs at least one tensor");
-  std::vector<T> result;
-  for (const T& part : parts) {
-    require_defined("stack", "a tensor", value_of(part));
-    result.push_back(part.unsqueeze(axis));
-  }
-  return result;
+
+/// Whether `source` fits take-like indices (x's axis replaced by theirs); else it must fit gather-like ones.
+bool is_take_like(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
+  return take_layout(x.shape(), x.strides(), indices, axis).space == source.shape();
 }
-template <class T> std::vector<T> parts_of(const T& x, std::int64_t parts, int axis) {
-  require_defined("split", "x", value_of(x));
-  const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));
-  if (parts < 1 || size % parts != 0)
-    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) + " does not divide into " + std::to_string(parts) + " parts");
-  std::vector<T> result;
-  for (std::int64_t i = 0; i < parts; ++i) result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
-  return result;
+
+Tensor scatter_tensors(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
+  constexpr const char* op = "scatter_add";
+  check_indices(op, x, indices), require_defined(op, "source", source), require_same_device(op, x, source);
+  const int a = normalize_axis(op, axis, x.dim());
+  if (source.dtype() != x.dtype()) throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: x is " + describe(x) + ", source is " + describe(source));
+  const bool take_like = is_take_like(x, indices, source, a);
+  if (!take_like && source.shape() != indices.shape())
+    throw Error(ErrorKind::shape, std::string(op) + ": source must have the shape of the indices, or x's with the axis replaced by theirs: x is " +
+                                      describe(x) + ", indices are " + describe(indices) + ", source is " + describe(source));
+  if (!take_like) gather_axis(op, x, indices, axis);
+  const DType wide = summing_dtype(x.dtype());
+  Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
+  const Layout layout = take_like ? take_layout(sum.shape(), sum.strides(), indices, a) : gather_layout(sum.strides(), indices, a);
+  add_at(op, sum, indices, source.to(wide), layout, a);
+  return sum.to(x.dtype());
 }
+
+Tensor zeros_of(const Shape& shape, const Var& like) { return zeros(shape, {.dtype = like.dtype(), .device = like.device()}); }
+
 }  // namespace
 
-Tensor concatenate(const std::vector<Tensor>& tensors, int axis) {
-  std::vector<std::int64_t> begins;
-  return joined(tensors, axis, begins);
+Tensor take(const Tensor& x, const Tensor& indices, int axis) {
+  check_indices("take", x, indices);
+  const int a = normalize_axis("take", axis, x.dim());
+  return read_at("take", x, indices, take_layout(x.shape(), x.strides(), indices, a), a);
 }
-Var concatenate(const std::vector<Var>& vars, int axis) {
-  std::vector<std::int64_t> begins;
-  Tensor result = joined(vars, axis, begins);
-  return record_one("concatenate", vars, std::move(result), {}, [begins, axis](const RuleContext& c) {
-    std::vector<Var> grads;
-    for (std::size_t i = 0; i + 1 < begins.size(); ++i) grads.push_back(c.grads[0].slice(axis, begins[i], begins[i + 1]));
+Var take(const Var& x, const Tensor& indices, int axis) {
+  return record_one("take", {&x, 1}, take(x.value(), indices, axis), {}, [indices, axis, shape = x.shape()](const RuleContext& c) {
+    return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+  });
+}
+Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
+  check_indices("gather", x, indices);
+  const int a = gather_axis("gather", x, indices, axis);
+  return read_at("gather", x, indices, gather_layout(x.strides(), indices, a), a);
+}
+Var gather(const Var& x, const Tensor& indices, int axis) {
+  return record_one("gather", {&x, 1}, gather(x.value(), indices, axis), {}, [indices, axis, shape = x.shape()](const RuleContext& c) {
+    return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+  });
+}
+Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) { return scatter_tensors(x, indices, source, axis); }
+Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, int axis) {
+  const Var inputs[] = {*x, *source};
+  Tensor result = scatter_tensors(x->value(), indices, source->value(), axis);
+  const bool take_like = is_take_like(x->value(), indices, source->value(), normalize_axis("scatter_add", axis, x->dim()));
+  return record_one("scatter_add", inputs, std::move(result), {}, [indices, axis, take_like](const RuleContext& c) {
+    std::vector<Var> grads(2);
+    if (c.wanted & 1) grads[0] = c.grads[0];
+    if (c.wanted & 2) grads[1] = take_like ? take(c.grads[0], indices, axis) : gather(c.grads[0], indices, axis);
     return grads;
   });
 }
-Tensor stack(const std::vector<Tensor>& tensors, int axis) { return concatenate(with_new_axis(tensors, axis), axis); }
-Var stack(const std::vector<Var>& vars, int axis) { return concatenate(with_new_axis(vars, axis), axis); }
-std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
-std::vector<Var> split(const Var& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
+
+// ---- along an axis: running sums, sort ----
+namespace {
+Tensor scanned(const Tensor& x, int axis, bool reverse) {
+  require_defined("cumsum", "x", x);
+  const int a = normalize_axis("cumsum", axis, x.dim());
+  if (x.dtype() == DType::boolean || (is_integer(x.dtype()) && dtype_size(x.dtype()) < 4)) return scanned(x.to(DType::i32), axis, reverse);
+  Tensor result = make_tensor(x.shape(), x.dtype(), x.impl()->storage->backend());
+  x.impl()->storage->backend().scan({"cumsum", Leaf::add, x.shape(), a, reverse, view_over(x, x.shape()), view_over(result, x.shape())});
+  return result;
+}
+Var scanned(const Var& x, int axis, bool reverse) {
+  return record_one("cumsum", {&x, 1}, scanned(x.value(), axis, reverse), {},
+                    [axis, reverse](const RuleContext& c) { return std::vector<Var>{scanned(c.grads[0], axis, !reverse)}; });
+}
+struct Order { Tensor values, indices; };
+Order ordered(const char* op, const Tensor& x, int axis, bool descending) {
+  require_defined(op, "x", x);
+  const int a = normalize_axis(op, axis, x.dim());
+  if (x.shape()[static_cast<std::size_t>(a)] > 2147483647) throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
+  Backend& backend = x.impl()->storage->backend();
+  Order result{make_tensor(x.shape(), x.dtype(), backend), make_tensor(x.shape(), DType::i32, backend)};
+  backend.sort({op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, x.shape()), view_over(result.indices, x.shape())});
+  return result;
+}
+template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) {
+  const std::int64_t size = x.size(normalize_axis("topk", axis, x.dim()));
+  if (k < 0 || k > size) throw Error(ErrorKind::index, "topk: k = " + std::to_string(k) + " is out of range for axis " + std::to_string(axis) + " of size " + std::to_string(size));
+  return k;
+}
+}  // namespace
+
+Tensor cumsum(const Tensor& x, int axis) { return scanned(x, axis, false); }
+Var cumsum(const Var& x, int axis) { return scanned(x, axis, false); }
+Sorted<Tensor> sort(const Tensor& x, int axis, bool descending) {
+  Order order = ordered("sort", x, axis, descending);
+  return {std::move(order.values), std::move(order.indices)};
+}
+Sorted<Var> sort(const Var& x, int axis, bool descending) {
+  Order order = ordered("sort", x.value(), axis, descending);
+  return {gather(x, order.indices, axis), order.indices};
+}
+Sorted<Tensor> topk(const Tensor& x, std::int64_t k, int axis, bool largest) {
+  require_defined("topk", "x", x), checked_k(x, k, axis);
+  const Order order = ordered("topk", x, axis, largest);
+  return {order.values.slice(axis, 0, k), order.indices.slice(axis, 0, k)};
+}
+Sorted<Var> topk(const Var& x, std::int64_t k, int axis, bool largest) {
+  require_defined("topk", "x", x.value()), checked_k(x, k, axis);
+  const Tensor indices = ordered("topk", x.value(), axis, largest).indices.slice(axis, 0, k);
+  return {gather(x, indices, axis), indices};
+}
 
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
   require_defined("one_hot", "labels", labels);

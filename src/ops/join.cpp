@@ -1,0 +1,79 @@
+// Joining and splitting.
+#include <string>
+
+#include "ops/fused.hpp"
+#include "tern/ops.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+template <class T> const Tensor& value_of(const T& x) {
+  if constexpr (std::same_as<T, Var>) return x.value();
+  else return x;
+}
+template <class T> Tensor joined(const std::vector<T>& parts, int axis, std::vector<std::int64_t>& begins) {
+  if (parts.empty()) throw Error(ErrorKind::shape, "concatenate: needs at least one tensor");
+  const Tensor& first = require_defined("concatenate", "tensor 1", value_of(parts[0]));
+  const auto a = static_cast<std::size_t>(normalize_axis("concatenate", axis, first.dim()));
+  Shape shape = first.shape();
+  shape[a] = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Tensor& part = require_defined("concatenate", "a tensor", value_of(parts[i]));
+    Shape expected = first.shape(), got = part.shape();
+    if (got.rank() == expected.rank()) expected[a] = got[a];
+    if (got != expected)
+      throw Error(ErrorKind::shape, "concatenate: tensor " + std::to_string(i + 1) + " is " + describe(part) + ", which does not fit behind " +
+                                        describe(first) + " along axis " + std::to_string(axis));
+    if (part.dtype() != first.dtype())
+      throw Error(ErrorKind::dtype, "concatenate: dtypes differ: " + describe(first) + " and " + describe(part));
+    require_same_device("concatenate", first, part);
+    begins.push_back(shape[a]);
+    shape[a] += got[a];
+  }
+  begins.push_back(shape[a]);
+  Tensor result = make_tensor(shape, first.dtype(), first.impl()->storage->backend());
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (begins[i] != begins[i + 1]) result.slice(axis, begins[i], begins[i + 1]).copy_from(value_of(parts[i]));
+  return result;
+}
+template <class T> std::vector<T> with_new_axis(const std::vector<T>& parts, int axis) {
+  if (parts.empty()) throw Error(ErrorKind::shape, "stack: needs at least one tensor");
+  std::vector<T> result;
+  for (const T& part : parts) {
+    require_defined("stack", "a tensor", value_of(part));
+    result.push_back(part.unsqueeze(axis));
+  }
+  return result;
+}
+template <class T> std::vector<T> parts_of(const T& x, std::int64_t parts, int axis) {
+  require_defined("split", "x", value_of(x));
+  const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));
+  if (parts < 1 || size % parts != 0)
+    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) + " does not divide into " + std::to_string(parts) + " parts");
+  std::vector<T> result;
+  for (std::int64_t i = 0; i < parts; ++i) result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
+  return result;
+}
+}  // namespace
+
+Tensor concatenate(const std::vector<Tensor>& tensors, int axis) {
+  std::vector<std::int64_t> begins;
+  return joined(tensors, axis, begins);
+}
+Var concatenate(const std::vector<Var>& vars, int axis) {
+  std::vector<std::int64_t> begins;
+  Tensor result = joined(vars, axis, begins);
+  return record_one("concatenate", vars, std::move(result), {}, [begins, axis](const RuleContext& c) {
+    std::vector<Var> grads;
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i) grads.push_back(c.grads[0].slice(axis, begins[i], begins[i + 1]));
+    return grads;
+  });
+}
+Tensor stack(const std::vector<Tensor>& tensors, int axis) { return concatenate(with_new_axis(tensors, axis), axis); }
+Var stack(const std::vector<Var>& vars, int axis) { return concatenate(with_new_axis(vars, axis), axis); }
+std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
+std::vector<Var> split(const Var& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
+
+}  // namespace tern

@@ -1,0 +1,109 @@
+// Graphs evaluated on ranges (what a kernel may return) and on reals (what mathematics says).
+#pragma once
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "contract/ranges.hpp"
+#include "formula/caches.hpp"
+#include "formula/graph.hpp"
+
+namespace tern::contract {
+
+/// A graph as a list of steps.
+struct Steps {
+  struct Step {
+    const detail::Node* node;
+    int args[3];
+  };
+  std::vector<Step> list;
+  std::vector<int> outputs;
+
+  explicit Steps(const detail::Graph* graph) {
+    std::unordered_map<const detail::Node*, int> position;
+    for (const detail::Node* node : detail::topological(graph->inlined->outputs)) {
+      Step step{node, {}};
+      for (std::size_t i = 0; i < node->args.size(); ++i) step.args[i] = position.at(node->args[i]);
+      position[node] = static_cast<int>(list.size());
+      list.push_back(step);
+    }
+    for (const detail::Node* node : graph->inlined->outputs) outputs.push_back(position.at(node));
+  }
+};
+
+/// Ranges of a graph's outputs for one point after the other. First with a quick reference; `exactly` with __float128.
+template <class T> class GraphRanges {
+ public:
+  using Quick = std::conditional_t<sizeof(T) == 4, double, long double>;
+  explicit GraphRanges(const detail::Graph* graph, Policy policy = {}) : steps_(graph), values_(steps_.list.size()), quick_(policy), slow_(policy) {
+    for (std::size_t i = 0; i < steps_.list.size(); ++i)
+      if (steps_.list[i].node->kind == detail::NodeKind::constant) values_[i] = slow_.constant(steps_.list[i].node->number);
+  }
+  std::size_t outputs() const { return steps_.outputs.size(); }
+  const Range<T>& output(std::size_t k) const { return values_[static_cast<std::size_t>(steps_.outputs[k])]; }
+  /// False where the answer is in doubt: call `exactly`.
+  bool quickly(const Range<T>* inputs) {
+    quick_.reset();
+    run(quick_, inputs);
+    return !quick_.unsure();
+  }
+  void exactly(const Range<T>* inputs) { run(slow_, inputs); }
+
+ private:
+  template <class E> void run(E& leaves, const Range<T>* inputs) {
+    for (std::size_t i = 0; i < steps_.list.size(); ++i) {
+      const Steps::Step& step = steps_.list[i];
+      switch (step.node->kind) {
+        case detail::NodeKind::input: values_[i] = inputs[step.node->index]; break;
+        case detail::NodeKind::constant: break;
+        case detail::NodeKind::leaf: {
+          if (step.node->leaf == detail::Leaf::cast) {  // between equal types
+            values_[i] = step.node->index < 0 ? values_[static_cast<std::size_t>(step.args[0])] : Range<T>::anything();
+            break;
+          }
+          Range<T> args[3];
+          for (std::size_t k = 0; k < step.node->args.size(); ++k) args[k] = values_[static_cast<std::size_t>(step.args[k])];
+          values_[i] = leaves(step.node->leaf, args);
+          break;
+        }
+        default: throw std::logic_error("a reduction in a pointwise graph");
+      }
+    }
+  }
+
+  Steps steps_;
+  std::vector<Range<T>> values_;
+  Leaves<T, Quick> quick_;
+  Leaves<T, Quad> slow_;
+};
+
+/// A graph on reals.
+class GraphReals {
+ public:
+  explicit GraphReals(const detail::Graph* graph) : steps_(graph), values_(steps_.list.size()) {}
+  Quad operator()(std::span<const Quad> inputs, std::size_t output = 0) {
+    for (std::size_t i = 0; i < steps_.list.size(); ++i) {
+      const Steps::Step& step = steps_.list[i];
+      const detail::Node& node = *step.node;
+      if (node.kind == detail::NodeKind::input) {
+        values_[i] = inputs[static_cast<std::size_t>(node.index)];
+      } else if (node.kind == detail::NodeKind::constant) {
+        values_[i] = node.number.is_integer ? static_cast<Quad>(node.number.integer) : static_cast<Quad>(node.number.real);
+      } else {
+        Quad args[3] = {};
+        for (std::size_t k = 0; k < node.args.size(); ++k) args[k] = values_[static_cast<std::size_t>(step.args[k])];
+        values_[i] = reference(node.leaf, args);
+      }
+    }
+    return values_[static_cast<std::size_t>(steps_.outputs[output])];
+  }
+
+ private:
+  Steps steps_;
+  std::vector<Quad> values_;
+};
+
+}  // namespace tern::contract

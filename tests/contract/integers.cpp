@@ -1,0 +1,187 @@
+// Leaves and formulas on integers and booleans, against plain C++ with the documented semantics: wrap modulo 2^width;
+// x floor_divide 0 = 0; x % 0 = 0; MIN % -1 = 0; shift counts modulo the width of the lane.
+#include <limits>
+#include <optional>
+
+#include "contract/graph_ranges.hpp"
+#include "contract/registry.hpp"
+
+namespace tern::contract {
+namespace {
+
+using detail::Leaf;
+using Wide = __int128;
+
+/// The lane a type is computed in: narrow ones in 32 bits.
+template <class T> inline constexpr int kLaneBits = sizeof(T) == 8 ? 64 : 32;
+template <class T> T wrap(Wide v) { return static_cast<T>(static_cast<std::uint64_t>(v)); }
+
+Wide floor_quotient(Wide a, Wide b) {
+  if (b == 0) return 0;
+  const Wide q = a / b;
+  return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
+}
+template <class T> Wide shifted(Leaf leaf, Wide a, Wide b) {
+  const int count = static_cast<int>(static_cast<std::uint64_t>(b) & (kLaneBits<T> - 1));
+  if (leaf == Leaf::shift_left) return static_cast<Wide>(static_cast<unsigned __int128>(a) << count);
+  return a >> count;  // arithmetic; of unsigned types a is not negative
+}
+
+/// leaf(a, b) for values of type T; none: not known for integers.
+template <class T> std::optional<Wide> plain(Leaf leaf, Wide a, Wide b, Wide c) {
+  switch (leaf) {
+    case Leaf::add: return wrap<T>(a + b);
+    case Leaf::sub: return wrap<T>(a - b);
+    case Leaf::mul: return wrap<T>(static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)));
+    case Leaf::neg: return wrap<T>(-a);
+    case Leaf::abs: return wrap<T>(a < 0 ? -a : a);
+    case Leaf::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
+    case Leaf::floor_divide: return wrap<T>(floor_quotient(a, b));
+    case Leaf::mod: return b == 0 ? 0 : a - floor_quotient(a, b) * b;
+    case Leaf::equal: return a == b;
+    case Leaf::not_equal: return a != b;
+    case Leaf::less: return a < b;
+    case Leaf::less_equal: return a <= b;
+    case Leaf::greater: return a > b;
+    case Leaf::greater_equal: return a >= b;
+    case Leaf::where: return a ? b : c;
+    case Leaf::maximum: return a > b ? a : b;
+    case Leaf::minimum: return a < b ? a : b;
+    case Leaf::floor: case Leaf::ceil: case Leaf::round: case Leaf::detach: return a;
+    case Leaf::bit_and: return a & b;
+    case Leaf::bit_or: return a | b;
+    case Leaf::bit_xor: return a ^ b;
+    case Leaf::bit_not: return std::is_same_v<T, bool> ? Wide(!a) : Wide(wrap<T>(~a));
+    case Leaf::shift_left: case Leaf::shift_right: return wrap<T>(shifted<T>(leaf, a, b));
+    case Leaf::mul_high: return wrap<T>((a * b) >> 32);
+    default: return {};
+  }
+}
+
+template <class T> using Column = std::vector<T>;  // of bool: std::vector<bool>
+
+template <class T> std::vector<Column<T>> integer_columns(int arity) {
+  using Limits = std::numeric_limits<T>;
+  const Wide low = Limits::min(), high = Limits::max();
+  const std::vector<Wide> edges = {low, low + 1, low / 2, -2, -1, 0, 1, 2, 3, 7, 31, 32, 33, 63, high / 2, high - 1, high};
+  std::vector<Column<T>> columns(static_cast<std::size_t>(arity));
+  std::size_t combinations = 1;
+  for (int i = 0; i < arity; ++i) combinations *= edges.size();
+  for (std::size_t c = 0; c < combinations; ++c) {
+    std::size_t rest = c;
+    for (auto& column : columns) column.push_back(wrap<T>(edges[rest % edges.size()])), rest /= edges.size();
+  }
+  const std::uint64_t count = full_test() ? 1 << 16 : 1 << 13;
+  for (std::uint64_t r = 0; r < count; ++r)
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::uint64_t bits = random_bits(r * 4 + i);
+      columns[i].push_back(static_cast<T>(r % 2 ? bits : bits % 41 - 20));
+    }
+  return columns;
+}
+
+/// A graph on values of type T; none where a leaf has no meaning for integers.
+template <class T> std::optional<Wide> plain_graph(const Steps& steps, const std::vector<Wide>& x) {
+  std::vector<Wide> values;
+  for (const Steps::Step& step : steps.list) {
+    const detail::Node& node = *step.node;
+    if (node.kind == detail::NodeKind::input) {
+      values.push_back(x[static_cast<std::size_t>(node.index)]);
+    } else if (node.kind == detail::NodeKind::constant) {
+      if (!node.number.is_integer) return {};
+      values.push_back(wrap<T>(node.number.integer));
+    } else {
+      Wide args[3] = {};
+      for (std::size_t k = 0; k < node.args.size(); ++k) args[k] = values[static_cast<std::size_t>(step.args[k])];
+      const std::optional<Wide> value = plain<T>(node.leaf, args[0], args[1], args[2]);
+      if (!value) return {};
+      values.push_back(*value);
+    }
+  }
+  return values[static_cast<std::size_t>(steps.outputs[0])];
+}
+
+template <class T> std::vector<Wide> widened(const Tensor& t) {
+  std::vector<Wide> values;
+  if (t.dtype() == DType::boolean)
+    for (const bool v : t.to_vector<bool>()) values.push_back(v);
+  else
+    for (const T v : t.template to_vector<T>()) values.push_back(v);
+  return values;
+}
+std::string decimal(Wide v) { return v > std::numeric_limits<std::int64_t>::max() ? std::to_string(static_cast<std::uint64_t>(v)) : std::to_string(static_cast<std::int64_t>(v)); }
+
+template <class T> void check_integers(const Entry& e, Device device) {
+  const std::vector<Column<T>> columns = integer_columns<T>(e.arity());
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Tensor t = tensor(columns[i], Shape{columns[i].size()}, device);
+    tensors.push_back(e.condition(static_cast<int>(i)) ? t != 0 : t);
+  }
+  Tensor y;
+  try {
+    y = call(e, tensors);
+  } catch (const UnsupportedDType&) {
+    return;  // said so
+  } catch (const Error& error) {  // a float formula on integers
+    const bool said = error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported;
+    EXPECT_TRUE(said && (!e.leaf || !e.takes_integers() || e.id == Leaf::mul_high || dtype_of<T> == DType::boolean)) << e.name << ": " << error.what();
+    return;
+  }
+  const Steps steps(e.graph());
+  const std::vector<Wide> got = widened<T>(y);
+  Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<T>)) + " on " + device.to_string());
+  for (std::size_t p = 0; p < got.size(); ++p) {
+    std::vector<Wide> x;
+    for (const auto& column : columns) x.push_back(column[p]);
+    const std::optional<Wide> want = plain_graph<T>(steps, x);
+    if (!want || got[p] != *want) report.add([&] {
+      std::string line = "(";
+      for (const Wide v : x) line += (line.size() > 1 ? ", " : "") + decimal(v);
+      return line + ") got " + decimal(got[p]) + ", want " + (want ? decimal(*want) : "(no integer reference in this test)");
+    });
+  }
+}
+
+class Integers : public OnDevice {};
+TEST_P(Integers, FollowTheDocumentedSemantics) {
+  check_integers<std::int32_t>(entry(), device());
+  check_integers<std::int64_t>(entry(), device());
+  check_integers<std::uint32_t>(entry(), device());
+  check_integers<std::uint8_t>(entry(), device());
+  check_integers<std::int8_t>(entry(), device());
+  check_integers<std::int16_t>(entry(), device());
+}
+TERN_CONTRACT(Integers, registry());
+
+class Booleans : public OnDevice {};
+TEST_P(Booleans, FollowTheDocumentedSemantics) {
+  const Entry& e = entry();
+  std::vector<Tensor> tensors;
+  std::vector<std::vector<bool>> columns(static_cast<std::size_t>(e.arity()));
+  for (unsigned p = 0; p < 64; ++p)
+    for (std::size_t i = 0; i < columns.size(); ++i) columns[i].push_back(p >> i & 1);
+  for (const auto& column : columns) tensors.push_back(tensor(column, Shape{64}, device()));
+  Tensor y;
+  try {
+    y = call(e, tensors);
+  } catch (const Error& error) {
+    EXPECT_TRUE(error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported) << error.what();
+    EXPECT_TRUE(!e.leaf || (e.rule()->takes != detail::Takes::any && e.rule()->takes != detail::Takes::bits)) << error.what();
+    return;
+  }
+  EXPECT_EQ(to_string(y.dtype()), "boolean") << e.name;
+  const Steps steps(e.graph());
+  const std::vector<Wide> got = widened<bool>(y);
+  Report report(std::string(e.name) + " of booleans");
+  for (std::size_t p = 0; p < got.size(); ++p) {
+    std::vector<Wide> x;
+    for (const auto& column : columns) x.push_back(column[p]);
+    const std::optional<Wide> want = plain_graph<bool>(steps, x);
+    if (!want || got[p] != *want) report.add([&] { return "pattern " + std::to_string(p) + " got " + decimal(got[p]) + ", want " + (want ? decimal(*want) : "?"); });
+  }
+}
+TERN_CONTRACT(Booleans, registry());
+
+}  // namespace
+}  // namespace tern::contract

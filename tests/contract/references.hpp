@@ -1,0 +1,109 @@
+// The reference expressions of the leaf files (TERN_LEAF_REFERENCE), compiled for three real types: __float128, which
+// is the truth, and double and long double, which are quick and decide the points that are not close.
+#pragma once
+#include <quadmath.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "formula/leaf.hpp"
+
+namespace tern::contract {
+
+using Quad = __float128;
+
+#define TERN_LEAF_REFERENCE
+
+namespace in_quad {
+#define TERN_REFERENCE(name) inline Quad at_##name([[maybe_unused]] const Quad* x)
+#include "leaves_all.inc"
+#undef TERN_REFERENCE
+}  // namespace in_quad
+
+// The names of libquadmath for other types. A reference that uses a function not listed here calls libquadmath itself.
+#define TERN_QUICK_FUNCTIONS(T)                                      \
+  inline T expq(T v) { return std::exp(v); }                         \
+  inline T expm1q(T v) { return std::expm1(v); }                     \
+  inline T logq(T v) { return std::log(v); }                         \
+  inline T log1pq(T v) { return std::log1p(v); }                     \
+  inline T sqrtq(T v) { return std::sqrt(v); }                       \
+  inline T powq(T a, T b) { return std::pow(a, b); }                 \
+  inline T sinq(T v) { return std::sin(v); }                         \
+  inline T cosq(T v) { return std::cos(v); }                         \
+  inline T tanhq(T v) { return std::tanh(v); }                       \
+  inline T erfq(T v) { return std::erf(v); }                         \
+  inline T erfcq(T v) { return std::erfc(v); }                       \
+  inline T fmodq(T a, T b) { return std::fmod(a, b); }               \
+  inline T copysignq(T a, T b) { return std::copysign(a, b); }       \
+  inline T fabsq(T v) { return std::fabs(v); }                       \
+  inline T floorq(T v) { return std::floor(v); }                     \
+  inline T ceilq(T v) { return std::ceil(v); }                       \
+  inline T rintq(T v) { return std::nearbyint(v); }                  \
+  inline T ldexpq(T v, int n) { return std::ldexp(v, n); }           \
+  inline bool isnanq(T v) { return v != v; }
+
+namespace in_double {
+TERN_QUICK_FUNCTIONS(double)
+#define TERN_REFERENCE(name) inline double at_##name([[maybe_unused]] const double* x)
+#include "leaves_all.inc"
+#undef TERN_REFERENCE
+}  // namespace in_double
+
+namespace in_extended {
+TERN_QUICK_FUNCTIONS(long double)
+#define TERN_REFERENCE(name) inline long double at_##name([[maybe_unused]] const long double* x)
+#include "leaves_all.inc"
+#undef TERN_REFERENCE
+}  // namespace in_extended
+
+#undef TERN_QUICK_FUNCTIONS
+#undef TERN_LEAF_REFERENCE
+
+template <class Real> using Reference = Real (*)(const Real*);
+
+#define TERN_LEAF(name, arity) &at_##name,
+#define TERN_LEAF_INNER(name, arity) &at_##name,
+#define TERN_LEAF_REDUCE(name) &at_##name,
+namespace in_quad {
+inline constexpr Reference<Quad> table[] = {
+#include "tern/leaves.inc"
+};
+}  // namespace in_quad
+namespace in_double {
+inline constexpr Reference<double> table[] = {
+#include "tern/leaves.inc"
+};
+}  // namespace in_double
+namespace in_extended {
+inline constexpr Reference<long double> table[] = {
+#include "tern/leaves.inc"
+};
+}  // namespace in_extended
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+
+inline Quad reference(detail::Leaf leaf, const Quad* x) { return in_quad::table[static_cast<int>(leaf)](x); }
+inline double reference(detail::Leaf leaf, const double* x) { return in_double::table[static_cast<int>(leaf)](x); }
+inline long double reference(detail::Leaf leaf, const long double* x) { return in_extended::table[static_cast<int>(leaf)](x); }
+
+// What the evaluation needs of each real type. `kDoubt`: a relative error larger than that of the references.
+inline bool is_nan(Quad v) { return v != v; }
+inline bool is_nan(double v) { return v != v; }
+inline bool is_nan(long double v) { return v != v; }
+inline bool negative(Quad v) { return signbitq(v) != 0; }
+inline bool negative(double v) { return std::signbit(v); }
+inline bool negative(long double v) { return std::signbit(v); }
+inline int exponent_of(Quad v) { return ilogbq(v); }
+/// Of numbers that are not 0; subnormal ones count as the smallest exponent.
+inline int exponent_of(double v) { return static_cast<int>(std::bit_cast<std::uint64_t>(v) >> 52 & 2047) - 1023; }
+inline int exponent_of(long double v) { return std::ilogb(v); }
+inline Quad power_of_two(Quad, int e) { return ldexpq(1, e); }
+inline double power_of_two(double, int e) { return e < -1022 ? std::ldexp(1.0, e) : std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52); }
+inline long double power_of_two(long double, int e) { return std::ldexp(1.0L, e); }
+template <class Real> struct Doubt { static constexpr double value = 0; };
+template <> struct Doubt<double> { static constexpr double value = 0x1p-48; };
+template <> struct Doubt<long double> { static constexpr double value = 0x1p-60; };
+
+}  // namespace tern::contract

@@ -1,0 +1,144 @@
+// The registry walked by the contract tests, made by re-including leaves.inc and formulas.inc, and what tests share.
+#pragma once
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "every_device.hpp"
+#include "formula/caches.hpp"
+#include "formula/graph.hpp"
+#include "ops/fused.hpp"
+
+namespace tern::contract {
+
+struct Entry {
+  const char* name;
+  const Pointwise<>* op;
+  bool leaf;
+  detail::Leaf id;  // of leaves
+  const detail::Graph* graph() const { return op->graph(); }
+  int arity() const { return graph()->inputs; }
+  const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
+  /// Whether floats are among what it takes.
+  bool takes_floats() const { return !leaf || (rule()->takes != detail::Takes::integral && rule()->takes != detail::Takes::bits); }
+  bool takes_integers() const { return !leaf || rule()->takes != detail::Takes::floating; }
+  bool truth() const { return leaf && rule()->gives == detail::Gives::truth; }
+  /// Whether its input i is boolean (a condition).
+  bool condition(int i) const { return leaf && rule()->gives == detail::Gives::branch && i == 0; }
+};
+
+inline const std::vector<Entry>& registry() {
+  static const std::vector<Entry> entries = {
+#define TERN_LEAF(name, arity) {#name, &op::name, true, detail::Leaf::name},
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+#define TERN_FORMULA(name, ...) {#name, &op::name, false, detail::Leaf::count},
+#define TERN_GATED(name, activation) {#name, &op::name, false, detail::Leaf::count},
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  };
+  return entries;
+}
+template <class Predicate> std::vector<Entry> entries_where(Predicate predicate) {
+  std::vector<Entry> result;
+  for (const Entry& e : registry())
+    if (predicate(e)) result.push_back(e);
+  return result;
+}
+inline void PrintTo(const Entry& entry, std::ostream* stream) { *stream << entry.name; }
+
+/// Tests with a device and an entry of the registry as parameters.
+class OnDevice : public testing::TestWithParam<std::tuple<Device, Entry>> {
+ protected:
+  void SetUp() override { set_default_device(device()); }
+  void TearDown() override { set_default_device(cpu()); }
+  Device device() const { return std::get<0>(GetParam()); }
+  const Entry& entry() const { return std::get<1>(GetParam()); }
+};
+inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Device, Entry>>& info) {
+  std::string name = std::get<0>(info.param).to_string() + "_" + std::get<1>(info.param).name;
+  for (char& c : name)
+    if (c == ':') c = '_';
+  return name;
+}
+#define TERN_CONTRACT(Suite, ...)                                                                                          \
+  INSTANTIATE_TEST_SUITE_P(Registry, Suite,                                                                                \
+                           testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(__VA_ARGS__)), \
+                           entry_test_name)
+
+/// TERN_TEST_FULL=1: more points.
+inline bool full_test() {
+  const char* value = std::getenv("TERN_TEST_FULL");
+  return value && *value && std::string(value) != "0";
+}
+
+inline std::string hex(double v) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%a (%.9g)", v, v);
+  return text;
+}
+
+/// Collects failures of one check: the first ten are printed, the rest counted.
+class Report {
+ public:
+  explicit Report(std::string title) : title_(std::move(title)) {}
+  ~Report() {
+    if (count_ > 0) ADD_FAILURE() << title_ << ": " << count_ << " failures" << lines_ << (count_ > kShown ? "\n  ..." : "");
+  }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+  template <class Line> void add(const Line& line) {
+    if (++count_ <= kShown) lines_ += "\n  " + line();
+  }
+  long count() const { return count_; }
+
+ private:
+  static constexpr long kShown = 10;
+  std::string title_, lines_;
+  long count_ = 0;
+};
+
+/// A counter-based hash: reproducible random bits.
+inline std::uint64_t random_bits(std::uint64_t i) {
+  i += 0x9e3779b97f4a7c15ull;
+  i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9ull;
+  i = (i ^ (i >> 27)) * 0x94d049bb133111ebull;
+  return i ^ (i >> 31);
+}
+/// In [0, 1).
+inline double random_unit(std::uint64_t i) { return static_cast<double>(random_bits(i) >> 11) * 0x1p-53; }
+
+/// Calls with any number of arguments: what Pointwise::operator() does.
+inline Tensor call(const Entry& e, const std::vector<Tensor>& x) {
+  std::vector<detail::Argument> arguments(x.begin(), x.end());
+  return detail::apply_tensors(e.name, e.graph(), e.op->values(), arguments)[0];
+}
+inline Var call(const Entry& e, const std::vector<Var>& x) {
+  std::vector<detail::Argument> arguments(x.begin(), x.end());
+  return detail::apply_vars(e.name, e.graph(), e.op->values(), arguments)[0];
+}
+
+/// Each C++ type of a floating dtype: f(T{}). A dtype the device lacks is left out.
+template <class F> void for_each_float(const F& f) {
+  const auto attempt = [&](auto zero) {
+    try {
+      f(zero);
+    } catch (const UnsupportedDType&) {
+    }
+  };
+  attempt(float{}), attempt(double{}), attempt(float16{}), attempt(bfloat16{});
+}
+/// The type a kernel computes S in.
+template <class S> using Compute = std::conditional_t<std::is_same_v<S, double>, double, float>;
+
+/// What a device may add to a leaf's budget: WGSL may contract (one ULP more).
+inline double extra_ulps(Device device) { return device.kind() == DeviceKind::webgpu ? 1 : 0; }
+
+}  // namespace tern::contract

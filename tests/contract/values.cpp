@@ -1,0 +1,152 @@
+// Values and gradients of every leaf and formula, in every floating dtype, against references in __float128.
+//
+// A kernel's result must be one that interval arithmetic admits: each node's range is what its leaf may return for the
+// range of its arguments (within the ulp budget of the leaf's rule; + - * / sqrt correctly rounded). For a leaf alone
+// that is its budget; 16-bit types round the range once, at the store.
+#include "contract/compare.hpp"
+
+namespace tern::contract {
+namespace {
+
+class Values : public OnDevice {};
+class Edges : public OnDevice {};
+class FirstGradient : public OnDevice {};
+
+template <class S> Columns<S> inputs_of(const Entry& e) {
+  if (e.arity() == 1) return {unary_inputs<S>()};
+  return tuple_inputs<S>(e.arity(), full_test() ? 1 << 18 : 1 << 16);
+}
+/// Conditions are 0 or 1 to the reference, too.
+template <class S> void make_conditions(const Entry& e, Columns<S>& columns) {
+  for (int i = 0; i < e.arity(); ++i)
+    if (e.condition(i))
+      for (S& v : columns[static_cast<std::size_t>(i)]) v = S(real(v) != 0 ? 1.0 : 0.0);
+}
+template <class S> std::vector<Tensor> tensors_of(const Entry& e, const Columns<S>& columns, Device device) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < e.arity(); ++i) tensors.push_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device));
+  return tensors;
+}
+
+template <class S> void check_values(const Entry& e, Device device) {
+  Columns<S> columns = inputs_of<S>(e);
+  make_conditions(e, columns);
+  const Tensor y = call(e, tensors_of(e, columns, device));
+  ASSERT_EQ(to_string(y.dtype()), e.truth() ? "boolean" : to_string(dtype_of<S>)) << e.name;
+  GraphRanges<Compute<S>> graph(e.graph(), {.extra_ulps = extra_ulps(device)});
+  Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string());
+  const double vacuous = compare_column<S>(report, graph, 0, columns, column_of<S>(y), e.leaf ? &e : nullptr);
+  EXPECT_LE(vacuous, 0.01) << e.name << " " << to_string(dtype_of<S>) << ": share of points where anything would pass";
+}
+
+TEST_P(Values, AreWithinTheirBudgets) {
+  for_each_float([&](auto zero) { check_values<decltype(zero)>(entry(), device()); });
+}
+
+/// The values a rule lists must come out exactly, in every dtype.
+template <class S> void check_edges(const Entry& e, Device device) {
+  const detail::Rule& rule = *e.rule();
+  std::vector<S> at;
+  for (int i = 0; i < rule.edge_count; ++i) at.push_back(S(rule.edges[static_cast<std::size_t>(i)].at));
+  const std::vector<S> got = call(e, std::vector<Tensor>{tensor(at, Shape{at.size()}, device)}).to_vector<S>();
+  Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + ", edges of its rule");
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double want = rule.edges[i].gives, value = real(got[i]);
+    const bool same = want != want ? value != value : value == want && (want != 0 || e.id == detail::Leaf::sign || std::signbit(value) == std::signbit(want));
+    if (!same) report.add([&] { return hex(rule.edges[i].at) + " got " + hex(value) + ", want " + hex(want); });
+  }
+}
+TEST_P(Edges, OfItsRuleAreExact) {
+  for_each_float([&](auto zero) { check_edges<decltype(zero)>(entry(), device()); });
+}
+
+/// Gradients of the outputs: mostly moderate numbers, sometimes edges.
+template <class S> std::vector<S> seed_column(std::size_t size) {
+  const std::vector<S> edges = edge_values<S>();
+  std::vector<S> seeds;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint64_t r = random_bits(i ^ 0x5eed);
+    seeds.push_back(r % 64 == 0 ? edges[(r >> 8) % edges.size()] : r % 4 == 1 ? S(1.0) : S(moderate(r)));
+  }
+  return seeds;
+}
+
+template <class S> void check_gradients(const Entry& e, Device device) {
+  Columns<S> columns = inputs_of<S>(e);
+  make_conditions(e, columns);
+  const std::vector<Tensor> tensors = tensors_of(e, columns, device);
+  std::vector<Var> vars;
+  for (int i = 0; i < e.arity(); ++i) vars.emplace_back(tensors[static_cast<std::size_t>(i)], !e.condition(i));
+  const Var y = call(e, vars);
+  const detail::GradientGraph& g = detail::gradient(e.graph(), 1, (std::uint64_t{1} << e.arity()) - 1);
+  const std::vector<S> seeds = seed_column<S>(columns[0].size());
+  if (!y.requires_grad()) {
+    EXPECT_EQ(g.graph, nullptr) << e.name << ": the result of differentiable inputs does not require a gradient";
+    return;
+  }
+  const Gradients grads = backward(y, tensor(seeds, Shape{seeds.size()}, device));
+  columns.push_back(seeds);
+  columns.push_back(y.value().to_vector<S>());  // what backward saves is rounded to the dtype
+  for (int i = 0; i < e.arity(); ++i) {
+    const Tensor* got = grads.get(vars[static_cast<std::size_t>(i)].id());
+    const int output = g.output_of[static_cast<std::size_t>(i)];
+    ASSERT_EQ(got != nullptr, g.graph && output >= 0) << e.name << ": gradient of input " << i;
+    if (!got) continue;
+    ASSERT_EQ(to_string(got->dtype()), to_string(dtype_of<S>)) << e.name;
+    GraphRanges<Compute<S>> graph(g.graph, {.extra_ulps = extra_ulps(device)});
+    Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string() + ", gradient of input " +
+                  std::to_string(i) + " at (inputs, seed, result)");
+    const double vacuous = compare_column<S>(report, graph, static_cast<std::size_t>(output), columns, got->to_vector<S>(), nullptr);
+    EXPECT_LE(vacuous, 0.05) << e.name << " " << to_string(dtype_of<S>) << ", gradient: share of points where anything would pass";
+  }
+}
+TEST_P(FirstGradient, IsWithinTheBudgets) {
+  for_each_float([&](auto zero) { check_gradients<decltype(zero)>(entry(), device()); });
+}
+
+TERN_CONTRACT(Values, entries_where([](const Entry& e) { return e.takes_floats(); }));
+TERN_CONTRACT(Edges, entries_where([](const Entry& e) { return e.arity() == 1 && e.takes_floats() && e.leaf && e.rule()->edge_count > 0; }));
+TERN_CONTRACT(FirstGradient, entries_where([](const Entry& e) { return e.takes_floats() && !e.truth(); }));
+
+/// The evaluator itself: what the quick references accept is what __float128 accepts.
+TEST(Ranges, QuickAndExactAgree) {
+  for (const Entry& e : registry()) {
+    if (!e.takes_floats()) continue;
+    GraphRanges<double> quick(e.graph()), exact(e.graph());
+    Columns<double> columns = tuple_inputs<double>(e.arity(), 500);
+    make_conditions(e, columns);
+    std::vector<Range<double>> at(columns.size());
+    Report report(std::string("quick and exact ranges of ") + e.name);
+    for (std::size_t p = 0; p < columns[0].size(); ++p) {
+      for (std::size_t i = 0; i < columns.size(); ++i) at[i] = Range<double>::of(columns[i][p]);
+      if (!quick.quickly(at.data())) continue;
+      exact.exactly(at.data());
+      const Range<double>&a = quick.output(0), &b = exact.output(0);
+      const bool inside = (a.empty() || (b.lo <= a.lo && a.hi <= b.hi)) && (!a.nan || b.nan);
+      if (!inside) report.add([&] { return "at " + hex(columns[0][p]) + ": " + describe_range(a) + " is not within " + describe_range(b); });
+    }
+  }
+}
+
+/// And that it refuses what is off by two budgets and more.
+TEST(Ranges, RefuseWhatIsBeyondTheBudget) {
+  for (const Entry& e : entries_where([](const Entry& e) { return e.leaf && e.arity() == 1 && e.rule()->takes == detail::Takes::floating; })) {
+    GraphRanges<float> graph(e.graph());
+    Report report(std::string("budget of ") + e.name);
+    const int steps = static_cast<int>(std::ceil(e.rule()->ulp_f32)) + 1;
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+      const float at = static_cast<float>(std::fabs(moderate(i)));
+      const Quad x = at;
+      float low = static_cast<float>(reference(e.id, &x)), high = low;
+      const Range<float> input = Range<float>::of(at);
+      graph.exactly(&input);
+      if (!accepts(graph.output(0), low)) report.add([&] { return hex(at) + ": the rounded reference is refused"; });
+      if (std::isinf(low) || std::fabs(low) < 1e-30f || std::fabs(low) == 1) continue;
+      for (int s = 0; s < 2 * steps; ++s) low = next_down(low), high = next_up(high);
+      if (accepts(graph.output(0), low) || accepts(graph.output(0), high)) report.add([&] { return hex(at) + ": " + describe_range(graph.output(0)); });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern::contract

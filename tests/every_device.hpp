@@ -1,0 +1,55 @@
+// Tests of what every device must do alike: each takes its device as a parameter.
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tern/tern.hpp"
+
+namespace tern::test {
+
+/// The devices present here.
+inline std::vector<Device> present_devices() {
+  std::vector<Device> list;
+  for (const DeviceInfo& info : devices())
+    if (info.available) list.push_back(info.device);
+  return list;
+}
+
+/// A test fixture on one device, which is also the default device while a test runs.
+class EveryDevice : public testing::TestWithParam<Device> {
+ protected:
+  void SetUp() override { set_default_device(GetParam()); }
+  void TearDown() override { set_default_device(cpu()); }
+  Device device() const { return GetParam(); }
+};
+
+inline std::string device_name(const testing::TestParamInfo<Device>& info) {
+  std::string name = info.param.to_string();
+  for (char& c : name)
+    if (c == ':') c = '_';
+  return name;
+}
+
+/// Runs `f`, which must throw a tern::Error of this kind whose message contains every one of `parts`.
+template <class F> void expect_error(ErrorKind kind, const std::vector<std::string>& parts, F f) {
+  try {
+    f();
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error& e) {
+    EXPECT_EQ(static_cast<int>(e.kind()), static_cast<int>(kind)) << e.what();
+    for (const std::string& part : parts) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << "\"" << part << "\" is missing in: " << e.what();
+  }
+}
+
+/// All elements as doubles, whatever the floating dtype.
+inline std::vector<double> doubles(const Tensor& t) { return t.to(cpu()).to(DType::f64).to_vector<double>(); }
+inline std::vector<double> doubles(const Var& v) { return doubles(v.value()); }
+
+}  // namespace tern::test
+
+/// Instantiates a suite derived from EveryDevice for the devices present.
+#define TERN_EVERY_DEVICE(Suite) \
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(tern::test::present_devices()), tern::test::device_name)

@@ -1,0 +1,98 @@
+// Derivatives of any order against central differences, independent of the library's gradcheck.
+#pragma once
+#include <tuple>
+
+#include "reference.hpp"
+
+namespace tern::test {
+
+inline Tensor weights_like(const Shape& shape, Device device) {
+  std::vector<double> w(static_cast<std::size_t>(shape.numel()));
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = 0.6 + 0.5 * std::cos(1.0 + 2.3 * static_cast<double>(i));
+  return make(w, shape, f64, device);
+}
+/// A scalar of any output: Σ weight · y.
+inline Var weighted(const Var& y) { return sum(y * weights_like(y.shape(), y.device())); }
+
+/// f's weighted sum as a scalar function of any number of Vars.
+template <class F> auto scalar_of(F f) {
+  return [f](const auto&... x) { return weighted(f(x...)); };
+}
+/// Σ weight · ∂f/∂x over all arguments: its gradient is a mixture of second derivatives.
+template <class F> auto derivative_of(F f) {
+  return [f](const auto&... x) {
+    const auto parts = [&] {
+      if constexpr (sizeof...(x) == 1) return std::make_tuple(grad(f)(x...));
+      else return grad(f)(x...);
+    }();
+    return std::apply([](const auto&... g) { return (weighted(g) + ...); }, parts);
+  };
+}
+
+/// The derivative at 0 of a function of one number: central differences, extrapolated twice; and its own error.
+struct Difference { double value, error; };
+template <class F> Difference difference(F f) {
+  const double h = 0x1p-8;
+  double d[3], largest = 1;
+  for (int i = 0; i < 3; ++i) {
+    const double step = std::ldexp(h, -i), up = f(step), down = f(-step);
+    d[i] = (up - down) / (2 * step), largest = std::max({largest, std::abs(up), std::abs(down)});
+  }
+  const double first = (4 * d[1] - d[0]) / 3, second = (4 * d[2] - d[1]) / 3, value = (16 * second - first) / 15;
+  return {value, 4 * std::abs(value - second) + 256 * 0x1p-52 * largest / (h / 4)};
+}
+
+/// Checks the gradient of a scalar function of Vars with respect to every entry of every argument.
+template <class F, class... T> void check_gradient(const std::string& what, const F& f, const T&... tensors) {
+  const std::vector<Tensor> x{tensors...};
+  const auto call = [&](const std::vector<Var>& at) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) { return f(at[I]...); }(std::index_sequence_for<T...>{});
+  };
+  std::vector<Var> leaves;
+  for (const Tensor& t : x) leaves.emplace_back(t);
+  const Var y = call(leaves);
+  ASSERT_EQ(y.numel(), 1) << what;
+  const Gradients g = y.requires_grad() ? backward(y) : Gradients();
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    const Tensor* got = g.get(leaves[k].id());
+    std::vector<double> analytic(static_cast<std::size_t>(x[k].numel()));
+    if (got) {
+      ASSERT_EQ(got->shape(), x[k].shape()) << what;
+      ASSERT_EQ(got->dtype(), x[k].dtype()) << what;
+      analytic = doubles(*got);
+    }
+    for (std::size_t i = 0; i < analytic.size(); ++i) {
+      const Difference numeric = difference([&](double step) {
+        std::vector<Var> moved;
+        for (const Tensor& t : x) moved.emplace_back(t, false);
+        std::vector<double> values = doubles(x[k]);
+        values[i] += step;
+        moved[k] = Var(make(values, x[k].shape(), f64, x[k].device()), false);
+        return call(moved).template item<double>();
+      });
+      ASSERT_LE(std::abs(analytic[i] - numeric.value), numeric.error) << what << ": argument " << k << ", entry " << i << ": got " << analytic[i] << ", central differences give " << numeric.value;
+    }
+  }
+}
+/// First, second and third derivatives of f, whatever its shape.
+template <class F, class... T> void check_three_orders(const std::string& what, F f, const T&... x) {
+  const auto first = scalar_of(f);
+  check_gradient(what + ", order 1", first, x...);
+  check_gradient(what + ", order 2", derivative_of(first), x...);
+  check_gradient(what + ", order 3", derivative_of(derivative_of(first)), x...);
+}
+
+/// A test in f64, on the devices that have it.
+class InDouble : public EveryDevice {
+ protected:
+  void SetUp() override {
+    EveryDevice::SetUp();
+    if (!supports(device(), f64)) GTEST_SKIP() << "no f64 on " << device().to_string();
+  }
+  Tensor random(const Shape& shape, double low = -1, double high = 1) { return random_.tensor(shape, f64, device(), low, high); }
+
+ private:
+  Random random_{41};
+};
+
+}  // namespace tern::test
