@@ -9,3 +9,4 @@
 #include "tern/optim.hpp"
 #include "tern/shape.hpp"
 #include "tern/tensor.hpp"
+#include "tern/trace.hpp"

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
+#include "backend/trace.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/threads.hpp"
 
@@ -88,6 +90,11 @@ class FusedRun {
   bool worth_threads(std::int64_t elements) const {
     return elements * static_cast<std::int64_t>(tape_.ops.size() + 1) > kParallelWork;
   }
+  void describe(const char* mode, bool parallel) const {
+    if (!detail::tracing()) return;
+    detail::note(std::string("tape of ") + std::to_string(tape_.ops.size()) + " ops, " + mode + ", " +
+                 (parallel ? std::to_string(max_threads()) + " threads" : std::string("1 thread: too little work for more")) + ", " + table_.target);
+  }
   /// Calls body(first, last) on ranges that cover [0, count), in parallel where it pays.
   template <class Body> void ranges(std::int64_t count, bool parallel, Body body) const {
     const std::int64_t tasks = parallel ? std::min<std::int64_t>(count, 4 * max_threads()) : 1;
@@ -97,6 +104,7 @@ class FusedRun {
 
   void run_elementwise() const {
     const std::int64_t count = full_.count(), blocks = (count + kBlock - 1) / kBlock;
+    describe("elementwise", worth_threads(count));
     ranges(blocks, worth_threads(count), [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(count);
       for (std::int64_t i = first; i < last; ++i) {
@@ -126,6 +134,7 @@ class FusedRun {
     segment_length_ = rows_a_segment * chunk_length_;
     segments_ = std::max<std::int64_t>(1, (length_ + segment_length_ - 1) / segment_length_);
     const bool parallel = worth_threads(full_.count());
+    describe(rows_ ? (resident_ ? "rows in one block" : "rows in passes") : (resident_ ? "columns in one block" : "columns in passes"), parallel);
     const bool only_reduced = tape_.program->phases == 2 && tape_.passes.back().empty() &&
                               !runner_.has_full_outputs();
     if (parallel && !resident_ && only_reduced && segments_ > 1 && chunks_ < 2 * max_threads()) return run_by_segments();

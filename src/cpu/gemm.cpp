@@ -45,14 +45,16 @@ constexpr Index kLocalBytes = Index{512} << 10;
 constexpr Index kPackPanels = 8, kStripRows = 32;
 /// Multiply-adds that are worth a task of their own; an operand's element counts as kTraffic of them.
 constexpr Index kTaskWork = Index{512} << 10, kTraffic = 8;
-/// Rows up to which B is read in place, and the depth of a block then, if its rows are long; for few rows shorter still.
-constexpr Index kDirectRows = 64, kDirectDepth = 256, kThinRows = 14, kThinDepth = 64;
+/// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
+/// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
+constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
-/// Columns up to which A is read in place.
-constexpr Index kDirectCols = 256;
-/// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k, and the k they need.
-constexpr Index kDotRows = 8, kDotCols = 4, kDotDepth = 64;
+/// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
+constexpr Index kDirectCols = 256, kSmallBytes = Index{32} << 10;
+/// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k (16 × 1024 × 4096: 1.09,
+/// 32: 0.88; 10 columns: 1.4), and the k they need.
+constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
 /// Steps of k of one dot product.
 constexpr Index kDotBlock = 2048;
 
@@ -427,15 +429,20 @@ bool rows_collide(Index stride, Index size) {
   return bytes < 256 || bytes > 4096 - 256;
 }
 
+bool long_rows(const GemmProblem& g, const Types& types) { return std::abs(g.b_row) * types.size >= kLongRow; }
+
 void run_packed(Plan& plan) {
   const GemmProblem& g = plan.g;
   const bool as_lanes = plan.types.size == plan.types.lane_size;
   const Index work = g.m * g.n * plan.depth.total();
-  const bool shared = g.m > 2 * kTileRows && work >= kSharedWork &&
+  const bool rows_long = long_rows(g, plan.types);
+  plan.direct_b = as_lanes && g.b_col == 1 && g.m <= kDirectRows;
+  // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
+  const bool shared = !plan.direct_b && work >= kSharedWork && (g.m > kTileRows || (g.b_col == 1 && rows_long)) &&
                       kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
-  const bool small_a = g.m * g.k * plan.types.size <= 32 << 10;
-  plan.direct_a = as_lanes && (g.n <= kDirectCols || small_a) && (small_a || g.a_col != 1 || !rows_collide(g.a_row, plan.types.size));
-  plan.direct_b = as_lanes && !shared && g.b_col == 1 && g.m <= kDirectRows;
+  const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
+  const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
+  plan.direct_a = as_lanes && (small_a || (g.n <= kDirectCols && apart));
   plan.tile_rows = shared || g.m * g.k * plan.types.lane_size > kLocalBytes ? kTileRows : g.m;
   plan.tile_cols = kTileRowBytes / plan.types.lane_size;
   if (shared) plan.shared = reinterpret_cast<const std::byte*>(1);  // for split_tiles; set by run_shared
@@ -460,10 +467,9 @@ void run_dots(Plan& plan) {
 }
 
 /// Where few rows of A meet long rows of B, B is read in place and memory is the limit: a short block keeps the pages of
-/// its rows in the TLB while the columns are read from left to right.
+/// its rows in the TLB while the columns are read from left to right (1 × 1024 × 4096: 2.3 times the speed of kDepth).
 Index depth_block(const GemmProblem& g, const Types& types) {
-  if (g.b_col != 1 || g.m > kDirectRows || std::abs(g.b_row) * types.size < 2048) return kDepth;
-  return g.m <= kThinRows ? kThinDepth : kDirectDepth;
+  return g.b_col == 1 && long_rows(g, types) && g.m <= kDirectRows ? kDirectDepth : kDepth;
 }
 
 GemmProblem transposed(const GemmProblem& g) {

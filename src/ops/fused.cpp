@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/trace.hpp"
+
 namespace tern::detail {
 
 Shape without_axes(const Shape& shape, std::uint32_t mask) {
@@ -98,7 +100,7 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
     }
     views.push_back(view_over(outputs.back(), space));
   }
-  backend.fused({call.op, &program, space, call.reduced, operands, views});
+  run(backend, FusedRequest{call.op, &program, space, call.reduced, operands, views});
   return outputs;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "backend/trace.hpp"
+
 namespace tern::detail {
 
 Shape batch_of(const Shape& shape) {
@@ -90,7 +92,7 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
     outputs.push_back(given ? into[i] : make_tensor(space, program.outputs[i].dtype, backend));
     views.push_back(view_over(outputs.back(), space));
   }
-  backend.gemm({call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch), matrix_view(b, p.batch), &program, inputs, views});
+  run(backend, GemmRequest{call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch), matrix_view(b, p.batch), &program, inputs, views});
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!(i < into.size() && into[i].defined())) outputs[i] = outputs[i].reshape(with_matrix(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n));
   return outputs;

@@ -1,6 +1,8 @@
 // Selecting by index: take, gather and their transpose scatter_add; sort, top k and running sums; comparing.
 #include <string>
 
+#include "backend/trace.hpp"
+
 #include "ops/fused.hpp"
 #include "tern/ops.hpp"
 
@@ -81,7 +83,7 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Lay
   Tensor result = make_tensor(layout.space, impl.dtype, impl.storage->backend());
   const View view = view_over(result, layout.space);
   with_context(op, axis, x, [&] {
-    impl.storage->backend().fused({op, &type_program(op, identity, {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
+    run(impl.storage->backend(), FusedRequest{op, &type_program(op, identity, {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
   });
   return result;
 }
@@ -95,7 +97,7 @@ void add_at(const char* op, const Tensor& sum, const Tensor& indices, const Tens
   request.source = view_over(source, layout.space);
   request.output = {impl.storage.get(), impl.dtype, impl.offset, layout.x};
   request.target = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
-  with_context(op, axis, sum, [&] { impl.storage->backend().scatter(request); });
+  with_context(op, axis, sum, [&] { run(impl.storage->backend(), request); });
 }
 
 DType summing_dtype(DType dtype) {
@@ -169,7 +171,7 @@ Tensor scanned(const Tensor& x, int axis, bool reverse) {
   const int a = normalize_axis("cumsum", axis, x.dim());
   if (x.dtype() == DType::boolean || (is_integer(x.dtype()) && dtype_size(x.dtype()) < 4)) return scanned(x.to(DType::i32), axis, reverse);
   Tensor result = make_tensor(x.shape(), x.dtype(), x.impl()->storage->backend());
-  x.impl()->storage->backend().scan({"cumsum", Leaf::add, x.shape(), a, reverse, view_over(x, x.shape()), view_over(result, x.shape())});
+  run(x.impl()->storage->backend(), ScanRequest{"cumsum", Leaf::add, x.shape(), a, reverse, view_over(x, x.shape()), view_over(result, x.shape())});
   return result;
 }
 Var scanned(const Var& x, int axis, bool reverse) {
@@ -183,7 +185,7 @@ Order ordered(const char* op, const Tensor& x, int axis, bool descending) {
   if (x.shape()[static_cast<std::size_t>(a)] > 2147483647) throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
   Backend& backend = x.impl()->storage->backend();
   Order result{make_tensor(x.shape(), x.dtype(), backend), make_tensor(x.shape(), DType::i32, backend)};
-  backend.sort({op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, x.shape()), view_over(result.indices, x.shape())});
+  run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, x.shape()), view_over(result.indices, x.shape())});
   return result;
 }
 template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) {

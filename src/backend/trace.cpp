@@ -1,0 +1,127 @@
+#include "backend/trace.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "backend/tensor_impl.hpp"
+#include "tern/trace.hpp"
+
+namespace tern {
+namespace {
+
+bool trace_from_environment() {
+  const char* text = std::getenv("TERN_TRACE");
+  return text && *text && std::string(text) != "0";
+}
+const bool always_traced = trace_from_environment();
+
+/// Where explain() on this thread collects its lines; null: none is running.
+thread_local std::string* explanation = nullptr;
+thread_local std::string notes;
+thread_local TraceCounts counts;
+
+/// Elements an operand has along the axes it is not broadcast over.
+std::int64_t elements(const detail::View& view, const Shape& space) {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < space.size(); ++i)
+    if (view.strides[i] != 0) count *= space[i];
+  return space.numel() == 0 ? 0 : count;
+}
+std::int64_t bytes(const detail::View& view, const Shape& space) {
+  return view.storage ? elements(view, space) * static_cast<std::int64_t>(dtype_size(view.dtype)) : 0;
+}
+
+std::string human(std::int64_t count) {
+  char text[32];
+  if (count < 10000) std::snprintf(text, sizeof text, "%lld B", static_cast<long long>(count));
+  else if (count < 10000000) std::snprintf(text, sizeof text, "%.1f KB", static_cast<double>(count) / 1e3);
+  else std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(count) / 1e6);
+  return text;
+}
+
+/// Counts one call, runs it, and reports it where somebody listens.
+template <class Call>
+void traced(const detail::Backend& backend, const char* verb, const char* op, const std::string& what, std::int64_t read,
+            std::int64_t written, Call call) {
+  ++counts.calls;
+  counts.bytes_read += read, counts.bytes_written += written;
+  if (!detail::tracing()) return call();
+  notes.clear();
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  char time[32];
+  std::snprintf(time, sizeof time, "%.1f us", us);
+  const std::string line = std::string(op) + ": " + verb + " " + what + " on " + backend.device().to_string() + ", reads " + human(read) +
+                           ", writes " + human(written) + ", " + time + (notes.empty() ? "" : "; " + notes) + "\n";
+  if (explanation) *explanation += line;
+  else std::fputs(("tern " + line).c_str(), stderr);
+}
+
+std::string key_text(const detail::Program* program) {
+  char text[32];
+  std::snprintf(text, sizeof text, "kernel %016llx", static_cast<unsigned long long>(program ? program->graph->key : 0));
+  return text;
+}
+
+}  // namespace
+
+TraceCounts trace_counts() { return counts; }
+
+namespace detail {
+
+bool tracing() { return explanation || always_traced; }
+void note(const std::string& text) { notes += (notes.empty() ? "" : ", ") + text; }
+
+std::string explain_calls(void (*call)(void*), void* context) {
+  std::string text, *outer = explanation;
+  explanation = &text;
+  try {
+    call(context);
+  } catch (...) {
+    explanation = outer;
+    throw;
+  }
+  explanation = outer;
+  if (outer) *outer += text;
+  return text;
+}
+
+void run(Backend& backend, const FusedRequest& r) {
+  std::int64_t read = 0, written = 0;
+  for (const Operand& operand : r.inputs) read += bytes(operand.view, r.space);
+  for (const View& output : r.outputs) written += bytes(output, r.space);
+  traced(backend, "fused", r.op, to_string(r.space) + " " + key_text(r.program), read, written, [&] { backend.fused(r); });
+}
+
+void run(Backend& backend, const GemmRequest& r) {
+  const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
+    Shape shape = r.batch;
+    shape.push_back(rows), shape.push_back(cols);
+    return shape;
+  };
+  const Shape space = matrix(r.m, r.n);
+  std::int64_t read = bytes(r.a, matrix(r.m, r.k)) + bytes(r.b, matrix(r.k, r.n)), written = 0;
+  for (const Operand& operand : r.inputs) read += bytes(operand.view, space);
+  for (const View& output : r.outputs) written += bytes(output, space);
+  const std::string what = to_string(r.batch) + " x " + std::to_string(r.m) + "x" + std::to_string(r.k) + "x" + std::to_string(r.n) + " " +
+                           std::string(to_string(r.a.dtype)) + ", epilogue " + key_text(r.epilogue);
+  traced(backend, "gemm", r.op, what, read, written, [&] { backend.gemm(r); });
+}
+
+void run(Backend& backend, const ScatterRequest& r) {
+  traced(backend, "scatter", r.op, to_string(r.space), bytes(r.source, r.space) + bytes(r.target.table, r.space), bytes(r.source, r.space),
+         [&] { backend.scatter(r); });
+}
+void run(Backend& backend, const ScanRequest& r) {
+  traced(backend, "scan", r.op, to_string(r.space), bytes(r.input, r.space), bytes(r.output, r.space), [&] { backend.scan(r); });
+}
+void run(Backend& backend, const SortRequest& r) {
+  traced(backend, "sort", r.op, to_string(r.space), bytes(r.input, r.space), bytes(r.values, r.space) + bytes(r.indices, r.space),
+         [&] { backend.sort(r); });
+}
+
+}  // namespace detail
+}  // namespace tern

@@ -1,0 +1,237 @@
+// First and second derivatives in f64 against mathematics: central differences of the value in __float128, with
+// Richardson extrapolation. What is allowed follows from the graph of the derivative: interval arithmetic with the
+// budgets of its leaves, widened so that exact real values stay inside.
+#include <optional>
+
+#include "contract/compare.hpp"
+
+namespace tern::contract {
+namespace {
+
+using Point = std::vector<Quad>;
+
+/// ∂f/∂x_i as expressions in the inputs of f alone; undefined where no gradient flows.
+std::vector<Expr> partials(const detail::Graph* f) {
+  const detail::GradientGraph& g = detail::gradient(f, 1, (std::uint64_t{1} << f->inputs) - 1);
+  std::vector<Expr> result(static_cast<std::size_t>(f->inputs)), args;
+  if (!g.graph) return result;
+  for (int i = 0; i < f->inputs; ++i) args.push_back(detail::make_input(i));
+  args.push_back(detail::make_constant(1));
+  args.emplace_back(f->outputs[0]);
+  const std::vector<Expr> values = detail::substitute(g.graph, args);
+  for (std::size_t i = 0; i < result.size(); ++i)
+    if (g.output_of[i] >= 0) result[i] = values[static_cast<std::size_t>(g.output_of[i])];
+  return result;
+}
+
+/// A difference quotient: the value and how far it may be off.
+struct Estimate { Quad value, error; };
+Quad magnitude(Quad v) { return v < 0 ? -v : v; }
+template <class D> Estimate richardson(const D& difference, Quad h, Quad rounding) {
+  const Quad d1 = difference(h), d2 = difference(2 * h), d4 = difference(4 * h);
+  const Quad fine = (4 * d1 - d2) / 3, coarse = (4 * d2 - d4) / 3;
+  return {fine, magnitude(fine - coarse) + rounding};
+}
+
+/// The mathematics of one formula around one point.
+class Around {
+ public:
+  Around(GraphReals& f, const Point& x) : f_(f), x_(x) {
+    Quad smallest = 1;
+    for (const Quad v : x)
+      if (v != 0) smallest = std::min(smallest, magnitude(v));
+    h1_ = smallest * power_of_two(Quad(), -22), h2_ = smallest * power_of_two(Quad(), -16);
+  }
+  Quad moved(std::size_t i, Quad t, const Point& direction = {}, Quad s = 0) {
+    Point at = x_;
+    for (std::size_t k = 0; k < direction.size(); ++k) at[k] += s * direction[k];
+    at[i] += t;
+    return f_(at);
+  }
+  /// The slopes on both sides agree, and nothing is NaN or infinite nearby.
+  bool smooth(std::size_t i, Quad h) {
+    const Quad left = (f_(x_) - moved(i, -4 * h)) / (4 * h), right = (moved(i, 4 * h) - f_(x_)) / (4 * h);
+    if (!(left - left == 0) || !(right - right == 0)) return false;
+    return magnitude(left - right) <= (magnitude(left) + magnitude(right) + power_of_two(Quad(), -20)) * power_of_two(Quad(), -6);
+  }
+  std::optional<Estimate> first(std::size_t i) {
+    if (!smooth(i, h1_)) return {};
+    const auto d = [&](Quad h) { return (moved(i, h) - moved(i, -h)) / (2 * h); };
+    return richardson(d, h1_, magnitude(f_(x_)) * power_of_two(Quad(), -104) / h1_);
+  }
+  /// ∂/∂x_i of the derivative along `w`.
+  std::optional<Estimate> second(std::size_t i, const Point& w) {
+    for (std::size_t k = 0; k < x_.size(); ++k)
+      if (w[k] != 0 && !smooth(k, 2 * h2_)) return {};
+    const auto d = [&](Quad h) { return (moved(i, h, w, h) - moved(i, -h, w, h) - moved(i, h, w, -h) + moved(i, -h, w, -h)) / (4 * h * h); };
+    return richardson(d, h2_, magnitude(f_(x_)) * power_of_two(Quad(), -104) / (h2_ * h2_));
+  }
+
+ private:
+  GraphReals& f_;
+  Point x_;
+  Quad h1_, h2_;
+};
+
+std::vector<std::vector<double>> sample_points(const Entry& e) {
+  std::vector<std::vector<double>> columns(static_cast<std::size_t>(e.arity()));
+  for (std::uint64_t p = 0; p < 240; ++p)
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::uint64_t seed = random_bits(p * 16 + i + 77);
+      const double u = 2 * random_unit(seed) - 1;
+      const double far = std::exp(6.5 * std::fabs(u)) * (seed % 2 ? 1 : -1);
+      double v = p % 4 == 0 ? 30 * u : p % 4 == 1 ? moderate(seed) : p % 16 == 2 ? far : 4 * u;
+      if (e.condition(static_cast<int>(i))) v = seed % 2;
+      columns[i].push_back(v);
+    }
+  return columns;
+}
+
+/// The device's derivatives at the points: first ones for each input, and those of their sum with weights.
+struct DeviceDerivatives { std::vector<std::vector<double>> first, second; };
+DeviceDerivatives on_device(const Entry& e, const std::vector<std::vector<double>>& columns, const std::vector<double>& weights, Device device) {
+  std::vector<Var> x;
+  for (int i = 0; i < e.arity(); ++i) x.emplace_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device), !e.condition(i));
+  const Var y = call(e, x);
+  const Tensor one = ones(y.shape(), Options{DType::f64, device});
+  DeviceDerivatives result;
+  Var sum;
+  const std::vector<double> none(columns[0].size(), 0.0);
+  Gradients grads;
+  if (y.requires_grad()) grads = backward(y, one, {.create_graph = true});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    result.first.push_back(grads.get(x[i].id()) ? grads.get(x[i].id())->to_vector<double>() : none);
+    if (!grads.get(x[i].id())) continue;
+    const Var term = grads.var(x[i]) * weights[i];
+    sum = sum.defined() ? sum + term : term;
+  }
+  Gradients again;
+  if (sum.defined() && sum.requires_grad()) again = backward(sum, one);
+  for (const Var& v : x) result.second.push_back(again.get(v.id()) ? again.get(v.id())->to_vector<double>() : none);
+  return result;
+}
+
+/// How one derivative was checked.
+struct Tally { int points = 0, narrow = 0; };
+
+/// Holds a device's value and the mathematical one against the range of the derivative's graph.
+void hold(Report& report, Tally& tally, const Range<double>& range, const Estimate& truth, double got, const std::vector<Range<double>>& at) {
+  const double width = range.hi - range.lo;
+  const Quad low = static_cast<Quad>(range.lo) - truth.error, high = static_cast<Quad>(range.hi) + truth.error;
+  const bool math = low <= truth.value && truth.value <= high;
+  const bool device = range.lo - width <= got && got <= range.hi + width;
+  ++tally.points;
+  tally.narrow += width <= 1e-9 * std::max({std::fabs(range.lo), std::fabs(range.hi), 1e-3});
+  if (math && device) return;
+  report.add([&] {
+    std::string line = "(";
+    for (const auto& x : at) line += (line.size() > 1 ? ", " : "") + hex(x.value());
+    return line + ") device " + hex(got) + ", differences " + hex(static_cast<double>(truth.value)) + ", graph " + describe_range(range);
+  });
+}
+
+class Derivatives : public OnDevice {};
+
+/// Whether the leaf's declared derivative is that of its value (detach has none by intent).
+bool differentiable(const Entry& e) { return e.takes_floats() && !e.truth() && !(e.leaf && e.id == detail::Leaf::detach); }
+
+std::vector<Point> points_of(const std::vector<std::vector<double>>& columns) {
+  std::vector<Point> points(columns[0].size());
+  for (const auto& column : columns)
+    for (std::size_t p = 0; p < column.size(); ++p) points[p].push_back(static_cast<Quad>(column[p]));
+  return points;
+}
+std::vector<Range<double>> ranges_at(const Point& point) {
+  std::vector<Range<double>> at;
+  for (const Quad v : point) at.push_back(Range<double>::of(static_cast<double>(v)));
+  return at;
+}
+
+/// One order: `expressions` holds the derivative for each input, `got` the device's, `truth` the difference quotient.
+template <class Truth>
+void check_order(const Entry& e, const char* order, const std::vector<Expr>& expressions, const std::vector<std::vector<double>>& got,
+                 const std::vector<Point>& points, const Truth& truth) {
+  GraphReals value(e.graph());
+  for (std::size_t i = 0; i < expressions.size(); ++i) {
+    if (e.condition(static_cast<int>(i))) continue;
+    const Expr derivative = expressions[i].defined() ? expressions[i] : detail::make_constant(0);
+    GraphRanges<double> graph(detail::make_graph({&derivative, 1}, e.arity()), {.outward = true});
+    Report report(std::string(e.name) + ", " + order + " derivative by input " + std::to_string(i));
+    Tally tally;
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      Around around(value, points[p]);
+      const std::optional<Estimate> estimate = truth(around, i);
+      if (!estimate || !(estimate->value - estimate->value == 0)) continue;
+      const std::vector<Range<double>> at = ranges_at(points[p]);
+      graph.exactly(at.data());
+      hold(report, tally, graph.output(0), *estimate, got[i][p], at);
+    }
+    EXPECT_GE(tally.points, 60) << e.name << ": too few smooth points for the " << order << " derivative by input " << i;
+    EXPECT_GE(tally.narrow, tally.points * 3 / 4) << e.name << ": the bound of the " << order << " derivative says little, input " << i;
+  }
+}
+
+TEST_P(Derivatives, AgreeWithDifferences) {
+  const Entry& e = entry();
+  const std::vector<std::vector<double>> columns = sample_points(e);
+  std::vector<double> weights;
+  Point direction;
+  for (int i = 0; i < e.arity(); ++i) weights.push_back(e.condition(i) ? 0 : 1 - 0.375 * i), direction.push_back(static_cast<Quad>(weights.back()));
+  DeviceDerivatives got;
+  try {
+    got = on_device(e, columns, weights, device());
+  } catch (const UnsupportedDType&) {
+    GTEST_SKIP() << "no f64 on " << device().to_string();
+  }
+  const std::vector<Point> points = points_of(columns);
+  const std::vector<Expr> first = partials(e.graph());
+  check_order(e, "first", first, got.first, points, [](Around& a, std::size_t i) { return a.first(i); });
+  Expr sum;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    if (first[i].defined()) sum = sum.defined() ? sum + first[i] * weights[i] : first[i] * weights[i];
+  if (!sum.defined()) return;
+  const std::vector<Expr> second = partials(detail::make_graph({&sum, 1}, e.arity()));
+  check_order(e, "second", second, got.second, points, [&](Around& a, std::size_t i) { return a.second(i, direction); });
+}
+TERN_CONTRACT(Derivatives, entries_where(differentiable));
+
+/// Every formula's derivative that was declared, against the one derived from its value.
+void check_declared(const char* name, const detail::Definition& definition) {
+  const std::vector<Expr> derived = partials(definition.value);
+  for (int i = 0; i < static_cast<int>(derived.size()); ++i) {
+    ASSERT_TRUE(derived[static_cast<std::size_t>(i)].defined()) << name;
+    const Expr declared(definition.derivative->outputs[static_cast<std::size_t>(i)]);
+    const detail::Graph* graphs[] = {detail::make_graph({&declared, 1}, definition.value->inputs),
+                                     detail::make_graph({&derived[static_cast<std::size_t>(i)], 1}, definition.value->inputs)};
+    const Policy outward{.outward = true};
+    GraphRanges<double> ranges[] = {GraphRanges<double>(graphs[0], outward), GraphRanges<double>(graphs[1], outward)};
+    GraphReals reals[] = {GraphReals(graphs[0]), GraphReals(graphs[1])};
+    Report report(std::string(name) + ": declared against derived derivative by input " + std::to_string(i));
+    for (std::uint64_t p = 0; p < 4000; ++p) {
+      Point x;
+      for (int k = 0; k < definition.value->inputs; ++k) {
+        const std::uint64_t seed = random_bits(p * 16 + static_cast<std::uint64_t>(k));
+        x.push_back(static_cast<Quad>((2 * random_unit(seed) - 1) * (p % 2 ? 700 : p % 4 ? 40 : 6)));
+      }
+      const std::vector<Range<double>> at = ranges_at(x);
+      for (int side = 0; side < 2; ++side) {
+        const Quad other = reals[1 - side](x);
+        ranges[side].exactly(at.data());
+        const Range<double>& range = ranges[side].output(0);
+        const bool finite = !range.nan && std::isfinite(range.lo) && std::isfinite(range.hi);
+        if (finite && static_cast<Quad>(range.lo) <= other && other <= static_cast<Quad>(range.hi)) continue;
+        report.add([&] { return hex(at[0].value()) + ": " + (side ? "declared " : "derived ") + hex(static_cast<double>(other)) + " against " + describe_range(range); });
+      }
+    }
+  }
+}
+TEST(DeclaredDerivatives, AreTheDerivedOnes) {
+  int found = 0;
+  for (const Entry& e : registry())
+    for (const detail::Node* node : detail::topological(e.graph()->outputs))
+      if (node->kind == detail::NodeKind::call) check_declared(e.name, *node->definition), ++found;
+  EXPECT_GT(found, 0);
+}
+
+}  // namespace
+}  // namespace tern::contract

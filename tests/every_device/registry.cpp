@@ -1,0 +1,106 @@
+// Every leaf and formula of the registry, forward, backward and at second order, on every device: what docs/ops.md lists
+// is what runs here.
+#include "every_device.hpp"
+#include "formula/graph.hpp"
+
+namespace tern::test {
+namespace {
+
+struct Entry {
+  const char* name;
+  const Pointwise<>* formula;
+};
+
+std::vector<Entry> registry() {
+  return {
+#define TERN_LEAF(name, arity) {#name, &op::name},
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+#define TERN_FORMULA(name, ...) {#name, &op::name},
+#define TERN_GATED(name, activation) {#name, &op::name},
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  };
+}
+
+bool takes_floats(const Entry& e) {
+  for (const detail::Node* node : detail::topological(e.formula->graph()->inlined->outputs))
+    if (node->kind == detail::NodeKind::leaf) {
+      const detail::Takes takes = detail::rule_of(node->leaf).takes;
+      if (takes == detail::Takes::integral || takes == detail::Takes::bits) return false;
+    }
+  return true;
+}
+
+Var apply(const Entry& e, const std::vector<Var>& x) {
+  const bool chooses = std::string(e.name) == "where";
+  switch (x.size()) {
+    case 1: return (*e.formula)(x[0]);
+    case 2: return (*e.formula)(x[0], x[1]);
+    default: return chooses ? (*e.formula)(x[0] > x[1], x[1], x[2]) : (*e.formula)(x[0], x[1], x[2]);
+  }
+}
+
+class Registry : public EveryDevice {};
+
+TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
+  int tried = 0;
+  for (const Entry& e : registry()) {
+    if (!takes_floats(e)) continue;
+    SCOPED_TRACE(e.name);
+    const int inputs = e.formula->graph()->inputs;
+    // Positive, away from integers, ordered (clamp's bounds): every leaf is smooth there.
+    std::vector<Tensor> at;
+    for (int i = 0; i < inputs; ++i) at.push_back(tensor(std::vector<double>{0.31 + 0.4 * i, 0.27 + 0.4 * i, 0.83 + 0.41 * i}));
+    const auto first = [&](const std::vector<Var>& x) { return apply(e, x); };
+    const Var y = first({at.size(), Var(at[0], false)});
+    if (!is_floating(y.dtype())) continue;  // comparisons
+    ++tried;
+    const auto check = [&](auto f) {
+      const GradCheck result = inputs == 1   ? gradcheck([&](Var a) { return f(std::vector<Var>{a}); }, at[0])
+                               : inputs == 2 ? gradcheck([&](Var a, Var b) { return f(std::vector<Var>{a, b}); }, at[0], at[1])
+                                             : gradcheck([&](Var a, Var b, Var c) { return f(std::vector<Var>{a, b, c}); }, at[0], at[1], at[2]);
+      EXPECT_TRUE(result.ok) << result.message;
+    };
+    check(first);
+    check([&](const std::vector<Var>& x) {  // the gradient with respect to the first floating argument, differentiated
+      const auto in_last = [&](Var last) {
+        std::vector<Var> moved = x;
+        moved.back() = last;
+        return sum(first(moved) * first(moved));
+      };
+      return grad(in_last)(x.back());
+    });
+  }
+  EXPECT_GT(tried, 30);
+}
+
+TEST_P(Registry, EveryEntryRunsInF32AndF64Alike) {
+  for (const Entry& e : registry()) {
+    if (!takes_floats(e)) continue;
+    SCOPED_TRACE(e.name);
+    std::vector<Var> narrow, wide;
+    for (int i = 0; i < e.formula->graph()->inputs; ++i) {
+      const Tensor x = tensor(std::vector<float>{0.3125f + 0.5f * static_cast<float>(i), 1.25f, 0.75f + 0.5f * static_cast<float>(i)});
+      narrow.emplace_back(x, false), wide.emplace_back(x.to(f64), false);
+    }
+    const Tensor a = apply(e, narrow).value(), b = apply(e, wide).value();
+    if (!is_floating(a.dtype())) {
+      EXPECT_EQ(a.to_vector<bool>(), b.to_vector<bool>());
+      continue;
+    }
+    const std::vector<double> x = doubles(a), y = doubles(b);
+    // A formula has at most about 10 roundings of values near 1, each amplified less than 2 times here.
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 32 * 6e-8 * std::max(1.0, std::abs(y[i])));
+  }
+}
+
+TERN_EVERY_DEVICE(Registry);
+
+}  // namespace
+}  // namespace tern::test

@@ -1,0 +1,90 @@
+// Prints docs/ops.md: the registry of formulas and leaves as a reference. Nothing in it is typed by hand.
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "formula/graph.hpp"
+#include "tern/tern.hpp"
+
+namespace {
+
+using namespace tern;
+using namespace tern::detail;
+
+const char* takes_text(Takes takes) {
+  constexpr const char* texts[] = {"any", "integers, floats", "floats", "integers", "integers, boolean"};
+  return texts[static_cast<int>(takes)];
+}
+
+std::string budget(double ulp) {
+  if (ulp == 0) return "exact";
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", ulp);
+  return text;
+}
+
+std::string edges(const Rule& rule) {
+  std::string text;
+  for (int i = 0; i < rule.edge_count; ++i) {
+    char edge[64];
+    std::snprintf(edge, sizeof edge, "%s%g→%g", i ? ", " : "", rule.edges[static_cast<std::size_t>(i)].at, rule.edges[static_cast<std::size_t>(i)].gives);
+    text += edge;
+  }
+  return text;
+}
+
+void leaf_row(const char* name, Leaf leaf) {
+  const Rule& rule = rule_of(leaf);
+  const char* gradient = rule.vjp || leaf == Leaf::cast ? "yes" : rule.differentiable ? "zero" : "no";
+  std::printf("| `%s` | %d | %s | %s | %s | %s | %s |\n", name, rule.arity, takes_text(rule.takes), budget(rule.ulp_f32).c_str(),
+              budget(rule.ulp_f64).c_str(), gradient, edges(rule).c_str());
+}
+
+/// The text of a formula without its surroundings: "[](auto x) { return x * x; }" → "x * x".
+std::string formula_text(const char* text) {
+  std::string all(text), body;
+  const std::size_t open = all.find('{');
+  int depth = 0;
+  for (std::size_t i = open; i < all.size(); ++i) {
+    depth += all[i] == '{' ? 1 : all[i] == '}' ? -1 : 0;
+    body += all[i];
+    if (depth == 0) break;
+  }
+  std::string result;
+  for (const char c : body.substr(1, body.size() - 2)) result += c == '|' ? std::string("\\|") : std::string(1, c);
+  const std::size_t first = result.find_first_not_of(' '), last = result.find_last_not_of(" ;");
+  result = result.substr(first, last - first + 1);
+  return result.rfind("return ", 0) == 0 ? result.substr(7) : result;
+}
+
+void formula_row(const char* name, const Graph* graph, const char* text) {
+  const bool declared = graph->outputs[0]->kind == NodeKind::call;
+  std::printf("| `%s` | %d | `%s` | %s |\n", name, graph->inputs, formula_text(text).c_str(), declared ? "declared" : "derived");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    std::printf("Usage: %s\nPrints the reference of leaves and formulas (docs/ops.md) in Markdown.\n", argv[0]);
+    return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
+  }
+  std::printf("# Operations\n\nMade by `tools/ops_reference.cpp` from `formulas.inc`, `leaves.inc` and the leaf files; a test holds this page against them.\n\n"
+              "## Formulas\n\nEach is a function `tern::name(…)` on Tensors, Vars and symbolic values, and an object `tern::op::name`.\n\n"
+              "| name | inputs | value | derivative |\n|---|---|---|---|\n");
+#define TERN_FORMULA(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__);
+#define TERN_GATED(name, activation) formula_row(#name, op::name.graph(), "{ " #activation "(a) * b }");
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  std::printf("\n## Leaves\n\nThe closed vocabulary of formulas. Budgets are the largest error in units in the last place, on the CPU.\n\n"
+              "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");
+#define TERN_LEAF(name, arity) leaf_row(#name, Leaf::name);
+#define TERN_LEAF_INNER(name, arity) leaf_row(#name, Leaf::name);
+#define TERN_LEAF_REDUCE(name) leaf_row(#name "(x) in a formula", Leaf::name);
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+  return 0;
+}
