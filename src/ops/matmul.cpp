@@ -39,7 +39,7 @@ template <class Make> const Graph* cached(const Graph* activation, int variant, 
   if (!graph) graph = make();
   return graph;
 }
-enum Variant { kActivated, kActivatedAndPre, kGradient, kGradientAndBias, kGradientPlus, kGradientPlusAndBias, kRecomputed, kRecomputedPropagating };
+enum Variant { kActivated, kActivatedAndPre, kGradient, kGradientAndBias, kGradientPlus, kGradientPlusAndBias, kRecomputed, kRecomputedPropagating, kWithSum };
 
 /// activation(x) with the activation's parameters numbered from `first` on.
 Expr activate(const Graph* activation, Expr x, int first) {
@@ -298,19 +298,69 @@ void check_accumulator(const char* name, const Tensor& sum, const Tensor& like, 
       throw Error(ErrorKind::shape, std::string(kBwd) + ": accumulate_into." + name + " overlaps an input");
 }
 
-/// ∂/∂pre: from the given pre-activation, or from the product computed again.
-Tensor pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation,
-                    const MatmulBwdOptions& options) {
+/// What the products and the bias need: ∂/∂pre in the operands' type, and its sum (f32 for 16-bit operands) or nothing.
+struct PreGradient {
+  Tensor d, d_bias;
+};
+
+/// (x, bias, grad, parameters…) → d = grad · activation'(x + bias) and Σ d, summed before d is rounded to `dtype`.
+/// 16-bit operands are widened first.
+const Graph* summed_graph(const Graph* recomputed, DType dtype) {
+  return cached(recomputed, kWithSum + static_cast<int>(dtype), [&] {
+    const bool narrow = dtype_size(dtype) == 2;
+    std::vector<Expr> args;
+    for (int i = 0; i < recomputed->inputs; ++i) args.push_back(narrow && i <= 2 ? cast(make_input(i), DType::f32) : make_input(i));
+    const Expr d = substitute(recomputed, args)[0];
+    const Expr outputs[] = {narrow ? cast(d, dtype) : d, sum(d)};
+    return make_graph(outputs, recomputed->inputs);
+  });
+}
+
+PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, const Tensor& bias, const Tensor& grad, std::span<const Number> values, const Tensor& into = {}) {
+  std::vector<Argument> list{Argument(pre), bias.defined() ? Argument(bias) : Argument(0), Argument(grad)};
+  for (const Number& value : values) list.push_back(Argument(value));
+  std::vector<Tensor> results = run_fused({kBwd, summed_graph(recomputed, grad.dtype()), all_but_last(grad.dim()), grad.shape()}, list, {&into, 1});
+  return {results[0], results[1].reshape({grad.size(-1)})};
+}
+
+/// 16-bit operands without a saved pre-activation: strips of rows of it, in f32, so that Σ d adds unrounded values and
+/// d is the only M×N temporary. A strip is 4 MiB: it stays in cache, and packing b again for each costs little.
+PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, std::span<const Number> values) {
+  static const Graph* const unrounded = graph_of([](auto acc) { return cast(acc, DType::f32); });
+  const std::int64_t rows = grad.size(-2), row_bytes = std::max<std::int64_t>(1, grad.numel() / std::max<std::int64_t>(rows, 1) * 4);
+  const std::int64_t strip = std::max<std::int64_t>(64, (std::int64_t{4} << 20) / row_bytes);
+  const Shape batch = batch_of(grad.shape());
+  PreGradient result{zeros(grad.shape(), {.dtype = grad.dtype(), .device = grad.device()}), zeros(bias.shape(), {.dtype = DType::f32, .device = bias.device()})};
+  for (std::int64_t begin = 0; begin < rows; begin += strip) {
+    const std::int64_t end = std::min(rows, begin + strip);
+    const Tensor pre = run_product({kBwd, unrounded, batch, {}}, a.slice(-2, begin, end), b)[0];
+    result.d_bias += from_pre_activation(recomputed, pre, bias, grad.slice(-2, begin, end), values, result.d.slice(-2, begin, end)).d_bias;
+  }
+  return result;
+}
+
+PreGradient pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation, const MatmulBwdOptions& options) {
   const Graph* graph = activation.graph();
-  const bool finite_only = options.nonfinite == NonFinite::zero;
+  const bool finite_only = options.nonfinite == NonFinite::zero, wants_bias = options.wanted.d_bias;
   const GradientGraph& g = gradient(graph, 1, 1, finite_only);
-  if (g.graph && g.graph->outputs[0]->kind == NodeKind::input) return grad;  // identity
+  if (g.graph && g.graph->outputs[0]->kind == NodeKind::input) {  // identity
+    static const Graph* const wide_sum = graph_of([](auto x) { return sum(cast(x, DType::f32)); });
+    if (!wants_bias || dtype_size(grad.dtype()) != 2) return {grad, wants_bias ? sum_to(as_var(grad), bias.shape()).value() : Tensor()};
+    const Argument list[] = {Argument(grad)};
+    return {grad, run_fused({kBwd, wide_sum, all_but_last(grad.dim()), {}}, list)[0].reshape(bias.shape())};
+  }
+  const Graph* recomputed = recomputed_graph(graph, finite_only);
+  if (options.pre_activation.defined()) {
+    if (wants_bias) return from_pre_activation(recomputed, options.pre_activation, {}, grad, activation.values());
+    std::vector<Argument> list{Argument(options.pre_activation), Argument(0), Argument(grad)};
+    for (const Number& value : activation.values()) list.push_back(Argument(value));
+    return {run_fused({kBwd, recomputed, 0, grad.shape()}, list)[0], {}};
+  }
+  if (wants_bias && dtype_size(grad.dtype()) == 2) return in_strips(recomputed, grad, a, b, bias, activation.values());
   std::vector<Argument> list{Argument(bias), Argument(grad)};
-  if (options.pre_activation.defined()) list = {Argument(options.pre_activation), Argument(0), Argument(grad)};
   for (const Number& value : activation.values()) list.push_back(Argument(value));
-  if (!options.pre_activation.defined())
-    return run_product({kBwd, recomputed_graph(graph, finite_only), product_shape(kBwd, a, b).batch, {}}, a, b, list)[0];
-  return run_fused({kBwd, recomputed_graph(graph, finite_only), 0, grad.shape()}, list)[0];
+  Tensor d = run_product({kBwd, recomputed, product_shape(kBwd, a, b).batch, {}}, a, b, list)[0];
+  return {d, wants_bias ? sum_to(as_var(d), bias.shape()).value() : Tensor()};
 }
 
 /// Writes sum = sum + result or returns the result.
@@ -321,6 +371,12 @@ Tensor accumulated_product(const Tensor& a, const Tensor& b, const Shape& shape,
   const Argument before[] = {Argument(*sum)};
   run_product({kBwd, add, batch_of(shape), sum->dtype()}, a, b, before, {sum, 1});
   return *sum;
+}
+
+/// sum += addend, rounded once where sum is narrower.
+Tensor accumulated(Tensor& sum, const Tensor& addend) {
+  if (sum.dtype() == addend.dtype()) return sum += addend;
+  return sum.copy_from((sum.to(addend.dtype()) + addend).to(sum.dtype()));
 }
 
 }  // namespace
@@ -335,14 +391,11 @@ MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const T
     check_accumulator("d_a", into->d_a, a, inputs), check_accumulator("d_b", into->d_b, b, inputs), check_accumulator("d_bias", into->d_bias, bias, inputs);
   }
   const NoGrad plain;
-  const Tensor d = pre_gradient(grad, a, b, bias, activation, options);
+  const auto [d, d_bias] = pre_gradient(grad, a, b, bias, activation, options);
   MatmulBiasActivationGrads result;
   if (options.wanted.d_a) result.d_a = accumulated_product(d, b.transpose(-1, -2), a.shape(), into ? &into->d_a : nullptr);
   if (options.wanted.d_b) result.d_b = accumulated_product(a.transpose(-1, -2), d, b.shape(), into ? &into->d_b : nullptr);
-  if (options.wanted.d_bias) {
-    result.d_bias = sum_to(as_var(d), bias.shape()).value();
-    if (into && into->d_bias.defined()) result.d_bias = into->d_bias += result.d_bias.to(into->d_bias.dtype());
-  }
+  if (options.wanted.d_bias) result.d_bias = into && into->d_bias.defined() ? accumulated(into->d_bias, d_bias) : d_bias.to(bias.dtype());
   if (into) {
     if (options.wanted.d_a) into->d_a = result.d_a;
     if (options.wanted.d_b) into->d_b = result.d_b;

@@ -25,6 +25,12 @@ template <> struct Layout<bfloat16> { static constexpr int kBits = 16, kMantissa
 template <> struct Layout<float> { static constexpr int kBits = 32, kMantissa = 23; };
 template <> struct Layout<double> { static constexpr int kBits = 64, kMantissa = 52; };
 
+/// v, a signalling NaN made quiet: arithmetic does that, so bits can only be compared for quiet ones.
+template <class S> S quiet(S v) {
+  using B = typename Bits<S>::type;
+  return real(v) == real(v) ? v : from_bits<S>(B(std::bit_cast<B>(v) | (B(1) << (Layout<S>::kMantissa - 1))));
+}
+
 /// 0, the smallest and largest subnormal and normal numbers, inf; of both signs; NaN; 1, -1.
 template <class S> std::vector<S> edge_values() {
   using B = typename Bits<S>::type;

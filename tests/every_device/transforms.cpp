@@ -1,0 +1,115 @@
+// grad, vjp, jvp, hvp, jacobian, hessian and gradcheck.
+#include "derivatives.hpp"
+
+namespace tern::test {
+namespace {
+
+class Transforms : public InDouble {
+ protected:
+  Tensor of(const std::vector<double>& v, const Shape& s) { return make(v, s, f64, device()); }
+};
+TERN_EVERY_DEVICE(Transforms);
+
+Var rosenbrock(const Var& x) {
+  const std::int64_t n = x.size(0);
+  const Var a = x.slice(0, 0, n - 1), b = x.slice(0, 1, n);
+  return sum(100 * square(b - a * a) + square(1 - a));
+}
+std::vector<double> rosenbrock_hessian(const std::vector<double>& x) {
+  const std::size_t n = x.size();
+  std::vector<double> h(n * n);
+  for (std::size_t i = 0; i + 1 < n; ++i) {
+    h[i * n + i] += 1200 * x[i] * x[i] - 400 * x[i + 1] + 2;
+    h[i * n + i + 1] -= 400 * x[i], h[(i + 1) * n + i] -= 400 * x[i];
+    h[(i + 1) * n + i + 1] += 200;
+  }
+  return h;
+}
+TEST_P(Transforms, HessianOfRosenbrock) {
+  const std::vector<double> at = Random(51).values(10, -2, 2);
+  const Tensor x = of(at, {10}), h = hessian(rosenbrock, x);
+  ASSERT_EQ(h.shape(), Shape({10, 10}));
+  const std::vector<double> got = doubles(h), want = rosenbrock_hessian(at);
+  for (std::size_t i = 0; i < 100; ++i) EXPECT_NEAR(got[i], want[i], 16 * 0x1p-52 * 6000) << i;
+  const std::vector<double> v = Random(52).values(10), product = doubles(hvp(rosenbrock, x, of(v, {10})));
+  for (std::size_t i = 0; i < 10; ++i) {
+    double sum = 0;
+    for (std::size_t j = 0; j < 10; ++j) sum += want[i * 10 + j] * v[j];
+    EXPECT_NEAR(product[i], sum, 64 * 0x1p-52 * 6000) << i;
+  }
+}
+TEST_P(Transforms, GradOfOneAndOfSeveral) {
+  const Tensor x = of({2}, {1}), y = of({5}, {1});
+  EXPECT_TRUE((std::is_same_v<decltype(grad([](const Var& v) { return sum(v); })(x)), Tensor>));
+  const auto f = [](const Var& a, const Var& b) { return sum(a * a * b); };
+  const auto [dx, dy] = grad(f)(x, y);
+  expect_values(dx, {1}, {20}), expect_values(dy, {1}, {4});
+  const auto [value, gradients] = value_and_grad(f)(x, y);
+  expect_values(value, {}, {20}), expect_values(std::get<0>(gradients), {1}, {20});
+  const Var nested = grad([](const Var& v) { return sum(v * v); })(Var(x));
+  EXPECT_TRUE(nested.requires_grad());
+}
+TEST_P(Transforms, GradOfAnIndependentArgumentIsZero) {
+  const auto [dx, dy] = grad([](const Var& a, const Var&) { return sum(a); })(of({1, 2}, {2}), of({3, 4, 5}, {3}));
+  expect_values(dx, {2}, {1, 1}), expect_values(dy, {3}, {0, 0, 0});
+}
+TEST_P(Transforms, VjpAndJvpAgainstTheJacobian) {
+  const Tensor m = random({3, 4}), x = random({4}), v = random({4}), u = random({3});
+  const auto f = [&](const Var& t) { return tanh(matmul(m, t)); };
+  const Tensor j = jacobian(f, x);
+  ASSERT_EQ(j.shape(), Shape({3, 4}));
+  const auto [y, forward] = jvp(f, x, v);
+  const auto [z, reverse] = vjp(f, x, u);
+  EXPECT_EQ(doubles(y), doubles(f(Var(x))));
+  EXPECT_EQ(doubles(z), doubles(y));
+  const double eps = 16 * 0x1p-52;
+  const Array along = matmul(Array(j), Array({4, 1}, doubles(v)), eps), back = matmul(Array({1, 3}, doubles(u)), Array(j), eps);
+  expect_within(forward.reshape({3, 1}), along, "jvp");
+  expect_within(reverse.reshape({1, 4}), back, "vjp");
+}
+TEST_P(Transforms, JvpOfConstantsAndOfTheIdentity) {
+  const Tensor x = of({1, 2}, {2}), t = of({3, 4}, {2});
+  expect_values(jvp([](const Var& v) { return v; }, x, t).result, {2}, {3, 4});
+  expect_values(jvp([](const Var&) { return Var(ones({3}, f64), false); }, x, t).result, {3}, {0, 0, 0});
+  expect_values(jvp([](const Var& v) { return 2 * v; }, x, t).result, {2}, {6, 8});
+}
+TEST_P(Transforms, JacobianShapes) {
+  const Tensor x = random({2, 3});
+  EXPECT_EQ(jacobian([](const Var& v) { return sum(v); }, x).shape(), Shape({2, 3}));
+  EXPECT_EQ(jacobian([](const Var& v) { return sum(v, 0); }, x).shape(), Shape({3, 2, 3}));
+  EXPECT_EQ(hessian([](const Var& v) { return sum(v * v); }, x).shape(), Shape({2, 3, 2, 3}));
+}
+TEST_P(Transforms, JvpIsDifferentiable) {
+  const Tensor t = random({3});
+  check_gradient("jvp", [&](const Var& x) { return weighted(jvp([](const Var& v) { return sin(v) * v; }, x, t).result); }, random({3}));
+  check_gradient("hvp", [&](const Var& x) { return weighted(hvp([](const Var& v) { return sum(exp(v) * v); }, x, t)); }, random({3}));
+  check_gradient("hessian", [](const Var& x) { return weighted(hessian([](const Var& v) { return sum(v * v * v) * sum(v); }, x)); }, random({3}));
+}
+TEST_P(Transforms, FourthDerivative) {
+  const auto f = [](const Var& v) { return sum(pow(v, 5)); };
+  const auto d4 = grad([&](const Var& a) { return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a)); });
+  EXPECT_NEAR(d4(of({2}, {1})).item<double>(), 240, 240 * 64 * 0x1p-52);
+}
+TEST_P(Transforms, GradNeedsOneElement) {
+  expect_error(ErrorKind::autograd, {"grad", "[2]"}, [&] { grad([](const Var& v) { return v; })(of({1, 2}, {2})); });
+}
+
+// ---- gradcheck itself ----
+TEST_P(Transforms, GradcheckAcceptsRightGradients) {
+  EXPECT_TRUE(gradcheck([](const Var& x, const Var& y) { return exp(x) * y; }, random({2, 3}), random({3})));
+  EXPECT_TRUE(gradcheck([](const Var& x) { return grad([](const Var& v) { return sum(v * v * v); })(x); }, random({3})));
+}
+TEST_P(Transforms, GradcheckFindsWrongGradients) {
+  const Pointwise wrong{"wrong", [](auto x) { return x * x; }, [](auto x) { return 2.001 * x; }};
+  const GradCheck check = gradcheck([&](const Var& x) { return wrong(x); }, random({3}, 1, 2));
+  EXPECT_FALSE(check);
+  EXPECT_GT(check.worst, 1);
+  EXPECT_FALSE(check.message.empty());
+  EXPECT_FALSE(gradcheck([](const Var& x) { return x * x.detach(); }, random({3}, 1, 2)));
+}
+TEST_P(Transforms, GradcheckNeedsDouble) {
+  expect_error(ErrorKind::dtype, {"gradcheck", "f32[2]"}, [] { gradcheck([](const Var& x) { return x; }, ones({2})); });
+}
+
+}  // namespace
+}  // namespace tern::test
