@@ -27,7 +27,8 @@ std::string edges(const Rule& rule) {
   std::string text;
   for (int i = 0; i < rule.edge_count; ++i) {
     char edge[64];
-    std::snprintf(edge, sizeof edge, "%s%g→%g", i ? ", " : "", rule.edges[static_cast<std::size_t>(i)].at, rule.edges[static_cast<std::size_t>(i)].gives);
+    std::snprintf(edge, sizeof edge, "%s%g→%g", i ? ", " : "", rule.edges[static_cast<std::size_t>(i)].at,
+                  rule.edges[static_cast<std::size_t>(i)].gives);
     text += edge;
   }
   return text;
@@ -36,8 +37,8 @@ std::string edges(const Rule& rule) {
 void leaf_row(const char* name, Leaf leaf) {
   const Rule& rule = rule_of(leaf);
   const char* gradient = rule.vjp || leaf == Leaf::cast ? "yes" : rule.differentiable ? "zero" : "no";
-  std::printf("| `%s` | %d | %s | %s | %s | %s | %s |\n", name, rule.arity, takes_text(rule.takes), budget(rule.ulp_f32).c_str(),
-              budget(rule.ulp_f64).c_str(), gradient, edges(rule).c_str());
+  std::printf("| `%s` | %d | %s | %s | %s | %s | %s |\n", name, rule.arity, takes_text(rule.takes),
+              budget(rule.ulp_f32).c_str(), budget(rule.ulp_f64).c_str(), gradient, edges(rule).c_str());
 }
 
 /// The text of a formula without its surroundings: "[](auto x) { return x * x; }" → "x * x".
@@ -59,7 +60,8 @@ std::string formula_text(const char* text) {
 
 void formula_row(const char* name, const Graph* graph, const char* text) {
   const bool declared = graph->outputs[0]->kind == NodeKind::call;
-  std::printf("| `%s` | %d | `%s` | %s |\n", name, graph->inputs, formula_text(text).c_str(), declared ? "declared" : "derived");
+  std::printf("| `%s` | %d | `%s` | %s |\n", name, graph->inputs, formula_text(text).c_str(),
+              declared ? "declared" : "derived");
 }
 
 }  // namespace
@@ -69,16 +71,21 @@ int main(int argc, char** argv) {
     std::printf("Usage: %s\nPrints the reference of leaves and formulas (docs/ops.md) in Markdown.\n", argv[0]);
     return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
   }
-  std::printf("# Operations\n\nMade by `tools/ops_reference.cpp` from `formulas.inc`, `leaves.inc` and the leaf files; a test holds this page against them.\n\n"
-              "## Formulas\n\nEach is a function `tern::name(…)` on Tensors, Vars and symbolic values, and an object `tern::op::name`.\n\n"
-              "| name | inputs | value | derivative |\n|---|---|---|---|\n");
+  std::printf(
+      "# Operations\n\nMade by `tools/ops_reference.cpp` from `formulas.inc`, `leaves.inc` and the leaf files; a test "
+      "holds this page against them.\n\n"
+      "## Formulas\n\nEach is a function `tern::name(…)` on Tensors, Vars and symbolic values, and an object "
+      "`tern::op::name`.\n\n"
+      "| name | inputs | value | derivative |\n|---|---|---|---|\n");
 #define TERN_FORMULA(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__);
 #define TERN_GATED(name, activation) formula_row(#name, op::name.graph(), "{ " #activation "(a) * b }");
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
-  std::printf("\n## Leaves\n\nThe closed vocabulary of formulas. Budgets are the largest error in units in the last place, on the CPU.\n\n"
-              "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");
+  std::printf(
+      "\n## Leaves\n\nThe closed vocabulary of formulas. Budgets are the largest error in units in the last place, on "
+      "the CPU.\n\n"
+      "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");
 #define TERN_LEAF(name, arity) leaf_row(#name, Leaf::name);
 #define TERN_LEAF_INNER(name, arity) leaf_row(#name, Leaf::name);
 #define TERN_LEAF_REDUCE(name) leaf_row(#name "(x) in a formula", Leaf::name);

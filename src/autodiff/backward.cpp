@@ -15,11 +15,10 @@ const Tensor* Gradients::get(std::uint64_t id) const {
 const Var& Gradients::var(const Var& x) const {
   const auto found = gradients_.find(x.id());
   if (x.id() == 0 || found == gradients_.end())
-    throw Error(ErrorKind::autograd,
-                std::string("gradients: this variable got no gradient: ") +
-                    (!x.requires_grad() ? "it does not require one"
-                     : x.grad_fn()      ? "it is not a leaf; call retain_grad() on it before backward"
-                                        : "the differentiated value does not depend on it"));
+    throw Error(ErrorKind::autograd, std::string("gradients: this variable got no gradient: ") +
+                                         (!x.requires_grad() ? "it does not require one"
+                                          : x.grad_fn() ? "it is not a leaf; call retain_grad() on it before backward"
+                                                        : "the differentiated value does not depend on it"));
   return found->second;
 }
 
@@ -71,7 +70,8 @@ class Walk {
     if (!meta->grad_fn) return;
     std::vector<Var>& slots = pending_[meta->grad_fn.get()];
     if (slots.empty()) queue_.emplace(meta->grad_fn->sequence(), meta->grad_fn);
-    if (slots.size() <= static_cast<std::size_t>(meta->output)) slots.resize(static_cast<std::size_t>(meta->output) + 1);
+    if (slots.size() <= static_cast<std::size_t>(meta->output))
+      slots.resize(static_cast<std::size_t>(meta->output) + 1);
     accumulate(slots[static_cast<std::size_t>(meta->output)], g);
   }
 
@@ -127,8 +127,10 @@ std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seed
 Gradients backward(const Var& y, const BackwardOptions& options) {
   detail::require_defined("backward", "the differentiated value", y.value());
   if (y.numel() != 1)
-    throw Error(ErrorKind::autograd, "backward: a value of shape " + to_string(y.shape()) +
-                                         " needs a seed (the gradient of the loss with respect to it); only one-element values have 1 by default");
+    throw Error(
+        ErrorKind::autograd,
+        "backward: a value of shape " + to_string(y.shape()) +
+            " needs a seed (the gradient of the loss with respect to it); only one-element values have 1 by default");
   return detail::backward_from(y, detail::ones_like(y), options);
 }
 

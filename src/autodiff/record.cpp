@@ -40,8 +40,8 @@ void bury(std::shared_ptr<GradFn>&& fn) {
 Var::Var(Tensor value, bool requires_grad) : value_(std::move(value)), meta_(std::make_shared<detail::VarMeta>()) {
   detail::require_defined("Var", "value", value_);
   if (requires_grad && !is_floating(value_.dtype()))
-    throw Error(ErrorKind::dtype, "Var: only floating-point tensors can require a gradient, got " + detail::describe(value_) +
-                                      "; pass requires_grad = false");
+    throw Error(ErrorKind::dtype, "Var: only floating-point tensors can require a gradient, got " +
+                                      detail::describe(value_) + "; pass requires_grad = false");
   meta_->id = next_number(), meta_->requires_grad = requires_grad;
 }
 
@@ -58,7 +58,8 @@ detail::RecordingScope::RecordingScope() : before_(recording_enabled) { recordin
 detail::RecordingScope::~RecordingScope() { recording_enabled = before_; }
 bool grad_enabled() { return recording_enabled; }
 
-GradFn::GradFn(std::vector<std::shared_ptr<detail::VarMeta>> edges) : edges_(std::move(edges)), sequence_(next_number()) {}
+GradFn::GradFn(std::vector<std::shared_ptr<detail::VarMeta>> edges)
+    : edges_(std::move(edges)), sequence_(next_number()) {}
 GradFn::~GradFn() {
   for (std::shared_ptr<detail::VarMeta>& edge : edges_) {  // one by one: x * x holds one variable twice
     if (edge && edge.use_count() == 1) bury(std::move(edge->grad_fn));
@@ -116,11 +117,13 @@ class RecordedFn final : public GradFn {
   }
   std::vector<Var> apply(std::span<const Var> grads) override {
     if (released_)
-      throw Error(ErrorKind::autograd, name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
+      throw Error(ErrorKind::autograd,
+                  name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
     std::vector<Var> saved;
     for (const SavedValue& s : saved_) {
       if (s.value.impl()->storage->version() != s.version)
-        throw Error(ErrorKind::autograd, name() + ": a tensor saved for backward, " + describe(s.value) + ", was changed in place since");
+        throw Error(ErrorKind::autograd,
+                    name() + ": a tensor saved for backward, " + describe(s.value) + ", was changed in place since");
       saved.push_back(s.output < 0 ? Var(s.value, s.meta) : output_var(s));
     }
     return rule_(RuleContext{grads, saved, wanted_});
@@ -161,8 +164,8 @@ std::uint64_t wanted_mask(std::span<const Var> inputs) {
 }
 bool tracked(std::span<const Var> inputs) { return recording_enabled && wanted_mask(inputs) != 0; }
 
-std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs, std::vector<Save> saved,
-                        BackwardRule rule) {
+std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs,
+                        std::vector<Save> saved, BackwardRule rule) {
   std::vector<std::shared_ptr<VarMeta>> edges;
   for (const Var& input : inputs) edges.push_back(input.meta());
   auto fn = std::make_shared<RecordedFn>(std::move(op), std::move(edges), wanted_mask(inputs), std::move(rule));

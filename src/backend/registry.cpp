@@ -18,7 +18,8 @@ const char* kind_name(DeviceKind kind) {
   return names[static_cast<int>(kind)];
 }
 const char* absence_reason(DeviceKind kind) {
-  return kind == DeviceKind::cuda ? "this build of tern has no CUDA backend" : "this build of tern has no WebGPU backend";
+  return kind == DeviceKind::cuda ? "this build of tern has no CUDA backend"
+                                  : "this build of tern has no WebGPU backend";
 }
 }  // namespace
 
@@ -39,7 +40,8 @@ Device Device::parse(std::string_view text) {
   }
   for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::webgpu})
     if (valid && name == kind_name(kind) && (kind != DeviceKind::cpu || index == 0)) return {kind, index};
-  throw Error(ErrorKind::device, "Device::parse: expected cpu, cuda, cuda:N, webgpu or webgpu:N, got \"" + std::string(text) + "\"");
+  throw Error(ErrorKind::device,
+              "Device::parse: expected cpu, cuda, cuda:N, webgpu or webgpu:N, got \"" + std::string(text) + "\"");
 }
 
 Device default_device() {
@@ -66,7 +68,8 @@ void synchronize(Device device) { detail::backend_of(device).synchronize(); }
 CacheStats cache_stats(Device device) { return detail::backend_of(device).cache_stats(); }
 
 void set_num_threads(int threads) {
-  if (threads < 1) throw Error(ErrorKind::device, "set_num_threads: needs at least 1 thread, got " + std::to_string(threads));
+  if (threads < 1)
+    throw Error(ErrorKind::device, "set_num_threads: needs at least 1 thread, got " + std::to_string(threads));
   detail_cpu::set_max_threads(threads);
 }
 int num_threads() { return detail_cpu::max_threads(); }
@@ -75,7 +78,8 @@ namespace detail {
 
 Backend& backend_of(Device device) {
   if (device.kind() == DeviceKind::cpu) return detail_cpu::cpu_backend();
-  throw Error(ErrorKind::device, "device " + device.to_string() + " is not available: " + absence_reason(device.kind()));
+  throw Error(ErrorKind::device,
+              "device " + device.to_string() + " is not available: " + absence_reason(device.kind()));
 }
 
 void Backend::unsupported(const char* op, const char* verb) const {

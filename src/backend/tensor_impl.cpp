@@ -34,8 +34,9 @@ Strides contiguous_strides(const Shape& shape) {
   for (int i = shape.rank() - 1; i >= 0; --i) {
     strides[static_cast<std::size_t>(i)] = step;
     // Wraps for absurd sizes beside a 0: such a tensor has no element to address.
-    step = static_cast<std::int64_t>(static_cast<std::uint64_t>(step) *
-                                     static_cast<std::uint64_t>(std::max<std::int64_t>(shape[static_cast<std::size_t>(i)], 1)));
+    step =
+        static_cast<std::int64_t>(static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(std::max<std::int64_t>(
+                                                                         shape[static_cast<std::size_t>(i)], 1)));
   }
   return strides;
 }
@@ -57,7 +58,9 @@ Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides,
 }
 
 std::string describe(DType dtype, const Shape& shape) { return std::string(to_string(dtype)) + to_string(shape); }
-std::string describe(const Tensor& tensor) { return tensor.defined() ? describe(tensor.dtype(), tensor.shape()) : "undefined"; }
+std::string describe(const Tensor& tensor) {
+  return tensor.defined() ? describe(tensor.dtype(), tensor.shape()) : "undefined";
+}
 
 Shape broadcast_shapes(const char* op, const Shape& a, const Shape& b) {
   if (a == b) return a;
@@ -111,7 +114,8 @@ std::uint32_t axis_mask(const char* op, const Axes& axes, int rank) {
   std::uint32_t mask = 0;
   for (const std::int64_t axis : axes) {
     const std::uint32_t bit = 1u << normalize_axis(op, axis, rank);
-    if (mask & bit) throw Error(ErrorKind::index, std::string(op) + ": axis " + std::to_string(axis) + " is given twice");
+    if (mask & bit)
+      throw Error(ErrorKind::index, std::string(op) + ": axis " + std::to_string(axis) + " is given twice");
     mask |= bit;
   }
   return mask;
@@ -137,8 +141,8 @@ bool may_share_memory(const Tensor& x, const Tensor& y) {
 
 void require_same_device(const char* op, const Tensor& a, const Tensor& b) {
   if (a.device() == b.device()) return;
-  throw Error(ErrorKind::device, std::string(op) + ": operands are on different devices, " + a.device().to_string() + " and " +
-                                     b.device().to_string() + "; move one with .to(Device)");
+  throw Error(ErrorKind::device, std::string(op) + ": operands are on different devices, " + a.device().to_string() +
+                                     " and " + b.device().to_string() + "; move one with .to(Device)");
 }
 
 }  // namespace detail

@@ -102,7 +102,8 @@ Cache& cache() {
 
 [[noreturn]] void out_of_memory(std::size_t bytes, std::uint64_t available) {
   throw Error(ErrorKind::out_of_memory, "out of memory: " + std::to_string(bytes) + " bytes wanted, " +
-                                            (available == UINT64_MAX ? std::string("not") : std::to_string(available)) + " available on cpu");
+                                            (available == UINT64_MAX ? std::string("not") : std::to_string(available)) +
+                                            " available on cpu");
 }
 
 }  // namespace

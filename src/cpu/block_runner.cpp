@@ -34,14 +34,15 @@ std::byte* register_file(int slots) {
   struct File {
     std::byte* data = nullptr;
     int slots = 0;
-    ~File() { ::operator delete(data, std::align_val_t{64}); }
+    ~File() { ::operator delete (data, std::align_val_t{64}); }
   };
   thread_local File file;
   if (file.slots < slots) {
-    ::operator delete(file.data, std::align_val_t{64});
+    ::operator delete (file.data, std::align_val_t{64});
     file.data = nullptr;
     file.slots = std::max(slots, 16);
-    file.data = static_cast<std::byte*>(::operator new(static_cast<std::size_t>(file.slots) * kSlotBytes, std::align_val_t{64}));
+    file.data = static_cast<std::byte*>(
+        ::operator new (static_cast<std::size_t>(file.slots) * kSlotBytes, std::align_val_t{64}));
   }
   return file.data;
 }
@@ -50,17 +51,20 @@ std::byte* register_file(int slots) {
 
 std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
 bool lanes_in_memory(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 || dtype == DType::i64;
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
+         dtype == DType::i64;
 }
 
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
                          std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
                          std::int64_t length, std::span<const Strides> coordinates, int skip)
     : tape_(tape), table_(table), rows_(rows) {
-  for (std::size_t v = 0; v < tape.values.size(); ++v) bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
+  for (std::size_t v = 0; v < tape.values.size(); ++v)
+    bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
   for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
     const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;
-    outputs_.push_back({Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, inputs, outputs)});
+    outputs_.push_back(
+        {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, inputs, outputs)});
   }
 }
 
@@ -71,9 +75,12 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
   const auto operand = [&]() -> const Operand& { return inputs[static_cast<std::size_t>(value.index - skip)]; };
   switch (value.kind) {
     case StepKind::input:
-      if (value.index >= skip) inputs_.push_back({v, Walker(operand().view, value.full ? full : kept, operand().gather), value.full});
+      if (value.index >= skip)
+        inputs_.push_back({v, Walker(operand().view, value.full ? full : kept, operand().gather), value.full});
       break;
-    case StepKind::position: inputs_.push_back({v, Walker::coordinate(full, coordinates[static_cast<std::size_t>(v)]), true}); break;
+    case StepKind::position:
+      inputs_.push_back({v, Walker::coordinate(full, coordinates[static_cast<std::size_t>(v)]), true});
+      break;
     case StepKind::number: numbers_.push_back({v, number_bits(value.lane, value.number)}); break;
     case StepKind::param: numbers_.push_back({v, number_bits(value.lane, operand().number)}); break;
     case StepKind::extent: numbers_.push_back({v, number_bits(value.lane, Number(length))}); break;
@@ -92,7 +99,8 @@ bool BlockRunner::may_write_directly(std::size_t k, std::span<const Operand> inp
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
   bool in_place = false;
   for (const Operand& operand : inputs)
-    for (const detail::View& output : outputs) in_place |= operand.view.storage && operand.view.storage == output.storage;
+    for (const detail::View& output : outputs)
+      in_place |= operand.view.storage && operand.view.storage == output.storage;
   return !in_place || (!tape_.ops.empty() && tape_.ops.back().result == value);
 }
 
@@ -110,7 +118,8 @@ std::byte* BlockRunner::slot(const Worker& w, int value) const {
   return w.file + static_cast<std::size_t>(tape_.values[static_cast<std::size_t>(value)].slot) * kSlotBytes;
 }
 
-void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols, std::int64_t pitch) const {
+void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
+                       std::int64_t pitch) const {
   if (rows == 1 || pitch == cols) cols *= rows, rows = 1;
   void*& at = w.at[static_cast<std::size_t>(input.value)];
   if (rows == 1 && lanes_in_memory(input.walker.dtype()))
@@ -143,7 +152,8 @@ void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full) const {
     void*& at = w.at[static_cast<std::size_t>(output.value)];
     at = slot(w, output.value);
     const bool one_run = !full || b.rows == 1 || b.pitch == b.cols;
-    const void* memory = one_run ? output.walker.direct(full ? b.position : b.kept_position, full ? b.size() : b.kept) : nullptr;
+    const void* memory =
+        one_run ? output.walker.direct(full ? b.position : b.kept_position, full ? b.size() : b.kept) : nullptr;
     if (memory) at = const_cast<void*>(memory);
   }
 }
@@ -160,7 +170,8 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full) const {
       continue;
     }
     for (std::int64_t r = 0; r < b.rows; ++r)
-      output.walker.store(table_, b.position + r * b.pitch, b.cols, static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size);
+      output.walker.store(table_, b.position + r * b.pitch, b.cols,
+                          static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size);
   }
 }
 
@@ -171,7 +182,8 @@ void BlockRunner::expand(const Worker& w, const TapeOp& op, const Block& b) cons
   if (rows_) {
     const auto run = static_cast<std::size_t>(b.size() / b.kept);
     for (std::int64_t g = 0; g < b.kept; ++g)
-      table_.fill[static_cast<int>(op.lane)](from + static_cast<std::size_t>(g) * size, to + static_cast<std::size_t>(g) * run * size, run);
+      table_.fill[static_cast<int>(op.lane)](from + static_cast<std::size_t>(g) * size,
+                                             to + static_cast<std::size_t>(g) * run * size, run);
   } else {
     const std::size_t bytes = static_cast<std::size_t>(b.kept) * size;
     for (std::int64_t r = 0; r < b.rows; ++r) std::memcpy(to + static_cast<std::size_t>(r) * bytes, from, bytes);
@@ -189,7 +201,8 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
   const void* first = w.at[static_cast<std::size_t>(op.args[0])];
   switch (op.kind) {
     case TapeOp::Kind::leaf: {
-      const void* args[3] = {first, w.at[static_cast<std::size_t>(op.args[1])], w.at[static_cast<std::size_t>(op.args[2])]};
+      const void* args[3] = {first, w.at[static_cast<std::size_t>(op.args[1])],
+                             w.at[static_cast<std::size_t>(op.args[2])]};
       op.leaf(args, result, n);
       break;
     }

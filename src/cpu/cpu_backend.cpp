@@ -33,8 +33,12 @@ class CpuBackend final : public detail::Backend {
   }
   void synchronize() override {}
 
-  void fused(const detail::FusedRequest& request) override { run_fused(request, tape(request.op, *request.program), kernels()); }
-  void gemm(const detail::GemmRequest& request) override { run_gemm(request, tape(request.op, *request.epilogue), kernels()); }
+  void fused(const detail::FusedRequest& request) override {
+    run_fused(request, tape(request.op, *request.program), kernels());
+  }
+  void gemm(const detail::GemmRequest& request) override {
+    run_gemm(request, tape(request.op, *request.epilogue), kernels());
+  }
   void scatter(const detail::ScatterRequest& request) override { run_scatter(request); }
   void scan(const detail::ScanRequest& request) override { run_scan(request, kernels()); }
   void sort(const detail::SortRequest& request) override { run_sort(request, kernels()); }
@@ -59,7 +63,8 @@ class CpuBackend final : public detail::Backend {
       const auto start = std::chrono::steady_clock::now();
       tape = compile_tape(op, program, kernels());
       ++stats_.misses, ++stats_.kernels;
-      stats_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      stats_.milliseconds +=
+          std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     }
     slot = {&program, tape.get()};
     return *tape;

@@ -45,9 +45,9 @@ struct Tables {
       target.fill(kernels, gemm);
       return;
     }
-    throw Error(ErrorKind::unsupported, wanted && *wanted
-                                            ? "TERN_CPU_TARGET=" + std::string(wanted) + " is not a SIMD target of this processor"
-                                            : std::string("this processor lacks SSE4.2, which tern needs"));
+    throw Error(ErrorKind::unsupported,
+                wanted && *wanted ? "TERN_CPU_TARGET=" + std::string(wanted) + " is not a SIMD target of this processor"
+                                  : std::string("this processor lacks SSE4.2, which tern needs"));
   }
 };
 const Tables& tables() {

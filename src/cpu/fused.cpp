@@ -25,7 +25,10 @@ constexpr std::int64_t kSegment = 64 * kBlock;
 class FusedRun {
  public:
   FusedRun(const FusedRequest& request, const Tape& tape, const KernelTable& table)
-      : request_(request), tape_(tape), table_(table), rows_(order_axes()),
+      : request_(request),
+        tape_(tape),
+        table_(table),
+        rows_(order_axes()),
         runner_(tape, table, request.inputs, request.outputs, full_, kept_, rows_, length_, coordinates()) {}
 
   void run() {
@@ -92,8 +95,10 @@ class FusedRun {
   }
   void describe(const char* mode, bool parallel) const {
     if (!detail::tracing()) return;
-    detail::note(std::string("tape of ") + std::to_string(tape_.ops.size()) + " ops, " + mode + ", " +
-                 (parallel ? std::to_string(max_threads()) + " threads" : std::string("1 thread: too little work for more")) + ", " + table_.target);
+    detail::note(
+        std::string("tape of ") + std::to_string(tape_.ops.size()) + " ops, " + mode + ", " +
+        (parallel ? std::to_string(max_threads()) + " threads" : std::string("1 thread: too little work for more")) +
+        ", " + table_.target);
   }
   /// Calls body(first, last) on ranges that cover [0, count), in parallel where it pays.
   template <class Body> void ranges(std::int64_t count, bool parallel, Body body) const {
@@ -130,14 +135,17 @@ class FusedRun {
     }
     chunk_length_ = std::max<std::int64_t>(chunk_length_, 1);
     resident_ = length_ <= chunk_length_;
-    const std::int64_t rows_a_segment = std::max<std::int64_t>(1, kSegment / (chunk_length_ * (rows_ ? 1 : chunk_kept_)));
+    const std::int64_t rows_a_segment =
+        std::max<std::int64_t>(1, kSegment / (chunk_length_ * (rows_ ? 1 : chunk_kept_)));
     segment_length_ = rows_a_segment * chunk_length_;
     segments_ = std::max<std::int64_t>(1, (length_ + segment_length_ - 1) / segment_length_);
     const bool parallel = worth_threads(full_.count());
-    describe(rows_ ? (resident_ ? "rows in one block" : "rows in passes") : (resident_ ? "columns in one block" : "columns in passes"), parallel);
-    const bool only_reduced = tape_.program->phases == 2 && tape_.passes.back().empty() &&
-                              !runner_.has_full_outputs();
-    if (parallel && !resident_ && only_reduced && segments_ > 1 && chunks_ < 2 * max_threads()) return run_by_segments();
+    describe(rows_ ? (resident_ ? "rows in one block" : "rows in passes")
+                   : (resident_ ? "columns in one block" : "columns in passes"),
+             parallel);
+    const bool only_reduced = tape_.program->phases == 2 && tape_.passes.back().empty() && !runner_.has_full_outputs();
+    if (parallel && !resident_ && only_reduced && segments_ > 1 && chunks_ < 2 * max_threads())
+      return run_by_segments();
     ranges(chunks_, parallel, [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(kBlock);
       std::vector<std::byte> partials(resident_ ? 0 : static_cast<std::size_t>(segments_) * partial_bytes());
@@ -167,7 +175,8 @@ class FusedRun {
 
   std::size_t partial_bytes() const { return tape_.reductions.size() * static_cast<std::size_t>(chunk_kept_) * 8; }
   std::byte* partial(std::byte* partials, std::int64_t segment, std::size_t reduction) const {
-    return partials + static_cast<std::size_t>(segment) * partial_bytes() + reduction * static_cast<std::size_t>(chunk_kept_) * 8;
+    return partials + static_cast<std::size_t>(segment) * partial_bytes() +
+           reduction * static_cast<std::size_t>(chunk_kept_) * 8;
   }
 
   /// One walk along a segment of the reduced axes: computes what pass `pass` needs, reduces it into the segment's
@@ -180,7 +189,8 @@ class FusedRun {
       const Block b = block(chunk, at, std::min(chunk_length_, end - at));
       runner_.load_full(w, b);
       if (last) runner_.aim_outputs(w, b, true);
-      for (const int i : tape_.passes[static_cast<std::size_t>(pass)]) runner_.execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
+      for (const int i : tape_.passes[static_cast<std::size_t>(pass)])
+        runner_.execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
       for (std::size_t r = 0; r < tape_.reductions.size(); ++r) {
         const TapeOp& op = tape_.ops[static_cast<std::size_t>(tape_.reductions[r])];
         if (op.phase != pass + 1) continue;
@@ -205,7 +215,8 @@ class FusedRun {
       for (std::int64_t step = 1; step < segments_; step *= 2)
         for (std::int64_t s = 0; s + step < segments_; s += 2 * step)
           join(op, partial(partials, s, r), partial(partials, s + step, r), b.kept);
-      std::memcpy(w.at[static_cast<std::size_t>(op.result)], partial(partials, 0, r), static_cast<std::size_t>(b.kept) * lane_size(op.lane));
+      std::memcpy(w.at[static_cast<std::size_t>(op.result)], partial(partials, 0, r),
+                  static_cast<std::size_t>(b.kept) * lane_size(op.lane));
     }
     run_kept_ops(w, b, phase);
   }
@@ -230,7 +241,9 @@ class FusedRun {
   /// Few, long reductions: the segments are shared out instead of the chunks.
   void run_by_segments() const {
     std::vector<std::byte> partials(static_cast<std::size_t>(chunks_ * segments_) * partial_bytes());
-    const auto of_chunk = [&](std::int64_t c) { return partials.data() + static_cast<std::size_t>(c * segments_) * partial_bytes(); };
+    const auto of_chunk = [&](std::int64_t c) {
+      return partials.data() + static_cast<std::size_t>(c * segments_) * partial_bytes();
+    };
     ranges(chunks_ * segments_, true, [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(kBlock);
       for (std::int64_t i = first; i < last; ++i) {

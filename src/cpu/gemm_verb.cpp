@@ -36,13 +36,16 @@ bool evenly_spaced(const std::vector<std::int64_t>& offsets, std::int64_t step) 
 }
 
 const std::byte* address(const View& view) {
-  return static_cast<const std::byte*>(view.storage->data()) + view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+  return static_cast<const std::byte*>(view.storage->data()) +
+         view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
 }
 
 class GemmRun {
  public:
   GemmRun(const GemmRequest& request, const Tape& epilogue, const KernelTable& table)
-      : request_(request), tape_(epilogue), order_(make_order(request)),
+      : request_(request),
+        tape_(epilogue),
+        order_(make_order(request)),
         runner_(epilogue, table, request.inputs, request.outputs, order_, order_, true, 1, {}, 1) {
     for (std::size_t v = 0; v < epilogue.values.size(); ++v)
       if (epilogue.values[v].kind == StepKind::input && epilogue.values[v].index == 0) acc_ = static_cast<int>(v);
@@ -58,7 +61,8 @@ class GemmRun {
     p.a = address(request_.a), p.b = address(request_.b);
     p.a_row = request_.a.strides[row], p.a_col = request_.a.strides[col];
     p.b_row = request_.b.strides[row], p.b_col = request_.b.strides[col];
-    std::vector<std::int64_t> a = offsets_along(request_.batch, kept, request_.a.strides), b = offsets_along(request_.batch, kept, request_.b.strides);
+    std::vector<std::int64_t> a = offsets_along(request_.batch, kept, request_.a.strides),
+                              b = offsets_along(request_.batch, kept, request_.b.strides);
     std::vector<std::int64_t> sa = offsets_along(request_.batch, request_.contracted, request_.a.strides),
                               sb = offsets_along(request_.batch, request_.contracted, request_.b.strides);
     if (a.empty() || p.m == 0 || p.n == 0) return;
@@ -72,7 +76,8 @@ class GemmRun {
     p.a_offsets = a_offsets.data(), p.b_offsets = b_offsets.data();
     rows_ = p.m;
     if (!c.empty()) {
-      p.c = const_cast<std::byte*>(address(request_.outputs[0])), p.c_row = request_.outputs[0].strides[row], p.c_offsets = c.data();
+      p.c = const_cast<std::byte*>(address(request_.outputs[0])), p.c_row = request_.outputs[0].strides[row],
+      p.c_offsets = c.data();
     }
     p.context = this;
     p.epilogue = [](void* self, const Tile& tile) { static_cast<const GemmRun*>(self)->finish(tile); };
@@ -85,7 +90,10 @@ class GemmRun {
     const int rank = request.batch.rank();
     for (int i = 0; i < rank + 2; ++i) {
       order.axes[i] = i;
-      order.sizes[i] = i == rank ? request.m : i > rank ? request.n : request.contracted >> i & 1 ? 1 : request.batch[static_cast<std::size_t>(i)];
+      order.sizes[i] = i == rank                     ? request.m
+                       : i > rank                    ? request.n
+                       : request.contracted >> i & 1 ? 1
+                                                     : request.batch[static_cast<std::size_t>(i)];
     }
     order.rank = rank + 2;
     return order;
@@ -123,8 +131,8 @@ class GemmRun {
         const std::int64_t n = std::min(kBlock, tile.cols - at);
         const Block b{(tile.batch * rows_ + tile.row + r) * request_.n + tile.col + at, 1, n, n, 0, n};
         if (acc_ >= 0)
-          w.at[static_cast<std::size_t>(acc_)] =
-              const_cast<std::byte*>(static_cast<const std::byte*>(tile.acc) + static_cast<std::size_t>(r * tile.stride + at) * width);
+          w.at[static_cast<std::size_t>(acc_)] = const_cast<std::byte*>(
+              static_cast<const std::byte*>(tile.acc) + static_cast<std::size_t>(r * tile.stride + at) * width);
         runner_.run_block(w, b);
       }
     }

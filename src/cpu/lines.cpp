@@ -102,7 +102,8 @@ template <class T> void scatter_part(const ScatterRequest& r, const Shape& space
     sum = combined(r.combine, sum, source[at_source]);
     for (int i = space.rank() - 1; i >= 0; --i) {
       const auto axis = static_cast<std::size_t>(i);
-      at_source += r.source.strides[axis], at_output += r.output.strides[axis], at_table += r.target.table.strides[axis];
+      at_source += r.source.strides[axis], at_output += r.output.strides[axis],
+          at_table += r.target.table.strides[axis];
       if (++coordinates[i] < space[axis]) break;
       coordinates[i] = 0;
       at_source -= space[axis] * r.source.strides[axis], at_output -= space[axis] * r.output.strides[axis];
@@ -127,7 +128,8 @@ void check_table(const ScatterRequest& r) {
       rest /= order.sizes[i];
     }
     if (table[at] < -r.target.size || table[at] >= r.target.size)
-      throw Error(ErrorKind::index, "index " + std::to_string(table[at]) + " is out of range for size " + std::to_string(r.target.size));
+      throw Error(ErrorKind::index,
+                  "index " + std::to_string(table[at]) + " is out of range for size " + std::to_string(r.target.size));
   }
 }
 
@@ -138,7 +140,8 @@ void run_scatter(const ScatterRequest& r) {
   check_table(r);
   const int axis = shared_axis(r);
   const auto a = static_cast<std::size_t>(std::max(axis, 0));
-  const std::int64_t tasks = axis < 0 || r.space.numel() < 64 * 1024 ? 1 : std::min<std::int64_t>(r.space[a], max_threads());
+  const std::int64_t tasks =
+      axis < 0 || r.space.numel() < 64 * 1024 ? 1 : std::min<std::int64_t>(r.space[a], max_threads());
   with_type(r.source.dtype, r.op, [&]<class T>(T) {
     parallel_for(tasks, [&](std::int64_t t) {
       Shape space = r.space;
@@ -184,7 +187,8 @@ void run_scan(const ScanRequest& r, const KernelTable& table) {
     thread_local std::vector<std::int64_t> buffer;
     buffer.resize(static_cast<std::size_t>(n));
     Walker(at_line(r.input, lines, line), order).load(table, 0, n, buffer.data());
-    with_type(wide[static_cast<int>(lane)], r.op, [&]<class T>(T) { scan_line(r.combine, reinterpret_cast<T*>(buffer.data()), n, r.reverse); });
+    with_type(wide[static_cast<int>(lane)], r.op,
+              [&]<class T>(T) { scan_line(r.combine, reinterpret_cast<T*>(buffer.data()), n, r.reverse); });
     Walker(at_line(r.output, lines, line), order).store(table, 0, n, buffer.data());
   });
 }
@@ -195,7 +199,8 @@ namespace {
 template <class T> void sort_line(const T* x, std::int32_t* indices, T* sorted, std::int64_t n, bool descending) {
   std::iota(indices, indices + n, 0);
   const auto less = [](T a, T b) { return a < b || (b != b && a == a); };  // NaN is the largest
-  std::stable_sort(indices, indices + n, [&](std::int32_t a, std::int32_t b) { return descending ? less(x[b], x[a]) : less(x[a], x[b]); });
+  std::stable_sort(indices, indices + n,
+                   [&](std::int32_t a, std::int32_t b) { return descending ? less(x[b], x[a]) : less(x[a], x[b]); });
   for (std::int64_t i = 0; i < n; ++i) sorted[i] = x[indices[i]];
 }
 
@@ -209,10 +214,12 @@ void run_sort(const SortRequest& r, const KernelTable& table) {
   for_lines(r.space, r.axis, [&](const AxisOrder& lines, std::int64_t line) {
     thread_local std::vector<std::int64_t> values, sorted;
     thread_local std::vector<std::int32_t> indices;
-    values.resize(static_cast<std::size_t>(n)), sorted.resize(static_cast<std::size_t>(n)), indices.resize(static_cast<std::size_t>(n));
+    values.resize(static_cast<std::size_t>(n)), sorted.resize(static_cast<std::size_t>(n)),
+        indices.resize(static_cast<std::size_t>(n));
     Walker(at_line(r.input, lines, line), order).load(table, 0, n, values.data());
     with_type(wide[static_cast<int>(lane)], r.op, [&]<class T>(T) {
-      sort_line(reinterpret_cast<const T*>(values.data()), indices.data(), reinterpret_cast<T*>(sorted.data()), n, r.descending);
+      sort_line(reinterpret_cast<const T*>(values.data()), indices.data(), reinterpret_cast<T*>(sorted.data()), n,
+                r.descending);
     });
     if (r.values.storage) Walker(at_line(r.values, lines, line), order).store(table, 0, n, sorted.data());
     if (r.indices.storage) Walker(at_line(r.indices, lines, line), order).store(table, 0, n, indices.data());

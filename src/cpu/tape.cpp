@@ -25,7 +25,8 @@ namespace {
 
 class Compiler {
  public:
-  Compiler(const char* op, const Program& program, const KernelTable& table) : op_(op), program_(program), table_(table) {}
+  Compiler(const char* op, const Program& program, const KernelTable& table)
+      : op_(op), program_(program), table_(table) {}
 
   std::unique_ptr<Tape> run() {
     tape_->program = &program_;
@@ -34,7 +35,8 @@ class Compiler {
     for (std::size_t i = 0; i < program_.steps.size(); ++i) translate(static_cast<int>(i));
     for (const auto& output : program_.outputs) tape_->outputs.push_back(output_value(output));
     // Phase by phase; within one: full values, then the reductions that end it, then what is computed from those.
-    std::stable_sort(tape_->ops.begin(), tape_->ops.end(), [](const TapeOp& a, const TapeOp& b) { return order(a) < order(b); });
+    std::stable_sort(tape_->ops.begin(), tape_->ops.end(),
+                     [](const TapeOp& a, const TapeOp& b) { return order(a) < order(b); });
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)
       if (tape_->ops[i].kind == TapeOp::Kind::reduce) tape_->reductions.push_back(static_cast<int>(i));
     plan_passes();
@@ -79,7 +81,8 @@ class Compiler {
     }
     for (int a = 0; a < op.arity; ++a) {
       int arg = step.args[a];
-      if (step.full || step.kind == StepKind::reduce) arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase);
+      if (step.full || step.kind == StepKind::reduce)
+        arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase);
       op.args[a] = arg;
     }
     tape_->ops.push_back(op);
@@ -87,8 +90,9 @@ class Compiler {
 
   void require(bool present, const Step& step) const {
     if (!present)
-      throw Error(ErrorKind::unsupported, std::string(op_) + ": " + detail::rule_of(step.leaf).name + " has no kernel for dtype " +
-                                              std::string(to_string(step.dtype)) + " on cpu");
+      throw Error(ErrorKind::unsupported, std::string(op_) + ": " + detail::rule_of(step.leaf).name +
+                                              " has no kernel for dtype " + std::string(to_string(step.dtype)) +
+                                              " on cpu");
   }
 
   /// A reduced value repeated along the reduced axes. Numbers already fill a whole block.
@@ -104,7 +108,9 @@ class Compiler {
     tape_->ops.push_back(op);
     return expansions_[key] = result;
   }
-  static bool is_number(StepKind kind) { return kind == StepKind::number || kind == StepKind::param || kind == StepKind::extent; }
+  static bool is_number(StepKind kind) {
+    return kind == StepKind::number || kind == StepKind::param || kind == StepKind::extent;
+  }
 
   int output_value(const detail::ProgramOutput& output) {
     const bool full = program_.reduces && output.full;
@@ -118,7 +124,8 @@ class Compiler {
     for (int pass = 0; pass < program_.phases; ++pass) {
       std::vector<int> pending;
       for (const int r : tape_->reductions)
-        if (tape_->ops[static_cast<std::size_t>(r)].phase == pass + 1) pending.push_back(tape_->ops[static_cast<std::size_t>(r)].args[0]);
+        if (tape_->ops[static_cast<std::size_t>(r)].phase == pass + 1)
+          pending.push_back(tape_->ops[static_cast<std::size_t>(r)].args[0]);
       if (pass == program_.phases - 1)
         for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
           if (program_.outputs[k].full) pending.push_back(tape_->outputs[k]);
@@ -142,8 +149,10 @@ class Compiler {
   void assign_slots() {
     std::vector<int> last_use(tape_->values.size(), -1);
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)
-      for (int a = 0; a < tape_->ops[i].arity; ++a) last_use[static_cast<std::size_t>(tape_->ops[i].args[a])] = static_cast<int>(i);
-    for (const int value : tape_->outputs) last_use[static_cast<std::size_t>(value)] = static_cast<int>(tape_->ops.size());
+      for (int a = 0; a < tape_->ops[i].arity; ++a)
+        last_use[static_cast<std::size_t>(tape_->ops[i].args[a])] = static_cast<int>(i);
+    for (const int value : tape_->outputs)
+      last_use[static_cast<std::size_t>(value)] = static_cast<int>(tape_->ops.size());
     const bool share = program_.phases == 1 || !program_.reduces;
     std::vector<int> free_slots;
     const auto take = [&] {
@@ -164,7 +173,8 @@ class Compiler {
         for (int a = 0; share && a < op.arity; ++a) {
           const TapeValue& arg = tape_->values[static_cast<std::size_t>(op.args[a])];
           const bool repeated = (a > 0 && op.args[a] == op.args[0]) || (a > 1 && op.args[a] == op.args[1]);
-          if (!repeated && !is_number(arg.kind) && last_use[static_cast<std::size_t>(op.args[a])] == static_cast<int>(i))
+          if (!repeated && !is_number(arg.kind) &&
+              last_use[static_cast<std::size_t>(op.args[a])] == static_cast<int>(i))
             free_slots.push_back(arg.slot);
         }
       };

@@ -78,7 +78,8 @@ class Pool {
     if (!in_use_.try_lock()) return false;
     const std::lock_guard use(in_use_, std::adopt_lock);
     while (static_cast<int>(workers_.size()) < helpers)
-      workers_.emplace_back([this, index = static_cast<int>(workers_.size()), seen = generation_.load()] { loop(index, seen); });
+      workers_.emplace_back(
+          [this, index = static_cast<int>(workers_.size()), seen = generation_.load()] { loop(index, seen); });
     const int all = static_cast<int>(workers_.size());
     pending_.store(all, std::memory_order_relaxed);
     helpers_ = helpers;

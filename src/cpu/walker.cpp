@@ -29,8 +29,10 @@ void Walker::place(const AxisOrder& order, const Strides& strides) {
 }
 
 Walker::Walker(const detail::View& view, const AxisOrder& order, const detail::Gather* gather)
-    : base_(static_cast<std::byte*>(view.storage->data()) + view.offset * static_cast<std::int64_t>(dtype_size(view.dtype))),
-      dtype_(view.dtype), gather_(gather) {
+    : base_(static_cast<std::byte*>(view.storage->data()) +
+            view.offset * static_cast<std::int64_t>(dtype_size(view.dtype))),
+      dtype_(view.dtype),
+      gather_(gather) {
   place(order, view.strides);
 }
 
@@ -83,24 +85,27 @@ void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t 
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
   const Lane lane = lane_of(dtype_);
   const auto width = static_cast<std::int64_t>(lane_size(lane));
-  runs(position, n, [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t, std::int64_t) {
-    std::byte* to = static_cast<std::byte*>(lanes) + first * width;
-    const auto count = static_cast<std::size_t>(length);
-    if (counts_) {
-      for (std::int64_t i = 0; i < length; ++i) reinterpret_cast<std::int32_t*>(to)[i] = static_cast<std::int32_t>(offset + i * stride);
-      return;
-    }
-    const std::byte* from = base_ + offset * size;
-    if (stride == 1 || length == 1) {
-      table.load[type](from, to, count);
-    } else if (stride == 0) {
-      std::int64_t value;
-      table.load[type](from, &value, 1);
-      table.fill[static_cast<int>(lane)](&value, to, count);
-    } else {
-      table.load_strided[type](from, stride, to, count);
-    }
-  });
+  runs(position, n,
+       [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t,
+           std::int64_t) {
+         std::byte* to = static_cast<std::byte*>(lanes) + first * width;
+         const auto count = static_cast<std::size_t>(length);
+         if (counts_) {
+           for (std::int64_t i = 0; i < length; ++i)
+             reinterpret_cast<std::int32_t*>(to)[i] = static_cast<std::int32_t>(offset + i * stride);
+           return;
+         }
+         const std::byte* from = base_ + offset * size;
+         if (stride == 1 || length == 1) {
+           table.load[type](from, to, count);
+         } else if (stride == 0) {
+           std::int64_t value;
+           table.load[type](from, &value, 1);
+           table.fill[static_cast<int>(lane)](&value, to, count);
+         } else {
+           table.load_strided[type](from, stride, to, count);
+         }
+       });
 }
 
 void Walker::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
@@ -111,29 +116,35 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
   const auto entry = [&](std::int64_t at) {
     const std::int64_t value = entries[at], index = value < 0 ? value + gather_->size : value;
     if (index < 0 || index >= gather_->size)
-      throw Error(ErrorKind::index, "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_->size));
+      throw Error(ErrorKind::index,
+                  "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_->size));
     return index * gather_->step;
   };
-  runs(position, n, [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at, std::int64_t at_stride) {
-    std::byte* to = static_cast<std::byte*>(lanes) + first * width;
-    if (at_stride == 0 && stride == 1) {  // one entry for the whole run: a row
-      table.load[type](base_ + (offset + entry(at)) * size, to, static_cast<std::size_t>(length));
-      return;
-    }
-    for (std::int64_t i = 0; i < length; ++i)
-      table.load[type](base_ + (offset + i * stride + entry(at + i * at_stride)) * size, to + i * width, 1);
-  });
+  runs(position, n,
+       [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
+           std::int64_t at_stride) {
+         std::byte* to = static_cast<std::byte*>(lanes) + first * width;
+         if (at_stride == 0 && stride == 1) {  // one entry for the whole run: a row
+           table.load[type](base_ + (offset + entry(at)) * size, to, static_cast<std::size_t>(length));
+           return;
+         }
+         for (std::int64_t i = 0; i < length; ++i)
+           table.load[type](base_ + (offset + i * stride + entry(at + i * at_stride)) * size, to + i * width, 1);
+       });
 }
 
 void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const {
   const int type = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
   const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));
-  runs(position, n, [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t, std::int64_t) {
-    const std::byte* from = static_cast<const std::byte*>(lanes) + first * width;
-    if (stride == 1 || length == 1) table.store[type](from, base_ + offset * size, static_cast<std::size_t>(length));
-    else table.store_strided[type](from, base_ + offset * size, stride, static_cast<std::size_t>(length));
-  });
+  runs(position, n,
+       [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t,
+           std::int64_t) {
+         const std::byte* from = static_cast<const std::byte*>(lanes) + first * width;
+         if (stride == 1 || length == 1)
+           table.store[type](from, base_ + offset * size, static_cast<std::size_t>(length));
+         else table.store_strided[type](from, base_ + offset * size, stride, static_cast<std::size_t>(length));
+       });
 }
 
 }  // namespace tern::detail_cpu

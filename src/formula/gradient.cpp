@@ -36,8 +36,7 @@ class ReverseSweep {
   /// The transpose of the implicit broadcast of a reduced value into a full one is a sum over the reduced axes.
   void add(const Node* to, Expr contribution, bool user_full) {
     if (!active_.contains(to)) return;
-    if (user_full && !to->full)
-      contribution = contribution.node()->full ? sum(contribution) : contribution * extent();
+    if (user_full && !to->full) contribution = contribution.node()->full ? sum(contribution) : contribution * extent();
     Expr& sum_so_far = adjoints_[to];
     sum_so_far = sum_so_far.defined() ? sum_so_far + contribution : contribution;
   }
@@ -88,7 +87,8 @@ void prefer_outputs(const Graph* graph, std::vector<Expr>& gradients) {
   if ((make_graph(candidates, n + 2 * m)->used_inputs & originals) == 0) gradients = std::move(candidates);
 }
 
-std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only) {
+std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted,
+                                      bool finite_only) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
   ReverseSweep sweep(graph, wanted);
   for (int k = 0; k < m; ++k) {

@@ -16,7 +16,9 @@ Lane lane_of(DType dtype) {
     case DType::f64: return Lane::f64;
     case DType::i64: return Lane::i64;
     case DType::u32: return Lane::u32;
-    case DType::f16: case DType::bf16: case DType::f32: return Lane::f32;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return Lane::f32;
     default: return Lane::i32;
   }
 }
@@ -59,7 +61,8 @@ class Typing {
       const DType dtype = type.weak ? default_ : type.dtype;
       int step = emit(output, dtype);
       if (dtype == DType::boolean) step = converted(step, Lane::i32);
-      program_.outputs.push_back({step, dtype, program_.steps[static_cast<std::size_t>(step)].full || !program_.reduces});
+      program_.outputs.push_back(
+          {step, dtype, program_.steps[static_cast<std::size_t>(step)].full || !program_.reduces});
     }
     for (const Step& step : program_.steps) program_.phases = std::max(program_.phases, step.phase + 1);
     static std::atomic<std::uint64_t> serial{0};
@@ -94,7 +97,8 @@ class Typing {
         result = t;
       } else if (result.dtype != t.dtype) {
         fail("operands have different dtypes, " + std::string(to_string(result.dtype)) + " and " +
-             std::string(to_string(t.dtype)) + "; convert one of them with .to(" + std::string(to_string(result.dtype)) + ")");
+             std::string(to_string(t.dtype)) + "; convert one of them with .to(" +
+             std::string(to_string(result.dtype)) + ")");
       }
     }
     if (!result.weak || !any_boolean) return result;
@@ -103,7 +107,8 @@ class Typing {
     return {DType::boolean, false};
   }
   static bool boolean_number(const Node& node) {
-    return node.kind == NodeKind::constant && node.number.is_integer && (node.number.integer == 0 || node.number.integer == 1);
+    return node.kind == NodeKind::constant && node.number.is_integer &&
+           (node.number.integer == 0 || node.number.integer == 1);
   }
 
   void check(const Node& node, const Rule& rule, Type t) const {
@@ -112,10 +117,14 @@ class Typing {
     const std::string what = std::string(rule.name) == op_ ? "" : std::string(rule.name) + " ";
     const bool ok = rule.takes == Takes::any || (rule.takes == Takes::numeric && dtype != DType::boolean) ||
                     (rule.takes == Takes::floating && is_floating(dtype)) ||
-                    (rule.takes == Takes::integral && is_integer(dtype)) || (rule.takes == Takes::bits && !is_floating(dtype));
+                    (rule.takes == Takes::integral && is_integer(dtype)) ||
+                    (rule.takes == Takes::bits && !is_floating(dtype));
     if (ok || rule.reduction) return;
-    if (rule.takes == Takes::floating) fail(what + "needs floating-point operands, got one" + got + "; convert it with .to(f32)" + (node.leaf == Leaf::div ? ", or use floor_divide for integers" : ""));
-    if (rule.takes == Takes::numeric) fail(what + "does not take operands" + got + "; convert them with .to(f32) or .to(i32)");
+    if (rule.takes == Takes::floating)
+      fail(what + "needs floating-point operands, got one" + got + "; convert it with .to(f32)" +
+           (node.leaf == Leaf::div ? ", or use floor_divide for integers" : ""));
+    if (rule.takes == Takes::numeric)
+      fail(what + "does not take operands" + got + "; convert them with .to(f32) or .to(i32)");
     fail(what + "needs integers" + (rule.takes == Takes::bits ? " or booleans" : "") + ", got an operand" + got);
   }
 
@@ -125,12 +134,14 @@ class Typing {
         const InputType& input = inputs_[static_cast<std::size_t>(node.index)];
         return {input.dtype, input.number};
       }
-      case NodeKind::constant: case NodeKind::extent: return {default_, true};
+      case NodeKind::constant:
+      case NodeKind::extent: return {default_, true};
       case NodeKind::call: break;  // inlined before
       case NodeKind::leaf: break;
     }
     if (node.leaf == Leaf::index) return {DType::i32, false};
-    if (node.leaf == Leaf::cast) return {node.index >= 0 ? static_cast<DType>(node.index) : concrete(node.args[1]), false};
+    if (node.leaf == Leaf::cast)
+      return {node.index >= 0 ? static_cast<DType>(node.index) : concrete(node.args[1]), false};
     const Rule& rule = rule_of(node.leaf);
     const bool chooses = rule.gives == Gives::branch;
     if (chooses && concrete(node.args[0]) != DType::boolean)
@@ -147,7 +158,8 @@ class Typing {
   }
 
   int push(Step step) {
-    if (!program_.reduces && step.kind != StepKind::number && step.kind != StepKind::param && step.kind != StepKind::extent)
+    if (!program_.reduces && step.kind != StepKind::number && step.kind != StepKind::param &&
+        step.kind != StepKind::extent)
       step.full = true;
     program_.steps.push_back(step);
     return static_cast<int>(program_.steps.size()) - 1;
@@ -179,7 +191,8 @@ class Typing {
 
   int emit_new(const Node& node, DType dtype) {
     Step step;
-    step.dtype = dtype, step.lane = lane_of(dtype), step.full = node.full, step.index = node.index, step.number = node.number;
+    step.dtype = dtype, step.lane = lane_of(dtype), step.full = node.full, step.index = node.index,
+    step.number = node.number;
     switch (node.kind) {
       case NodeKind::input:
         step.kind = types_.at(&node).weak ? StepKind::param : StepKind::input;
@@ -191,7 +204,8 @@ class Typing {
       case NodeKind::constant:
         step.kind = StepKind::number;
         if (!is_floating(dtype) && !node.number.is_integer)
-          fail("a fractional number meets an operand of dtype " + std::string(to_string(dtype)) + "; convert the operand with .to(f32)");
+          fail("a fractional number meets an operand of dtype " + std::string(to_string(dtype)) +
+               "; convert the operand with .to(f32)");
         return push(step);
       case NodeKind::extent: step.kind = StepKind::extent; return push(step);
       default: break;
@@ -264,7 +278,8 @@ class Typing {
     }
     const int result = push(step);
     const bool narrow = is_integer(dtype) && dtype_size(dtype) < 4;
-    return narrow && rule.gives == Gives::same && rule.takes != Takes::any ? unary(StepKind::wrap, result, lane, dtype) : result;
+    return narrow && rule.gives == Gives::same && rule.takes != Takes::any ? unary(StepKind::wrap, result, lane, dtype)
+                                                                           : result;
   }
 
   const char* op_;

@@ -40,7 +40,8 @@ void release(Captured* captured) noexcept {
 std::vector<Expr> apply_symbolic(const char* name, const Graph* graph, std::span<const Number> values,
                                  std::span<const Expr> arguments) {
   if (arguments.size() + values.size() != static_cast<std::size_t>(graph->inputs))
-    throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(graph->inputs - static_cast<int>(values.size())) +
+    throw Error(ErrorKind::shape, std::string(name) + ": takes " +
+                                      std::to_string(graph->inputs - static_cast<int>(values.size())) +
                                       " arguments, got " + std::to_string(arguments.size()));
   std::vector<Expr> args(arguments.begin(), arguments.end());
   for (const Number& value : values) args.push_back(Expr(value));  // parameters of the formula being traced
@@ -92,7 +93,8 @@ namespace op {
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
 #define TERN_FORMULA(name, ...) constinit const Pointwise<> name{#name, __VA_ARGS__};
-#define TERN_GATED(name, activation) constinit const Pointwise<> name{#name, [](auto a, auto b) { return tern::activation(a) * b; }};
+#define TERN_GATED(name, activation) \
+  constinit const Pointwise<> name{#name, [](auto a, auto b) { return tern::activation(a) * b; }};
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED

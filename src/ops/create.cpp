@@ -20,7 +20,8 @@ Tensor from_host(const void* data, std::size_t count, DType dtype, const Shape& 
 
 namespace {
 /// Runs a graph of numbers only (or positions) into a new tensor.
-Tensor generate(const char* op, const Graph* graph, const Shape& shape, const Options& options, std::span<const Number> numbers) {
+Tensor generate(const char* op, const Graph* graph, const Shape& shape, const Options& options,
+                std::span<const Number> numbers) {
   Tensor result = make_tensor(shape, options.dtype, backend_of(options.device));
   std::vector<Argument> arguments{Argument(result)};  // gives the space, dtype and device; never read
   for (const Number& n : numbers) arguments.push_back(Argument(n));
@@ -46,7 +47,8 @@ Tensor full(const Shape& shape, Number value, const Options& options) {
   const Expr number = make_input(1);
   static const Graph* const graph = make_graph({&number, 1}, 2);
   if (!is_floating(options.dtype) && !value.is_integer && value.real != std::trunc(value.real))
-    throw Error(ErrorKind::dtype, "full: " + std::to_string(value.real) + " is not a value of dtype " + std::string(to_string(options.dtype)));
+    throw Error(ErrorKind::dtype, "full: " + std::to_string(value.real) + " is not a value of dtype " +
+                                      std::string(to_string(options.dtype)));
   return generate("full", graph, shape, options, {&value, 1});
 }
 Tensor zeros(const Shape& shape, const Options& options) { return full(shape, 0, options); }
@@ -63,7 +65,8 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
     static const Graph* const integers = make_graph({&integral, 1}, 3);
     const Number numbers[] = {begin, step};
     const Shape shape{count > 0 ? static_cast<std::int64_t>(count) : 0};
-    return generate("arange", integers, shape, {.dtype = DType::i32, .device = options.device}, numbers).to(options.dtype);
+    return generate("arange", integers, shape, {.dtype = DType::i32, .device = options.device}, numbers)
+        .to(options.dtype);
   }
   const Number numbers[] = {begin, step};
   return generate("arange", graph, Shape{count > 0 ? static_cast<std::int64_t>(count) : 0}, options, numbers);
@@ -75,7 +78,9 @@ Tensor linspace(double begin, double end, std::int64_t count, const Options& opt
   const Expr x = make_input(0), at = make_leaf(Leaf::cast, {index(x, 0), x}, -1);
   const Expr value = where(index(x, 0) == make_input(4), make_input(3), make_input(1) + at * make_input(2));
   static const Graph* const graph = make_graph({&value, 1}, 5);
-  if (!is_floating(options.dtype)) throw Error(ErrorKind::dtype, "linspace: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
+  if (!is_floating(options.dtype))
+    throw Error(ErrorKind::dtype,
+                "linspace: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   const Number numbers[] = {begin, step, end, count - 1};
   return count == 1 ? full({1}, begin, options) : generate("linspace", graph, {count}, options, numbers);
 }

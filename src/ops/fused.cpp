@@ -33,7 +33,8 @@ const Tensor& first_tensor(const char* op, std::span<const Argument> arguments) 
 void check_numbers(const char* op, const Program& program, std::span<const Argument> arguments) {
   if (program.fractional_numbers_allowed) return;
   for (const Argument& a : arguments)
-    if (!tensor_of(a) && !a.number.is_integer && a.number.real != static_cast<double>(static_cast<std::int64_t>(a.number.real)))
+    if (!tensor_of(a) && !a.number.is_integer &&
+        a.number.real != static_cast<double>(static_cast<std::int64_t>(a.number.real)))
       throw Error(ErrorKind::dtype, std::string(op) + ": the fractional number " + std::to_string(a.number.real) +
                                         " meets an integer tensor; convert the tensor with .to(f32)");
 }
@@ -42,7 +43,8 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
 /// same order.
 bool overlaps(const Tensor& in, const Tensor& out) {
   const TensorImpl &a = *in.impl(), &b = *out.impl();
-  const bool same = a.storage == b.storage && a.offset == b.offset && a.shape == b.shape && a.strides == b.strides && a.dtype == b.dtype;
+  const bool same = a.storage == b.storage && a.offset == b.offset && a.shape == b.shape && a.strides == b.strides &&
+                    a.dtype == b.dtype;
   return !same && may_share_memory(in, out);
 }
 
@@ -63,7 +65,8 @@ Shape broadcast_space(const char* op, std::span<const Argument> arguments) {
   return space;
 }
 
-std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into) {
+std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
+                              std::span<const Tensor> into) {
   const Shape natural = broadcast_space(call.op, arguments);
   const Shape& space = call.space ? *call.space : natural;
   std::vector<InputType> types;
@@ -73,14 +76,15 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
   }
   const Program& program = type_program(call.op, call.graph, types);
   check_numbers(call.op, program, arguments);
-  space.numel();  // throws where it overflows
+  space.numel();               // throws where it overflows
   std::vector<Tensor> copies;  // of operands that overlap an output
   copies.reserve(arguments.size());
   std::vector<Operand> operands;
   operands.reserve(arguments.size());
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
-    if (t && std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
+    if (t &&
+        std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
       t = &copies.emplace_back(t->clone());
     operands.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr});
   }
@@ -92,7 +96,8 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
     const bool full = output.full || !program.reduces;
     if (k < into.size() && into[k].defined()) {
       if (into[k].dtype() != output.dtype)
-        throw Error(ErrorKind::dtype, std::string(call.op) + ": cannot write " + std::string(to_string(output.dtype)) + " into " + describe(into[k]));
+        throw Error(ErrorKind::dtype, std::string(call.op) + ": cannot write " + std::string(to_string(output.dtype)) +
+                                          " into " + describe(into[k]));
       into[k].impl()->storage->bump_version();
       outputs.push_back(into[k]);
     } else {
@@ -125,7 +130,11 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
       const std::uint32_t axes = plan.broadcast[i];
       const bool summed = axes != 0 && node->full && (!graph_reduces || axes == plan.reduced);
       if (summed == pass)
-        place(static_cast<int>(i), summed ? sum(Expr(node)) : Expr(node), graph_reduces ? plan.reduced : summed ? axes : 0, summed);
+        place(static_cast<int>(i), summed ? sum(Expr(node)) : Expr(node),
+              graph_reduces ? plan.reduced
+              : summed      ? axes
+                            : 0,
+              summed);
     }
   }
   for (std::size_t c = 0; c < calls.size(); ++c) calls[c].graph = make_graph(outputs[c], g.graph->inputs);
@@ -133,7 +142,8 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
 }
 
 /// The calls that compute the gradients in `wanted` of g for operands broadcast this way; kept with g.
-const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, std::vector<std::uint32_t> broadcast, std::uint32_t reduced) {
+const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, std::vector<std::uint32_t> broadcast,
+                                                       std::uint32_t reduced) {
   const std::lock_guard hold(g.plans_lock);
   for (const auto& plan : g.plans)
     if (plan->reduced == reduced && plan->broadcast == broadcast) return plan->calls;
@@ -148,7 +158,8 @@ std::uint32_t broadcast_axes(const Shape& shape, const Shape& space) {
   std::uint32_t mask = 0;
   const int shift = space.rank() - shape.rank();
   for (int i = 0; i < space.rank(); ++i)
-    if (space[static_cast<std::size_t>(i)] != 1 && (i < shift || shape[static_cast<std::size_t>(i - shift)] == 1)) mask |= 1u << i;
+    if (space[static_cast<std::size_t>(i)] != 1 && (i < shift || shape[static_cast<std::size_t>(i - shift)] == 1))
+      mask |= 1u << i;
   return mask;
 }
 
@@ -171,7 +182,8 @@ struct FusedBackward {
 Var FusedBackward::fitted(std::size_t input, Var g, bool summed) const {
   if (g.shape() == shapes[input]) return g;
   const bool lacks_axes = graph->reduces && g.shape() != space && !summed;
-  if (lacks_axes && !(graph->reduced_inputs >> input & 1)) g = g.broadcast_to(space);  // the same along the reduced axes
+  if (lacks_axes && !(graph->reduced_inputs >> input & 1))
+    g = g.broadcast_to(space);  // the same along the reduced axes
   return sum_to(g, shapes[input]);
 }
 
@@ -185,7 +197,8 @@ std::vector<Argument> FusedBackward::arguments(const RuleContext& context) const
     list.push_back(at >= 0 ? Argument(context.saved[static_cast<std::size_t>(at)]) : Argument(otherwise));
   };
   for (std::size_t i = 0; i < n; ++i) saved(i, numbers[i]);
-  for (std::size_t k = 0; k < m; ++k) list.push_back(context.grads[k].defined() ? Argument(context.grads[k]) : Argument(0));
+  for (std::size_t k = 0; k < m; ++k)
+    list.push_back(context.grads[k].defined() ? Argument(context.grads[k]) : Argument(0));
   for (std::size_t k = 0; k < m; ++k) saved(n + k, 0);
   return list;
 }
@@ -231,7 +244,8 @@ std::vector<Var> fused(const FusedCall& call, std::span<const Argument> argument
     return results;
   }
   const auto n = static_cast<std::size_t>(call.graph->inputs), m = call.graph->outputs.size();
-  FusedBackward rule{call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments), {}, {}, {}};
+  FusedBackward rule{
+      call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments), {}, {}, {}};
   rule.saved_index.assign(n + m, -1);
   const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << m) - 1, wanted_mask(inputs));
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
@@ -256,27 +270,33 @@ Var sum_to(const Var& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   const std::uint32_t axes = broadcast_axes(shape, x.shape());
   Var result = x;
-  if (axes) result = fused({"sum", graph_of([](auto v) { return sum(v); }), axes, {}}, std::vector<Argument>{Argument(x)})[0];
+  if (axes)
+    result = fused({"sum", graph_of([](auto v) { return sum(v); }), axes, {}}, std::vector<Argument>{Argument(x)})[0];
   return result.reshape(shape);
 }
 
 namespace {
-std::vector<Argument> with_values(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments) {
+std::vector<Argument> with_values(const char* name, const Graph* graph, std::span<const Number> values,
+                                  std::span<const Argument> arguments) {
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values.size();
   if (arguments.size() != expected)
-    throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " + std::to_string(arguments.size()));
+    throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " +
+                                      std::to_string(arguments.size()));
   if (graph->reduces)
-    throw Error(ErrorKind::unsupported, std::string(name) + ": a formula with reductions is applied with row_formula(x, formula, ...)");
+    throw Error(ErrorKind::unsupported,
+                std::string(name) + ": a formula with reductions is applied with row_formula(x, formula, ...)");
   std::vector<Argument> all(arguments.begin(), arguments.end());
   for (const Number& value : values) all.push_back(Argument(value));
   return all;
 }
 }  // namespace
 
-std::vector<Tensor> apply_tensors(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments) {
+std::vector<Tensor> apply_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+                                  std::span<const Argument> arguments) {
   return run_fused({name, graph, 0, {}}, with_values(name, graph, values, arguments));
 }
-std::vector<Var> apply_vars(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments) {
+std::vector<Var> apply_vars(const char* name, const Graph* graph, std::span<const Number> values,
+                            std::span<const Argument> arguments) {
   return fused({name, graph, 0, {}}, with_values(name, graph, values, arguments));
 }
 

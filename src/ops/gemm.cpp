@@ -43,8 +43,7 @@ const Graph* plain_epilogue() {
 ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b) {
   require_defined(op, "a", a), require_defined(op, "b", b);
   if (a.dim() < 2 || b.dim() < 2) fail(ErrorKind::shape, op, "operands must have at least 2 axes", a, b);
-  if (a.dtype() != b.dtype())
-    fail(ErrorKind::dtype, op, "dtypes differ (convert one operand with .to())", a, b);
+  if (a.dtype() != b.dtype()) fail(ErrorKind::dtype, op, "dtypes differ (convert one operand with .to())", a, b);
   if (a.dtype() == DType::boolean || (is_integer(a.dtype()) && dtype_size(a.dtype()) < 4))
     fail(ErrorKind::dtype, op, "products need floats, i32, u32 or i64", a, b);
   require_same_device(op, a, b);
@@ -60,8 +59,8 @@ ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b) {
   return p;
 }
 
-std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands,
-                                std::span<const Tensor> into) {
+std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
+                                std::span<const Argument> operands, std::span<const Tensor> into) {
   const ProductShape p = product_shape(call.op, a, b);
   Shape kept;  // the output's batch, with size 1 along contracted axes
   std::uint32_t contracted = 0;
@@ -92,9 +91,12 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
     outputs.push_back(given ? into[i] : make_tensor(space, program.outputs[i].dtype, backend));
     views.push_back(view_over(outputs.back(), space));
   }
-  run(backend, GemmRequest{call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch), matrix_view(b, p.batch), &program, inputs, views});
+  run(backend, GemmRequest{call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch),
+                           matrix_view(b, p.batch), &program, inputs, views});
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!(i < into.size() && into[i].defined())) outputs[i] = outputs[i].reshape(with_matrix(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n));
+    if (!(i < into.size() && into[i].defined()))
+      outputs[i] =
+          outputs[i].reshape(with_matrix(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n));
   return outputs;
 }
 
@@ -102,7 +104,9 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
   Tensor result = run_product({op, nullptr, batch, {}}, a.value(), b.value())[0];
   const Var inputs[] = {a, b};
   if (!tracked(inputs)) {
-    result = result.shape() == with_matrix(batch, a.size(-2), b.size(-1)) ? result : result.broadcast_to(with_matrix(batch, a.size(-2), b.size(-1)));
+    result = result.shape() == with_matrix(batch, a.size(-2), b.size(-1))
+                 ? result
+                 : result.broadcast_to(with_matrix(batch, a.size(-2), b.size(-1)));
     return as_var(result);
   }
   const bool wants_a = a.requires_grad(), wants_b = b.requires_grad();
@@ -110,13 +114,13 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
   saved.push_back({wants_b ? a : Var(), -1}), saved.push_back({wants_a ? b : Var(), -1});
   std::erase_if(saved, [](const Save& s) { return !s.input.defined(); });
   const Var y = record_one(op, inputs, std::move(result), std::move(saved),
-      [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
-        const Var& g = c.grads[0];
-        std::vector<Var> grads(2);
-        if (wants_a) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
-        if (wants_b) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
-        return grads;
-      });
+                           [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
+                             const Var& g = c.grads[0];
+                             std::vector<Var> grads(2);
+                             if (wants_a) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
+                             if (wants_b) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
+                             return grads;
+                           });
   const Shape full = with_matrix(batch, y.size(-2), y.size(-1));
   return y.shape() == full ? y : y.broadcast_to(full);
 }

@@ -11,7 +11,8 @@ namespace {
 /// Fixed weights make a scalar of any output; irrational steps keep entries from cancelling.
 Var weighted_sum(const Var& y) {
   std::vector<double> weights(static_cast<std::size_t>(y.numel()));
-  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.5 + std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    weights[i] = 0.5 + std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0);
   return sum(y * as_var(tensor(weights, y.shape(), y.device())));
 }
 
@@ -40,7 +41,8 @@ GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std
     for (std::int64_t i = 0; i < x[a].numel(); ++i) {
       // Richardson: (4 D(h) - D(2h)) / 3 has error O(h⁴); at h = 2e-3 that and rounding (eps/h) are both near 1e-11.
       const double h = 2e-3 * std::max(1.0, std::abs(values[static_cast<std::size_t>(i)]));
-      const double near = (value_at(a, i, h) - value_at(a, i, -h)) / (2 * h), far = (value_at(a, i, 2 * h) - value_at(a, i, -2 * h)) / (4 * h);
+      const double near = (value_at(a, i, h) - value_at(a, i, -h)) / (2 * h),
+                   far = (value_at(a, i, 2 * h) - value_at(a, i, -2 * h)) / (4 * h);
       const double numeric = (4 * near - far) / 3, got = g[static_cast<std::size_t>(i)];
       // The difference of the two estimates bounds the truncation error left.
       const double tolerance = 1e-7 * std::max(1.0, std::abs(numeric)) + 0.1 * std::abs(near - far);
@@ -49,8 +51,10 @@ GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std
         result.worst = std::isnan(error) ? kInf : error;
         if (result.worst > 1) {
           char text[200];
-          std::snprintf(text, sizeof text, "argument %zu, element %lld: gradient %.12g, central difference %.12g (%.3g times the tolerance)",
-                        a + 1, static_cast<long long>(i), got, numeric, result.worst);
+          std::snprintf(
+              text, sizeof text,
+              "argument %zu, element %lld: gradient %.12g, central difference %.12g (%.3g times the tolerance)", a + 1,
+              static_cast<long long>(i), got, numeric, result.worst);
           result.ok = false, result.message = text;
         }
       }

@@ -44,7 +44,9 @@ Layout gather_layout(const Strides& strides, const Tensor& indices, int axis) {
 void check_indices(const char* op, const Tensor& x, const Tensor& indices) {
   require_defined(op, "x", x), require_defined(op, "indices", indices);
   require_same_device(op, x, indices);
-  if (indices.dtype() != DType::i32) throw Error(ErrorKind::dtype, std::string(op) + ": indices must be i32, got " + describe(indices) + "; convert them with .to(i32)");
+  if (indices.dtype() != DType::i32)
+    throw Error(ErrorKind::dtype,
+                std::string(op) + ": indices must be i32, got " + describe(indices) + "; convert them with .to(i32)");
   if (x.dim() == 0) throw Error(ErrorKind::shape, std::string(op) + ": x needs at least one axis, got " + describe(x));
 }
 
@@ -52,9 +54,12 @@ void check_indices(const char* op, const Tensor& x, const Tensor& indices) {
 int gather_axis(const char* op, const Tensor& x, const Tensor& indices, int axis) {
   const int a = normalize_axis(op, axis, x.dim());
   bool fits = indices.dim() == x.dim();
-  for (int i = 0; fits && i < x.dim(); ++i) fits = i == a || indices.shape()[static_cast<std::size_t>(i)] <= x.shape()[static_cast<std::size_t>(i)];
+  for (int i = 0; fits && i < x.dim(); ++i)
+    fits = i == a || indices.shape()[static_cast<std::size_t>(i)] <= x.shape()[static_cast<std::size_t>(i)];
   if (!fits)
-    throw Error(ErrorKind::shape, std::string(op) + ": indices must have x's rank and be no larger along the other axes: x is " + describe(x) + ", indices are " + describe(indices));
+    throw Error(ErrorKind::shape, std::string(op) +
+                                      ": indices must have x's rank and be no larger along the other axes: x is " +
+                                      describe(x) + ", indices are " + describe(indices));
   return a;
 }
 
@@ -69,7 +74,8 @@ template <class F> void with_context(const char* op, int axis, const Tensor& x, 
     run();
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::index) throw;
-    throw Error(ErrorKind::index, std::string(op) + ": " + e.what() + " on axis " + std::to_string(axis) + " of " + describe(x));
+    throw Error(ErrorKind::index,
+                std::string(op) + ": " + e.what() + " on axis " + std::to_string(axis) + " of " + describe(x));
   }
 }
 
@@ -83,13 +89,15 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Lay
   Tensor result = make_tensor(layout.space, impl.dtype, impl.storage->backend());
   const View view = view_over(result, layout.space);
   with_context(op, axis, x, [&] {
-    run(impl.storage->backend(), FusedRequest{op, &type_program(op, identity, {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
+    run(impl.storage->backend(),
+        FusedRequest{op, &type_program(op, identity, {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
   });
   return result;
 }
 
 /// sum (contiguous, of x's shape) += source at the indices. Narrow types are summed in 32 bits by the caller.
-void add_at(const char* op, const Tensor& sum, const Tensor& indices, const Tensor& source, const Layout& layout, int axis) {
+void add_at(const char* op, const Tensor& sum, const Tensor& indices, const Tensor& source, const Layout& layout,
+            int axis) {
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *sum.impl();
   ScatterRequest request;
@@ -114,20 +122,27 @@ Tensor scatter_tensors(const Tensor& x, const Tensor& indices, const Tensor& sou
   constexpr const char* op = "scatter_add";
   check_indices(op, x, indices), require_defined(op, "source", source), require_same_device(op, x, source);
   const int a = normalize_axis(op, axis, x.dim());
-  if (source.dtype() != x.dtype()) throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: x is " + describe(x) + ", source is " + describe(source));
+  if (source.dtype() != x.dtype())
+    throw Error(ErrorKind::dtype,
+                std::string(op) + ": dtypes differ: x is " + describe(x) + ", source is " + describe(source));
   const bool take_like = is_take_like(x, indices, source, a);
   if (!take_like && source.shape() != indices.shape())
-    throw Error(ErrorKind::shape, std::string(op) + ": source must have the shape of the indices, or x's with the axis replaced by theirs: x is " +
-                                      describe(x) + ", indices are " + describe(indices) + ", source is " + describe(source));
+    throw Error(ErrorKind::shape,
+                std::string(op) +
+                    ": source must have the shape of the indices, or x's with the axis replaced by theirs: x is " +
+                    describe(x) + ", indices are " + describe(indices) + ", source is " + describe(source));
   if (!take_like) gather_axis(op, x, indices, axis);
   const DType wide = summing_dtype(x.dtype());
   Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
-  const Layout layout = take_like ? take_layout(sum.shape(), sum.strides(), indices, a) : gather_layout(sum.strides(), indices, a);
+  const Layout layout =
+      take_like ? take_layout(sum.shape(), sum.strides(), indices, a) : gather_layout(sum.strides(), indices, a);
   add_at(op, sum, indices, source.to(wide), layout, a);
   return sum.to(x.dtype());
 }
 
-Tensor zeros_of(const Shape& shape, const Var& like) { return zeros(shape, {.dtype = like.dtype(), .device = like.device()}); }
+Tensor zeros_of(const Shape& shape, const Var& like) {
+  return zeros(shape, {.dtype = like.dtype(), .device = like.device()});
+}
 
 }  // namespace
 
@@ -137,9 +152,10 @@ Tensor take(const Tensor& x, const Tensor& indices, int axis) {
   return read_at("take", x, indices, take_layout(x.shape(), x.strides(), indices, a), a);
 }
 Var take(const Var& x, const Tensor& indices, int axis) {
-  return record_one("take", {&x, 1}, take(x.value(), indices, axis), {}, [indices, axis, shape = x.shape()](const RuleContext& c) {
-    return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
-  });
+  return record_one(
+      "take", {&x, 1}, take(x.value(), indices, axis), {}, [indices, axis, shape = x.shape()](const RuleContext& c) {
+        return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+      });
 }
 Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
   check_indices("gather", x, indices);
@@ -147,15 +163,20 @@ Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
   return read_at("gather", x, indices, gather_layout(x.strides(), indices, a), a);
 }
 Var gather(const Var& x, const Tensor& indices, int axis) {
-  return record_one("gather", {&x, 1}, gather(x.value(), indices, axis), {}, [indices, axis, shape = x.shape()](const RuleContext& c) {
-    return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
-  });
+  return record_one(
+      "gather", {&x, 1}, gather(x.value(), indices, axis), {},
+      [indices, axis, shape = x.shape()](const RuleContext& c) {
+        return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+      });
 }
-Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) { return scatter_tensors(x, indices, source, axis); }
+Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
+  return scatter_tensors(x, indices, source, axis);
+}
 Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, int axis) {
   const Var inputs[] = {*x, *source};
   Tensor result = scatter_tensors(x->value(), indices, source->value(), axis);
-  const bool take_like = is_take_like(x->value(), indices, source->value(), normalize_axis("scatter_add", axis, x->dim()));
+  const bool take_like =
+      is_take_like(x->value(), indices, source->value(), normalize_axis("scatter_add", axis, x->dim()));
   return record_one("scatter_add", inputs, std::move(result), {}, [indices, axis, take_like](const RuleContext& c) {
     std::vector<Var> grads(2);
     if (c.wanted & 1) grads[0] = c.grads[0];
@@ -169,28 +190,37 @@ namespace {
 Tensor scanned(const Tensor& x, int axis, bool reverse) {
   require_defined("cumsum", "x", x);
   const int a = normalize_axis("cumsum", axis, x.dim());
-  if (x.dtype() == DType::boolean || (is_integer(x.dtype()) && dtype_size(x.dtype()) < 4)) return scanned(x.to(DType::i32), axis, reverse);
+  if (x.dtype() == DType::boolean || (is_integer(x.dtype()) && dtype_size(x.dtype()) < 4))
+    return scanned(x.to(DType::i32), axis, reverse);
   Tensor result = make_tensor(x.shape(), x.dtype(), x.impl()->storage->backend());
-  run(x.impl()->storage->backend(), ScanRequest{"cumsum", Leaf::add, x.shape(), a, reverse, view_over(x, x.shape()), view_over(result, x.shape())});
+  run(x.impl()->storage->backend(),
+      ScanRequest{"cumsum", Leaf::add, x.shape(), a, reverse, view_over(x, x.shape()), view_over(result, x.shape())});
   return result;
 }
 Var scanned(const Var& x, int axis, bool reverse) {
-  return record_one("cumsum", {&x, 1}, scanned(x.value(), axis, reverse), {},
-                    [axis, reverse](const RuleContext& c) { return std::vector<Var>{scanned(c.grads[0], axis, !reverse)}; });
+  return record_one("cumsum", {&x, 1}, scanned(x.value(), axis, reverse), {}, [axis, reverse](const RuleContext& c) {
+    return std::vector<Var>{scanned(c.grads[0], axis, !reverse)};
+  });
 }
-struct Order { Tensor values, indices; };
+struct Order {
+  Tensor values, indices;
+};
 Order ordered(const char* op, const Tensor& x, int axis, bool descending) {
   require_defined(op, "x", x);
   const int a = normalize_axis(op, axis, x.dim());
-  if (x.shape()[static_cast<std::size_t>(a)] > 2147483647) throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
+  if (x.shape()[static_cast<std::size_t>(a)] > 2147483647)
+    throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
   Backend& backend = x.impl()->storage->backend();
   Order result{make_tensor(x.shape(), x.dtype(), backend), make_tensor(x.shape(), DType::i32, backend)};
-  run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, x.shape()), view_over(result.indices, x.shape())});
+  run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, x.shape()),
+                           view_over(result.indices, x.shape())});
   return result;
 }
 template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) {
   const std::int64_t size = x.size(normalize_axis("topk", axis, x.dim()));
-  if (k < 0 || k > size) throw Error(ErrorKind::index, "topk: k = " + std::to_string(k) + " is out of range for axis " + std::to_string(axis) + " of size " + std::to_string(size));
+  if (k < 0 || k > size)
+    throw Error(ErrorKind::index, "topk: k = " + std::to_string(k) + " is out of range for axis " +
+                                      std::to_string(axis) + " of size " + std::to_string(size));
   return k;
 }
 }  // namespace
@@ -218,7 +248,8 @@ Sorted<Var> topk(const Var& x, std::int64_t k, int axis, bool largest) {
 
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
   require_defined("one_hot", "labels", labels);
-  if (labels.dtype() != DType::i32) throw Error(ErrorKind::dtype, "one_hot: labels must be i32, got " + describe(labels));
+  if (labels.dtype() != DType::i32)
+    throw Error(ErrorKind::dtype, "one_hot: labels must be i32, got " + describe(labels));
   if (classes < 0) throw Error(ErrorKind::shape, "one_hot: the number of classes is negative");
   const Tensor positions = arange(0, classes, 1, {.dtype = DType::i32, .device = labels.device()});
   return (labels.unsqueeze(-1) == positions).to(dtype);

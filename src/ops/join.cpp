@@ -24,8 +24,9 @@ template <class T> Tensor joined(const std::vector<T>& parts, int axis, std::vec
     Shape expected = first.shape(), got = part.shape();
     if (got.rank() == expected.rank()) expected[a] = got[a];
     if (got != expected)
-      throw Error(ErrorKind::shape, "concatenate: tensor " + std::to_string(i + 1) + " is " + describe(part) + ", which does not fit behind " +
-                                        describe(first) + " along axis " + std::to_string(axis));
+      throw Error(ErrorKind::shape, "concatenate: tensor " + std::to_string(i + 1) + " is " + describe(part) +
+                                        ", which does not fit behind " + describe(first) + " along axis " +
+                                        std::to_string(axis));
     if (part.dtype() != first.dtype())
       throw Error(ErrorKind::dtype, "concatenate: dtypes differ: " + describe(first) + " and " + describe(part));
     require_same_device("concatenate", first, part);
@@ -51,9 +52,11 @@ template <class T> std::vector<T> parts_of(const T& x, std::int64_t parts, int a
   require_defined("split", "x", value_of(x));
   const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));
   if (parts < 1 || size % parts != 0)
-    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) + " does not divide into " + std::to_string(parts) + " parts");
+    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) +
+                                      " does not divide into " + std::to_string(parts) + " parts");
   std::vector<T> result;
-  for (std::int64_t i = 0; i < parts; ++i) result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
+  for (std::int64_t i = 0; i < parts; ++i)
+    result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
   return result;
 }
 }  // namespace
@@ -67,7 +70,8 @@ Var concatenate(const std::vector<Var>& vars, int axis) {
   Tensor result = joined(vars, axis, begins);
   return record_one("concatenate", vars, std::move(result), {}, [begins, axis](const RuleContext& c) {
     std::vector<Var> grads;
-    for (std::size_t i = 0; i + 1 < begins.size(); ++i) grads.push_back(c.grads[0].slice(axis, begins[i], begins[i + 1]));
+    for (std::size_t i = 0; i + 1 < begins.size(); ++i)
+      grads.push_back(c.grads[0].slice(axis, begins[i], begins[i + 1]));
     return grads;
   });
 }

@@ -17,7 +17,8 @@ template <class T, class Product> T with_vectors(const T& a, const T& b, Product
   const Tensor &ta = as_var(a).value(), &tb = as_var(b).value();
   require_defined("matmul", "a", ta), require_defined("matmul", "b", tb);
   if (ta.dim() == 0 || tb.dim() == 0)
-    throw Error(ErrorKind::shape, "matmul: operands need at least one axis: a is " + describe(ta) + ", b is " + describe(tb));
+    throw Error(ErrorKind::shape,
+                "matmul: operands need at least one axis: a is " + describe(ta) + ", b is " + describe(tb));
   if (ta.dim() > 1 && tb.dim() > 1) return product2d(a, b);
   if (ta.size(-1) != tb.size(tb.dim() == 1 ? 0 : -2))
     throw Error(ErrorKind::shape, "matmul: inner dimensions differ: a is " + describe(ta) + ", b is " + describe(tb));
@@ -33,13 +34,24 @@ template <class T, class Product> T with_vectors(const T& a, const T& b, Product
 /// Graphs made from an activation, kept by what they are made for.
 template <class Make> const Graph* cached(const Graph* activation, int variant, Make make) {
   static std::mutex lock;
-  static std::map<std::pair<const Graph*, int>, const Graph*>& known = *new std::map<std::pair<const Graph*, int>, const Graph*>;
+  static std::map<std::pair<const Graph*, int>, const Graph*>& known =
+      *new std::map<std::pair<const Graph*, int>, const Graph*>;
   const std::lock_guard hold(lock);
   const Graph*& graph = known[{activation, variant}];
   if (!graph) graph = make();
   return graph;
 }
-enum Variant { kActivated, kActivatedAndPre, kGradient, kGradientAndBias, kGradientPlus, kGradientPlusAndBias, kRecomputed, kRecomputedPropagating, kWithSum };
+enum Variant {
+  kActivated,
+  kActivatedAndPre,
+  kGradient,
+  kGradientAndBias,
+  kGradientPlus,
+  kGradientPlusAndBias,
+  kRecomputed,
+  kRecomputedPropagating,
+  kWithSum
+};
 
 /// activation(x) with the activation's parameters numbered from `first` on.
 Expr activate(const Graph* activation, Expr x, int first) {
@@ -74,7 +86,8 @@ Reads reads_of(const Graph* activation) {
 
 /// (gradient graph's inputs…, further) → ∂/∂pre [, its sum]: further gradients of pre are added where there are any.
 const Graph* backward_graph(const Graph* activation, bool plus, bool with_bias) {
-  const int variant = plus ? (with_bias ? kGradientPlusAndBias : kGradientPlus) : (with_bias ? kGradientAndBias : kGradient);
+  const int variant =
+      plus ? (with_bias ? kGradientPlusAndBias : kGradientPlus) : (with_bias ? kGradientAndBias : kGradient);
   return cached(activation, variant, [&] {
     const GradientGraph& g = gradient(activation, 1, 1);
     const int n = activation->inputs + 2;
@@ -88,18 +101,23 @@ const Graph* backward_graph(const Graph* activation, bool plus, bool with_bias) 
 void check_activation(const char* op, const Pointwise<>& activation) {
   const auto arity = static_cast<std::size_t>(activation.graph()->inputs) - activation.values().size();
   if (arity != 1)
-    throw Error(ErrorKind::shape, std::string(op) + ": the activation must take one argument, " + activation.name() + " takes " + std::to_string(arity));
+    throw Error(ErrorKind::shape, std::string(op) + ": the activation must take one argument, " + activation.name() +
+                                      " takes " + std::to_string(arity));
   if (activation.graph()->reduces)
-    throw Error(ErrorKind::unsupported, std::string(op) + ": the activation " + activation.name() + " contains a reduction");
+    throw Error(ErrorKind::unsupported,
+                std::string(op) + ": the activation " + activation.name() + " contains a reduction");
 }
 void check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias) {
   require_defined(op, "bias", bias);
   const ProductShape p = product_shape(op, a, b);
   if (bias.dim() != 1 || bias.size(0) != p.n)
-    throw Error(ErrorKind::shape, std::string(op) + ": bias must be [" + std::to_string(p.n) + "], got " + describe(bias) + " for a " + describe(a) + " and b " + describe(b));
+    throw Error(ErrorKind::shape, std::string(op) + ": bias must be [" + std::to_string(p.n) + "], got " +
+                                      describe(bias) + " for a " + describe(a) + " and b " + describe(b));
   if (bias.dtype() != a.dtype())
-    throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: a is " + describe(a) + ", b is " + describe(b) + ", bias is " + describe(bias));
-  if (!is_floating(a.dtype())) throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a));
+    throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: a is " + describe(a) + ", b is " + describe(b) +
+                                      ", bias is " + describe(bias));
+  if (!is_floating(a.dtype()))
+    throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a));
   require_same_device(op, a, bias);
 }
 
@@ -153,16 +171,19 @@ struct ProductBackward {
   }
 };
 
-Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation, Tensor* pre) {
+Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias,
+                       const Pointwise<>& activation, Tensor* pre) {
   check_activation(op, activation);
   check_bias(op, a, b, bias);
   const Shape batch = product_shape(op, a, b).batch;
-  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), pre != nullptr), batch, {}}, a, b, operands_of(bias, activation));
+  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), pre != nullptr), batch, {}}, a, b,
+                                            operands_of(bias, activation));
   if (pre) *pre = results[1];
   return results[0];
 }
 
-Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, const Pointwise<>& activation, Tensor* pre) {
+Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, const Pointwise<>& activation,
+                 Tensor* pre) {
   check_activation(op, activation);
   check_bias(op, a.value(), b.value(), bias.value());
   const Var inputs[] = {a, b, bias};
@@ -170,10 +191,19 @@ Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, co
   const Reads reads = reads_of(activation.graph());
   const bool keeps_pre = reads.pre || pre;
   const Shape batch = product_shape(op, a.value(), b.value()).batch;
-  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), keeps_pre), batch, {}}, a.value(), b.value(), operands_of(bias.value(), activation));
+  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), keeps_pre), batch, {}}, a.value(),
+                                            b.value(), operands_of(bias.value(), activation));
   if (pre) *pre = results[1];
   if (!reads.pre) results.resize(1);
-  ProductBackward rule{op, activation.graph(), {activation.values().begin(), activation.values().end()}, batch_of(a.shape()), batch_of(b.shape()), -1, -1, -1, reads};
+  ProductBackward rule{op,
+                       activation.graph(),
+                       {activation.values().begin(), activation.values().end()},
+                       batch_of(a.shape()),
+                       batch_of(b.shape()),
+                       -1,
+                       -1,
+                       -1,
+                       reads};
   std::vector<Save> saved;
   const auto save = [&](Save s) {
     saved.push_back(std::move(s));
@@ -199,14 +229,20 @@ Var matmul(const VarArg& a, const VarArg& b) {
   });
 }
 
-Tensor matmul_bias_activation(const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation, const MatmulOptions& options) {
+Tensor matmul_bias_activation(const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation,
+                              const MatmulOptions& options) {
   return forward_tensors("matmul_bias_activation", a, b, bias, activation, options.save_pre_activation);
 }
-Var matmul_bias_activation(const VarArg& a, const VarArg& b, const VarArg& bias, const Pointwise<>& activation, const MatmulOptions& options) {
+Var matmul_bias_activation(const VarArg& a, const VarArg& b, const VarArg& bias, const Pointwise<>& activation,
+                           const MatmulOptions& options) {
   return forward_vars("matmul_bias_activation", *a, *b, *bias, activation, options.save_pre_activation);
 }
-Tensor matmul_bias(const Tensor& a, const Tensor& b, const Tensor& bias) { return forward_tensors("matmul_bias", a, b, bias, op::identity, nullptr); }
-Var matmul_bias(const VarArg& a, const VarArg& b, const VarArg& bias) { return forward_vars("matmul_bias", *a, *b, *bias, op::identity, nullptr); }
+Tensor matmul_bias(const Tensor& a, const Tensor& b, const Tensor& bias) {
+  return forward_tensors("matmul_bias", a, b, bias, op::identity, nullptr);
+}
+Var matmul_bias(const VarArg& a, const VarArg& b, const VarArg& bias) {
+  return forward_vars("matmul_bias", *a, *b, *bias, op::identity, nullptr);
+}
 
 namespace {
 /// Products without a bias use one of zeros along [N]: one row, which stays in cache.
@@ -223,7 +259,8 @@ Tensor residual_tensors(const Tensor& a, const Tensor& b, const Tensor& bias, co
   Shape shape = p.batch;
   shape.push_back(p.m), shape.push_back(p.n);
   if (broadcast_shapes("matmul_bias_residual", shape, residual.shape()) != shape)
-    throw Error(ErrorKind::shape, "matmul_bias_residual: residual " + describe(residual) + " does not broadcast to " + describe(a.dtype(), shape));
+    throw Error(ErrorKind::shape, "matmul_bias_residual: residual " + describe(residual) + " does not broadcast to " +
+                                      describe(a.dtype(), shape));
   const Argument operands[] = {Argument(bias), Argument(residual)};
   return run_product({"matmul_bias_residual", residual_graph(), p.batch, {}}, a, b, operands)[0];
 }
@@ -233,13 +270,17 @@ Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& ac
   return forward_tensors("matmul_activation", a, b, no_bias("matmul_activation", a, b), activation, nullptr);
 }
 Var matmul_activation(const VarArg& a, const VarArg& b, const Pointwise<>& activation) {
-  return forward_vars("matmul_activation", *a, *b, as_var(no_bias("matmul_activation", a->value(), b->value())), activation, nullptr);
+  return forward_vars("matmul_activation", *a, *b, as_var(no_bias("matmul_activation", a->value(), b->value())),
+                      activation, nullptr);
 }
-Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) { return residual_tensors(a, b, bias, residual); }
+Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
+  return residual_tensors(a, b, bias, residual);
+}
 Var matmul_bias_residual(const VarArg& a, const VarArg& b, const VarArg& bias, const VarArg& residual) {
   Tensor result = residual_tensors(a->value(), b->value(), bias->value(), residual->value());
   const Var inputs[] = {*a, *b, *bias, *residual};
-  return record_one("matmul_bias_residual", inputs, std::move(result), {{*a, -1}, {*b, -1}},
+  return record_one(
+      "matmul_bias_residual", inputs, std::move(result), {{*a, -1}, {*b, -1}},
       [a_batch = batch_of(a->shape()), b_batch = batch_of(b->shape()), r = residual->shape()](const RuleContext& c) {
         const Var& g = c.grads[0];
         std::vector<Var> grads(4);
@@ -270,7 +311,8 @@ const Graph* recomputed_graph(const Graph* activation, bool finite_only) {
   });
 }
 
-void check_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, const MatmulBwdOptions& options) {
+void check_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
+               const MatmulBwdOptions& options) {
   check_bias(kBwd, a, b, bias);
   require_defined(kBwd, "grad", grad);
   const ProductShape p = product_shape(kBwd, a, b);
@@ -279,19 +321,22 @@ void check_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tenso
   const auto check = [&](const char* name, const Tensor& t) {
     if (t.shape() != shape || t.dtype() != a.dtype())
       throw Error(t.shape() != shape ? ErrorKind::shape : ErrorKind::dtype,
-                  std::string(kBwd) + ": " + name + " must be " + describe(a.dtype(), shape) + ", got " + describe(t) + " for a " + describe(a) + " and b " + describe(b));
+                  std::string(kBwd) + ": " + name + " must be " + describe(a.dtype(), shape) + ", got " + describe(t) +
+                      " for a " + describe(a) + " and b " + describe(b));
     require_same_device(kBwd, a, t);
   };
   check("grad", grad);
   if (options.pre_activation.defined()) check("pre_activation", options.pre_activation);
 }
 
-void check_accumulator(const char* name, const Tensor& sum, const Tensor& like, std::initializer_list<const Tensor*> inputs) {
+void check_accumulator(const char* name, const Tensor& sum, const Tensor& like,
+                       std::initializer_list<const Tensor*> inputs) {
   if (!sum.defined()) return;
   const bool wide = sum.dtype() == DType::f32 && dtype_size(like.dtype()) == 2;
   if (sum.shape() != like.shape() || (sum.dtype() != like.dtype() && !wide))
-    throw Error(sum.shape() != like.shape() ? ErrorKind::shape : ErrorKind::dtype,
-                std::string(kBwd) + ": accumulate_into." + name + " must be " + describe(like) + ", got " + describe(sum));
+    throw Error(
+        sum.shape() != like.shape() ? ErrorKind::shape : ErrorKind::dtype,
+        std::string(kBwd) + ": accumulate_into." + name + " must be " + describe(like) + ", got " + describe(sum));
   require_same_device(kBwd, sum, like);
   for (const Tensor* input : inputs)
     if (input->defined() && may_share_memory(sum, *input))
@@ -309,43 +354,53 @@ const Graph* summed_graph(const Graph* recomputed, DType dtype) {
   return cached(recomputed, kWithSum + static_cast<int>(dtype), [&] {
     const bool narrow = dtype_size(dtype) == 2;
     std::vector<Expr> args;
-    for (int i = 0; i < recomputed->inputs; ++i) args.push_back(narrow && i <= 2 ? cast(make_input(i), DType::f32) : make_input(i));
+    for (int i = 0; i < recomputed->inputs; ++i)
+      args.push_back(narrow && i <= 2 ? cast(make_input(i), DType::f32) : make_input(i));
     const Expr d = substitute(recomputed, args)[0];
     const Expr outputs[] = {narrow ? cast(d, dtype) : d, sum(d)};
     return make_graph(outputs, recomputed->inputs);
   });
 }
 
-PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, const Tensor& bias, const Tensor& grad, std::span<const Number> values, const Tensor& into = {}) {
+PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, const Tensor& bias, const Tensor& grad,
+                                std::span<const Number> values, const Tensor& into = {}) {
   std::vector<Argument> list{Argument(pre), bias.defined() ? Argument(bias) : Argument(0), Argument(grad)};
   for (const Number& value : values) list.push_back(Argument(value));
-  std::vector<Tensor> results = run_fused({kBwd, summed_graph(recomputed, grad.dtype()), all_but_last(grad.dim()), grad.shape()}, list, {&into, 1});
+  std::vector<Tensor> results = run_fused(
+      {kBwd, summed_graph(recomputed, grad.dtype()), all_but_last(grad.dim()), grad.shape()}, list, {&into, 1});
   return {results[0], results[1].reshape({grad.size(-1)})};
 }
 
 /// 16-bit operands without a saved pre-activation: strips of rows of it, in f32, so that Σ d adds unrounded values and
 /// d is the only M×N temporary. A strip is 4 MiB: it stays in cache, and packing b again for each costs little.
-PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, std::span<const Number> values) {
+PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
+                      std::span<const Number> values) {
   static const Graph* const unrounded = graph_of([](auto acc) { return cast(acc, DType::f32); });
-  const std::int64_t rows = grad.size(-2), row_bytes = std::max<std::int64_t>(1, grad.numel() / std::max<std::int64_t>(rows, 1) * 4);
+  const std::int64_t rows = grad.size(-2),
+                     row_bytes = std::max<std::int64_t>(1, grad.numel() / std::max<std::int64_t>(rows, 1) * 4);
   const std::int64_t strip = std::max<std::int64_t>(64, (std::int64_t{4} << 20) / row_bytes);
   const Shape batch = batch_of(grad.shape());
-  PreGradient result{zeros(grad.shape(), {.dtype = grad.dtype(), .device = grad.device()}), zeros(bias.shape(), {.dtype = DType::f32, .device = bias.device()})};
+  PreGradient result{zeros(grad.shape(), {.dtype = grad.dtype(), .device = grad.device()}),
+                     zeros(bias.shape(), {.dtype = DType::f32, .device = bias.device()})};
   for (std::int64_t begin = 0; begin < rows; begin += strip) {
     const std::int64_t end = std::min(rows, begin + strip);
     const Tensor pre = run_product({kBwd, unrounded, batch, {}}, a.slice(-2, begin, end), b)[0];
-    result.d_bias += from_pre_activation(recomputed, pre, bias, grad.slice(-2, begin, end), values, result.d.slice(-2, begin, end)).d_bias;
+    result.d_bias +=
+        from_pre_activation(recomputed, pre, bias, grad.slice(-2, begin, end), values, result.d.slice(-2, begin, end))
+            .d_bias;
   }
   return result;
 }
 
-PreGradient pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation, const MatmulBwdOptions& options) {
+PreGradient pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
+                         const Pointwise<>& activation, const MatmulBwdOptions& options) {
   const Graph* graph = activation.graph();
   const bool finite_only = options.nonfinite == NonFinite::zero, wants_bias = options.wanted.d_bias;
   const GradientGraph& g = gradient(graph, 1, 1, finite_only);
   if (g.graph && g.graph->outputs[0]->kind == NodeKind::input) {  // identity
     static const Graph* const wide_sum = graph_of([](auto x) { return sum(cast(x, DType::f32)); });
-    if (!wants_bias || dtype_size(grad.dtype()) != 2) return {grad, wants_bias ? sum_to(as_var(grad), bias.shape()).value() : Tensor()};
+    if (!wants_bias || dtype_size(grad.dtype()) != 2)
+      return {grad, wants_bias ? sum_to(as_var(grad), bias.shape()).value() : Tensor()};
     const Argument list[] = {Argument(grad)};
     return {grad, run_fused({kBwd, wide_sum, all_but_last(grad.dim()), {}}, list)[0].reshape(bias.shape())};
   }
@@ -381,21 +436,26 @@ Tensor accumulated(Tensor& sum, const Tensor& addend) {
 
 }  // namespace
 
-MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
-                                                     const Pointwise<>& activation, const MatmulBwdOptions& options) {
+MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const Tensor& a, const Tensor& b,
+                                                     const Tensor& bias, const Pointwise<>& activation,
+                                                     const MatmulBwdOptions& options) {
   check_activation(kBwd, activation);
   check_bwd(grad, a, b, bias, options);
   MatmulBiasActivationGrads* into = options.accumulate_into;
   if (into) {
     const auto inputs = {&grad, &a, &b, &bias, &options.pre_activation};
-    check_accumulator("d_a", into->d_a, a, inputs), check_accumulator("d_b", into->d_b, b, inputs), check_accumulator("d_bias", into->d_bias, bias, inputs);
+    check_accumulator("d_a", into->d_a, a, inputs), check_accumulator("d_b", into->d_b, b, inputs),
+        check_accumulator("d_bias", into->d_bias, bias, inputs);
   }
   const NoGrad plain;
   const auto [d, d_bias] = pre_gradient(grad, a, b, bias, activation, options);
   MatmulBiasActivationGrads result;
-  if (options.wanted.d_a) result.d_a = accumulated_product(d, b.transpose(-1, -2), a.shape(), into ? &into->d_a : nullptr);
-  if (options.wanted.d_b) result.d_b = accumulated_product(a.transpose(-1, -2), d, b.shape(), into ? &into->d_b : nullptr);
-  if (options.wanted.d_bias) result.d_bias = into && into->d_bias.defined() ? accumulated(into->d_bias, d_bias) : d_bias.to(bias.dtype());
+  if (options.wanted.d_a)
+    result.d_a = accumulated_product(d, b.transpose(-1, -2), a.shape(), into ? &into->d_a : nullptr);
+  if (options.wanted.d_b)
+    result.d_b = accumulated_product(a.transpose(-1, -2), d, b.shape(), into ? &into->d_b : nullptr);
+  if (options.wanted.d_bias)
+    result.d_bias = into && into->d_bias.defined() ? accumulated(into->d_bias, d_bias) : d_bias.to(bias.dtype());
   if (into) {
     if (options.wanted.d_a) into->d_a = result.d_a;
     if (options.wanted.d_b) into->d_b = result.d_b;

@@ -23,7 +23,8 @@ Tensor state_like(const Tensor& p) {
 }
 
 /// A formula's outputs written over its first operands: (state…, gradient, numbers…) → state…
-void update(const char* op, const Graph* graph, std::span<const Tensor> state, const Tensor& gradient, std::span<const Number> numbers) {
+void update(const char* op, const Graph* graph, std::span<const Tensor> state, const Tensor& gradient,
+            std::span<const Number> numbers) {
   std::vector<Argument> arguments;
   for (const Tensor& s : state) arguments.push_back(Argument(s));
   arguments.push_back(Argument(gradient));
@@ -31,10 +32,25 @@ void update(const char* op, const Graph* graph, std::span<const Tensor> state, c
   run_fused({op, graph, 0, state[0].shape()}, arguments, state);
 }
 
-/// 16-bit parameters are computed with in f32, like their moments, and rounded once.
+/// The graph of an update for a floating dtype; 16-bit parameters are computed with in f32, like their moments, and
+/// rounded once.
+using MakeGraph = const Graph*(bool narrow, DType dtype);
+struct Graphs {
+  const Graph *f16, *bf16, *f32, *f64;
+  explicit Graphs(MakeGraph make)
+      : f16(make(true, DType::f16)),
+        bf16(make(true, DType::bf16)),
+        f32(make(false, DType::f32)),
+        f64(make(false, DType::f64)) {}
+  const Graph* of(DType dtype) const {
+    return dtype == DType::f16 ? f16 : dtype == DType::bf16 ? bf16 : dtype == DType::f32 ? f32 : f64;
+  }
+};
+
 const Graph* adamw_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), m0 = make_input(1), v0 = make_input(2), g0 = make_input(3);
-  const Expr rate = make_input(4), decay = make_input(5), b1 = make_input(6), b2 = make_input(7), eps = make_input(8), c1 = make_input(9), c2 = make_input(10);
+  const Expr rate = make_input(4), decay = make_input(5), b1 = make_input(6), b2 = make_input(7), eps = make_input(8),
+             c1 = make_input(9), c2 = make_input(10);
   const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
   const Expr m = b1 * m0 + (1 - b1) * g, v = b2 * v0 + (1 - b2) * (g * g);
   const Expr step = (m * c1) / (sqrt(v * c2) + eps);
@@ -43,7 +59,8 @@ const Graph* adamw_graph(bool narrow, DType dtype) {
   return make_graph(outputs, 11);
 }
 const Graph* sgd_graph(bool narrow, DType dtype) {
-  const Expr p0 = make_input(0), v0 = make_input(1), g0 = make_input(2), rate = make_input(3), momentum = make_input(4), decay = make_input(5);
+  const Expr p0 = make_input(0), v0 = make_input(1), g0 = make_input(2), rate = make_input(3), momentum = make_input(4),
+             decay = make_input(5);
   const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
   const Expr v = momentum * v0 + (g + decay * p), next = p - rate * v;
   const Expr outputs[] = {narrow ? cast(next, dtype) : next, v};
@@ -58,32 +75,40 @@ SGD::SGD(std::vector<Var> parameters, SGDOptions options) : parameters_(std::mov
 }
 
 void SGD::step(const Gradients& gradients) {
+  static const Graphs graphs(sgd_graph);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor* g = gradients.get(parameters_[i].id());
     if (!g) continue;
     const Tensor& p = parameters_[i].value();
     const Tensor state[] = {p, velocity_[i]};
     const Number numbers[] = {options_.learning_rate, options_.momentum, options_.weight_decay};
-    update("SGD", sgd_graph(dtype_size(p.dtype()) == 2, p.dtype()), state, *g, numbers);
+    update("SGD", graphs.of(p.dtype()), state, *g, numbers);
   }
 }
 
-AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options) : parameters_(std::move(parameters)), options_(options) {
+AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options)
+    : parameters_(std::move(parameters)), options_(options) {
   check("AdamW", parameters_);
   for (const Var& p : parameters_) first_.push_back(state_like(p.value())), second_.push_back(state_like(p.value()));
 }
 
 void AdamW::step(const Gradients& gradients) {
+  static const Graphs graphs(adamw_graph);
   ++steps_;
   const double t = static_cast<double>(steps_);
-  const Number numbers[] = {options_.learning_rate, options_.weight_decay, options_.beta1, options_.beta2, options_.epsilon,
-                            1 / (1 - std::pow(options_.beta1, t)), 1 / (1 - std::pow(options_.beta2, t))};
+  const Number numbers[] = {options_.learning_rate,
+                            options_.weight_decay,
+                            options_.beta1,
+                            options_.beta2,
+                            options_.epsilon,
+                            1 / (1 - std::pow(options_.beta1, t)),
+                            1 / (1 - std::pow(options_.beta2, t))};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor* g = gradients.get(parameters_[i].id());
     if (!g) continue;
     const Tensor& p = parameters_[i].value();
     const Tensor state[] = {p, first_[i], second_[i]};
-    update("AdamW", adamw_graph(dtype_size(p.dtype()) == 2, p.dtype()), state, *g, numbers);
+    update("AdamW", graphs.of(p.dtype()), state, *g, numbers);
   }
 }
 

@@ -20,7 +20,9 @@ template <class T> std::string text_of(T value) {
   else {
     char buffer[40];
     const int digits = std::is_same_v<T, double> ? 8 : std::is_same_v<T, float> ? 6 : 4;
-    std::snprintf(buffer, sizeof buffer, "%.*g", digits, static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(value)));
+    std::snprintf(
+        buffer, sizeof buffer, "%.*g", digits,
+        static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(value)));
     std::string text = buffer;
     if (std::isfinite(static_cast<double>(value)) && text.find_first_of(".e") == std::string::npos) text += '.';
     return text;
@@ -61,7 +63,9 @@ class Printer {
       collect<T>(t.slice(at, i, i + 1), at + 1);
     }
   }
-  bool hidden(std::int64_t i, std::int64_t size) const { return abridged_ && size > 2 * kEdge && i >= kEdge && i < size - kEdge; }
+  bool hidden(std::int64_t i, std::int64_t size) const {
+    return abridged_ && size > 2 * kEdge && i >= kEdge && i < size - kEdge;
+  }
 
   void axis(int depth) {
     if (depth == shape_.rank()) {
@@ -83,7 +87,9 @@ class Printer {
   }
   std::string separator(int depth) const {
     const int lines = shape_.rank() - 1 - depth;
-    return lines == 0 ? ", " : "," + std::string(static_cast<std::size_t>(lines), '\n') + std::string(static_cast<std::size_t>(depth) + 1, ' ');
+    return lines == 0 ? ", "
+                      : "," + std::string(static_cast<std::size_t>(lines), '\n') +
+                            std::string(static_cast<std::size_t>(depth) + 1, ' ');
   }
 
   std::ostream& stream_;

@@ -36,11 +36,15 @@ Expr unit(Expr word) { return cast(cast(word >> 8, DType::i32), DType::f32) * 0x
 Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& generator, DType dtype, Device device,
             std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
-  if (count >= std::int64_t{1} << 30) throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
+  if (count >= std::int64_t{1} << 30)
+    throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
   Tensor result = make_tensor({count}, dtype, backend_of(device));
-  const auto half = [](std::uint64_t v, int shift) { return Number(static_cast<std::int64_t>(v >> shift & 0xffffffffu)); };
-  std::vector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)), Argument(half(generator.position, 32)),
-                                  Argument(half(generator.seed, 0)), Argument(half(generator.seed, 32))};
+  const auto half = [](std::uint64_t v, int shift) {
+    return Number(static_cast<std::int64_t>(v >> shift & 0xffffffffu));
+  };
+  std::vector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
+                                  Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
+                                  Argument(half(generator.seed, 32))};
   for (const Number& n : extra) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, Shape{count}}, arguments, {&result, 1});
   generator.position += static_cast<std::uint64_t>(count) / 2 + 4;  // randn draws two words an element
@@ -50,14 +54,16 @@ Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& g
 }  // namespace
 
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
-  if (!is_floating(options.dtype)) throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
+  if (!is_floating(options.dtype))
+    throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   const Expr x = make_input(0), value = unit(random_word(index(x, 0)));
   static const Graph* const graph = make_graph({&value, 1}, 5);
   return draw("rand", graph, shape, generator, DType::f32, options.device).to(options.dtype);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
-  if (!is_floating(options.dtype)) throw Error(ErrorKind::dtype, "randn: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
+  if (!is_floating(options.dtype))
+    throw Error(ErrorKind::dtype, "randn: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   // Box-Muller: (0, 1] under the logarithm.
   const Expr x = make_input(0), at = index(x, 0) * 2;
   const Expr u = unit(random_word(at)) + 0x1p-24, v = unit(random_word(at + 1));
@@ -67,12 +73,15 @@ Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
 }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator, const Options& options) {
-  if (!is_integer(options.dtype)) throw Error(ErrorKind::dtype, "randint: needs an integer dtype, got " + std::string(to_string(options.dtype)));
+  if (!is_integer(options.dtype))
+    throw Error(ErrorKind::dtype, "randint: needs an integer dtype, got " + std::string(to_string(options.dtype)));
   if (low >= high || high - low > std::int64_t{1} << 31 || low < INT32_MIN || high > std::int64_t{INT32_MAX} + 1)
-    throw Error(ErrorKind::shape, "randint: needs low < high within 32 bits, got [" + std::to_string(low) + ", " + std::to_string(high) + ")");
+    throw Error(ErrorKind::shape, "randint: needs low < high within 32 bits, got [" + std::to_string(low) + ", " +
+                                      std::to_string(high) + ")");
   // Multiply-shift: the bias is below range / 2^32.
   const Expr x = make_input(0);
-  const Expr value = cast(mul_high(random_word(index(x, 0)), cast(make_input(5), DType::u32)), DType::i32) + make_input(6);
+  const Expr value =
+      cast(mul_high(random_word(index(x, 0)), cast(make_input(5), DType::u32)), DType::i32) + make_input(6);
   static const Graph* const graph = make_graph({&value, 1}, 7);
   const Number extra[] = {high - low, low};
   return draw("randint", graph, shape, generator, DType::i32, options.device, extra).to(options.dtype);

@@ -29,10 +29,13 @@ std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes
   if (!r.empty_allowed)
     for (int i = 0; i < x.dim(); ++i)
       if ((mask >> i & 1) && x.shape()[static_cast<std::size_t>(i)] == 0)
-        throw Error(ErrorKind::shape, std::string(r.op) + ": axis " + std::to_string(i) + " of " + describe(x) + " is empty, and there is no " + r.op + " over nothing");
+        throw Error(ErrorKind::shape, std::string(r.op) + ": axis " + std::to_string(i) + " of " + describe(x) +
+                                          " is empty, and there is no " + r.op + " over nothing");
   return mask;
 }
-const Graph* graph_for(const Reduction& r, DType dtype) { return r.integral && !is_floating(dtype) ? r.integral : r.floating; }
+const Graph* graph_for(const Reduction& r, DType dtype) {
+  return r.integral && !is_floating(dtype) ? r.integral : r.floating;
+}
 
 Tensor run(const Reduction& r, const Tensor& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, x, axes);
@@ -52,7 +55,8 @@ const Reduction& sum_reduction() {
   return r;
 }
 const Reduction& mean_reduction() {
-  static const Reduction r{"mean", graph_of([](auto x) { return mean(x); }), graph_of([](auto x) { return mean(cast(x, DType::f32)); })};
+  static const Reduction r{"mean", graph_of([](auto x) { return mean(x); }),
+                           graph_of([](auto x) { return mean(cast(x, DType::f32)); })};
   return r;
 }
 const Reduction& prod_reduction() {
@@ -73,7 +77,8 @@ const Reduction& logsumexp_reduction() {
                              auto top = detach(max(x));
                              auto shift = where(abs(top) < Expr(kInf), top, 0);
                              return log(sum(exp(x - shift))) + shift;
-                           }), nullptr, false};
+                           }),
+                           nullptr, false};
   return r;
 }
 Expr variance(Expr x) {
@@ -128,7 +133,8 @@ Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
   flat.back() = length;
   Var level = (order.rank() ? x.permute(order) : x).reshape(flat);
   const int last = flat.rank() - 1;
-  if (length == 0) return as_var(ones(keepdim ? with_ones(x.shape(), mask) : kept, {.dtype = x.dtype(), .device = x.device()}));
+  if (length == 0)
+    return as_var(ones(keepdim ? with_ones(x.shape(), mask) : kept, {.dtype = x.dtype(), .device = x.device()}));
   while (length > 1) {
     const std::int64_t half = length / 2;
     const Var pairs = level.slice(last, 0, half) * level.slice(last, half, 2 * half);
@@ -140,7 +146,7 @@ Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
 
 }  // namespace
 
-#define TERN_REDUCTION(name)                                                                                              \
+#define TERN_REDUCTION(name) \
   Tensor name(const Tensor& x, const Axes& axes, bool keepdim) { return run(name##_reduction(), x, axes, keepdim); }
 #define TERN_VAR_REDUCTION(name) \
   Var name(const Var& x, const Axes& axes, bool keepdim) { return run(name##_reduction(), x, axes, keepdim); }

@@ -17,8 +17,9 @@ std::uint32_t row_axis(const char* op, const Tensor& x, int axis) {
 void check_row_operand(const char* op, const char* name, const Tensor& x, const Tensor& operand) {
   require_defined(op, "x", x), require_defined(op, name, operand);
   if (x.dim() < 1 || operand.dim() != 1 || operand.size(0) != x.size(-1))
-    throw Error(ErrorKind::shape, std::string(op) + ": " + name + " must have one element for each of the last axis: x is " + describe(x) +
-                                      ", " + name + " is " + describe(operand));
+    throw Error(ErrorKind::shape, std::string(op) + ": " + name +
+                                      " must have one element for each of the last axis: x is " + describe(x) + ", " +
+                                      name + " is " + describe(operand));
 }
 template <class... A> std::vector<Argument> list(const A&... a) { return {Argument(a)...}; }
 
@@ -54,22 +55,32 @@ const Graph* cross_entropy_graph() {
 void check_cross_entropy(const Tensor& logits, const Tensor& labels) {
   require_defined("cross_entropy", "logits", logits), require_defined("cross_entropy", "labels", labels);
   if (logits.dim() != 2 || labels.dim() != 1 || labels.size(0) != logits.size(0))
-    throw Error(ErrorKind::shape, "cross_entropy: expected logits [N, C] and labels [N], got " + describe(logits) + " and " + describe(labels));
-  if (logits.size(1) == 0 && logits.size(0) > 0) throw Error(ErrorKind::shape, "cross_entropy: logits " + describe(logits) + " have no classes");
-  if (!is_floating(logits.dtype())) throw Error(ErrorKind::dtype, "cross_entropy: logits must be floating-point, got " + describe(logits));
-  if (labels.dtype() != DType::i32) throw Error(ErrorKind::dtype, "cross_entropy: labels must be i32, got " + describe(labels) + "; convert them with .to(i32)");
+    throw Error(ErrorKind::shape, "cross_entropy: expected logits [N, C] and labels [N], got " + describe(logits) +
+                                      " and " + describe(labels));
+  if (logits.size(1) == 0 && logits.size(0) > 0)
+    throw Error(ErrorKind::shape, "cross_entropy: logits " + describe(logits) + " have no classes");
+  if (!is_floating(logits.dtype()))
+    throw Error(ErrorKind::dtype, "cross_entropy: logits must be floating-point, got " + describe(logits));
+  if (labels.dtype() != DType::i32)
+    throw Error(ErrorKind::dtype,
+                "cross_entropy: labels must be i32, got " + describe(labels) + "; convert them with .to(i32)");
   require_same_device("cross_entropy", logits, labels);
   if (labels.numel() == 0) return;
   const auto classes = static_cast<int>(logits.size(1));
   if (any(bit_or(labels < 0, labels >= classes)).item<bool>())
-    throw Error(ErrorKind::index, "cross_entropy: labels must be in [0, " + std::to_string(classes) + "), found one from " +
-                                      std::to_string(min(labels).item<std::int32_t>()) + " to " + std::to_string(max(labels).item<std::int32_t>()));
+    throw Error(ErrorKind::index, "cross_entropy: labels must be in [0, " + std::to_string(classes) +
+                                      "), found one from " + std::to_string(min(labels).item<std::int32_t>()) + " to " +
+                                      std::to_string(max(labels).item<std::int32_t>()));
 }
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, int axis) { return run_fused({"softmax", softmax_graph(), row_axis("softmax", x, axis), {}}, list(x))[0]; }
-Var softmax(const Var& x, int axis) { return fused({"softmax", softmax_graph(), row_axis("softmax", x.value(), axis), {}}, list(x))[0]; }
+Tensor softmax(const Tensor& x, int axis) {
+  return run_fused({"softmax", softmax_graph(), row_axis("softmax", x, axis), {}}, list(x))[0];
+}
+Var softmax(const Var& x, int axis) {
+  return fused({"softmax", softmax_graph(), row_axis("softmax", x.value(), axis), {}}, list(x))[0];
+}
 Tensor log_softmax(const Tensor& x, int axis) {
   return run_fused({"log_softmax", log_softmax_graph(), row_axis("log_softmax", x, axis), {}}, list(x))[0];
 }
@@ -86,11 +97,14 @@ Var rms_norm(const VarArg& x, const VarArg& weight, double eps) {
 }
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   check_row_operand("layer_norm", "weight", x, weight), check_row_operand("layer_norm", "bias", x, bias);
-  return run_fused({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x, -1), {}}, list(x, weight, bias, eps))[0];
+  return run_fused({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x, -1), {}},
+                   list(x, weight, bias, eps))[0];
 }
 Var layer_norm(const VarArg& x, const VarArg& weight, const VarArg& bias, double eps) {
-  check_row_operand("layer_norm", "weight", x->value(), weight->value()), check_row_operand("layer_norm", "bias", x->value(), bias->value());
-  return fused({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x->value(), -1), {}}, list(*x, *weight, *bias, eps))[0];
+  check_row_operand("layer_norm", "weight", x->value(), weight->value()),
+      check_row_operand("layer_norm", "bias", x->value(), bias->value());
+  return fused({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x->value(), -1), {}},
+               list(*x, *weight, *bias, eps))[0];
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
   check_cross_entropy(logits, labels);
@@ -104,37 +118,43 @@ Var cross_entropy(const Var& logits, const Tensor& labels) {
 
 namespace detail {
 namespace {
-FusedCall row_call(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments,
-                   const Axes& axes, std::vector<Argument>& all) {
+FusedCall row_call(const char* name, const Graph* graph, std::span<const Number> values,
+                   std::span<const Argument> arguments, const Axes& axes, std::vector<Argument>& all) {
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values.size();
   if (arguments.size() != expected)
-    throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " + std::to_string(arguments.size()));
+    throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " +
+                                      std::to_string(arguments.size()));
   all.assign(arguments.begin(), arguments.end());
   for (const Number& value : values) all.push_back(Argument(value));
   const Shape space = broadcast_space(name, all);
   return {name, graph, axis_mask(name, axes, space.rank()), {}};
 }
 }  // namespace
-std::vector<Tensor> row_tensors(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments, const Axes& axes) {
+std::vector<Tensor> row_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+                                std::span<const Argument> arguments, const Axes& axes) {
   std::vector<Argument> all;
   const FusedCall call = row_call(name, graph, values, arguments, axes, all);
   return run_fused(call, all);
 }
-std::vector<Var> row_vars(const char* name, const Graph* graph, std::span<const Number> values, std::span<const Argument> arguments, const Axes& axes) {
+std::vector<Var> row_vars(const char* name, const Graph* graph, std::span<const Number> values,
+                          std::span<const Argument> arguments, const Axes& axes) {
   std::vector<Argument> all;
   const FusedCall call = row_call(name, graph, values, arguments, axes, all);
   return fused(call, all);
 }
 
-GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tensor& grad, const Tensor& a, const Tensor& b) {
+GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tensor& grad, const Tensor& a,
+                          const Tensor& b) {
   require_defined(op, "grad", grad), require_defined(op, "a", a), require_defined(op, "b", b);
   const Shape space = broadcast_shapes(op, a.shape(), b.shape());
   if (grad.shape() != space)
-    throw Error(ErrorKind::shape, std::string(op) + ": grad must have the result's shape " + to_string(space) + ", got " + describe(grad) +
-                                      " for a " + describe(a) + " and b " + describe(b));
+    throw Error(ErrorKind::shape, std::string(op) + ": grad must have the result's shape " + to_string(space) +
+                                      ", got " + describe(grad) + " for a " + describe(a) + " and b " + describe(b));
   if (grad.dtype() != a.dtype() || a.dtype() != b.dtype())
-    throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: grad is " + describe(grad) + ", a is " + describe(a) + ", b is " + describe(b));
-  if (!is_floating(a.dtype())) throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point tensors, a is " + describe(a));
+    throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: grad is " + describe(grad) + ", a is " +
+                                      describe(a) + ", b is " + describe(b));
+  if (!is_floating(a.dtype()))
+    throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point tensors, a is " + describe(a));
   require_same_device(op, a, b), require_same_device(op, a, grad);
   const GradientGraph& g = gradient(formula.graph(), 1, 3);
   const std::vector<Argument> arguments{Argument(a), Argument(b), Argument(grad), Argument(0)};

@@ -67,22 +67,26 @@ Tensor Tensor::to(Device target) const {
 void Tensor::read(void* destination, DType wanted, const char* op) const {
   const TensorImpl& t = checked(*this, op);
   if (t.dtype != wanted)
-    throw Error(ErrorKind::dtype, std::string(op) + ": the tensor is " + describe(*this) + ", asked for " + std::string(to_string(wanted)) +
-                                      "; convert it with .to(" + std::string(to_string(wanted)) + ")");
+    throw Error(ErrorKind::dtype, std::string(op) + ": the tensor is " + describe(*this) + ", asked for " +
+                                      std::string(to_string(wanted)) + "; convert it with .to(" +
+                                      std::string(to_string(wanted)) + ")");
   const Tensor source = contiguous();
   const TensorImpl& s = *source.impl();
   const std::size_t size = dtype_size(s.dtype);
-  s.storage->backend().download(*s.storage, static_cast<std::size_t>(s.offset) * size, destination, static_cast<std::size_t>(s.numel) * size);
+  s.storage->backend().download(*s.storage, static_cast<std::size_t>(s.offset) * size, destination,
+                                static_cast<std::size_t>(s.numel) * size);
 }
 void Tensor::check_single(const char* op) const {
-  if (numel() != 1) throw Error(ErrorKind::shape, std::string(op) + ": the tensor must have one element, it is " + describe(*this));
+  if (numel() != 1)
+    throw Error(ErrorKind::shape, std::string(op) + ": the tensor must have one element, it is " + describe(*this));
 }
 Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides,
                       std::shared_ptr<const void> keep_alive, Device device) {
   const std::int64_t numel = shape.numel();
   if (!pointer && numel > 0) throw Error(ErrorKind::shape, "view: the pointer is null");
   if (!strides.empty() && strides.size() != shape.size())
-    throw Error(ErrorKind::shape, "view: expected one stride for each of the " + std::to_string(shape.size()) + " axes, got " + std::to_string(strides.size()));
+    throw Error(ErrorKind::shape, "view: expected one stride for each of the " + std::to_string(shape.size()) +
+                                      " axes, got " + std::to_string(strides.size()));
   auto impl = std::make_shared<TensorImpl>();
   impl->dtype = dtype, impl->shape = shape, impl->numel = numel;
   impl->strides = strides.empty() ? contiguous_strides(shape) : Strides(strides);
@@ -97,7 +101,8 @@ Tensor& update(Tensor& target, const char* op, const Pointwise<>& formula, const
   if (other.tensor) {
     require_defined(op, "the right-hand side", *other.tensor);
     if (broadcast_shapes(op, target.shape(), other.tensor->shape()) != target.shape())
-      throw Error(ErrorKind::shape, std::string(op) + ": " + describe(*other.tensor) + " does not broadcast to " + describe(target));
+      throw Error(ErrorKind::shape,
+                  std::string(op) + ": " + describe(*other.tensor) + " does not broadcast to " + describe(target));
   }
   const Argument arguments[] = {Argument(target), other};
   run_fused({op, formula.graph(), 0, target.shape()}, arguments, {&target, 1});
@@ -136,7 +141,8 @@ std::optional<Strides> reshaped_strides(const TensorImpl& t, const Shape& shape)
     if (wanted == block && shape[static_cast<std::size_t>(axis)] != 1) {  // the next run of mergeable old axes
       while (old_axis >= 0 && t.shape[static_cast<std::size_t>(old_axis)] == 1) --old_axis;
       if (old_axis < 0) return std::nullopt;
-      stride = t.strides[static_cast<std::size_t>(old_axis)], block = t.shape[static_cast<std::size_t>(old_axis)], wanted = 1;
+      stride = t.strides[static_cast<std::size_t>(old_axis)], block = t.shape[static_cast<std::size_t>(old_axis)],
+      wanted = 1;
       std::int64_t next = stride * block;
       for (--old_axis; old_axis >= 0; --old_axis) {
         const auto o = static_cast<std::size_t>(old_axis);
@@ -165,12 +171,15 @@ Shape completed(const Tensor& t, const Shape& shape) {
   for (int i = 0; i < shape.rank(); ++i) {
     const std::int64_t size = shape[static_cast<std::size_t>(i)];
     if (size == -1 && open < 0) open = i;
-    else if (size < 0) throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " has more than one size below 0");
-    else if (__builtin_mul_overflow(known, size, &known)) throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " is too large");
+    else if (size < 0)
+      throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " has more than one size below 0");
+    else if (__builtin_mul_overflow(known, size, &known))
+      throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " is too large");
   }
   if (open >= 0 && known > 0 && t.numel() % known == 0) result[static_cast<std::size_t>(open)] = t.numel() / known;
   else if (open >= 0 || known != t.numel())
-    throw Error(ErrorKind::shape, "reshape: " + describe(t) + " has " + std::to_string(t.numel()) + " elements, which do not fit " + to_string(shape));
+    throw Error(ErrorKind::shape, "reshape: " + describe(t) + " has " + std::to_string(t.numel()) +
+                                      " elements, which do not fit " + to_string(shape));
   return result;
 }
 
@@ -187,7 +196,8 @@ Tensor Tensor::reshape(const Shape& wanted) const {
 Tensor Tensor::permute(const Axes& order) const {
   const TensorImpl& t = checked(*this, "permute");
   if (order.rank() != t.shape.rank())
-    throw Error(ErrorKind::index, "permute: expected an order of " + std::to_string(t.shape.rank()) + " axes, got " + std::to_string(order.rank()));
+    throw Error(ErrorKind::index, "permute: expected an order of " + std::to_string(t.shape.rank()) + " axes, got " +
+                                      std::to_string(order.rank()));
   axis_mask("permute", order, t.shape.rank());
   Shape shape;
   Strides strides;
@@ -199,7 +209,8 @@ Tensor Tensor::permute(const Axes& order) const {
 }
 Tensor Tensor::transpose(int axis_a, int axis_b) const {
   const TensorImpl& t = checked(*this, "transpose");
-  const auto a = static_cast<std::size_t>(normalize_axis("transpose", axis_a, t.shape.rank())), b = static_cast<std::size_t>(normalize_axis("transpose", axis_b, t.shape.rank()));
+  const auto a = static_cast<std::size_t>(normalize_axis("transpose", axis_a, t.shape.rank())),
+             b = static_cast<std::size_t>(normalize_axis("transpose", axis_b, t.shape.rank()));
   Shape shape = t.shape;
   Strides strides = t.strides;
   std::swap(shape[a], shape[b]), std::swap(strides[a], strides[b]);
@@ -211,8 +222,8 @@ Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end, std::int64_
   const std::int64_t size = t.shape[a], from = begin < 0 ? begin + size : begin, to = end < 0 ? end + size : end;
   if (step < 1) throw Error(ErrorKind::index, "slice: the step must be at least 1, got " + std::to_string(step));
   if (from < 0 || to > size || from > to)
-    throw Error(ErrorKind::index, "slice: [" + std::to_string(begin) + ", " + std::to_string(end) + ") is out of range for axis " +
-                                      std::to_string(axis) + " of " + describe(*this));
+    throw Error(ErrorKind::index, "slice: [" + std::to_string(begin) + ", " + std::to_string(end) +
+                                      ") is out of range for axis " + std::to_string(axis) + " of " + describe(*this));
   Shape shape = t.shape;
   Strides strides = t.strides;
   shape[a] = (to - from) / step + ((to - from) % step != 0);
@@ -223,7 +234,8 @@ Tensor Tensor::squeeze(int axis) const {
   const TensorImpl& t = checked(*this, "squeeze");
   const int a = normalize_axis("squeeze", axis, t.shape.rank());
   if (t.shape[static_cast<std::size_t>(a)] != 1)
-    throw Error(ErrorKind::shape, "squeeze: axis " + std::to_string(axis) + " of " + describe(*this) + " has not size 1");
+    throw Error(ErrorKind::shape,
+                "squeeze: axis " + std::to_string(axis) + " of " + describe(*this) + " has not size 1");
   Strides strides;
   for (int i = 0; i < t.shape.rank(); ++i)
     if (i != a) strides.push_back(t.strides[static_cast<std::size_t>(i)]);
@@ -236,7 +248,8 @@ Tensor Tensor::unsqueeze(int axis) const {
   Strides strides;
   for (int i = 0; i <= t.shape.rank(); ++i) {
     if (i == a) shape.push_back(1), strides.push_back(1);
-    if (i < t.shape.rank()) shape.push_back(t.shape[static_cast<std::size_t>(i)]), strides.push_back(t.strides[static_cast<std::size_t>(i)]);
+    if (i < t.shape.rank())
+      shape.push_back(t.shape[static_cast<std::size_t>(i)]), strides.push_back(t.strides[static_cast<std::size_t>(i)]);
   }
   return make_view(*this, shape, strides, t.offset);
 }
@@ -250,8 +263,9 @@ Tensor Tensor::broadcast_to(const Shape& shape) const {
 
 // ---- on variables: each view with its transpose ----
 Var Var::reshape(const Shape& shape) const {
-  return record_one("reshape", {this, 1}, value_.reshape(shape), {},
-                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{c.grads[0].reshape(from)}; });
+  return record_one("reshape", {this, 1}, value_.reshape(shape), {}, [from = value_.shape()](const RuleContext& c) {
+    return std::vector<Var>{c.grads[0].reshape(from)};
+  });
 }
 Var Var::permute(const Axes& order) const {
   Axes inverse = order;
@@ -266,16 +280,19 @@ Var Var::transpose(int a, int b) const {
                     [a, b](const RuleContext& c) { return std::vector<Var>{c.grads[0].transpose(a, b)}; });
 }
 Var Var::squeeze(int axis) const {
-  return record_one("squeeze", {this, 1}, value_.squeeze(axis), {},
-                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{c.grads[0].reshape(from)}; });
+  return record_one("squeeze", {this, 1}, value_.squeeze(axis), {}, [from = value_.shape()](const RuleContext& c) {
+    return std::vector<Var>{c.grads[0].reshape(from)};
+  });
 }
 Var Var::unsqueeze(int axis) const {
-  return record_one("unsqueeze", {this, 1}, value_.unsqueeze(axis), {},
-                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{c.grads[0].reshape(from)}; });
+  return record_one("unsqueeze", {this, 1}, value_.unsqueeze(axis), {}, [from = value_.shape()](const RuleContext& c) {
+    return std::vector<Var>{c.grads[0].reshape(from)};
+  });
 }
 Var Var::broadcast_to(const Shape& shape) const {
-  return record_one("broadcast_to", {this, 1}, value_.broadcast_to(shape), {},
-                    [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{sum_to(c.grads[0], from)}; });
+  return record_one(
+      "broadcast_to", {this, 1}, value_.broadcast_to(shape), {},
+      [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{sum_to(c.grads[0], from)}; });
 }
 
 namespace {
@@ -283,15 +300,15 @@ namespace {
 Var unslice(const Var& g, const Shape& shape, int axis, std::int64_t begin, std::int64_t end, std::int64_t step) {
   Tensor result = zeros(shape, {.dtype = g.dtype(), .device = g.device()});
   result.slice(axis, begin, end, step).copy_from(g.value());
-  return record_one("unslice", {&g, 1}, std::move(result), {}, [=](const RuleContext& c) {
-    return std::vector<Var>{c.grads[0].slice(axis, begin, end, step)};
-  });
+  return record_one("unslice", {&g, 1}, std::move(result), {},
+                    [=](const RuleContext& c) { return std::vector<Var>{c.grads[0].slice(axis, begin, end, step)}; });
 }
 }  // namespace
 Var Var::slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step) const {
-  return record_one("slice", {this, 1}, value_.slice(axis, begin, end, step), {}, [=, from = value_.shape()](const RuleContext& c) {
-    return std::vector<Var>{unslice(c.grads[0], from, axis, begin, end, step)};
-  });
+  return record_one("slice", {this, 1}, value_.slice(axis, begin, end, step), {},
+                    [=, from = value_.shape()](const RuleContext& c) {
+                      return std::vector<Var>{unslice(c.grads[0], from, axis, begin, end, step)};
+                    });
 }
 Var Var::clone() const { return fused({"clone", identity_graph(), 0, {}}, std::vector<Argument>{Argument(*this)})[0]; }
 Var Var::contiguous() const { return is_contiguous() ? *this : clone(); }
@@ -310,7 +327,8 @@ Var cast(const Var& x, DType dtype) { return x.to(dtype); }
 namespace detail {
 Var alias(const Var& x) {
   if (!x.requires_grad()) return Var(x.value(), is_floating(x.dtype()));
-  return record("alias", {&x, 1}, {x.value()}, {}, [](const RuleContext& c) { return std::vector<Var>{c.grads[0]}; })[0];
+  return record("alias", {&x, 1}, {x.value()}, {},
+                [](const RuleContext& c) { return std::vector<Var>{c.grads[0]}; })[0];
 }
 Var zeros_like(const Var& x) { return as_var(zeros(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }
 Var ones_like(const Var& x) { return as_var(ones(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }

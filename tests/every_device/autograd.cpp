@@ -191,7 +191,7 @@ TEST_P(Autograd, TransformsWorkInsideNoGrad) {
 }
 TEST_P(Autograd, RetainGrad) {
   const Var x = leaf({3}, {1}, device()), y = x * x, z = y * y;
-  expect_error(autograd, {"retain_grad"}, [&] { backward(y * y)[y]; });
+  expect_error(autograd, {"retain_grad"}, [&] { backward(y * y, {.keep_graph = true})[y]; });
   y.retain_grad();
   const Gradients g = backward(z, {.keep_graph = true});
   expect_values(g[y], {1}, {18});

@@ -1,5 +1,5 @@
-// Every leaf and formula of the registry, forward, backward and at second order, on every device: what docs/ops.md lists
-// is what runs here.
+// Every leaf and formula of the registry, forward, backward and at second order, on every device: what docs/ops.md
+// lists is what runs here.
 #include "every_device.hpp"
 #include "formula/graph.hpp"
 
@@ -56,15 +56,24 @@ TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
     const int inputs = e.formula->graph()->inputs;
     // Positive, away from integers, ordered (clamp's bounds): every leaf is smooth there.
     std::vector<Tensor> at;
-    for (int i = 0; i < inputs; ++i) at.push_back(tensor(std::vector<double>{0.31 + 0.4 * i, 0.27 + 0.4 * i, 0.83 + 0.41 * i}));
+    for (int i = 0; i < inputs; ++i)
+      at.push_back(tensor(std::vector<double>{0.31 + 0.4 * i, 0.27 + 0.4 * i, 0.83 + 0.41 * i}));
     const auto first = [&](const std::vector<Var>& x) { return apply(e, x); };
     const Var y = first({at.size(), Var(at[0], false)});
     if (!is_floating(y.dtype())) continue;  // comparisons
     ++tried;
     const auto check = [&](auto f) {
       const GradCheck result = inputs == 1   ? gradcheck([&](Var a) { return f(std::vector<Var>{a}); }, at[0])
-                               : inputs == 2 ? gradcheck([&](Var a, Var b) { return f(std::vector<Var>{a, b}); }, at[0], at[1])
-                                             : gradcheck([&](Var a, Var b, Var c) { return f(std::vector<Var>{a, b, c}); }, at[0], at[1], at[2]);
+                               : inputs == 2 ? gradcheck(
+                                                   [&](Var a, Var b) {
+                                                     return f(std::vector<Var>{a, b});
+                                                   },
+                                                   at[0], at[1])
+                                             : gradcheck(
+                                                   [&](Var a, Var b, Var c) {
+                                                     return f(std::vector<Var>{a, b, c});
+                                                   },
+                                                   at[0], at[1], at[2]);
       EXPECT_TRUE(result.ok) << result.message;
     };
     check(first);
@@ -86,7 +95,8 @@ TEST_P(Registry, EveryEntryRunsInF32AndF64Alike) {
     SCOPED_TRACE(e.name);
     std::vector<Var> narrow, wide;
     for (int i = 0; i < e.formula->graph()->inputs; ++i) {
-      const Tensor x = tensor(std::vector<float>{0.3125f + 0.5f * static_cast<float>(i), 1.25f, 0.75f + 0.5f * static_cast<float>(i)});
+      const Tensor x = tensor(
+          std::vector<float>{0.3125f + 0.5f * static_cast<float>(i), 1.25f, 0.75f + 0.5f * static_cast<float>(i)});
       narrow.emplace_back(x, false), wide.emplace_back(x.to(f64), false);
     }
     const Tensor a = apply(e, narrow).value(), b = apply(e, wide).value();

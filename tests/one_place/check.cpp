@@ -10,10 +10,13 @@ static int failures = 0;
 static void expect(bool ok, const char* what) {
   if (!ok) std::printf("missing: %s\n", what), ++failures;
 }
-static bool near(const Tensor& t, double value) { return std::abs(t.to(f64).to_vector<double>()[0] - value) < 1e-5 * std::abs(value); }
+static bool near(const Tensor& t, double value) {
+  return std::abs(t.to(f64).to_vector<double>()[0] - value) < 1e-5 * std::abs(value);
+}
 
 int main() {
-  for (const DType dtype : {f32, f64, f16, bf16}) expect(near(synthetic_cube(full({3}, 2, dtype)), 8), "the function, in every float type");
+  for (const DType dtype : {f32, f64, f16, bf16})
+    expect(near(synthetic_cube(full({3}, 2, dtype)), 8), "the function, in every float type");
   const auto f = [](Var x) { return sum(synthetic_cube(x)); };
   const auto df = [&](Var x) { return sum(grad(f)(x)); };
   const auto ddf = [&](Var x) { return sum(grad(df)(x)); };
@@ -23,7 +26,8 @@ int main() {
   expect(near(grad(ddf)(two), 6), "the third derivative");
   const Tensor one = ones({1, 1}), bias = ones({1});
   expect(near(matmul_bias_activation(one, one, bias, op::synthetic_cube), 8), "the epilogue");
-  expect(near(matmul_bias_activation_bwd(one, one, one, bias, op::synthetic_cube).d_bias, 12), "the epilogue's backward");
+  expect(near(matmul_bias_activation_bwd(one, one, one, bias, op::synthetic_cube).d_bias, 12),
+         "the epilogue's backward");
   expect(Var(synthetic_cube(Var(two))).grad_fn()->name() == "SyntheticCubeBackward", "the name of its GradFn");
   if (!failures) std::printf("one line in one file is all it takes\n");
   return failures;
