@@ -42,9 +42,9 @@ std::string human(std::int64_t count) {
 }
 
 /// Counts one call, runs it, and reports it where somebody listens.
-template <class Call>
-void traced(const detail::Backend& backend, const char* verb, const char* op, const std::string& what,
-            std::int64_t read, std::int64_t written, Call call) {
+template <class What, class Call>
+void traced(const detail::Backend& backend, const char* verb, const char* op, const What& what, std::int64_t read,
+            std::int64_t written, Call call) {
   ++counts.calls;
   counts.bytes_read += read, counts.bytes_written += written;
   if (!detail::tracing()) return call();
@@ -54,7 +54,7 @@ void traced(const detail::Backend& backend, const char* verb, const char* op, co
   const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   char time[32];
   std::snprintf(time, sizeof time, "%.1f us", us);
-  const std::string line = std::string(op) + ": " + verb + " " + what + " on " + backend.device().to_string() +
+  const std::string line = std::string(op) + ": " + verb + " " + what() + " on " + backend.device().to_string() +
                            ", reads " + human(read) + ", writes " + human(written) + ", " + time +
                            (notes.empty() ? "" : "; " + notes) + "\n";
   if (explanation) *explanation += line;
@@ -95,8 +95,9 @@ void run(Backend& backend, const FusedRequest& r) {
   std::int64_t read = 0, written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, r.space);
   for (const View& output : r.outputs) written += bytes(output, r.space);
-  traced(backend, "fused", r.op, to_string(r.space) + " " + key_text(r.program), read, written,
-         [&] { backend.fused(r); });
+  traced(
+      backend, "fused", r.op, [&] { return to_string(r.space) + " " + key_text(r.program); }, read, written,
+      [&] { backend.fused(r); });
 }
 
 void run(Backend& backend, const GemmRequest& r) {
@@ -109,23 +110,27 @@ void run(Backend& backend, const GemmRequest& r) {
   std::int64_t read = bytes(r.a, matrix(r.m, r.k)) + bytes(r.b, matrix(r.k, r.n)), written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, space);
   for (const View& output : r.outputs) written += bytes(output, space);
-  const std::string what = to_string(r.batch) + " x " + std::to_string(r.m) + "x" + std::to_string(r.k) + "x" +
-                           std::to_string(r.n) + " " + std::string(to_string(r.a.dtype)) + ", epilogue " +
-                           key_text(r.epilogue);
+  const auto what = [&] {
+    return to_string(r.batch) + " x " + std::to_string(r.m) + "x" + std::to_string(r.k) + "x" + std::to_string(r.n) +
+           " " + std::string(to_string(r.a.dtype)) + ", epilogue " + key_text(r.epilogue);
+  };
   traced(backend, "gemm", r.op, what, read, written, [&] { backend.gemm(r); });
 }
 
 void run(Backend& backend, const ScatterRequest& r) {
-  traced(backend, "scatter", r.op, to_string(r.space), bytes(r.source, r.space) + bytes(r.target.table, r.space),
-         bytes(r.source, r.space), [&] { backend.scatter(r); });
+  traced(
+      backend, "scatter", r.op, [&] { return to_string(r.space); },
+      bytes(r.source, r.space) + bytes(r.target.table, r.space), bytes(r.source, r.space), [&] { backend.scatter(r); });
 }
 void run(Backend& backend, const ScanRequest& r) {
-  traced(backend, "scan", r.op, to_string(r.space), bytes(r.input, r.space), bytes(r.output, r.space),
-         [&] { backend.scan(r); });
+  traced(
+      backend, "scan", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space), bytes(r.output, r.space),
+      [&] { backend.scan(r); });
 }
 void run(Backend& backend, const SortRequest& r) {
-  traced(backend, "sort", r.op, to_string(r.space), bytes(r.input, r.space),
-         bytes(r.values, r.space) + bytes(r.indices, r.space), [&] { backend.sort(r); });
+  traced(
+      backend, "sort", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space),
+      bytes(r.values, r.space) + bytes(r.indices, r.space), [&] { backend.sort(r); });
 }
 
 }  // namespace detail

@@ -105,7 +105,7 @@ bool BlockRunner::may_write_directly(std::size_t k, std::span<const Operand> inp
 }
 
 Worker BlockRunner::make_worker(std::int64_t fill) const {
-  Worker w{register_file(tape_.slots), std::vector<void*>(tape_.values.size())};
+  Worker w{register_file(tape_.slots), detail::SmallVector<void*, 32>(tape_.values.size(), nullptr)};
   for (std::size_t v = 0; v < tape_.values.size(); ++v)
     if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
   for (const auto& [value, bits] : numbers_)

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "backend/small_vector.hpp"
 #include "cpu/tape.hpp"
 #include "cpu/walker.hpp"
 
@@ -21,7 +22,7 @@ struct Block {
 /// What one thread works with: its register file and where each value is.
 struct Worker {
   std::byte* file;
-  std::vector<void*> at;
+  detail::SmallVector<void*, 32> at;
 };
 
 std::size_t lane_size(Lane lane);
@@ -34,7 +35,7 @@ class BlockRunner {
   /// `skip`: that many operands are placed by the caller (an accumulator). `length`: elements along the reduced axes.
   BlockRunner(const Tape& tape, const KernelTable& table, std::span<const detail::Operand> inputs,
               std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
-              std::int64_t length, std::span<const Strides> coordinates, int skip = 0);
+              std::int64_t length, std::span<const Strides> coordinates = {}, int skip = 0);
 
   /// A worker on this thread's register file, with blocks of up to `fill` elements of each number prepared.
   Worker make_worker(std::int64_t fill) const;
@@ -71,9 +72,13 @@ class BlockRunner {
   const Tape& tape_;
   const KernelTable& table_;
   bool rows_;
-  std::vector<Input> inputs_;
-  std::vector<Output> outputs_;
-  std::vector<std::pair<int, std::int64_t>> numbers_;
+  detail::SmallVector<Input, 4> inputs_;
+  detail::SmallVector<Output, 2> outputs_;
+  struct Constant {
+    int value;
+    std::int64_t bits;
+  };
+  detail::SmallVector<Constant, 8> numbers_;
 };
 
 }  // namespace tern::detail_cpu

@@ -83,7 +83,9 @@ class FusedRun {
   }
 
   std::vector<Strides> coordinates() const {
-    std::vector<Strides> result(tape_.values.size());
+    const bool counts = std::any_of(tape_.values.begin(), tape_.values.end(),
+                                    [](const TapeValue& v) { return v.kind == StepKind::position; });
+    std::vector<Strides> result(counts ? tape_.values.size() : 0);
     for (std::size_t v = 0; v < tape_.values.size(); ++v)
       if (tape_.values[v].kind == StepKind::position) result[v] = coordinate_strides(tape_.values[v].index);
     return result;

@@ -69,7 +69,7 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
                               std::span<const Tensor> into) {
   const Shape natural = broadcast_space(call.op, arguments);
   const Shape& space = call.space ? *call.space : natural;
-  std::vector<InputType> types;
+  SmallVector<InputType, 8> types;
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
     types.push_back(t ? InputType{t->dtype(), false} : InputType{DType::f32, true});
@@ -78,9 +78,8 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
   check_numbers(call.op, program, arguments);
   space.numel();               // throws where it overflows
   std::vector<Tensor> copies;  // of operands that overlap an output
-  copies.reserve(arguments.size());
-  std::vector<Operand> operands;
-  operands.reserve(arguments.size());
+  if (!into.empty()) copies.reserve(arguments.size());
+  SmallVector<Operand, 8> operands;
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
     if (t &&
@@ -90,7 +89,7 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
   }
   Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
   std::vector<Tensor> outputs;
-  std::vector<View> views;
+  SmallVector<View, 4> views;
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const ProgramOutput& output = program.outputs[k];
     const bool full = output.full || !program.reduces;

@@ -1,0 +1,67 @@
+// The registry of workloads, and the measurement: every library in turn, round after round, within one run.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// What a workload's speed is counted in: GFLOP/s, GB/s, or nanoseconds a call.
+enum class Unit { flops, bytes, calls };
+std::string name_of(Unit unit);
+
+/// One library's way of doing a workload.
+struct Contender {
+  std::string library;
+  std::function<void()> run;                    // one call; its result is there when it returns
+  std::function<std::vector<double>()> result;  // calls once and samples the result
+  double rest = 0.002;                          // seconds after which its idle threads no longer spin
+  std::function<double(double)> measure = {};   // instead of run: seconds a call, measured elsewhere for so long
+};
+
+struct Prepared {
+  std::vector<Contender> contenders;  // tern first
+  std::vector<double> expected;       // samples of the right result, in f64
+};
+
+struct Workload {
+  std::string name;           // "matmul/f32/1024x1024x1024"
+  Unit unit = Unit::flops;
+  double work = 0;            // flops or bytes a call
+  std::string roof;           // which of the machine's limits it is held against; empty: none (it stays in cache)
+  bool quick = false;         // part of --quick
+  double tolerance = 0;       // relative to the largest expected sample
+  std::function<Prepared()> prepare;
+};
+using Workloads = std::vector<Workload>;
+
+struct Settings {
+  int rounds = 9;
+  double slice = 0.15;  // seconds a library gets in each round
+};
+
+/// One library's figures. Seconds are those of a call.
+struct Figures {
+  std::string library;
+  std::vector<double> rounds;
+  double median = 0, fastest = 0, lower_quartile = 0, upper_quartile = 0;
+};
+struct Result {
+  const Workload* workload = nullptr;
+  std::vector<Figures> figures;    // tern first
+  std::vector<std::string> notes;  // what was left out, and why
+  std::string best_peer;           // empty: there was none
+  // Time of the best peer over tern's, round by round: the median of that and its quartiles.
+  double ratio = 0, ratio_low = 0, ratio_high = 0;
+};
+
+/// Other ways to do a workload than the ones it prepares itself (a process with another language's library, say).
+using MoreContenders = std::function<std::vector<Contender>(const Workload&, std::vector<std::string>& notes)>;
+
+/// Checks every library's values, then measures. A library that fails or computes something else is left out.
+Result measure(const Workload& workload, const Settings& settings, const MoreContenders& more);
+
+double quantile(std::vector<double> values, double q);
+
+}  // namespace bench

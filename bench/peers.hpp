@@ -1,0 +1,96 @@
+// The cases workloads are made of, and what a peer offers for each.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data.hpp"
+#include "harness.hpp"
+
+namespace bench {
+
+enum class Activation { gelu, silu };  // gelu: the tanh form
+enum class RowOp { sum, mean, softmax };
+
+/// [batch] a[m, k] · b[k, n], operands stored transposed where said. Inputs: a, b.
+struct MatmulCase {
+  tern::DType dtype;
+  std::int64_t batch = 1, m, k, n;
+  bool transposed_a = false, transposed_b = false;
+};
+/// activation(a[m, k] · b[k, n] + bias[n]); with `backward` also the gradients of a, b and bias. Inputs: a, b, bias, grad.
+struct LinearCase {
+  tern::DType dtype;
+  std::int64_t m, k, n;
+  Activation activation;
+  bool backward;
+};
+/// activation(a) · b; with `backward` also the gradients of a and b. Inputs: a, b, grad.
+struct GatedCase {
+  tern::DType dtype;
+  std::int64_t rows, columns;
+  Activation activation;
+  bool backward;
+};
+/// A reduction of x[rows, columns] along an axis (-1: both), or softmax along its rows. Inputs: x.
+struct RowsCase {
+  tern::DType dtype;
+  std::int64_t rows, columns;
+  RowOp op;
+  int axis;
+};
+/// A training step of the digits example in f32: x[64, 64] -> silu(x·wg + bg) · (x·wu + bu), 128 wide -> 10 logits,
+/// cross-entropy, AdamW with tern's defaults. Inputs: x, wg, bg, wu, bu, wo, bo, labels.
+struct StepCase {
+  static constexpr std::int64_t batch = 64, pixels = 64, hidden = 128, classes = 10;
+  static constexpr int checked_steps = 3;  // the result is the loss of so many first steps
+};
+
+using Inputs = std::vector<Buffer>;  // copies share memory
+
+/// A library to be compared with. A case it does not know gives none; one it should know but fails at throws.
+class Peer {
+ public:
+  virtual ~Peer() = default;
+  virtual std::string name() const = 0;
+  virtual std::string version() const = 0;
+  virtual std::optional<Contender> matmul(const MatmulCase&, const Inputs&) { return {}; }
+  virtual std::optional<Contender> linear(const LinearCase&, const Inputs&) { return {}; }
+  virtual std::optional<Contender> gated(const GatedCase&, const Inputs&) { return {}; }
+  virtual std::optional<Contender> rows(const RowsCase&, const Inputs&) { return {}; }
+  virtual std::optional<Contender> step(const StepCase&, const Inputs&) { return {}; }
+};
+using Peers = std::vector<std::unique_ptr<Peer>>;
+
+// Each is compiled only where its package was found (bench/CMakeLists.txt).
+std::unique_ptr<Peer> make_onednn(int threads);
+std::unique_ptr<Peer> make_openblas(int threads);
+std::unique_ptr<Peer> make_eigen(int threads);
+
+// One file per question. A peer's contenders are asked for when a workload is prepared.
+void add_matmul(Workloads& workloads, const Peers& peers);
+void add_linear(Workloads& workloads, const Peers& peers);
+void add_gated(Workloads& workloads, const Peers& peers);
+void add_rows(Workloads& workloads, const Peers& peers);
+void add_step(Workloads& workloads, const Peers& peers);
+void add_overhead(Workloads& workloads);
+
+/// tern's contender and those of the peers that know the case.
+template <class Case>
+std::vector<Contender> contenders(Contender tern, const Peers& peers, const Case& c, const Inputs& inputs,
+                                  std::optional<Contender> (Peer::*way)(const Case&, const Inputs&)) {
+  std::vector<Contender> all;
+  all.push_back(std::move(tern));
+  for (const auto& peer : peers)
+    if (auto contender = ((*peer).*way)(c, inputs)) all.push_back(std::move(*contender));
+  return all;
+}
+
+/// activation and its derivative, in f64.
+double activate(Activation activation, double x);
+double activate_derivative(Activation activation, double x);
+std::string name_of(Activation activation);
+
+}  // namespace bench
