@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,13 @@ struct StepCase {
   static constexpr int checked_steps = 3;  // the result is the loss of so many first steps
 };
 
+/// The elements of the gradients that are compared, in this order; each function reads one of an array.
+template <class A, class B, class Bias>
+std::vector<double> linear_samples(const LinearCase& c, const A& d_a, const B& d_b, const Bias& d_bias) {
+  const std::int64_t row = (c.k - 1) * c.n;
+  return {d_a(c.k - 1), d_a(c.m * c.k - 1), d_b(row), d_bias(0), d_b(row + c.n - 1), d_bias(c.n - 1)};
+}
+
 using Inputs = std::vector<Buffer>;  // copies share memory
 
 /// A library to be compared with. A case it does not know gives none; one it should know but fails at throws.
@@ -77,14 +85,21 @@ void add_rows(Workloads& workloads, const Peers& peers);
 void add_step(Workloads& workloads, const Peers& peers);
 void add_overhead(Workloads& workloads);
 
-/// tern's contender and those of the peers that know the case.
+/// tern's contender and those of the peers that know the case; one that fails to prepare says so when it is checked.
 template <class Case>
 std::vector<Contender> contenders(Contender tern, const Peers& peers, const Case& c, const Inputs& inputs,
                                   std::optional<Contender> (Peer::*way)(const Case&, const Inputs&)) {
   std::vector<Contender> all;
   all.push_back(std::move(tern));
-  for (const auto& peer : peers)
-    if (auto contender = ((*peer).*way)(c, inputs)) all.push_back(std::move(*contender));
+  for (const auto& peer : peers) {
+    try {
+      if (auto contender = ((*peer).*way)(c, inputs)) all.push_back(std::move(*contender));
+    } catch (const std::exception& e) {
+      Contender failed{.library = peer->name(), .run = {}, .result = {}};
+      failed.result = [why = std::string(e.what())]() -> std::vector<double> { throw std::runtime_error(why); };
+      all.push_back(std::move(failed));
+    }
+  }
   return all;
 }
 

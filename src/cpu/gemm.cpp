@@ -27,19 +27,19 @@ using Index = std::int64_t;
 // ---- block sizes, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma roof 138 GFLOP/s),
 // variants in turn within one run; f32 2000³ unless said otherwise.
 
-/// Steps of k a micro-kernel call sums: 256: 0.97, 384: 1, 512: 1.02, 768: 1.035, 1024: 1.045 of the speed (f64: 1.04), for
-/// partial sums go to and from L2 less often. B's panel (128 KiB) is then read from L2, not L1, 13 bytes a cycle with A.
+/// Steps of k a micro-kernel call sums: 256: 0.97, 384: 1, 512: 1.02, 768: 1.035, 1024: 1.045 of the speed (f64: 1.04),
+/// for partial sums go to and from L2 less often. B's panel (128 KiB) is then read from L2, not L1, with A 13 bytes a
+/// cycle.
 constexpr Index kDepth = 1024;
 /// Rows of a tile. 56 to 112 are within 1 %, 140: 0.99; 344 KiB of A with kDepth.
 constexpr Index kTileRows = 84;
-/// Bytes of a row of a tile: 4096: 0.98, 8192: 1.02 of 4096. 688 KiB with kTileRows.
+/// Bytes of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 688 KiB with kTileRows.
 constexpr Index kTileRowBytes = 8192;
 /// Bytes of B packed at once for all threads; a wider B is taken in ranges of columns.
 constexpr Index kSharedBytes = Index{64} << 20;
-/// From this many multiply-adds on, and if this many columns fit, B is packed once for all threads, behind a
-/// barrier.
+/// From this many multiply-adds on, and if this many columns fit, B is packed once for all threads, behind a barrier.
 constexpr Index kSharedWork = Index{8} << 20, kSharedCols = 512;
-/// Without that, each tile packs its own B; so all rows are one tile up to this size of A.
+/// Without that each tile packs its own B, so up to this size of A tiles take more rows (and fewer columns).
 constexpr Index kLocalBytes = Index{512} << 10;
 /// B is packed in chunks of this many panels, this many rows after each other.
 constexpr Index kPackPanels = 8, kStripRows = 32;
@@ -78,10 +78,11 @@ class Buffer {
       std::free(data_);
       size_ = 0;
       const Index page = bytes >= kHugeFrom ? kHugePage : 4096, rounded = round_up(bytes + bytes / 8, page);
-      data_ = static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(page), static_cast<std::size_t>(rounded)));
+      const auto size = static_cast<std::size_t>(rounded);
+      data_ = static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(page), size));
       if (!data_) throw std::bad_alloc();
 #ifdef __linux__
-      if (page == kHugePage) madvise(data_, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
+      if (page == kHugePage) madvise(data_, size, MADV_HUGEPAGE);
 #endif
       size_ = rounded;
     }
@@ -158,9 +159,9 @@ struct Plan {
   const GemmProblem& g;
   Types types;
   DepthPlan depth;
-  bool turned;               // g is the transpose of the caller's problem: its C is to be turned back
-  bool direct_a, direct_b;   // read in place
-  Index tile_rows, tile_cols;
+  bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
+  bool direct_a = false, direct_b = false;  // read in place
+  Index tile_rows = 0, tile_cols = 0;
   const std::byte* shared = nullptr;  // packed B of columns shared_begin …, shared_cols of them (a multiple of a panel)
   Index shared_begin = 0, shared_cols = 0;
 
@@ -250,7 +251,8 @@ std::byte* shared_panel(const Plan& plan, std::byte* base, Index col, const Dept
   return base + offset * plan.types.lane_size;
 }
 
-/// Columns of B from `col` on, `cols` of them on return, for calls of `rows` rows: from the shared packing, in place or packed here.
+/// Columns of B from `col` on, `cols` of them on return, for calls of `rows` rows: from the shared packing, in place or
+/// packed here.
 Panel panel_b(const Plan& plan, const Area& area, Index col, Index rows, Index& cols, const DepthBlock& block) {
   const GemmProblem& g = plan.g;
   const Index nr = plan.panel(), left = area.col + area.cols - col;
@@ -280,9 +282,9 @@ void clear(const Plan& plan, const Area& area, const Target& to) {
     std::fill_n(to.data + i * to.row * plan.types.lane_size, area.cols * plan.types.lane_size, std::byte{0});
 }
 
-/// What to prefetch during the micro-kernel calls on one panel of B, so that the next panel is in L2 in time: from L3 a
-/// panel would stall its first call to half speed. Read in place, the next columns of the same rows; of the shared
-/// packing, which is contiguous, a share of the next panel with each of `calls` calls.
+/// What to prefetch during the micro-kernel calls on one panel of B, so that the next panel is in L2 in time (2048³
+/// without: 0.89). Read in place, the next columns of the same rows; of the shared packing, which is contiguous, a share
+/// of the next panel with each of `calls` calls.
 struct Ahead {
   const std::byte* data;
   Index step, next_call;  // bytes
@@ -296,7 +298,7 @@ Ahead ahead_of(const Plan& plan, const Panel& b, Index cols, Index left, Index d
   return {b.data + b.row * depth * lane, step, step * depth};
 }
 
-/// The tile's accumulators, block by block of the depth: a panel of B stays in L1 while the rows of A pass from L2. The
+/// The tile's accumulators, block by block of the depth: a panel of B meets all rows of A, both from L2 or nearer. The
 /// blocks but the last go to `partial`: adding to C in place costs 5 % where its rows are 4096 bytes apart.
 void multiply(const Plan& plan, const Area& area, const Target& to, const Target& partial) {
   const Index lane = plan.types.lane_size, calls = divide_up(area.rows, plan.max_rows());
@@ -345,13 +347,16 @@ template <class Multiply> void run_tile(const Plan& plan, const Area& area, Mult
     multiply_tile(plan, area, to, tile);
   }
   if (in_place) return;
-  if (!plan.turned) return g.epilogue(g.context, {to.data, to.row, area.batch, area.row, area.col, area.rows, area.cols});
+  const auto finish = [&](const Target& t, const Area& p) {
+    if (!c) g.epilogue(g.context, {t.data, t.row, p.batch, p.row, p.col, p.rows, p.cols});
+  };
+  if (!plan.turned) return finish(to, area);
   const Area place{area.batch, area.col, area.cols, area.row, area.rows};
   const Index row = round_up(place.cols, 64 / lane);
   const Target result = c ? Target{c + (place.row * g.c_row + place.col) * lane, g.c_row}
                           : Target{scratch().turned.reserve(place.rows * row * lane), row};
   plan.types.lanes->copy({to.data, 1, to.row}, place.rows, place.cols, result.data, result.row, place.cols);
-  if (!c) g.epilogue(g.context, {result.data, row, place.batch, place.row, place.col, place.rows, place.cols});
+  finish(result, place);
 }
 
 // ---- tiles and tasks
@@ -370,7 +375,8 @@ void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
   for (;;) {
     const Index tiles = batches * divide_up(rows, plan.tile_rows) * divide_up(cols, plan.tile_cols);
     if (tiles >= want) return;
-    const Index again_a = plan.direct_a ? 0 : plan.tile_rows, again_b = plan.direct_b || plan.shared ? 0 : plan.tile_cols;
+    const Index again_a = plan.direct_a ? 0 : plan.tile_rows;
+    const Index again_b = plan.direct_b || plan.shared ? 0 : plan.tile_cols;
     const bool can_cols = plan.tile_cols >= 2 * nr, can_rows = plan.tile_rows >= 2 * mr;
     if (!can_cols && !can_rows) return;
     const bool by_cols = can_cols && (!can_rows || again_a <= again_b);
@@ -438,13 +444,18 @@ void run_packed(Plan& plan) {
   const bool rows_long = long_rows(g, plan.types);
   plan.direct_b = as_lanes && g.b_col == 1 && g.m <= kDirectRows;
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
-  const bool shared = !plan.direct_b && work >= kSharedWork && (g.m > kTileRows || (g.b_col == 1 && rows_long)) &&
-                      kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
+  const bool worth = !plan.direct_b && work >= kSharedWork && (g.m > kTileRows || (g.b_col == 1 && rows_long));
+  const bool shared = worth && kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
   plan.direct_a = as_lanes && (small_a || (g.n <= kDirectCols && apart));
-  plan.tile_rows = shared || g.m * g.k * plan.types.lane_size > kLocalBytes ? kTileRows : g.m;
   plan.tile_cols = kTileRowBytes / plan.types.lane_size;
+  plan.tile_rows = kTileRows;
+  if (worth && !shared) {  // each tile packs its B and its A: squarer ones
+    plan.tile_rows *= 4, plan.tile_cols /= 4;
+  } else if (!shared && g.m * g.k * plan.types.lane_size <= kLocalBytes) {
+    plan.tile_rows = std::max(kTileRows, kTileRows * plan.tile_cols / std::min(plan.tile_cols, g.n));
+  }
   if (shared) plan.shared = reinterpret_cast<const std::byte*>(1);  // for split_tiles; set by run_shared
   split_tiles(plan, g.m, g.n, shared ? 1 : g.batches);
   if (shared) return run_shared(plan);
@@ -489,13 +500,14 @@ void gemm(const GemmProblem& problem) {
     const bool straight = suits_dots(problem, kDotRows);
     if (straight || suits_dots(swapped, kDotCols)) {
       const Index block = problem.k < kDotBlock ? problem.k : kDotBlock;  // one segment at a time
-      Plan plan{straight ? problem : swapped, types, {problem.k, problem.segments, block}, !straight, false, false, 0, 0};
+      Plan plan{straight ? problem : swapped, types, {problem.k, problem.segments, block}, !straight};
       return run_dots(plan);
     }
   }
-  const bool turned = problem.n <= kTurnedCols && problem.m >= 4 * problem.n && problem.a_row == 1 && problem.a_col != 1;
+  const bool column_major = problem.a_row == 1 && problem.a_col != 1;
+  const bool turned = column_major && problem.n <= kTurnedCols && problem.m >= 4 * problem.n;
   const GemmProblem& g = turned ? swapped : problem;
-  Plan plan{g, types, {g.k, g.segments, depth_block(g, types)}, turned, false, false, 0, 0};
+  Plan plan{g, types, {g.k, g.segments, depth_block(g, types)}, turned};
   run_packed(plan);
 }
 

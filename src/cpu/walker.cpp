@@ -12,7 +12,7 @@ std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
 
 void Walker::place(const AxisOrder& order, const Strides& strides) {
   rank_ = 0;
-  for (int i = 0; i < order.rank; ++i) {
+  for (int i = 0; i < order.rank && order.count() > 0; ++i) {  // nothing is read where a size is 0
     const std::int64_t size = order.sizes[i];
     const auto axis = static_cast<std::size_t>(order.axes[i]);
     const std::int64_t stride = strides[axis], table = gather_ ? gather_->table.strides[axis] : 0;

@@ -43,19 +43,24 @@ template <class T> bool accepts(const Range<T>& range, T got) {
 }
 
 template <class T> std::string describe_range(const Range<T>& range) {
-  std::string text = range.empty() ? "" : range.lo == range.hi ? hex(range.lo) : "[" + hex(range.lo) + ", " + hex(range.hi) + "]";
+  std::string text = range.empty()          ? ""
+                     : range.lo == range.hi ? hex(range.lo)
+                                            : "[" + hex(range.lo) + ", " + hex(range.hi) + "]";
   if (range.nan) text += text.empty() ? "NaN" : " or NaN";
   return text;
 }
 
 /// Distance of a leaf's result from its reference, in spacings of S at the reference.
-template <class S> std::string describe_ulps(detail::Leaf leaf, const Range<Compute<S>>* inputs, int arity, double got) {
+template <class S>
+std::string describe_ulps(detail::Leaf leaf, const Range<Compute<S>>* inputs, int arity, double got) {
   Quad x[3] = {};
   for (int i = 0; i < arity; ++i) x[i] = static_cast<Quad>(inputs[i].value());
   const Quad r = reference(leaf, x);
   if (is_nan(r) || r - r != 0 || got - got != 0) return "";
   using T = Compute<S>;
-  const Quad spacing = sizeof(S) == 2 ? spacing_at<T>(r) * power_of_two(r, Format<T>::kDigits - Layout<S>::kMantissa - 1) : spacing_at<T>(r);
+  const Quad spacing = sizeof(S) == 2
+                           ? spacing_at<T>(r) * power_of_two(r, Format<T>::kDigits - Layout<S>::kMantissa - 1)
+                           : spacing_at<T>(r);
   const double ulps = static_cast<double>((static_cast<Quad>(got) - r) / spacing);
   return ", off by " + std::to_string(ulps) + " ulp";
 }
@@ -73,12 +78,13 @@ double compare_column(Report& report, GraphRanges<Compute<S>>& graph, std::size_
     const bool surely = graph.quickly(at.data());
     if (!(surely && accepts(stored<S>(graph.output(output)), value))) {
       graph.exactly(at.data());
-      if (!accepts(stored<S>(graph.output(output)), value)) report.add([&] {
-        std::string line = "(";
-        for (const Range<T>& x : at) line += (line.size() > 1 ? ", " : "") + hex(static_cast<double>(x.value()));
-        line += ") got " + hex(value) + ", want " + describe_range(stored<S>(graph.output(output)));
-        return leaf ? line + describe_ulps<S>(leaf->id, at.data(), leaf->arity(), value) : line;
-      });
+      if (!accepts(stored<S>(graph.output(output)), value))
+        report.add([&] {
+          std::string line = "(";
+          for (const Range<T>& x : at) line += (line.size() > 1 ? ", " : "") + hex(static_cast<double>(x.value()));
+          line += ") got " + hex(value) + ", want " + describe_range(stored<S>(graph.output(output)));
+          return leaf ? line + describe_ulps<S>(leaf->id, at.data(), leaf->arity(), value) : line;
+        });
     }
     vacuous += graph.output(output).vacuous();
   }

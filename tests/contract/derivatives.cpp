@@ -25,7 +25,9 @@ std::vector<Expr> partials(const detail::Graph* f) {
 }
 
 /// A difference quotient: the value and how far it may be off.
-struct Estimate { Quad value, error; };
+struct Estimate {
+  Quad value, error;
+};
 Quad magnitude(Quad v) { return v < 0 ? -v : v; }
 template <class D> Estimate richardson(const D& difference, Quad h, Quad rounding) {
   const Quad d1 = difference(h), d2 = difference(2 * h), d4 = difference(4 * h);
@@ -52,7 +54,8 @@ class Around {
   bool smooth(std::size_t i, Quad h) {
     const Quad left = (f_(x_) - moved(i, -4 * h)) / (4 * h), right = (moved(i, 4 * h) - f_(x_)) / (4 * h);
     if (!(left - left == 0) || !(right - right == 0)) return false;
-    return magnitude(left - right) <= (magnitude(left) + magnitude(right) + power_of_two(Quad(), -20)) * power_of_two(Quad(), -6);
+    return magnitude(left - right) <=
+           (magnitude(left) + magnitude(right) + power_of_two(Quad(), -20)) * power_of_two(Quad(), -6);
   }
   std::optional<Estimate> first(std::size_t i) {
     if (!smooth(i, h1_)) return {};
@@ -63,7 +66,9 @@ class Around {
   std::optional<Estimate> second(std::size_t i, const Point& w) {
     for (std::size_t k = 0; k < x_.size(); ++k)
       if (w[k] != 0 && !smooth(k, 2 * h2_)) return {};
-    const auto d = [&](Quad h) { return (moved(i, h, w, h) - moved(i, -h, w, h) - moved(i, h, w, -h) + moved(i, -h, w, -h)) / (4 * h * h); };
+    const auto d = [&](Quad h) {
+      return (moved(i, h, w, h) - moved(i, -h, w, h) - moved(i, h, w, -h) + moved(i, -h, w, -h)) / (4 * h * h);
+    };
     return richardson(d, h2_, magnitude(f_(x_)) * power_of_two(Quad(), -104) / (h2_ * h2_));
   }
 
@@ -88,10 +93,14 @@ std::vector<std::vector<double>> sample_points(const Entry& e) {
 }
 
 /// The device's derivatives at the points: first ones for each input, and those of their sum with weights.
-struct DeviceDerivatives { std::vector<std::vector<double>> first, second; };
-DeviceDerivatives on_device(const Entry& e, const std::vector<std::vector<double>>& columns, const std::vector<double>& weights, Device device) {
+struct DeviceDerivatives {
+  std::vector<std::vector<double>> first, second;
+};
+DeviceDerivatives on_device(const Entry& e, const std::vector<std::vector<double>>& columns,
+                            const std::vector<double>& weights, Device device) {
   std::vector<Var> x;
-  for (int i = 0; i < e.arity(); ++i) x.emplace_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device), !e.condition(i));
+  for (int i = 0; i < e.arity(); ++i)
+    x.emplace_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device), !e.condition(i));
   const Var y = call(e, x);
   const Tensor one = ones(y.shape(), Options{DType::f64, device});
   DeviceDerivatives result;
@@ -112,10 +121,13 @@ DeviceDerivatives on_device(const Entry& e, const std::vector<std::vector<double
 }
 
 /// How one derivative was checked.
-struct Tally { int points = 0, narrow = 0; };
+struct Tally {
+  int points = 0, narrow = 0;
+};
 
 /// Holds a device's value and the mathematical one against the range of the derivative's graph.
-void hold(Report& report, Tally& tally, const Range<double>& range, const Estimate& truth, double got, const std::vector<Range<double>>& at) {
+void hold(Report& report, Tally& tally, const Range<double>& range, const Estimate& truth, double got,
+          const std::vector<Range<double>>& at) {
   const double width = range.hi - range.lo;
   const Quad low = static_cast<Quad>(range.lo) - truth.error, high = static_cast<Quad>(range.hi) + truth.error;
   const bool math = low <= truth.value && truth.value <= high;
@@ -126,14 +138,17 @@ void hold(Report& report, Tally& tally, const Range<double>& range, const Estima
   report.add([&] {
     std::string line = "(";
     for (const auto& x : at) line += (line.size() > 1 ? ", " : "") + hex(x.value());
-    return line + ") device " + hex(got) + ", differences " + hex(static_cast<double>(truth.value)) + ", graph " + describe_range(range);
+    return line + ") device " + hex(got) + ", differences " + hex(static_cast<double>(truth.value)) + ", graph " +
+           describe_range(range);
   });
 }
 
 class Derivatives : public OnDevice {};
 
 /// Whether the leaf's declared derivative is that of its value (detach has none by intent).
-bool differentiable(const Entry& e) { return e.takes_floats() && !e.truth() && !(e.leaf && e.id == detail::Leaf::detach); }
+bool differentiable(const Entry& e) {
+  return e.takes_floats() && !e.truth() && !(e.leaf && e.id == detail::Leaf::detach);
+}
 
 std::vector<Point> points_of(const std::vector<std::vector<double>>& columns) {
   std::vector<Point> points(columns[0].size());
@@ -149,8 +164,8 @@ std::vector<Range<double>> ranges_at(const Point& point) {
 
 /// One order: `expressions` holds the derivative for each input, `got` the device's, `truth` the difference quotient.
 template <class Truth>
-void check_order(const Entry& e, const char* order, const std::vector<Expr>& expressions, const std::vector<std::vector<double>>& got,
-                 const std::vector<Point>& points, const Truth& truth) {
+void check_order(const Entry& e, const char* order, const std::vector<Expr>& expressions,
+                 const std::vector<std::vector<double>>& got, const std::vector<Point>& points, const Truth& truth) {
   GraphReals value(e.graph());
   for (std::size_t i = 0; i < expressions.size(); ++i) {
     if (e.condition(static_cast<int>(i))) continue;
@@ -166,8 +181,10 @@ void check_order(const Entry& e, const char* order, const std::vector<Expr>& exp
       graph.exactly(at.data());
       hold(report, tally, graph.output(0), *estimate, got[i][p], at);
     }
-    EXPECT_GE(tally.points, 60) << e.name << ": too few smooth points for the " << order << " derivative by input " << i;
-    EXPECT_GE(tally.narrow, tally.points * 3 / 4) << e.name << ": the bound of the " << order << " derivative says little, input " << i;
+    EXPECT_GE(tally.points, 60) << e.name << ": too few smooth points for the " << order << " derivative by input "
+                                << i;
+    EXPECT_GE(tally.narrow, tally.points * 3 / 4)
+        << e.name << ": the bound of the " << order << " derivative says little, input " << i;
   }
 }
 
@@ -176,7 +193,8 @@ TEST_P(Derivatives, AgreeWithDifferences) {
   const std::vector<std::vector<double>> columns = sample_points(e);
   std::vector<double> weights;
   Point direction;
-  for (int i = 0; i < e.arity(); ++i) weights.push_back(e.condition(i) ? 0 : 1 - 0.375 * i), direction.push_back(static_cast<Quad>(weights.back()));
+  for (int i = 0; i < e.arity(); ++i)
+    weights.push_back(e.condition(i) ? 0 : 1 - 0.375 * i), direction.push_back(static_cast<Quad>(weights.back()));
   DeviceDerivatives got;
   try {
     got = on_device(e, columns, weights, device());
@@ -191,7 +209,8 @@ TEST_P(Derivatives, AgreeWithDifferences) {
     if (first[i].defined()) sum = sum.defined() ? sum + first[i] * weights[i] : first[i] * weights[i];
   if (!sum.defined()) return;
   const std::vector<Expr> second = partials(detail::make_graph({&sum, 1}, e.arity()));
-  check_order(e, "second", second, got.second, points, [&](Around& a, std::size_t i) { return a.second(i, direction); });
+  check_order(e, "second", second, got.second, points,
+              [&](Around& a, std::size_t i) { return a.second(i, direction); });
 }
 TERN_CONTRACT(Derivatives, entries_where(differentiable));
 
@@ -201,8 +220,9 @@ void check_declared(const char* name, const detail::Definition& definition) {
   for (int i = 0; i < static_cast<int>(derived.size()); ++i) {
     ASSERT_TRUE(derived[static_cast<std::size_t>(i)].defined()) << name;
     const Expr declared(definition.derivative->outputs[static_cast<std::size_t>(i)]);
-    const detail::Graph* graphs[] = {detail::make_graph({&declared, 1}, definition.value->inputs),
-                                     detail::make_graph({&derived[static_cast<std::size_t>(i)], 1}, definition.value->inputs)};
+    const detail::Graph* graphs[] = {
+        detail::make_graph({&declared, 1}, definition.value->inputs),
+        detail::make_graph({&derived[static_cast<std::size_t>(i)], 1}, definition.value->inputs)};
     const Policy outward{.outward = true};
     GraphRanges<double> ranges[] = {GraphRanges<double>(graphs[0], outward), GraphRanges<double>(graphs[1], outward)};
     GraphReals reals[] = {GraphReals(graphs[0]), GraphReals(graphs[1])};
@@ -220,7 +240,10 @@ void check_declared(const char* name, const detail::Definition& definition) {
         const Range<double>& range = ranges[side].output(0);
         const bool finite = !range.nan && std::isfinite(range.lo) && std::isfinite(range.hi);
         if (finite && static_cast<Quad>(range.lo) <= other && other <= static_cast<Quad>(range.hi)) continue;
-        report.add([&] { return hex(at[0].value()) + ": " + (side ? "declared " : "derived ") + hex(static_cast<double>(other)) + " against " + describe_range(range); });
+        report.add([&] {
+          return hex(at[0].value()) + ": " + (side ? "declared " : "derived ") + hex(static_cast<double>(other)) +
+                 " against " + describe_range(range);
+        });
       }
     }
   }

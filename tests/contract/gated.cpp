@@ -6,7 +6,8 @@ namespace {
 
 class Gated : public test::EveryDevice {};
 
-template <class S, class Backward> void check_gated(const char* name, const Pointwise<>& op, const Backward& bwd, Device device) {
+template <class S, class Backward>
+void check_gated(const char* name, const Pointwise<>& op, const Backward& bwd, Device device) {
   const std::vector<std::vector<S>> columns = tuple_inputs<S>(3, 1 << 12);
   std::vector<Tensor> x;
   for (const std::vector<S>& column : columns) x.push_back(tensor(column, Shape{column.size()}, device));
@@ -18,7 +19,10 @@ template <class S, class Backward> void check_gated(const char* name, const Poin
     ASSERT_EQ(g.size(), w.size());
     for (std::size_t p = 0; p < g.size(); ++p)
       if (std::bit_cast<typename Bits<S>::type>(quiet(g[p])) != std::bit_cast<typename Bits<S>::type>(quiet(w[p])))
-        report.add([&] { return which + (" at (" + hex(real(columns[0][p])) + ", " + hex(real(columns[1][p])) + "), grad " + hex(real(columns[2][p])) + ": " + hex(real(g[p])) + ", backward gives " + hex(real(w[p]))); });
+        report.add([&] {
+          return which + (" at (" + hex(real(columns[0][p])) + ", " + hex(real(columns[1][p])) + "), grad " +
+                          hex(real(columns[2][p])) + ": " + hex(real(g[p])) + ", backward gives " + hex(real(w[p])));
+        });
   };
   compare("d_a", got.d_a.to_vector<S>(), want[a].to_vector<S>());
   compare("d_b", got.d_b.to_vector<S>(), want[b].to_vector<S>());
@@ -26,9 +30,11 @@ template <class S, class Backward> void check_gated(const char* name, const Poin
 
 TEST_P(Gated, BackwardFunctionsAgreeWithRecording) {
 #define TERN_FORMULA(name, ...)
-#define TERN_GATED(name, activation)                                                                                       \
-  for_each_float([&](auto zero) {                                                                                          \
-    check_gated<decltype(zero)>(#name, op::name, [](const Tensor& g, const Tensor& a, const Tensor& b) { return name##_bwd(g, a, b); }, device()); \
+#define TERN_GATED(name, activation)                                                                            \
+  for_each_float([&](auto zero) {                                                                               \
+    check_gated<decltype(zero)>(                                                                                \
+        #name, op::name, [](const Tensor& g, const Tensor& a, const Tensor& b) { return name##_bwd(g, a, b); }, \
+        device());                                                                                              \
   });
 #include "tern/formulas.inc"
 #undef TERN_FORMULA

@@ -38,9 +38,11 @@ struct Steps {
 template <class T> class GraphRanges {
  public:
   using Quick = std::conditional_t<sizeof(T) == 4, double, long double>;
-  explicit GraphRanges(const detail::Graph* graph, Policy policy = {}) : steps_(graph), values_(steps_.list.size()), quick_(policy), slow_(policy) {
+  explicit GraphRanges(const detail::Graph* graph, Policy policy = {})
+      : steps_(graph), values_(steps_.list.size()), quick_(policy), slow_(policy) {
     for (std::size_t i = 0; i < steps_.list.size(); ++i)
-      if (steps_.list[i].node->kind == detail::NodeKind::constant) values_[i] = slow_.constant(steps_.list[i].node->number);
+      if (steps_.list[i].node->kind == detail::NodeKind::constant)
+        values_[i] = slow_.constant(steps_.list[i].node->number);
   }
   std::size_t outputs() const { return steps_.outputs.size(); }
   const Range<T>& output(std::size_t k) const { return values_[static_cast<std::size_t>(steps_.outputs[k])]; }
@@ -65,7 +67,8 @@ template <class T> class GraphRanges {
             break;
           }
           Range<T> args[3];
-          for (std::size_t k = 0; k < step.node->args.size(); ++k) args[k] = values_[static_cast<std::size_t>(step.args[k])];
+          for (std::size_t k = 0; k < step.node->args.size(); ++k)
+            args[k] = values_[static_cast<std::size_t>(step.args[k])];
           values_[i] = leaves(step.node->leaf, args);
           break;
         }
@@ -91,7 +94,8 @@ class GraphReals {
       if (node.kind == detail::NodeKind::input) {
         values_[i] = inputs[static_cast<std::size_t>(node.index)];
       } else if (node.kind == detail::NodeKind::constant) {
-        values_[i] = node.number.is_integer ? static_cast<Quad>(node.number.integer) : static_cast<Quad>(node.number.real);
+        values_[i] =
+            node.number.is_integer ? static_cast<Quad>(node.number.integer) : static_cast<Quad>(node.number.real);
       } else {
         Quad args[3] = {};
         for (std::size_t k = 0; k < node.args.size(); ++k) args[k] = values_[static_cast<std::size_t>(step.args[k])];

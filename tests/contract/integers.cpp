@@ -32,7 +32,8 @@ template <class T> std::optional<Wide> plain(Leaf leaf, Wide a, Wide b, Wide c) 
   switch (leaf) {
     case Leaf::add: return wrap<T>(a + b);
     case Leaf::sub: return wrap<T>(a - b);
-    case Leaf::mul: return wrap<T>(static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)));
+    case Leaf::mul:
+      return wrap<T>(static_cast<Wide>(static_cast<unsigned __int128>(a) * static_cast<unsigned __int128>(b)));
     case Leaf::neg: return wrap<T>(-a);
     case Leaf::abs: return wrap<T>(a < 0 ? -a : a);
     case Leaf::sign: return a > 0 ? 1 : a < 0 ? -1 : 0;
@@ -47,12 +48,16 @@ template <class T> std::optional<Wide> plain(Leaf leaf, Wide a, Wide b, Wide c) 
     case Leaf::where: return a ? b : c;
     case Leaf::maximum: return a > b ? a : b;
     case Leaf::minimum: return a < b ? a : b;
-    case Leaf::floor: case Leaf::ceil: case Leaf::round: case Leaf::detach: return a;
+    case Leaf::floor:
+    case Leaf::ceil:
+    case Leaf::round:
+    case Leaf::detach: return a;
     case Leaf::bit_and: return a & b;
     case Leaf::bit_or: return a | b;
     case Leaf::bit_xor: return a ^ b;
     case Leaf::bit_not: return std::is_same_v<T, bool> ? Wide(!a) : Wide(wrap<T>(~a));
-    case Leaf::shift_left: case Leaf::shift_right: return wrap<T>(shifted<T>(leaf, a, b));
+    case Leaf::shift_left:
+    case Leaf::shift_right: return wrap<T>(shifted<T>(leaf, a, b));
     case Leaf::mul_high: return wrap<T>((a * b) >> 32);
     default: return {};
   }
@@ -63,7 +68,8 @@ template <class T> using Column = std::vector<T>;  // of bool: std::vector<bool>
 template <class T> std::vector<Column<T>> integer_columns(int arity) {
   using Limits = std::numeric_limits<T>;
   const Wide low = Limits::min(), high = Limits::max();
-  const std::vector<Wide> edges = {low, low + 1, low / 2, -2, -1, 0, 1, 2, 3, 7, 31, 32, 33, 63, high / 2, high - 1, high};
+  const std::vector<Wide> edges = {low, low + 1, low / 2, -2, -1, 0,        1,        2,   3,
+                                   7,   31,      32,      33, 63, high / 2, high - 1, high};
   std::vector<Column<T>> columns(static_cast<std::size_t>(arity));
   std::size_t combinations = 1;
   for (int i = 0; i < arity; ++i) combinations *= edges.size();
@@ -109,7 +115,10 @@ template <class T> std::vector<Wide> widened(const Tensor& t) {
     for (const T v : t.template to_vector<T>()) values.push_back(v);
   return values;
 }
-std::string decimal(Wide v) { return v > std::numeric_limits<std::int64_t>::max() ? std::to_string(static_cast<std::uint64_t>(v)) : std::to_string(static_cast<std::int64_t>(v)); }
+std::string decimal(Wide v) {
+  return v > std::numeric_limits<std::int64_t>::max() ? std::to_string(static_cast<std::uint64_t>(v))
+                                                      : std::to_string(static_cast<std::int64_t>(v));
+}
 
 template <class T> void check_integers(const Entry& e, Device device) {
   const std::vector<Column<T>> columns = integer_columns<T>(e.arity());
@@ -122,12 +131,14 @@ template <class T> void check_integers(const Entry& e, Device device) {
   try {
     y = call(e, tensors);
   } catch (const UnsupportedDType&) {
-    return;  // said so
+    return;                       // said so
   } catch (const Error& error) {  // a float formula on integers
     const bool said = error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported;
-    EXPECT_TRUE(said && (!e.leaf || !e.takes_integers() || e.id == Leaf::mul_high || dtype_of<T> == DType::boolean)) << e.name << ": " << error.what();
+    EXPECT_TRUE(said && (!e.leaf || !e.takes_integers() || e.id == Leaf::mul_high || dtype_of<T> == DType::boolean))
+        << e.name << ": " << error.what();
     if (!e.leaf) {
-      EXPECT_FALSE(plain_graph<T>(Steps(e.graph()), std::vector<Wide>(columns.size()))) << e.name << ": " << error.what();
+      EXPECT_FALSE(plain_graph<T>(Steps(e.graph()), std::vector<Wide>(columns.size())))
+          << e.name << ": " << error.what();
     }
     return;
   }
@@ -138,11 +149,13 @@ template <class T> void check_integers(const Entry& e, Device device) {
     std::vector<Wide> x;
     for (const auto& column : columns) x.push_back(column[p]);
     const std::optional<Wide> want = plain_graph<T>(steps, x);
-    if (!want || got[p] != *want) report.add([&] {
-      std::string line = "(";
-      for (const Wide v : x) line += (line.size() > 1 ? ", " : "") + decimal(v);
-      return line + ") got " + decimal(got[p]) + ", want " + (want ? decimal(*want) : "(no integer reference in this test)");
-    });
+    if (!want || got[p] != *want)
+      report.add([&] {
+        std::string line = "(";
+        for (const Wide v : x) line += (line.size() > 1 ? ", " : "") + decimal(v);
+        return line + ") got " + decimal(got[p]) + ", want " +
+               (want ? decimal(*want) : "(no integer reference in this test)");
+      });
   }
 }
 
@@ -170,7 +183,8 @@ TEST_P(Booleans, FollowTheDocumentedSemantics) {
     y = call(e, tensors);
   } catch (const Error& error) {
     EXPECT_TRUE(error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported) << error.what();
-    EXPECT_TRUE(!e.leaf || (e.rule()->takes != detail::Takes::any && e.rule()->takes != detail::Takes::bits)) << error.what();
+    EXPECT_TRUE(!e.leaf || (e.rule()->takes != detail::Takes::any && e.rule()->takes != detail::Takes::bits))
+        << error.what();
     return;
   }
   if (!e.leaf && y.dtype() != DType::boolean) return;  // numbers in the formula made it a float
@@ -182,7 +196,10 @@ TEST_P(Booleans, FollowTheDocumentedSemantics) {
     std::vector<Wide> x;
     for (const auto& column : columns) x.push_back(column[p]);
     const std::optional<Wide> want = plain_graph<bool>(steps, x);
-    if (!want || got[p] != *want) report.add([&] { return "pattern " + std::to_string(p) + " got " + decimal(got[p]) + ", want " + (want ? decimal(*want) : "?"); });
+    if (!want || got[p] != *want)
+      report.add([&] {
+        return "pattern " + std::to_string(p) + " got " + decimal(got[p]) + ", want " + (want ? decimal(*want) : "?");
+      });
   }
 }
 TERN_CONTRACT(Booleans, registry());

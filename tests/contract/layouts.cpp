@@ -10,13 +10,16 @@ namespace {
 using BitColumn = std::vector<std::uint64_t>;
 
 template <class T> void append_bits(BitColumn& bits, const Tensor& t) {
-  for (const T v : t.template to_vector<T>()) bits.push_back(static_cast<std::uint64_t>(std::bit_cast<typename Bits<T>::type>(v)));
+  for (const T v : t.template to_vector<T>())
+    bits.push_back(static_cast<std::uint64_t>(std::bit_cast<typename Bits<T>::type>(v)));
 }
 /// All elements, row-major, as bits.
 BitColumn bits_of(const Tensor& t) {
   BitColumn bits;
   switch (t.dtype()) {
-    case DType::boolean: for (const bool v : t.to_vector<bool>()) bits.push_back(v); break;
+    case DType::boolean:
+      for (const bool v : t.to_vector<bool>()) bits.push_back(v);
+      break;
     case DType::f32: append_bits<float>(bits, t); break;
     case DType::f64: append_bits<double>(bits, t); break;
     case DType::f16: append_bits<float16>(bits, t); break;
@@ -33,7 +36,9 @@ template <class S> std::vector<S> sample(std::uint64_t salt, std::int64_t count)
   std::vector<S> values;
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
     const std::uint64_t r = random_bits(i + (salt << 32));
-    values.push_back(r % 16 == 0 ? edges[(r >> 8) % edges.size()] : r % 16 == 1 ? quiet(from_bits<S>(static_cast<typename Bits<S>::type>(r >> 8))) : S(moderate(r)));
+    values.push_back(r % 16 == 0   ? edges[(r >> 8) % edges.size()]
+                     : r % 16 == 1 ? quiet(from_bits<S>(static_cast<typename Bits<S>::type>(r >> 8)))
+                                   : S(moderate(r)));
   }
   return values;
 }
@@ -48,7 +53,8 @@ struct Case {
 
   template <class S> static Case make(const Entry& e, Device device, S, std::int64_t count = kCount) {
     Case c{e, device, std::string(e.name) + " " + std::string(to_string(dtype_of<S>)), {}, {}};
-    for (int i = 0; i < e.arity(); ++i) c.x.push_back(column_tensor(sample<S>(static_cast<std::uint64_t>(i), count), e.condition(i), device));
+    for (int i = 0; i < e.arity(); ++i)
+      c.x.push_back(column_tensor(sample<S>(static_cast<std::uint64_t>(i), count), e.condition(i), device));
     c.want = bits_of(c.run(c.x));
     return c;
   }
@@ -59,23 +65,31 @@ struct Case {
     return result;
   }
   /// Results of a layout against those at the positions that the same view picks out of the contiguous results.
-  template <class View> void check(const char* layout, const View& view) const { compare(layout, bits_of(run(viewed(view))), picked(view)); }
+  template <class View> void check(const char* layout, const View& view) const {
+    compare(layout, bits_of(run(viewed(view))), picked(view));
+  }
   template <class View> BitColumn picked(const View& view) const {
     std::vector<std::int32_t> positions(want.size());
     std::iota(positions.begin(), positions.end(), 0);
     BitColumn result;
-    for (const std::int32_t p : view(tensor(positions, Shape{positions.size()}, cpu())).template to_vector<std::int32_t>()) result.push_back(want[static_cast<std::size_t>(p)]);
+    for (const std::int32_t p :
+         view(tensor(positions, Shape{positions.size()}, cpu())).template to_vector<std::int32_t>())
+      result.push_back(want[static_cast<std::size_t>(p)]);
     return result;
   }
   void compare(const char* layout, const BitColumn& got, const BitColumn& expected) const {
     Report report(name + " on " + device.to_string() + ", " + layout);
-    if (got.size() != expected.size()) return report.add([&] { return "has " + std::to_string(got.size()) + " elements, want " + std::to_string(expected.size()); });
+    if (got.size() != expected.size())
+      return report.add(
+          [&] { return "has " + std::to_string(got.size()) + " elements, want " + std::to_string(expected.size()); });
     for (std::size_t i = 0; i < got.size(); ++i)
-      if (got[i] != expected[i]) report.add([&] {
-        char text[96];
-        std::snprintf(text, sizeof text, "element %zu: bits %llx, want %llx", i, static_cast<unsigned long long>(got[i]), static_cast<unsigned long long>(expected[i]));
-        return std::string(text);
-      });
+      if (got[i] != expected[i])
+        report.add([&] {
+          char text[96];
+          std::snprintf(text, sizeof text, "element %zu: bits %llx, want %llx", i,
+                        static_cast<unsigned long long>(got[i]), static_cast<unsigned long long>(expected[i]));
+          return std::string(text);
+        });
   }
 };
 
@@ -101,7 +115,8 @@ TEST_P(Layouts, SizesAndOffsets) {
 
 TEST_P(Layouts, StridedViews) {
   for_each_case([](const Case& c, auto) {
-    for (const std::int64_t step : {2, 3, 7}) c.check("step", [&](const Tensor& t) { return t.slice(0, 1, kCount, step); });
+    for (const std::int64_t step : {2, 3, 7})
+      c.check("step", [&](const Tensor& t) { return t.slice(0, 1, kCount, step); });
     c.check("transposed", [](const Tensor& t) { return t.reshape({kRows, kColumns}).transpose(0, 1); });
     c.check("inner slice", [](const Tensor& t) { return t.reshape({kRows, kColumns}).slice(1, 3, 60); });
     c.check("inner step", [](const Tensor& t) { return t.reshape({kRows, kColumns}).slice(1, 0, kColumns, 2); });
@@ -127,14 +142,15 @@ TEST_P(Layouts, Broadcasting) {
     const auto check = [&](const char* layout, const auto& view) {
       c.check(layout, [&](const Tensor& t) { return view(t).broadcast_to(space); });
       for (std::size_t i = 0; i < c.x.size() && c.x.size() > 1; ++i) {
-        std::vector<Tensor> inputs = c.viewed([&](const Tensor& t) { return t.reshape(space); }), full = inputs;
+        std::vector<Tensor> inputs = c.viewed([&](const Tensor&t) { return t.reshape(space); }), full = inputs;
         inputs[i] = view(c.x[i]), full[i] = view(c.x[i]).broadcast_to(space).clone();
         c.compare(layout, bits_of(c.run(inputs)), bits_of(c.run(full)));
       }
     };
     check("row", row), check("column", column), check("scalar", scalar), check("strided row", strided_row);
     if (c.x.size() < 2) return;
-    std::vector<Tensor> mixed = c.viewed(row), full = c.viewed([&](const Tensor& t) { return row(t).broadcast_to(space).clone(); });
+    std::vector<Tensor> mixed = c.viewed(row),
+                        full = c.viewed([&](const Tensor&t) { return row(t).broadcast_to(space).clone(); });
     mixed[0] = column(c.x[0]), full[0] = column(c.x[0]).broadcast_to(space).clone();
     c.compare("column and rows", bits_of(c.run(mixed)), bits_of(c.run(full)));
   });
@@ -161,18 +177,32 @@ TEST_P(Layouts, NothingOutsideTheOutputIsWritten) {
       std::iota(positions.begin(), positions.end(), 0);
       const BitColumn values = c.picked(source);
       std::size_t k = 0;
-      for (const std::int32_t p : place(tensor(positions, Shape{positions.size()}, cpu())).template to_vector<std::int32_t>()) expected[static_cast<std::size_t>(p)] = values[k++];
+      for (const std::int32_t p :
+           place(tensor(positions, Shape{positions.size()}, cpu())).template to_vector<std::int32_t>())
+        expected[static_cast<std::size_t>(p)] = values[k++];
       run_into(c, c.viewed(source), place(out));
       c.compare(layout, bits_of(out), expected);
     };
     for (const std::int64_t size : kSizes)
       for (const std::int64_t step : {1, 2}) {
         const auto source = [&](const Tensor& t) { return t.slice(0, 0, size); };
-        check(step == 1 ? "into a slice" : "into a stepped slice", 2 * size + 10, [&](const Tensor& t) { return t.slice(0, 5, 5 + step * size, step); }, source);
+        check(
+            step == 1 ? "into a slice" : "into a stepped slice", 2 * size + 10,
+            [&](const Tensor& t) { return t.slice(0, 5, 5 + step * size, step); }, source);
       }
     const auto square = [](const Tensor& t) { return t.reshape({kRows, kColumns}); };
-    check("into a window", 70 * 70, [](const Tensor& t) { return t.reshape({70, 70}).slice(0, 3, 3 + kRows).slice(1, 2, 2 + kColumns); }, square);
-    check("into a transposed window", 70 * 70, [](const Tensor& t) { return t.reshape({70, 70}).slice(1, 3, 3 + kRows).slice(0, 2, 2 + kColumns).transpose(0, 1); }, square);
+    check(
+        "into a window", 70 * 70,
+        [](const Tensor& t) {
+          return t.reshape({70, 70}).slice(0, 3, 3 + kRows).slice(1, 2, 2 + kColumns);
+        },
+        square);
+    check(
+        "into a transposed window", 70 * 70,
+        [](const Tensor& t) {
+          return t.reshape({70, 70}).slice(1, 3, 3 + kRows).slice(0, 2, 2 + kColumns).transpose(0, 1);
+        },
+        square);
   });
 }
 
@@ -201,7 +231,9 @@ TEST_P(Layouts, InPlaceAndOverlapping) {
 TEST_P(Layouts, PositionInTheVectorDoesNotMatter) {
   for_each_case([](const Case& c, auto) {
     constexpr std::int64_t kTuples = 96, kRepeats = 131;
-    const auto repeated = [&](const Tensor& t) { return t.slice(0, 0, kTuples).reshape({kTuples, 1}).broadcast_to({kTuples, kRepeats}).clone().reshape({-1}); };
+    const auto repeated = [&](const Tensor& t) {
+      return t.slice(0, 0, kTuples).reshape({kTuples, 1}).broadcast_to({kTuples, kRepeats}).clone().reshape({-1});
+    };
     c.check("one value everywhere", repeated);
   });
 }
@@ -222,12 +254,17 @@ TERN_CONTRACT(Layouts, entries_where([](const Entry& e) { return e.takes_floats(
 class InPlace : public test::EveryDevice {};
 
 template <class S> void check_copies(Device device) {
-  const Case c = Case::make(*entries_where([](const Entry& e) { return std::string(e.name) == "identity"; }).data(), device, S{});
+  const Case c =
+      Case::make(*entries_where([](const Entry& e) { return std::string(e.name) == "identity"; }).data(), device, S{});
   for (const std::int64_t shift : {1, 7, 64, 1000})
     for (const bool forward : {false, true}) {
       const Tensor buffer = c.x[0].clone(), expected = c.x[0].clone();
-      const auto to = [&](const Tensor& t) { return t.slice(0, forward ? shift : 0, forward ? kCount : kCount - shift); };
-      const auto from = [&](const Tensor& t) { return t.slice(0, forward ? 0 : shift, forward ? kCount - shift : kCount); };
+      const auto to = [&](const Tensor& t) {
+        return t.slice(0, forward ? shift : 0, forward ? kCount : kCount - shift);
+      };
+      const auto from = [&](const Tensor& t) {
+        return t.slice(0, forward ? 0 : shift, forward ? kCount - shift : kCount);
+      };
       to(expected).copy_from(from(c.x[0]));
       to(buffer).copy_from(from(buffer));
       c.compare("copy_from of an overlapping slice", bits_of(buffer), bits_of(expected));
@@ -249,9 +286,11 @@ TEST_P(InPlace, OverlappingOperands) {
 TEST_P(InPlace, AgreesWithTheOperator) {
   for_each_float([&](auto zero) {
     using S = decltype(zero);
-    const Case c = Case::make(*entries_where([](const Entry& e) { return std::string(e.name) == "sub"; }).data(), device(), zero);
+    const Case c =
+        Case::make(*entries_where([](const Entry& e) { return std::string(e.name) == "sub"; }).data(), device(), zero);
     for (const bool broadcast : {false, true}) {
-      const Tensor a = c.x[0].reshape({kRows, kColumns}), b = broadcast ? c.x[1].slice(0, 0, kColumns) : c.x[1].reshape({kRows, kColumns});
+      const Tensor a = c.x[0].reshape({kRows, kColumns}),
+                   b = broadcast ? c.x[1].slice(0, 0, kColumns) : c.x[1].reshape({kRows, kColumns});
       Tensor sum = a.clone(), difference = a.clone(), product = a.clone(), quotient = a.clone(), scaled = a.clone();
       sum += b, difference -= b, product *= b, quotient /= b, scaled *= Number(0.75);
       c.compare("+=", bits_of(sum), bits_of(a + b)), c.compare("-=", bits_of(difference), bits_of(a - b));
@@ -266,7 +305,8 @@ TERN_EVERY_DEVICE(InPlace);
 class Copies : public test::EveryDevice {};
 template <class S> void check_copies_keep_bits(Device device) {
   std::vector<S> values;
-  for (std::uint64_t i = 0; i < 65536; ++i) values.push_back(from_bits<S>(static_cast<typename Bits<S>::type>(i << (Layout<S>::kBits - 16) | i)));
+  for (std::uint64_t i = 0; i < 65536; ++i)
+    values.push_back(from_bits<S>(static_cast<typename Bits<S>::type>(i << (Layout<S>::kBits - 16) | i)));
   BitColumn want;
   for (const S v : values) want.push_back(std::bit_cast<typename Bits<S>::type>(v));
   const Entry& e = registry().front();  // only for its name

@@ -14,9 +14,15 @@ struct Activation {
 inline void PrintTo(const Activation& a, std::ostream* stream) { *stream << a.name; }
 
 const Activation kActivations[] = {
-    {"identity", &op::identity, 1, 1, false}, {"relu", &op::relu, 0, 1, true},         {"gelu", &op::gelu, 0, 1, true},
-    {"silu", &op::silu, 0, 1, true},          {"gelu_erf", &op::gelu_erf, 0, 1, true}, {"sigmoid", &op::sigmoid, 0, 0, true},
-    {"tanh", &op::tanh, 0, 0, false},         {"softplus", &op::softplus, 0, 1, true}, {"leaky_relu", &op::leaky_relu, 0.01, 1, false},
+    {"identity", &op::identity, 1, 1, false},
+    {"relu", &op::relu, 0, 1, true},
+    {"gelu", &op::gelu, 0, 1, true},
+    {"silu", &op::silu, 0, 1, true},
+    {"gelu_erf", &op::gelu_erf, 0, 1, true},
+    {"sigmoid", &op::sigmoid, 0, 0, true},
+    {"tanh", &op::tanh, 0, 0, false},
+    {"softplus", &op::softplus, 0, 1, true},
+    {"leaky_relu", &op::leaky_relu, 0.01, 1, false},
     {"elu", &op::elu, 0, 1, false},
 };
 
@@ -29,7 +35,8 @@ class Limits : public testing::TestWithParam<std::tuple<Device, Activation>> {
 };
 
 /// f and its derivatives at x, as far as they depend on x; zeros after that.
-template <class S> std::vector<std::vector<S>> derivatives(const Pointwise<>& f, const std::vector<S>& x, int order, Device device) {
+template <class S>
+std::vector<std::vector<S>> derivatives(const Pointwise<>& f, const std::vector<S>& x, int order, Device device) {
   const Var at(tensor(x, Shape{x.size()}, device));
   const Tensor one = ones(at.shape(), Options{dtype_of<S>, device});
   std::vector<std::vector<S>> result;
@@ -48,7 +55,8 @@ template <class S> std::vector<std::vector<S>> derivatives(const Pointwise<>& f,
 
 template <class S> std::vector<S> far_inputs() {
   std::vector<S> x;
-  for (const double v : {std::numeric_limits<double>::infinity(), 3e38, 1e20, 65000.0, 8000.0, 1000.0, 760.0}) x.push_back(S(v)), x.push_back(S(-v));
+  for (const double v : {std::numeric_limits<double>::infinity(), 3e38, 1e20, 65000.0, 8000.0, 1000.0, 760.0})
+    x.push_back(S(v)), x.push_back(S(-v));
   if (sizeof(S) == 8) x.push_back(S(1e308)), x.push_back(S(-1e308));
   return x;
 }
@@ -62,7 +70,11 @@ template <class S> void check_far(const Activation& a, Device device) {
     const double slope = real(S(left ? a.slope_left : a.slope_right)), got = real(d[1][i]);
     if (got != slope) report.add([&] { return "f'(" + hex(real(x[i])) + ") = " + hex(got) + ", want " + hex(slope); });
     for (const std::size_t order : {2, 3})
-      if (real(d[order][i]) != 0) report.add([&] { return "derivative " + std::to_string(order) + " at " + hex(real(x[i])) + " = " + hex(real(d[order][i])) + ", want 0"; });
+      if (real(d[order][i]) != 0)
+        report.add([&] {
+          return "derivative " + std::to_string(order) + " at " + hex(real(x[i])) + " = " + hex(real(d[order][i])) +
+                 ", want 0";
+        });
     if (left && a.vanishes_left && std::isinf(real(x[i])) && real(d[0][i]) != 0)
       report.add([&] { return "f(-inf) = " + hex(real(d[0][i])) + ", want 0"; });
   }
@@ -77,7 +89,9 @@ template <class S> std::vector<S> finite_inputs() {
   } else {
     std::vector<S> x;
     using B = typename Bits<S>::type;
-    for (std::uint64_t i = 0; i < 65536; ++i) x.push_back(from_bits<S>(static_cast<B>(i << (Layout<S>::kBits - 16) | random_bits(i) >> (80 - Layout<S>::kBits))));
+    for (std::uint64_t i = 0; i < 65536; ++i)
+      x.push_back(
+          from_bits<S>(static_cast<B>(i << (Layout<S>::kBits - 16) | random_bits(i) >> (80 - Layout<S>::kBits))));
     for (const auto& more : {edge_values<S>(), threshold_values<S>()}) x.insert(x.end(), more.begin(), more.end());
     return x;
   }
@@ -89,7 +103,9 @@ template <class S> void check_finite(const Activation& a, Device device) {
   for (std::size_t order = 1; order <= 3; ++order)
     for (std::size_t i = 0; i < x.size(); ++i)
       if (real(x[i]) == real(x[i]) && !std::isfinite(real(d[order][i])))
-        report.add([&] { return "derivative " + std::to_string(order) + " at " + hex(real(x[i])) + " = " + hex(real(d[order][i])); });
+        report.add([&] {
+          return "derivative " + std::to_string(order) + " at " + hex(real(x[i])) + " = " + hex(real(d[order][i]));
+        });
 }
 TEST_P(Limits, DerivativesToOrderThreeAreFiniteEverywhere) {
   for_each_float([&](auto zero) { check_finite<decltype(zero)>(activation(), device()); });
@@ -101,11 +117,15 @@ std::string activation_test_name(const testing::TestParamInfo<std::tuple<Device,
     if (c == ':') c = '_';
   return name;
 }
-INSTANTIATE_TEST_SUITE_P(Registry, Limits, testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(kActivations)), activation_test_name);
+INSTANTIATE_TEST_SUITE_P(Registry, Limits,
+                         testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(kActivations)),
+                         activation_test_name);
 
 class Kinks : public test::EveryDevice {};
 TEST_P(Kinks, GoToTheSecondArgument) {
-  const auto slope_at_zero = [&](const Pointwise<>& f) { return real(derivatives(f, std::vector<float>{0.0f, -0.0f}, 1, device())[1][0]); };
+  const auto slope_at_zero = [&](const Pointwise<>& f) {
+    return real(derivatives(f, std::vector<float>{0.0f, -0.0f}, 1, device())[1][0]);
+  };
   EXPECT_EQ(slope_at_zero(op::relu), 0);
   EXPECT_EQ(slope_at_zero(op::abs), 0);
   EXPECT_EQ(slope_at_zero(op::leaky_relu), static_cast<double>(0.01f));

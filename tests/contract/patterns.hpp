@@ -49,10 +49,47 @@ template <class S> std::vector<S> edge_values() {
 /// Numbers near which implementations change their ways, each with its neighbours up to two steps away.
 template <class S> std::vector<S> threshold_values() {
   using B = typename Bits<S>::type;
-  std::vector<double> centers = {0.5, 0.75, 0.85, 1.5, 2.5, 0.6931471805599453, 1.0397207708399179, 0.34657359027997264, 87.3, 88.7, 88.722839355,
-                                 89, 103.27892, 103.97, 104.5, 708.396, 709.78, 709.782712893384, 744.44, 745.13, 750, 1e30, 3e38, 3.92, 6.0,
-                                 9.0, 10.05, 13.5, 20.101, 26.5, 27.2, 36.7, 40, 1.5707963267948966, 3.141592653589793, 32768, 65504, 1073741824.0,
-                                 0x1p-25, 0x1p-54, 6381956970095103.0 * 0x1p797};
+  std::vector<double> centers = {0.5,
+                                 0.75,
+                                 0.85,
+                                 1.5,
+                                 2.5,
+                                 0.6931471805599453,
+                                 1.0397207708399179,
+                                 0.34657359027997264,
+                                 87.3,
+                                 88.7,
+                                 88.722839355,
+                                 89,
+                                 103.27892,
+                                 103.97,
+                                 104.5,
+                                 708.396,
+                                 709.78,
+                                 709.782712893384,
+                                 744.44,
+                                 745.13,
+                                 750,
+                                 1e30,
+                                 3e38,
+                                 3.92,
+                                 6.0,
+                                 9.0,
+                                 10.05,
+                                 13.5,
+                                 20.101,
+                                 26.5,
+                                 27.2,
+                                 36.7,
+                                 40,
+                                 1.5707963267948966,
+                                 3.141592653589793,
+                                 32768,
+                                 65504,
+                                 1073741824.0,
+                                 0x1p-25,
+                                 0x1p-54,
+                                 6381956970095103.0 * 0x1p797};
   for (int n = 1; n <= 20; ++n) centers.push_back(n), centers.push_back(n * 0.6931471805599453);
   for (int n = 30; n <= 1100; n += 70) centers.push_back(n * 0.6931471805599453);
   for (int e = -160; e <= 160; e += 4) centers.push_back(std::ldexp(1.0, e));
@@ -77,7 +114,8 @@ template <class S> std::vector<S> unary_inputs() {
     const int shift = Layout<S>::kBits - log2_count;
     for (std::uint64_t i = 0; i < (std::uint64_t{1} << log2_count); ++i)
       values.push_back(from_bits<S>(static_cast<B>((i << shift) | (random_bits(i) >> (64 - shift)))));
-    for (const auto& more : {edge_values<S>(), threshold_values<S>()}) values.insert(values.end(), more.begin(), more.end());
+    for (const auto& more : {edge_values<S>(), threshold_values<S>()})
+      values.insert(values.end(), more.begin(), more.end());
   }
   return values;
 }
@@ -105,8 +143,8 @@ template <class S> std::vector<std::vector<S>> tuple_inputs(int arity, std::int6
       const std::uint64_t kind = random_bits(static_cast<std::uint64_t>(r)) % 4;  // one kind a tuple, or mixed
       const bool bits = kind == 0 || (kind == 1 && seed % 2);
       S value = bits ? from_bits<S>(static_cast<B>(seed)) : S(moderate(seed));
-      if (kind == 2 && i > 0 && seed % 8 == 0) value = columns[0].back();              // ties
-      if (kind == 2 && seed % 8 == 1) value = S(std::round(real(value)));              // integers
+      if (kind == 2 && i > 0 && seed % 8 == 0) value = columns[0].back();  // ties
+      if (kind == 2 && seed % 8 == 1) value = S(std::round(real(value)));  // integers
       columns[i].push_back(value);
     }
   return columns;

@@ -1,5 +1,6 @@
 // Interval arithmetic over the values a correct implementation may return. A Range<T> holds numbers of the type T the
-// kernel computes in; a leaf maps the ranges of its arguments to the range of its results, widened by the leaf's budget.
+// kernel computes in; a leaf maps the ranges of its arguments to the range of its results, widened by the leaf's
+// budget.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -15,7 +16,10 @@ namespace tern::contract {
 template <class T> struct Range {
   T lo = std::numeric_limits<T>::infinity(), hi = -std::numeric_limits<T>::infinity();  // none when lo > hi
   bool nan = false;                                                                     // NaN is possible
-  static Range of(T v) { return v != v ? Range{std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(), true} : Range{v, v, false}; }
+  static Range of(T v) {
+    return v != v ? Range{std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(), true}
+                  : Range{v, v, false};
+  }
   static Range anything() { return {-std::numeric_limits<T>::infinity(), std::numeric_limits<T>::infinity(), true}; }
   bool empty() const { return lo > hi; }
   bool vacuous() const { return lo == -std::numeric_limits<T>::infinity() && hi == std::numeric_limits<T>::infinity(); }
@@ -49,7 +53,8 @@ template <class T> void include(Range<T>& range, const Range<T>& other) {
 
 template <class T> struct Format {
   static constexpr int kDigits = std::numeric_limits<T>::digits;
-  static constexpr int kLowest = std::numeric_limits<T>::min_exponent - 1, kHighest = std::numeric_limits<T>::max_exponent - 1;
+  static constexpr int kLowest = std::numeric_limits<T>::min_exponent - 1,
+                       kHighest = std::numeric_limits<T>::max_exponent - 1;
 };
 
 /// The neighbours of v: nextafter, inline.
@@ -70,7 +75,8 @@ template <class T, class Real> Real spacing_at(Real r) {
 /// The smallest T not below v, and the largest not above; 2^kHighest+1 counts as inf.
 template <class T, class Real> T up(Real v) {
   const T near = static_cast<T>(v);
-  if (std::isinf(near) && near < 0) return v <= -power_of_two(v, Format<T>::kHighest + 1) ? near : std::numeric_limits<T>::lowest();
+  if (std::isinf(near) && near < 0)
+    return v <= -power_of_two(v, Format<T>::kHighest + 1) ? near : std::numeric_limits<T>::lowest();
   return static_cast<Real>(near) < v ? next_up(near) : near;
 }
 template <class T, class Real> T down(Real v) { return -up<T>(-v); }
@@ -143,13 +149,13 @@ template <class T, class Real> class Leaves {
   Range<T> exact(L leaf, const detail::Rule& rule, const T* v) {
     if constexpr (Doubt<Real>::value > 0) {  // IEEE operations of the processor are correctly rounded
       if (policy_.extra_ulps == 0) switch (leaf) {
-        case L::add: return Range<T>::of(v[0] + v[1]);
-        case L::sub: return Range<T>::of(v[0] - v[1]);
-        case L::mul: return Range<T>::of(v[0] * v[1]);
-        case L::div: return Range<T>::of(v[0] / v[1]);
-        case L::sqrt: return Range<T>::of(std::sqrt(v[0]));
-        default: break;
-      }
+          case L::add: return Range<T>::of(v[0] + v[1]);
+          case L::sub: return Range<T>::of(v[0] - v[1]);
+          case L::mul: return Range<T>::of(v[0] * v[1]);
+          case L::div: return Range<T>::of(v[0] / v[1]);
+          case L::sqrt: return Range<T>::of(std::sqrt(v[0]));
+          default: break;
+        }
     }
     Real r[3] = {};
     for (int i = 0; i < rule.arity; ++i) r[i] = static_cast<Real>(v[i]);
@@ -183,15 +189,30 @@ template <class T, class Real> class Leaves {
     Range<T> result = at(leaf, rule, lo);
     include(result, at(leaf, rule, hi));
     switch (leaf) {
-      case L::exp: case L::expm1: case L::log: case L::log1p: case L::sqrt: case L::tanh: case L::sigmoid: case L::softplus:
-      case L::erf: case L::erfc: case L::floor: case L::ceil: case L::round: case L::sign: case L::detach: case L::neg:
+      case L::exp:
+      case L::expm1:
+      case L::log:
+      case L::log1p:
+      case L::sqrt:
+      case L::tanh:
+      case L::sigmoid:
+      case L::softplus:
+      case L::erf:
+      case L::erfc:
+      case L::floor:
+      case L::ceil:
+      case L::round:
+      case L::sign:
+      case L::detach:
+      case L::neg:
         if (result.nan && !result.empty()) result.lo = -std::numeric_limits<T>::infinity();  // the domain begins inside
         return result;
       case L::abs:
         if (lo <= 0 && hi >= 0) include(result, T(0));
         return result;
       case L::rsqrt: return std::signbit(lo) && !(hi < 0) ? Range<T>::anything() : result;
-      case L::sin: case L::cos: return oscillating(rule, leaf, lo, hi);
+      case L::sin:
+      case L::cos: return oscillating(rule, leaf, lo, hi);
       default: return Range<T>::anything();
     }
   }
@@ -200,7 +221,8 @@ template <class T, class Real> class Leaves {
     if (std::isinf(lo) || std::isinf(hi)) return {T(-1), T(1), true};
     Real a = static_cast<Real>(lo), b = static_cast<Real>(hi);
     const Real w = b - a, f = reference(leaf, &a), g = reference(leaf, &b);
-    const Real low = std::max<Real>(std::min<Real>(f, g) - w * w / 8, -1), high = std::min<Real>(std::max<Real>(f, g) + w * w / 8, 1);
+    const Real low = std::max<Real>(std::min<Real>(f, g) - w * w / 8, -1),
+               high = std::min<Real>(std::max<Real>(f, g) + w * w / 8, 1);
     Range<T> result = around_surely(low, budget(rule));
     include(result, around_surely(high, budget(rule)));
     return result;
@@ -218,7 +240,10 @@ template <class T, class Real> class Leaves {
     const auto holds_zero = [](const Range<T>& r) { return r.lo <= 0 && r.hi >= 0; };
     const auto holds_inf = [](const Range<T>& r) { return std::isinf(r.lo) || std::isinf(r.hi); };
     switch (leaf) {
-      case L::add: case L::sub: case L::maximum: case L::minimum: return corners(leaf, rule, x, y);
+      case L::add:
+      case L::sub:
+      case L::maximum:
+      case L::minimum: return corners(leaf, rule, x, y);
       case L::mul: {
         Range<T> result = corners(leaf, rule, x, y);
         result.nan |= (holds_zero(x) && holds_inf(y)) || (holds_inf(x) && holds_zero(y));
@@ -239,7 +264,8 @@ template <class T, class Real> class Leaves {
     return result;
   }
   Range<T> remainder(const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
-    if (y.lo != y.hi || y.lo == 0 || std::isinf(y.lo) || std::isinf(x.lo) || std::isinf(x.hi)) return Range<T>::anything();
+    if (y.lo != y.hi || y.lo == 0 || std::isinf(y.lo) || std::isinf(x.lo) || std::isinf(x.hi))
+      return Range<T>::anything();
     const Real b = static_cast<Real>(y.lo), first = static_cast<Real>(x.lo) / b, last = static_cast<Real>(x.hi) / b;
     if (static_cast<long double>(first) - std::floor(static_cast<long double>(first)) > 1e-3L &&
         std::floor(static_cast<long double>(first)) == std::floor(static_cast<long double>(last)))

@@ -22,25 +22,25 @@ namespace in_quad {
 }  // namespace in_quad
 
 // The names of libquadmath for other types. A reference that uses a function not listed here calls libquadmath itself.
-#define TERN_QUICK_FUNCTIONS(T)                                      \
-  inline T expq(T v) { return std::exp(v); }                         \
-  inline T expm1q(T v) { return std::expm1(v); }                     \
-  inline T logq(T v) { return std::log(v); }                         \
-  inline T log1pq(T v) { return std::log1p(v); }                     \
-  inline T sqrtq(T v) { return std::sqrt(v); }                       \
-  inline T powq(T a, T b) { return std::pow(a, b); }                 \
-  inline T sinq(T v) { return std::sin(v); }                         \
-  inline T cosq(T v) { return std::cos(v); }                         \
-  inline T tanhq(T v) { return std::tanh(v); }                       \
-  inline T erfq(T v) { return std::erf(v); }                         \
-  inline T erfcq(T v) { return std::erfc(v); }                       \
-  inline T fmodq(T a, T b) { return std::fmod(a, b); }               \
-  inline T copysignq(T a, T b) { return std::copysign(a, b); }       \
-  inline T fabsq(T v) { return std::fabs(v); }                       \
-  inline T floorq(T v) { return std::floor(v); }                     \
-  inline T ceilq(T v) { return std::ceil(v); }                       \
-  inline T rintq(T v) { return std::nearbyint(v); }                  \
-  inline T ldexpq(T v, int n) { return std::ldexp(v, n); }           \
+#define TERN_QUICK_FUNCTIONS(T)                                \
+  inline T expq(T v) { return std::exp(v); }                   \
+  inline T expm1q(T v) { return std::expm1(v); }               \
+  inline T logq(T v) { return std::log(v); }                   \
+  inline T log1pq(T v) { return std::log1p(v); }               \
+  inline T sqrtq(T v) { return std::sqrt(v); }                 \
+  inline T powq(T a, T b) { return std::pow(a, b); }           \
+  inline T sinq(T v) { return std::sin(v); }                   \
+  inline T cosq(T v) { return std::cos(v); }                   \
+  inline T tanhq(T v) { return std::tanh(v); }                 \
+  inline T erfq(T v) { return std::erf(v); }                   \
+  inline T erfcq(T v) { return std::erfc(v); }                 \
+  inline T fmodq(T a, T b) { return std::fmod(a, b); }         \
+  inline T copysignq(T a, T b) { return std::copysign(a, b); } \
+  inline T fabsq(T v) { return std::fabs(v); }                 \
+  inline T floorq(T v) { return std::floor(v); }               \
+  inline T ceilq(T v) { return std::ceil(v); }                 \
+  inline T rintq(T v) { return std::nearbyint(v); }            \
+  inline T ldexpq(T v, int n) { return std::ldexp(v, n); }     \
   inline bool isnanq(T v) { return v != v; }
 
 namespace in_double {
@@ -86,7 +86,9 @@ inline constexpr Reference<long double> table[] = {
 
 inline Quad reference(detail::Leaf leaf, const Quad* x) { return in_quad::table[static_cast<int>(leaf)](x); }
 inline double reference(detail::Leaf leaf, const double* x) { return in_double::table[static_cast<int>(leaf)](x); }
-inline long double reference(detail::Leaf leaf, const long double* x) { return in_extended::table[static_cast<int>(leaf)](x); }
+inline long double reference(detail::Leaf leaf, const long double* x) {
+  return in_extended::table[static_cast<int>(leaf)](x);
+}
 
 // What the evaluation needs of each real type. `kDoubt`: a relative error larger than that of the references.
 inline bool is_nan(Quad v) { return v != v; }
@@ -100,7 +102,9 @@ inline int exponent_of(Quad v) { return ilogbq(v); }
 inline int exponent_of(double v) { return static_cast<int>(std::bit_cast<std::uint64_t>(v) >> 52 & 2047) - 1023; }
 inline int exponent_of(long double v) { return std::ilogb(v); }
 inline Quad power_of_two(Quad, int e) { return ldexpq(1, e); }
-inline double power_of_two(double, int e) { return e < -1022 ? std::ldexp(1.0, e) : std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52); }
+inline double power_of_two(double, int e) {
+  return e < -1022 ? std::ldexp(1.0, e) : std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
+}
 inline long double power_of_two(long double, int e) { return std::ldexp(1.0L, e); }
 template <class Real> struct Doubt { static constexpr double value = 0; };
 template <> struct Doubt<double> { static constexpr double value = 0x1p-48; };

@@ -22,7 +22,9 @@ struct Entry {
   int arity() const { return graph()->inputs; }
   const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
   /// Whether floats are among what it takes.
-  bool takes_floats() const { return !leaf || (rule()->takes != detail::Takes::integral && rule()->takes != detail::Takes::bits); }
+  bool takes_floats() const {
+    return !leaf || (rule()->takes != detail::Takes::integral && rule()->takes != detail::Takes::bits);
+  }
   bool takes_integers() const { return !leaf || rule()->takes != detail::Takes::floating; }
   bool truth() const { return leaf && rule()->gives == detail::Gives::truth; }
   /// Whether its input i is boolean (a condition).
@@ -68,10 +70,10 @@ inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Devic
     if (c == ':') c = '_';
   return name;
 }
-#define TERN_CONTRACT(Suite, ...)                                                                                          \
-  INSTANTIATE_TEST_SUITE_P(Registry, Suite,                                                                                \
-                           testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(__VA_ARGS__)), \
-                           entry_test_name)
+#define TERN_CONTRACT(Suite, ...)                                                                                    \
+  INSTANTIATE_TEST_SUITE_P(                                                                                          \
+      Registry, Suite, testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(__VA_ARGS__)), \
+      entry_test_name)
 
 /// TERN_TEST_FULL=1: more points.
 inline bool full_test() {
@@ -90,7 +92,8 @@ class Report {
  public:
   explicit Report(std::string title) : title_(std::move(title)) {}
   ~Report() {
-    if (count_ > 0) ADD_FAILURE() << title_ << ": " << count_ << " failures" << lines_ << (count_ > kShown ? "\n  ..." : "");
+    if (count_ > 0)
+      ADD_FAILURE() << title_ << ": " << count_ << " failures" << lines_ << (count_ > kShown ? "\n  ..." : "");
   }
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;

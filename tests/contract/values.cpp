@@ -24,7 +24,8 @@ template <class S> void make_conditions(const Entry& e, Columns<S>& columns) {
 }
 template <class S> std::vector<Tensor> tensors_of(const Entry& e, const Columns<S>& columns, Device device) {
   std::vector<Tensor> tensors;
-  for (int i = 0; i < e.arity(); ++i) tensors.push_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device));
+  for (int i = 0; i < e.arity(); ++i)
+    tensors.push_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device));
   return tensors;
 }
 
@@ -52,7 +53,9 @@ template <class S> void check_edges(const Entry& e, Device device) {
   Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + ", edges of its rule");
   for (std::size_t i = 0; i < got.size(); ++i) {
     const double want = rule.edges[i].gives, value = real(got[i]);
-    const bool same = want != want ? value != value : value == want && (want != 0 || e.id == detail::Leaf::sign || std::signbit(value) == std::signbit(want));
+    const bool same = want != want ? value != value
+                                   : value == want && (want != 0 || e.id == detail::Leaf::sign ||
+                                                       std::signbit(value) == std::signbit(want));
     if (!same) report.add([&] { return hex(rule.edges[i].at) + " got " + hex(value) + ", want " + hex(want); });
   }
 }
@@ -94,10 +97,12 @@ template <class S> void check_gradients(const Entry& e, Device device) {
     if (!got) continue;
     ASSERT_EQ(to_string(got->dtype()), to_string(dtype_of<S>)) << e.name;
     GraphRanges<Compute<S>> graph(g.graph, {.extra_ulps = extra_ulps(device)});
-    Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string() + ", gradient of input " +
-                  std::to_string(i) + " at (inputs, seed, result)");
-    const double vacuous = compare_column<S>(report, graph, static_cast<std::size_t>(output), columns, got->to_vector<S>(), nullptr);
-    EXPECT_LE(vacuous, 0.05) << e.name << " " << to_string(dtype_of<S>) << ", gradient: share of points where anything would pass";
+    Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string() +
+                  ", gradient of input " + std::to_string(i) + " at (inputs, seed, result)");
+    const double vacuous =
+        compare_column<S>(report, graph, static_cast<std::size_t>(output), columns, got->to_vector<S>(), nullptr);
+    EXPECT_LE(vacuous, 0.05) << e.name << " " << to_string(dtype_of<S>)
+                             << ", gradient: share of points where anything would pass";
   }
 }
 TEST_P(FirstGradient, IsWithinTheBudgets) {
@@ -105,7 +110,9 @@ TEST_P(FirstGradient, IsWithinTheBudgets) {
 }
 
 TERN_CONTRACT(Values, entries_where([](const Entry& e) { return e.takes_floats(); }));
-TERN_CONTRACT(Edges, entries_where([](const Entry& e) { return e.arity() == 1 && e.takes_floats() && e.leaf && e.rule()->edge_count > 0; }));
+TERN_CONTRACT(Edges, entries_where([](const Entry& e) {
+                return e.arity() == 1 && e.takes_floats() && e.leaf && e.rule()->edge_count > 0;
+              }));
 TERN_CONTRACT(FirstGradient, entries_where([](const Entry& e) { return e.takes_floats() && !e.truth(); }));
 
 /// The evaluator itself: what the quick references accept, __float128 accepts.
@@ -122,7 +129,10 @@ template <class T> void check_quick(const Entry& e, const detail::Graph* graph) 
     for (std::size_t k = 0; k < quick.outputs(); ++k) {
       const Range<T>&a = quick.output(k), &b = exact.output(k);
       const bool inside = (a.empty() || (b.lo <= a.lo && a.hi <= b.hi)) && (!a.nan || b.nan);
-      if (!inside) report.add([&] { return "at " + hex(columns[0][p]) + ": " + describe_range(a) + " is not within " + describe_range(b); });
+      if (!inside)
+        report.add([&] {
+          return "at " + hex(columns[0][p]) + ": " + describe_range(a) + " is not within " + describe_range(b);
+        });
     }
   }
 }
@@ -136,7 +146,8 @@ TEST(Ranges, WhatIsQuicklyAcceptedIsRight) {
 
 /// And that it refuses what is off by two budgets and more.
 TEST(Ranges, RefuseWhatIsBeyondTheBudget) {
-  for (const Entry& e : entries_where([](const Entry& e) { return e.leaf && e.arity() == 1 && e.rule()->takes == detail::Takes::floating; })) {
+  for (const Entry& e : entries_where(
+           [](const Entry& e) { return e.leaf && e.arity() == 1 && e.rule()->takes == detail::Takes::floating; })) {
     GraphRanges<float> graph(e.graph());
     Report report(std::string("budget of ") + e.name);
     const int steps = static_cast<int>(std::ceil(e.rule()->ulp_f32)) + 1;
@@ -149,7 +160,8 @@ TEST(Ranges, RefuseWhatIsBeyondTheBudget) {
       if (!accepts(graph.output(0), low)) report.add([&] { return hex(at) + ": the rounded reference is refused"; });
       if (std::isinf(low) || std::fabs(low) < 1e-30f || std::fabs(low) == 1) continue;
       for (int s = 0; s < 2 * steps; ++s) low = next_down(low), high = next_up(high);
-      if (accepts(graph.output(0), low) || accepts(graph.output(0), high)) report.add([&] { return hex(at) + ": " + describe_range(graph.output(0)); });
+      if (accepts(graph.output(0), low) || accepts(graph.output(0), high))
+        report.add([&] { return hex(at) + ": " + describe_range(graph.output(0)); });
     }
   }
 }

@@ -1,0 +1,170 @@
+// Measures tern and the libraries it is compared with, side by side in one run.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "peers.hpp"
+#include "report.hpp"
+#include "roof.hpp"
+#include "torch.hpp"
+
+namespace {
+
+struct Request {
+  std::vector<std::string> names, peers;
+  std::string filter, json, torch;
+  bool quick = false, list = false;
+  int threads = 0;
+};
+
+bool wanted(const Request& request, const std::string& peer) {
+  return request.peers.empty() || std::ranges::find(request.peers, peer) != request.peers.end();
+}
+
+/// The peers that were asked for and are there; says which are missing.
+bench::Peers make_peers(const Request& request, int threads) {
+  using Make = std::unique_ptr<bench::Peer> (*)(int);
+  struct Known { const char* name; Make make; const char* package; };
+  const Known known[] = {
+#ifdef BENCH_ONEDNN
+      {"oneDNN", bench::make_onednn, ""},
+#else
+      {"oneDNN", nullptr, "version 2 of it (libdnnl-dev)"},
+#endif
+#ifdef BENCH_OPENBLAS
+      {"OpenBLAS", bench::make_openblas, ""},
+#else
+      {"OpenBLAS", nullptr, "libopenblas-dev"},
+#endif
+#ifdef BENCH_EIGEN
+      {"Eigen", bench::make_eigen, ""},
+#else
+      {"Eigen", nullptr, "libeigen3-dev"},
+#endif
+  };
+  bench::Peers peers;
+  for (const Known& k : known) {
+    if (!wanted(request, k.name)) continue;
+    try {
+      if (k.make) peers.push_back(k.make(threads));
+      else fmt::print(stderr, "peer {} is missing: {} was not there when this was built\n", k.name, k.package);
+    } catch (const std::exception& e) {
+      fmt::print(stderr, "peer {} is missing: {}\n", k.name, e.what());
+    }
+  }
+  for (const std::string& name : request.peers)
+    if (name != "none" && std::ranges::none_of(known, [&](const Known& k) { return name == k.name; }))
+      fmt::print(stderr, "peer {} is unknown; there are oneDNN, OpenBLAS and Eigen (PyTorch: --torch)\n", name);
+  return peers;
+}
+
+std::unique_ptr<bench::Torch> start_torch(const Request& request) {
+  if (request.torch.empty()) return nullptr;
+  try {
+    return std::make_unique<bench::Torch>(request.torch);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "peer PyTorch is missing: {}\n", e.what());
+    return nullptr;
+  }
+}
+
+bench::Workloads all_workloads(const bench::Peers& peers) {
+  bench::Workloads all;
+  bench::add_matmul(all, peers);
+  bench::add_linear(all, peers);
+  bench::add_gated(all, peers);
+  bench::add_rows(all, peers);
+  bench::add_step(all, peers);
+  bench::add_overhead(all);
+  return all;
+}
+
+/// Names (or beginnings of names) and the expression pick; without either, --quick does, or everything is taken.
+std::vector<const bench::Workload*> selected(const Request& request, const bench::Workloads& all, const std::regex& filter) {
+  std::vector<const bench::Workload*> picked;
+  const bool named = !request.names.empty();
+  for (const bench::Workload& w : all) {
+    const bool by_name = std::ranges::any_of(request.names, [&](const std::string& n) { return w.name.starts_with(n); });
+    if ((named ? by_name : !request.quick || w.quick) && std::regex_search(w.name, filter)) picked.push_back(&w);
+  }
+  for (const std::string& name : request.names)
+    if (std::ranges::none_of(all, [&](const bench::Workload& w) { return w.name.starts_with(name); }))
+      fmt::print(stderr, "workload {} is unknown (--list shows all)\n", name);
+  if (picked.empty() && !named) fmt::print(stderr, "no workload's name matches {} (--list shows all)\n", request.filter);
+  return picked;
+}
+
+int run(const Request& request, const std::regex& filter, const std::string& command) {
+  const int threads = request.threads > 0 ? request.threads : tern::num_threads();
+  tern::set_num_threads(threads);
+  const bench::Peers peers = make_peers(request, threads);
+  const bench::Workloads all = all_workloads(peers);
+  const auto picked = selected(request, all, filter);
+  if (request.list) {
+    for (const bench::Workload* w : picked) fmt::print("{}{}\n", w->name, w->quick ? "  (quick)" : "");
+    return 0;
+  }
+  if (picked.empty()) return 0;
+
+  const auto torch = start_torch(request);
+  bench::Machine machine = bench::this_machine(threads);
+  machine.roofs = bench::measure_roofs(threads);
+  for (const auto& peer : peers) machine.libraries[peer->name()] = peer->version();
+  if (torch) machine.libraries["PyTorch"] = torch->version();
+  bench::print(machine);
+
+  const bench::Settings settings = request.quick ? bench::Settings{.rounds = 7, .slice = 0.08} : bench::Settings{};
+  bench::MoreContenders more;
+  if (torch) more = [&](const bench::Workload& w, std::vector<std::string>& notes) { return torch->contenders(w, notes); };
+  std::vector<bench::Result> results;
+  for (const bench::Workload* w : picked) {
+    results.push_back(bench::measure(*w, settings, more));
+    bench::print(results.back(), machine);
+  }
+  bench::print_slower(results);
+  if (!request.json.empty() && !bench::write_json(request.json, command, machine, results)) {
+    fmt::print(stderr, "{} cannot be written\n", request.json);
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Measures tern and its peers side by side. A workload's name says what it is (--list); \"both\" is forward and backward.");
+  Request request;
+  app.add_option("workloads", request.names, "Workloads, or beginnings of their names; all without");
+  app.add_flag("--quick", request.quick, "A compact selection and shorter rounds: within two minutes");
+  app.add_option("--filter", request.filter, "Only workloads whose name matches this regular expression");
+  app.add_flag("--list", request.list, "Name the workloads and end");
+  app.add_option("--json", request.json, "Write everything measured to this file");
+  app.add_option("--threads", request.threads, "Threads for every library; without, as many as tern takes")->check(CLI::Range(1, 1024));
+  app.add_option("--peers", request.peers, "Only these of oneDNN, OpenBLAS, Eigen; \"none\" for tern alone")->delimiter(',');
+  app.add_option("--torch", request.torch, "The command that starts bench/peers_torch.py");
+  CLI11_PARSE(app, argc, argv);
+
+  std::string command;
+  for (int i = 1; i < argc; ++i) command += (i > 1 ? " " : "") + std::string(argv[i]);
+  std::regex filter;
+  try {
+    filter = std::regex(request.filter);
+  } catch (const std::regex_error& e) {
+    fmt::print(stderr, "--filter {}: {}\n", request.filter, e.what());
+    return 2;
+  }
+  try {
+    return run(request, filter, command);
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
+}

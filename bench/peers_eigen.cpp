@@ -1,0 +1,234 @@
+// Eigen 3, compiled for this very processor. It spreads products over threads itself; here OpenMP spreads the rest.
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <Eigen/Dense>
+
+#include <algorithm>
+#include <cmath>
+
+#include "peers.hpp"
+
+namespace bench {
+namespace {
+
+using Eigen::Dynamic;
+using Eigen::Index;
+template <class T> using Matrix = Eigen::Matrix<T, Dynamic, Dynamic, Eigen::RowMajor>;
+template <class T> using MatrixMap = Eigen::Map<Matrix<T>>;
+template <class T> using TransposedMap = Eigen::Map<Eigen::Matrix<T, Dynamic, Dynamic, Eigen::ColMajor>>;
+template <class T> using RowMap = Eigen::Map<Eigen::Matrix<T, 1, Dynamic>>;
+using Rows = MatrixMap<float>;
+using Array = Eigen::Array<float, Dynamic, 1>;
+using ArrayMap = Eigen::Map<Array>;
+
+template <class T> void product(const MatmulCase& c, T* a, T* b, T* y) {
+  MatrixMap<T> result(y, c.m, c.n);
+  const auto times = [&](const auto& left) {
+    if (c.transposed_b) result.noalias() = left * TransposedMap<T>(b, c.k, c.n);
+    else result.noalias() = left * MatrixMap<T>(b, c.k, c.n);
+  };
+  if (c.m == 1 && !c.transposed_b) RowMap<T>(y, c.n).noalias() = RowMap<T>(a, c.k) * MatrixMap<T>(b, c.k, c.n);
+  else if (c.transposed_a) times(TransposedMap<T>(a, c.m, c.k));
+  else times(MatrixMap<T>(a, c.m, c.k));
+}
+
+template <class T> void products(const MatmulCase& c, const Inputs& in, const Buffer& y) {
+  const auto one = [&](std::int64_t i) {
+    product<T>(c, in[0].data<T>() + i * c.m * c.k, in[1].data<T>() + i * c.k * c.n, y.data<T>() + i * c.m * c.n);
+  };
+  if (c.batch == 1) return one(0);
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < c.batch; ++i) one(i);
+}
+
+/// The logistic factor s of an activation x·s, and the slope of the exponent's argument.
+struct Logistic { Array s, slope; };
+template <class X> Logistic logistic(Activation kind, const X& x) {
+  if (kind == Activation::silu) return {1 / (1 + (-x).exp()), Array::Ones(x.size())};
+  constexpr float root = 1.5957691216f, cubic = 0.044715f;  // 2·sqrt(2/π)
+  return {1 / (1 + (x * (-root) * (1 + cubic * x.square())).exp()), root * (1 + 3 * cubic * x.square())};
+}
+
+/// Calls f(begin, length) for pieces that stay in the first cache, over all threads.
+template <class F> void in_pieces(std::int64_t count, const F& f) {
+  constexpr std::int64_t piece = 1024;
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < (count + piece - 1) / piece; ++i) f(i * piece, std::min(piece, count - i * piece));
+}
+
+void gated_forward(const GatedCase& c, const Inputs& in, const Buffer& y) {
+  in_pieces(c.rows * c.columns, [&](std::int64_t begin, std::int64_t length) {
+    const ArrayMap a(in[0].data<float>() + begin, length), b(in[1].data<float>() + begin, length);
+    ArrayMap to(y.data<float>() + begin, length);
+    if (c.activation == Activation::silu) to = a * b / (1 + (-a).exp());
+    else to = a * b * logistic(c.activation, a).s;
+  });
+}
+
+void gated_backward(const GatedCase& c, const Inputs& in, const Buffer& d_a, const Buffer& d_b) {
+  in_pieces(c.rows * c.columns, [&](std::int64_t begin, std::int64_t length) {
+    const auto at = [&](const Buffer& buffer) { return ArrayMap(buffer.data<float>() + begin, length); };
+    const ArrayMap a = at(in[0]), b = at(in[1]), grad = at(in[2]);
+    const Logistic l = logistic(c.activation, a);
+    at(d_a) = grad * b * l.s * (1 + a * (1 - l.s) * l.slope);
+    at(d_b) = grad * a * l.s;
+  });
+}
+
+void reduce_rows(const RowsCase& c, const Rows& x, Buffer y) {
+  if (c.axis == 0) {
+    const Index parts = omp_get_max_threads();
+#pragma omp parallel for
+    for (Index p = 0; p < parts; ++p) {
+      const Index begin = c.columns * p / parts, count = c.columns * (p + 1) / parts - begin;
+      RowMap<float>(y.data<float>(), c.columns).segment(begin, count) = x.middleCols(begin, count).colwise().sum();
+    }
+    return;
+  }
+  float total = 0;
+#pragma omp parallel for reduction(+ : total)
+  for (Index i = 0; i < c.rows; ++i) {
+    const float sum = x.row(i).sum();
+    if (c.axis == 1) y.data<float>()[i] = sum;
+    else total += sum;
+  }
+  if (c.axis == -1) *y.data<float>() = total;
+}
+
+void softmax_rows(const RowsCase& c, const Rows& x, const Buffer& y) {
+  Rows to(y.data<float>(), c.rows, c.columns);
+#pragma omp parallel for
+  for (Index i = 0; i < c.rows; ++i) {
+    to.row(i) = (x.row(i).array() - x.row(i).maxCoeff()).exp();
+    to.row(i) /= to.row(i).sum();
+  }
+}
+
+/// The training step by hand, with no graph: what there is to gain over a library of tensors.
+class Step {
+ public:
+  using S = StepCase;
+  explicit Step(const Inputs& in) : x_(Rows(in[0].data<float>(), S::batch, S::pixels)), labels_(in[7]) {
+    const Index rows[] = {S::pixels, 1, S::pixels, 1, S::hidden, 1}, columns[] = {S::hidden, S::hidden, S::hidden, S::hidden, S::classes, S::classes};
+    for (std::size_t i = 0; i < 6; ++i) {
+      p_.emplace_back(Rows(in[i + 1].data<float>(), rows[i], columns[i]));
+      first_.emplace_back(Matrix<float>::Zero(rows[i], columns[i]));
+      second_.emplace_back(first_.back());
+      g_.emplace_back(first_.back());
+    }
+  }
+
+  float step() {
+    gate_.noalias() = x_ * p_[0];
+    gate_.rowwise() += p_[1].row(0);
+    up_.noalias() = x_ * p_[2];
+    up_.rowwise() += p_[3].row(0);
+    s_ = 1 / (1 + (-gate_.array()).exp());
+    hidden_ = gate_.array() * s_.array() * up_.array();
+    d_.noalias() = hidden_ * p_[4];
+    d_.rowwise() += p_[5].row(0);
+    const float loss = cross_entropy();
+    g_[4].noalias() = hidden_.transpose() * d_;
+    g_[5] = d_.colwise().sum();
+    d_hidden_.noalias() = d_ * p_[4].transpose();
+    d_up_ = d_hidden_.array() * gate_.array() * s_.array();
+    d_hidden_.array() *= up_.array() * s_.array() * (1 + gate_.array() * (1 - s_.array()));
+    g_[0].noalias() = x_.transpose() * d_hidden_;
+    g_[1] = d_hidden_.colwise().sum();
+    g_[2].noalias() = x_.transpose() * d_up_;
+    g_[3] = d_up_.colwise().sum();
+    adamw();
+    return loss;
+  }
+
+ private:
+  float cross_entropy() {
+    float loss = 0;
+    const std::int32_t* labels = labels_.data<std::int32_t>();
+    for (Index i = 0; i < S::batch; ++i) {
+      auto row = d_.row(i).array();
+      row -= row.maxCoeff();
+      const float label = row(labels[i]);
+      row = row.exp();
+      const float sum = row.sum();
+      loss += std::log(sum) - label;
+      row *= 1 / (sum * S::batch);
+      row(labels[i]) -= 1.f / S::batch;
+    }
+    return loss / S::batch;
+  }
+
+  void adamw() {
+    const tern::optim::AdamWOptions o;
+    const auto b1 = static_cast<float>(o.beta1), b2 = static_cast<float>(o.beta2), rate = static_cast<float>(o.learning_rate);
+    const auto decay = static_cast<float>(o.weight_decay), epsilon = static_cast<float>(o.epsilon);
+    const float c1 = 1 - std::pow(b1, static_cast<float>(++steps_)), c2 = 1 - std::pow(b2, static_cast<float>(steps_));
+    for (std::size_t i = 0; i < 6; ++i) {
+      first_[i] = b1 * first_[i] + (1 - b1) * g_[i];
+      second_[i].array() = b2 * second_[i].array() + (1 - b2) * g_[i].array().square();
+      p_[i].array() -= rate * (first_[i].array() / c1 / ((second_[i].array() / c2).sqrt() + epsilon) + decay * p_[i].array());
+    }
+  }
+
+  Matrix<float> x_, gate_, up_, s_, hidden_, d_, d_hidden_, d_up_;
+  Buffer labels_;
+  std::vector<Matrix<float>> p_, first_, second_, g_;
+  int steps_ = 0;
+};
+
+class EigenPeer final : public Peer {
+ public:
+  explicit EigenPeer(int threads) {
+    omp_set_num_threads(threads);
+    Eigen::setNbThreads(threads);
+  }
+  std::string name() const override { return "Eigen"; }
+  std::string version() const override {
+    return fmt::format("{}.{}.{} {}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, Eigen::SimdInstructionSetsInUse());
+  }
+
+  std::optional<Contender> matmul(const MatmulCase& c, const Inputs& in) override {
+    if (c.dtype != tern::f32 && c.dtype != tern::f64) return {};
+    const Buffer y(c.dtype, c.batch * c.m * c.n);
+    return contender([=] { c.dtype == tern::f32 ? products<float>(c, in, y) : products<double>(c, in, y); }, y);
+  }
+  std::optional<Contender> gated(const GatedCase& c, const Inputs& in) override {
+    if (c.dtype != tern::f32) return {};
+    const std::int64_t count = c.rows * c.columns;
+    const Buffer y(c.dtype, count), d_a(c.dtype, c.backward ? count : 0), d_b(c.dtype, d_a.count());
+    if (!c.backward) return contender([=] { gated_forward(c, in, y); }, y);
+    return contender([=] { gated_forward(c, in, y), gated_backward(c, in, d_a, d_b); }, d_a, d_b);
+  }
+  std::optional<Contender> rows(const RowsCase& c, const Inputs& in) override {
+    if (c.dtype != tern::f32) return {};
+    const Buffer y(c.dtype, c.op == RowOp::softmax ? c.rows * c.columns : c.axis == -1 ? 1 : c.axis == 0 ? c.columns : c.rows);
+    return contender([=] {
+      const Rows x(in[0].data<float>(), c.rows, c.columns);
+      if (c.op == RowOp::softmax) return softmax_rows(c, x, y);
+      reduce_rows(c, x, y);
+      const auto count = static_cast<float>(c.axis == -1 ? c.rows * c.columns : c.axis == 0 ? c.rows : c.columns);
+      if (c.op == RowOp::mean) ArrayMap(y.data<float>(), y.count()) /= count;
+    }, y);
+  }
+  std::optional<Contender> step(const StepCase&, const Inputs& in) override {
+    const auto state = std::make_shared<Step>(in);
+    return Contender{.library = name(), .run = [=] { state->step(); }, .result = [=] {
+                       Step fresh(in);
+                       std::vector<double> losses;
+                       for (int i = 0; i < StepCase::checked_steps; ++i) losses.push_back(fresh.step());
+                       return losses;
+                     }};
+  }
+
+ private:
+  template <class F, class... Outputs> Contender contender(const F& run, const Outputs&... outputs) const {
+    return {.library = name(), .run = run, .result = [=] { return run(), sample(outputs...); }};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Peer> make_eigen(int threads) { return std::make_unique<EigenPeer>(threads); }
+
+}  // namespace bench

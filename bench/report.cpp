@@ -1,0 +1,116 @@
+#include "report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace bench {
+namespace {
+
+std::string shown_time(double seconds) {
+  if (seconds >= 1e-3) return fmt::format("{:.3f} ms", seconds * 1e3);
+  if (seconds >= 1e-6) return fmt::format("{:.2f} µs", seconds * 1e6);
+  return fmt::format("{:.0f} ns", seconds * 1e9);
+}
+
+double rate(const Workload& workload, double seconds) { return workload.work / seconds; }
+
+std::string share_of_roof(const Workload& workload, const Machine& machine, double seconds) {
+  const auto roof = machine.roofs.find(workload.roof);
+  if (roof == machine.roofs.end() || roof->second <= 0) return "";
+  return fmt::format("{:.0f} %", 100 * rate(workload, seconds) / roof->second);
+}
+
+/// In half the width between the quartiles, relative to the median.
+double spread(const Figures& f) { return 50 * (f.upper_quartile - f.lower_quartile) / f.median; }
+
+std::string utc_date() {
+  const std::time_t time = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&time));
+  return text;
+}
+
+nlohmann::json as_json(const Result& result, const Machine& machine) {
+  const Workload& w = *result.workload;
+  nlohmann::json entry{{"workload", w.name}, {"unit", name_of(w.unit)}, {"work", w.work}, {"roof", w.roof},
+                       {"quick", w.quick}, {"notes", result.notes}, {"libraries", nlohmann::json::array()}};
+  for (const Figures& f : result.figures) {
+    nlohmann::json figures{{"library", f.library}, {"median", f.median}, {"fastest", f.fastest},
+                           {"quartiles", {f.lower_quartile, f.upper_quartile}}, {"rounds", f.rounds}};
+    if (w.unit != Unit::calls) figures["rate"] = rate(w, f.median) * 1e-9;
+    if (const auto roof = machine.roofs.find(w.roof); roof != machine.roofs.end() && roof->second > 0)
+      figures["share_of_roof"] = rate(w, f.median) / roof->second;
+    entry["libraries"].push_back(std::move(figures));
+  }
+  if (!result.best_peer.empty())
+    entry["best_peer"] = {{"library", result.best_peer}, {"ratio", result.ratio}, {"quartiles", {result.ratio_low, result.ratio_high}}};
+  return entry;
+}
+
+}  // namespace
+
+Machine this_machine(int threads) {
+  Machine machine{.processor = "unknown processor", .threads = threads, .roofs = {}, .libraries = {}};
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("model name")) {
+      machine.processor = line.substr(line.find(':') + 2);
+      break;
+    }
+  double load = 0;
+  if (getloadavg(&load, 1) == 1) machine.load = load;
+  return machine;
+}
+
+void print(const Machine& machine) {
+  fmt::print("{}, {} threads, load {:.1f}\n", machine.processor, machine.threads, machine.load);
+  for (const auto& [library, version] : machine.libraries) fmt::print("  {} {}\n", library, version);
+  for (const auto& [roof, value] : machine.roofs)
+    fmt::print("  roof {:5} {:8.1f} {}\n", roof, value * 1e-9, roof == "triad" ? "GB/s" : "GFLOP/s");
+  fmt::print("\n{:<44} {:<13} {:>11} {:>8} {:>16} {:>7}\n", "workload", "library", "median", "spread", "rate", "of roof");
+}
+
+void print(const Result& result, const Machine& machine) {
+  const Workload& w = *result.workload;
+  std::string name = w.name;
+  for (const Figures& f : result.figures) {
+    const std::string speed = w.unit == Unit::calls ? "" : fmt::format("{:.1f} {}", rate(w, f.median) * 1e-9, name_of(w.unit));
+    fmt::print("{:<44} {:<13} {:>11} {:>6.1f} % {:>16} {:>7}", name, f.library, shown_time(f.median), spread(f), speed,
+               share_of_roof(w, machine, f.median));
+    if (f.library == "tern" && !result.best_peer.empty())
+      fmt::print("  {:.2f} of {} ({:.2f}..{:.2f})", result.ratio, result.best_peer, result.ratio_low, result.ratio_high);
+    fmt::print("\n");
+    name.clear();
+  }
+  if (result.figures.empty()) fmt::print("{}\n", name);
+  for (const std::string& note : result.notes) fmt::print("  note: {}\n", note);
+  std::fflush(stdout);
+}
+
+void print_slower(const std::vector<Result>& results) {
+  std::vector<const Result*> slower;
+  for (const Result& r : results)
+    if (!r.best_peer.empty() && r.ratio < 1) slower.push_back(&r);
+  std::ranges::sort(slower, {}, [](const Result* r) { return r->ratio; });
+  if (!slower.empty()) fmt::print("\nslower than the best peer (its time over tern's):\n");
+  for (const Result* r : slower) fmt::print("  {:.2f}  {:<44} {}\n", r->ratio, r->workload->name, r->best_peer);
+}
+
+bool write_json(const std::string& file, const std::string& command, const Machine& machine, const std::vector<Result>& results) {
+  nlohmann::json document{{"date", utc_date()}, {"command", command}, {"results", nlohmann::json::array()}};
+  document["machine"] = {{"processor", machine.processor}, {"threads", machine.threads}, {"load", machine.load},
+                         {"roofs", machine.roofs}, {"libraries", machine.libraries}};
+  for (const Result& r : results) document["results"].push_back(as_json(r, machine));
+  std::ofstream out(file);
+  out << document.dump(1) << '\n';
+  out.close();
+  return !out.fail();
+}
+
+}  // namespace bench

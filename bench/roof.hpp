@@ -1,0 +1,12 @@
+// The machine's measured limits, by which shares are counted.
+#pragma once
+#include <map>
+#include <string>
+
+namespace bench {
+
+/// "f32", "f64", "bf16": flop/s of multiply-adds that stay in registers, on all threads. "triad": bytes/s of
+/// x = y + s·z past the caches. Each is the best of several tries, for the machine may be shared.
+std::map<std::string, double> measure_roofs(int threads);
+
+}  // namespace bench

@@ -1,0 +1,74 @@
+#include "torch.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace bench {
+
+using nlohmann::json;
+
+Torch::Torch(const std::string& command) {
+  int requests[2], answers[2];
+  if (pipe(requests) != 0 || pipe(answers) != 0) throw std::runtime_error("no pipe can be made");
+  std::signal(SIGPIPE, SIG_IGN);
+  process_ = fork();
+  if (process_ < 0) throw std::runtime_error("no process can be started");
+  if (process_ == 0) {
+    dup2(requests[0], 0);
+    dup2(answers[1], 1);
+    for (const int end : {requests[0], requests[1], answers[0], answers[1]}) close(end);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  close(requests[0]);
+  close(answers[1]);
+  to_ = fdopen(requests[1], "w");
+  from_ = fdopen(answers[0], "r");
+  try {
+    version_ = json::parse(ask(R"({"hello": true})")).at("version");
+  } catch (const std::exception& e) {
+    this->~Torch();
+    throw std::runtime_error(fmt::format("'{}' does not answer: {}", command, e.what()));
+  }
+}
+
+Torch::~Torch() {
+  if (to_) std::fclose(to_);  // the end of its input ends it
+  if (from_) std::fclose(from_);
+  if (process_ > 0) waitpid(process_, nullptr, 0);
+}
+
+std::string Torch::ask(const std::string& request) {
+  if (std::fputs((request + "\n").c_str(), to_) < 0 || std::fflush(to_) != 0) throw std::runtime_error("PyTorch's process has ended");
+  std::string line;
+  for (int c; (c = std::fgetc(from_)) != EOF && c != '\n';) line += static_cast<char>(c);
+  if (line.empty()) throw std::runtime_error("PyTorch's process has ended");
+  return line;
+}
+
+std::vector<Contender> Torch::contenders(const Workload& workload, std::vector<std::string>& notes) {
+  std::vector<Contender> all;
+  try {
+    const json answer = json::parse(ask(json{{"prepare", workload.name}}.dump()));
+    for (const json& note : answer.at("notes")) notes.push_back(note);
+    for (const json& peer : answer.at("peers")) {
+      const std::string library = peer.at("library");
+      all.push_back({.library = library,
+                     .run = {},
+                     .result = [values = peer.at("values").get<std::vector<double>>()] { return values; },
+                     .measure = [this, library](double seconds) {
+                       return json::parse(ask(json{{"measure", library}, {"seconds", seconds}}.dump())).at("seconds_per_call").get<double>();
+                     }});
+    }
+  } catch (const std::exception& e) {
+    notes.push_back(fmt::format("PyTorch left out: {}", e.what()));
+  }
+  return all;
+}
+
+}  // namespace bench

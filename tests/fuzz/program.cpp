@@ -1,0 +1,208 @@
+#include "fuzz/program.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "fuzz/naive.hpp"
+#include "tern/tern.hpp"
+
+namespace tern::fuzz {
+namespace {
+
+/// One value both ways. Values stay in [-1, 1] or so (every step that grows them is followed by tanh), so that errors
+/// do not grow either.
+struct Value {
+  Tensor tensor;
+  Naive naive;
+};
+
+class Program {
+ public:
+  Program(const std::uint8_t* data, std::size_t size) : data_(data), end_(data + size) {}
+
+  void run() {
+    for (int i = 0; i < 3; ++i) values_.push_back(fresh());
+    while (data_ < end_ && steps_ < 40) step();
+  }
+
+ private:
+  std::uint8_t next() { return data_ < end_ ? *data_++ : 0; }
+  std::int64_t below(std::int64_t limit) { return limit <= 1 ? 0 : next() % limit; }
+  Value& pick() { return values_[static_cast<std::size_t>(below(static_cast<std::int64_t>(values_.size())))]; }
+
+  Value fresh() {
+    std::vector<std::int64_t> shape;
+    for (std::int64_t rank = below(4); rank > 0; --rank) shape.push_back(below(6));
+    double value = 0.1 * static_cast<double>(below(11)) - 0.5;
+    Naive naive = generate(shape, [&](const auto&) { return std::sin(value += 0.7); });
+    return {tensor(naive.values, Shape(shape), cpu()), std::move(naive)};
+  }
+
+  void add(const char* what, const Tensor& tensor, Naive naive) {
+    const std::vector<double> got = tensor.to_vector<double>();
+    bool same = static_cast<std::vector<std::int64_t>>(tensor.shape()) == naive.shape;
+    // At most 6·40 terms of size about 1 were added on the way.
+    for (std::size_t i = 0; same && i < got.size(); ++i)
+      same = std::abs(got[i] - naive.values[i]) <= 1e-12 * std::max(1.0, std::abs(naive.values[i]));
+    if (!same) {
+      std::fprintf(stderr, "step %d, %s: results differ, shape %s\n", steps_, what, to_string(tensor.shape()).c_str());
+      std::abort();
+    }
+    if (values_.size() < 12) values_.push_back({tensor, std::move(naive)});
+    else values_[static_cast<std::size_t>(steps_) % 12] = {tensor, std::move(naive)};
+  }
+
+  void step() {
+    ++steps_;
+    switch (below(12)) {
+      case 0: values_.push_back(fresh()); break;
+      case 1:
+      case 2: binary(); break;
+      case 3: unary(); break;
+      case 4: reduce(); break;
+      case 5: permute_step(); break;
+      case 6: slice_step(); break;
+      case 7: reshape(); break;
+      case 8: product(); break;
+      case 9: in_place(); break;
+      case 10: rows(); break;
+      default: gated(); break;
+    }
+    if (values_.size() > 12) values_.resize(12);
+  }
+
+  /// Shapes that broadcast, or false.
+  static bool common_shape(const Naive& a, const Naive& b, std::vector<std::int64_t>& shape) {
+    shape.assign(std::max(a.shape.size(), b.shape.size()), 1);
+    for (std::size_t i = 1; i <= shape.size(); ++i) {
+      const std::int64_t x = i <= a.shape.size() ? a.shape[a.shape.size() - i] : 1,
+                         y = i <= b.shape.size() ? b.shape[b.shape.size() - i] : 1;
+      if (x != y && x != 1 && y != 1) return false;
+      shape[shape.size() - i] = x == 1 ? y : x;
+    }
+    return true;
+  }
+  template <class F> static Naive zip(const Naive& a, const Naive& b, const std::vector<std::int64_t>& shape, F f) {
+    const Naive x = broadcast_to(a, shape), y = broadcast_to(b, shape);
+    return generate(shape, [&](const auto& i) { return f(x.at(i), y.at(i)); });
+  }
+
+  void binary() {
+    const Value a = pick(), b = pick();
+    const std::int64_t which = below(4);
+    std::vector<std::int64_t> shape;
+    if (!common_shape(a.naive, b.naive, shape)) {
+      try {
+        (void)(a.tensor + b.tensor);
+        std::fprintf(stderr, "shapes that do not broadcast were accepted\n");
+        std::abort();
+      } catch (const Error&) {
+        return;
+      }
+    }
+    if (which == 0)
+      add("tanh(a + b)", tanh(a.tensor + b.tensor),
+          zip(a.naive, b.naive, shape, [](double x, double y) { return std::tanh(x + y); }));
+    if (which == 1)
+      add("a * b", a.tensor * b.tensor, zip(a.naive, b.naive, shape, [](double x, double y) { return x * y; }));
+    if (which == 2)
+      add("maximum", maximum(a.tensor, b.tensor),
+          zip(a.naive, b.naive, shape, [](double x, double y) { return std::max(x, y); }));
+    if (which == 3)
+      add("where", where(a.tensor > b.tensor, a.tensor, b.tensor * 0.5),
+          zip(a.naive, b.naive, shape, [](double x, double y) { return x > y ? x : 0.5 * y; }));
+  }
+  void unary() {
+    const Value x = pick();
+    const std::int64_t which = below(3);
+    if (which == 0) add("sin", sin(x.tensor), map(x.naive, [](double v) { return std::sin(v); }));
+    if (which == 1) add("silu", silu(x.tensor), map(x.naive, [](double v) { return v / (1 + std::exp(-v)); }));
+    if (which == 2)
+      add("formula", Pointwise("f", [](auto v) { return tanh(v * v + 0.25); })(x.tensor),
+          map(x.naive, [](double v) { return std::tanh(v * v + 0.25); }));
+  }
+  void reduce() {
+    const Value x = pick();
+    if (x.naive.shape.empty()) return;
+    const auto axis = static_cast<std::size_t>(below(static_cast<std::int64_t>(x.naive.shape.size())));
+    const Axes axes(static_cast<std::int64_t>(axis));
+    const bool largest = below(2) && x.naive.shape[axis] > 0;
+    if (largest)
+      add("max", max(x.tensor, axes, true),
+          fold(x.naive, axis, -1e300, [](double a, double b) { return std::max(a, b); }));
+    else
+      add("tanh(sum)", tanh(sum(x.tensor, axes, true)),
+          map(fold(x.naive, axis, 0, [](double a, double b) { return a + b; }), [](double v) { return std::tanh(v); }));
+  }
+  void rows() {
+    const Value x = pick();
+    if (x.naive.shape.empty() || x.naive.shape.back() == 0) return;
+    const std::size_t last = x.naive.shape.size() - 1;
+    const Naive e = map(x.naive, [](double v) { return std::exp(v); }),
+                s = fold(e, last, 0, [](double a, double b) { return a + b; });
+    add("softmax", softmax(x.tensor), zip(e, s, e.shape, [](double a, double b) { return a / b; }));
+  }
+  void permute_step() {
+    const Value x = pick();
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < x.naive.shape.size(); ++i)
+      order.insert(order.begin() + static_cast<std::ptrdiff_t>(below(static_cast<std::int64_t>(i) + 1)), i);
+    add("permute", x.tensor.permute(Axes(std::vector<std::int64_t>(order.begin(), order.end()))),
+        permute(x.naive, order));
+  }
+  void slice_step() {
+    const Value x = pick();
+    if (x.naive.shape.empty()) return;
+    const auto axis = static_cast<std::size_t>(below(static_cast<std::int64_t>(x.naive.shape.size())));
+    const std::int64_t size = x.naive.shape[axis], begin = below(size + 1), end = begin + below(size - begin + 1),
+                       step = 1 + below(3);
+    add("slice", x.tensor.slice(static_cast<int>(axis), begin, end, step), slice(x.naive, axis, begin, end, step));
+  }
+  void reshape() {
+    const Value x = pick();
+    std::vector<std::int64_t> shape = x.naive.shape;
+    if (shape.size() >= 2 && below(2)) {
+      const auto axis = static_cast<std::size_t>(below(static_cast<std::int64_t>(shape.size()) - 1));
+      shape[axis] *= shape[axis + 1];
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+    } else if (shape.size() < 5) {
+      shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(below(static_cast<std::int64_t>(shape.size()) + 1)), 1);
+    }
+    add("reshape", x.tensor.reshape(Shape(shape)), Naive{shape, x.naive.values});
+  }
+  void product() {
+    const Value a = pick(), b = pick();
+    if (a.naive.shape.size() != 2 || b.naive.shape.size() != 2 || a.naive.shape[1] != b.naive.shape[0]) return;
+    const Naive c = matmul(a.naive, b.naive);
+    const Tensor bias = zeros({b.naive.shape[1]}, f64);
+    add("tanh(matmul)", matmul_bias_activation(a.tensor, b.tensor, bias, op::tanh),
+        map(c, [](double v) { return std::tanh(v); }));
+  }
+  /// On a copy: other values may be views of it.
+  void in_place() {
+    const Value a = pick(), b = pick();
+    std::vector<std::int64_t> shape;
+    if (!common_shape(a.naive, b.naive, shape) || shape != a.naive.shape) return;
+    Tensor target = a.tensor.clone();
+    target *= b.tensor;
+    add("*=", target, zip(a.naive, b.naive, shape, [](double x, double y) { return x * y; }));
+  }
+  void gated() {
+    const Value a = pick(), b = pick();
+    std::vector<std::int64_t> shape;
+    if (!common_shape(a.naive, b.naive, shape)) return;
+    add("silu_mul", silu_mul(a.tensor, b.tensor),
+        zip(a.naive, b.naive, shape, [](double x, double y) { return x / (1 + std::exp(-x)) * y; }));
+  }
+
+  const std::uint8_t *data_, *end_;
+  std::vector<Value> values_;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+void run_program(const std::uint8_t* data, std::size_t size) { Program(data, size).run(); }
+
+}  // namespace tern::fuzz
