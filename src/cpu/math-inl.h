@@ -9,6 +9,8 @@
 
 #include <hwy/highway.h>
 
+#include "cpu/huge_angles.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {

@@ -44,8 +44,7 @@ Tensor tensor(const std::vector<bool>& values, const Shape& shape, Device device
 Tensor tensor(const std::vector<bool>& values) { return tensor(values, Shape{values.size()}); }
 
 Tensor full(const Shape& shape, Number value, const Options& options) {
-  const Expr number = make_input(1);
-  static const Graph* const graph = make_graph({&number, 1}, 2);
+  static const Graph* const graph = like_first(make_input(1), 2);
   if (!is_floating(options.dtype) && !value.is_integer && value.real != std::trunc(value.real))
     throw Error(ErrorKind::dtype, "full: " + std::to_string(value.real) + " is not a value of dtype " +
                                       std::string(to_string(options.dtype)));

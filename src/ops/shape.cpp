@@ -14,6 +14,13 @@ const TensorImpl& checked(const Tensor& t, const char* op) { return *require_def
 const Graph* identity_graph() {
   return graph_of([](auto x) { return x; });
 }
+/// 16-bit floats as i16, for copies: through f32, a signalling NaN would become a quiet one.
+Tensor as_bits(const Tensor& t) {
+  if (!is_floating(t.dtype()) || dtype_size(t.dtype()) != 2) return t;
+  const Tensor view = make_view(t, t.shape(), t.strides(), t.impl()->offset);
+  view.impl()->dtype = DType::i16;
+  return view;
+}
 const Graph* cast_graph(DType dtype) {
   const Expr e = cast(make_input(0), dtype);
   return make_graph({&e, 1}, 1);
@@ -44,8 +51,11 @@ bool Tensor::is_contiguous() const {
 
 // ---- copies ----
 Tensor Tensor::clone() const {
-  checked(*this, "clone");
-  return run_fused({"clone", identity_graph(), 0, {}}, std::vector<Argument>{Argument(*this)})[0];
+  const TensorImpl& t = checked(*this, "clone");
+  Tensor result = make_tensor(t.shape, t.dtype, t.storage->backend());
+  const Tensor from = as_bits(*this), to = as_bits(result);
+  run_fused({"clone", identity_graph(), 0, {}}, std::vector<Argument>{Argument(from)}, {&to, 1});
+  return result;
 }
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 Tensor Tensor::to(DType to) const {
@@ -115,7 +125,11 @@ Tensor& Tensor::copy_from(const Tensor& source) {
   if (broadcast_shapes("copy_from", shape(), source.shape()) != shape())
     throw Error(ErrorKind::shape, "copy_from: " + describe(source) + " does not broadcast to " + describe(*this));
   require_same_device("copy_from", *this, source);
-  run_fused({"copy_from", identity_graph(), 0, shape()}, std::vector<Argument>{Argument(source)}, {this, 1});
+  if (dtype() != source.dtype())
+    throw Error(ErrorKind::dtype, "copy_from: cannot write " + describe(source) + " into " + describe(*this) +
+                                      "; convert it with .to(" + std::string(to_string(dtype())) + ")");
+  const Tensor from = as_bits(source), to = as_bits(*this);
+  run_fused({"copy_from", identity_graph(), 0, shape()}, std::vector<Argument>{Argument(from)}, {&to, 1});
   return *this;
 }
 Tensor& Tensor::operator+=(const Tensor& o) { return update(*this, "add", op::add, o); }

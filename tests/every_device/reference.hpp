@@ -35,8 +35,7 @@ inline double tiniest(DType dtype) {
 
 inline bool supports(Device device, DType dtype) {
   try {
-    const Tensor t = ones({2}, {.dtype = dtype, .device = device});
-    return (t + t).defined();
+    return (tensor({1, 1}, {2}, device).to(dtype)).clone().defined();
   } catch (const UnsupportedDType&) {
     return false;
   }

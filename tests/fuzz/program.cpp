@@ -110,8 +110,8 @@ class Program {
       add("maximum", maximum(a.tensor, b.tensor),
           zip(a.naive, b.naive, shape, [](double x, double y) { return std::max(x, y); }));
     if (which == 3)
-      add("where", where(a.tensor > b.tensor, a.tensor, b.tensor * 0.5),
-          zip(a.naive, b.naive, shape, [](double x, double y) { return x > y ? x : 0.5 * y; }));
+      add("where", where(a.tensor > b.tensor, a.tensor - b.tensor, (b.tensor - a.tensor) * 0.5),
+          zip(a.naive, b.naive, shape, [](double x, double y) { return x > y ? x - y : 0.5 * (y - x); }));
   }
   void unary() {
     const Value x = pick();

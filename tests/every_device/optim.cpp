@@ -1,0 +1,123 @@
+// SGD and AdamW against scalar references.
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+class Optim : public EveryDevice {};
+TERN_EVERY_DEVICE(Optim);
+
+constexpr int kSteps = 12;
+double gradient_at(double p, int step) { return 2 * p + 0.1 * step; }
+
+/// The gradient of p² + 0.1·step·p, made by backward.
+Gradients gradients_of(const Var& p, int step) { return backward(sum(p * p + 0.1 * step * p)); }
+
+struct ScalarSgd {
+  double velocity = 0;
+  double step(double p, double g, const optim::SGDOptions& o) {
+    velocity = o.momentum * velocity + g + o.weight_decay * p;
+    return p - o.learning_rate * velocity;
+  }
+};
+struct ScalarAdamW {
+  double first = 0, second = 0;
+  int steps = 0;
+  double step(double p, double g, const optim::AdamWOptions& o) {
+    ++steps;
+    first = o.beta1 * first + (1 - o.beta1) * g, second = o.beta2 * second + (1 - o.beta2) * g * g;
+    const double m = first / (1 - std::pow(o.beta1, steps)), v = second / (1 - std::pow(o.beta2, steps));
+    return p - o.learning_rate * (m / (std::sqrt(v) + o.epsilon) + o.weight_decay * p);
+  }
+};
+/// Runs the library and the references from the same stored parameter in each step, so that errors do not pile up in
+/// the parameter; the moments drift by a few roundings a step.
+template <class Optimizer, class Scalar, class Options> void compare(DType dtype, Device device, const Options& options, const char* what) {
+  const std::vector<double> start{1, -2, 0.5, 3, -0.25};
+  Var p(make(start, {5}, dtype, device));
+  Optimizer optimizer({p}, options);
+  std::vector<Scalar> scalars(5);
+  for (int step = 0; step < kSteps; ++step) {
+    const std::vector<double> before = doubles(p);
+    const Gradients g = gradients_of(p, step);
+    const std::vector<double> used = doubles(g[p]);
+    optimizer.step(g);
+    const std::vector<double> after = doubles(p);
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_NEAR(used[i], gradient_at(before[i], step), 4 * epsilon(dtype) * (2 * std::abs(before[i]) + 0.1 * step));
+      const double want = scalars[i].step(before[i], used[i], options);
+      const double moved = std::abs(want - before[i]);
+      const double bound = 0.5 * epsilon(dtype) * std::abs(want) + (16 + 4 * step) * work_epsilon(dtype) * (std::abs(want) + moved);
+      EXPECT_NEAR(after[i], want, bound) << what << " " << to_string(dtype) << ", step " << step << ", entry " << i;
+    }
+  }
+}
+TEST_P(Optim, Sgd) {
+  for (const DType d : all_floats(device())) {
+    compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.1}, "plain");
+    compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9}, "momentum");
+    compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.1}, "decay");
+  }
+}
+TEST_P(Optim, AdamW) {
+  for (const DType d : all_floats(device())) {
+    compare<optim::AdamW, ScalarAdamW>(d, device(), optim::AdamWOptions{.learning_rate = 0.1}, "AdamW");
+    compare<optim::AdamW, ScalarAdamW>(d, device(), optim::AdamWOptions{.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.2}, "AdamW, other options");
+  }
+}
+TEST_P(Optim, ParametersWithoutAGradientAreLeftAlone) {
+  const Var a(ones({2})), b(ones({2}));
+  optim::SGD sgd({a, b}, {.learning_rate = 1});
+  sgd.step(backward(sum(a)));
+  expect_values(a.value(), {2}, {0, 0});
+  expect_values(b.value(), {2}, {1, 1});
+}
+TEST_P(Optim, TheLearningRateCanChangeWithoutANewKernel) {
+  const Var a(ones({2}));
+  optim::SGD sgd({a}, {.learning_rate = 1});
+  const Gradients g = backward(sum(a));
+  sgd.step(g);
+  const std::int64_t kernels = cache_stats(device()).kernels;
+  for (int i = 1; i <= 20; ++i) {
+    sgd.set_learning_rate(0.125 * i);
+    EXPECT_EQ(sgd.learning_rate(), 0.125 * i);
+    sgd.step(g);
+  }
+  EXPECT_EQ(cache_stats(device()).kernels, kernels);
+  expect_values(a.value(), {2}, {-26.25, -26.25});
+}
+TEST_P(Optim, StridedParametersAreUpdatedInPlace) {
+  const Tensor memory = ones({3, 4});
+  const Var p(memory.slice(1, 1, 3));
+  optim::SGD sgd({p}, {.learning_rate = 1});
+  sgd.step(backward(sum(p)));
+  expect_values(memory, {3, 4}, {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1});
+}
+TEST_P(Optim, TrainsATwoLayerNetwork) {
+  Generator generator{7};
+  const Tensor x = rand({64, 2}, generator), labels = (x.slice(1, 0, 1) > x.slice(1, 1, 2)).to(i32).reshape({64});
+  Var w1(randn({2, 16}, generator)), b1(zeros({16})), w2(randn({16, 2}, generator) * 0.25), b2(zeros({2}));
+  optim::AdamW adam({w1, b1, w2, b2}, {.learning_rate = 0.05});
+  float first = 0, last = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Var loss = cross_entropy(matmul_bias(matmul_bias_activation(x, w1, b1, op::gelu), w2, b2), labels);
+    last = loss.item<float>();
+    if (i == 0) first = last;
+    adam.step(backward(loss));
+  }
+  EXPECT_LT(last, first / 4);
+}
+TEST_P(Optim, OnlyLeavesThatRequireAGradient) {
+  const Var a(ones({2}));
+  expect_error(ErrorKind::autograd, {"SGD"}, [&] { optim::SGD({a * 2}); });
+  expect_error(ErrorKind::autograd, {"AdamW"}, [&] { optim::AdamW({Var(ones({2}), false)}); });
+}
+TEST_P(Optim, ParametersSavedForAnEarlierGraphAreNoticed) {
+  const Var a(ones({2})), y = sum(a * a);
+  optim::SGD sgd({a}, {.learning_rate = 1});
+  sgd.step(backward(sum(a)));
+  expect_error(ErrorKind::autograd, {"MulBackward"}, [&] { backward(y); });
+}
+
+}  // namespace
+}  // namespace tern::test
