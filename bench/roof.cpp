@@ -72,6 +72,7 @@ bool allow_tiles() { return syscall(SYS_arch_prctl, 0x1023 /* ARCH_REQ_XCOMP_PER
 void tile_products() {
   struct alignas(64) { std::uint8_t palette = 1, start = 0, reserved[14] = {}; std::uint16_t bytes[16]; std::uint8_t rows[16]; } shape{};
   for (int i = 0; i < 8; ++i) shape.bytes[i] = 64, shape.rows[i] = 16;
+  asm volatile("" ::"m"(shape));  // GCC 12 believes that the next line reads eight bytes of it
   _tile_loadconfig(&shape);
   _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3);
   _tile_zero(4); _tile_zero(5); _tile_zero(6); _tile_zero(7);

@@ -240,7 +240,18 @@ Expr ordinal(Expr x);
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
   auto name(const A&... arguments) { return op::name(arguments...); }
+namespace detail {
+/// Truths have no gradient: of Vars, they are plain tensors.
+template <class T> auto truth(T result) {
+  if constexpr (std::same_as<T, Var>) return result.value();
+  else return result;
+}
+}  // namespace detail
 #define TERN_LEAF(name, arity) TERN_DECLARE_POINTWISE(name)
+#define TERN_LEAF_TRUTH(name, arity)                             \
+  namespace op { extern const Pointwise<> name; }                \
+  template <class... A> requires detail::PointwiseArgs<A...>     \
+  auto name(const A&... arguments) { return detail::truth(op::name(arguments...)); }
 #define TERN_LEAF_INNER(name, arity)
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
@@ -256,23 +267,27 @@ Expr ordinal(Expr x);
 #define TERN_BINARY_OPERATOR(symbol, leaf)                       \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
   auto operator symbol(const A& a, const B& b) { return op::leaf(a, b); }
+#define TERN_COMPARISON(symbol, leaf)                            \
+  template <class A, class B> requires detail::PointwiseArgs<A, B> \
+  auto operator symbol(const A& a, const B& b) { return detail::truth(op::leaf(a, b)); }
 TERN_BINARY_OPERATOR(+, add)
 TERN_BINARY_OPERATOR(-, sub)
 TERN_BINARY_OPERATOR(*, mul)
 TERN_BINARY_OPERATOR(/, div)
 TERN_BINARY_OPERATOR(%, mod)
-TERN_BINARY_OPERATOR(==, equal)
-TERN_BINARY_OPERATOR(!=, not_equal)
-TERN_BINARY_OPERATOR(<, less)
-TERN_BINARY_OPERATOR(<=, less_equal)
-TERN_BINARY_OPERATOR(>, greater)
-TERN_BINARY_OPERATOR(>=, greater_equal)
+TERN_COMPARISON(==, equal)
+TERN_COMPARISON(!=, not_equal)
+TERN_COMPARISON(<, less)
+TERN_COMPARISON(<=, less_equal)
+TERN_COMPARISON(>, greater)
+TERN_COMPARISON(>=, greater_equal)
 TERN_BINARY_OPERATOR(&, bit_and)
 TERN_BINARY_OPERATOR(|, bit_or)
 TERN_BINARY_OPERATOR(^, bit_xor)
 TERN_BINARY_OPERATOR(<<, shift_left)
 TERN_BINARY_OPERATOR(>>, shift_right)
 #undef TERN_BINARY_OPERATOR
+#undef TERN_COMPARISON
 template <class A> requires detail::PointwiseArgs<A>
 auto operator-(const A& a) { return op::neg(a); }
 template <class A> requires detail::PointwiseArgs<A>

@@ -126,7 +126,9 @@ class RecordedFn final : public GradFn {
                     name() + ": a tensor saved for backward, " + describe(s.value) + ", was changed in place since");
       saved.push_back(s.output < 0 ? Var(s.value, s.meta) : output_var(s));
     }
-    return rule_(RuleContext{grads, saved, wanted_});
+    std::vector<Var> all(grads.begin(), grads.end());
+    all.resize(output_ids_.size());  // undefined where no gradient arrived
+    return rule_(RuleContext{all, saved, wanted_});
   }
   void release() override {
     saved_.clear();

@@ -2,7 +2,7 @@
 #pragma once
 
 namespace tern::detail_cpu {
-/// For |x| >= 1. Error below 1 ulp up to the largest double; NaN for infinities and NaN.
+/// For |x| >= 1. Error below 1.1 ulp up to the largest double; NaN for infinities and NaN.
 double sine_of_huge(double x);
 double cosine_of_huge(double x);
 }  // namespace tern::detail_cpu

@@ -37,7 +37,7 @@ bool takes_floats(const Entry& e) {
   return true;
 }
 
-Var apply(const Entry& e, const std::vector<Var>& x) {
+Var applied(const Entry& e, const std::vector<Var>& x) {
   const bool chooses = std::string(e.name) == "where";
   switch (x.size()) {
     case 1: return (*e.formula)(x[0]);
@@ -58,7 +58,7 @@ TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
     std::vector<Tensor> at;
     for (int i = 0; i < inputs; ++i)
       at.push_back(tensor(std::vector<double>{0.31 + 0.4 * i, 0.27 + 0.4 * i, 0.83 + 0.41 * i}));
-    const auto first = [&](const std::vector<Var>& x) { return apply(e, x); };
+    const auto first = [&](const std::vector<Var>& x) { return applied(e, x); };
     const Var y = first({at.size(), Var(at[0], false)});
     if (!is_floating(y.dtype())) continue;  // comparisons
     ++tried;
@@ -99,7 +99,7 @@ TEST_P(Registry, EveryEntryRunsInF32AndF64Alike) {
           std::vector<float>{0.3125f + 0.5f * static_cast<float>(i), 1.25f, 0.75f + 0.5f * static_cast<float>(i)});
       narrow.emplace_back(x, false), wide.emplace_back(x.to(f64), false);
     }
-    const Tensor a = apply(e, narrow).value(), b = apply(e, wide).value();
+    const Tensor a = applied(e, narrow).value(), b = applied(e, wide).value();
     if (!is_floating(a.dtype())) {
       EXPECT_EQ(a.to_vector<bool>(), b.to_vector<bool>());
       continue;
