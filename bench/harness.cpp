@@ -5,26 +5,28 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <exception>
 #include <thread>
 
 namespace bench {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+/// After so many rounds a workload ends when it has taken far longer than its slices say (a call of seconds).
+constexpr int kFewestRounds = 3;
 
-double seconds_of(const Contender& contender, long calls) {
-  const double start = now();
+double seconds_of(const Contender& contender, long calls, Clock clock) {
+  const double start = now(clock);
   for (long i = 0; i < calls; ++i) contender.run();
-  return (now() - start) / static_cast<double>(calls);
+  return (now(clock) - start) / static_cast<double>(calls);
 }
 
 /// How many calls fill the slice.
-long calls_for(const Contender& contender, double slice) {
+long calls_for(const Contender& contender, double slice, Clock clock) {
   contender.run();
   long calls = 1;
   for (;;) {
-    const double each = seconds_of(contender, calls);
+    const double each = seconds_of(contender, calls, clock);
     if (each * static_cast<double>(calls) >= slice / 8)
       return std::max(1L, static_cast<long>(std::ceil(slice / each)));
     calls *= 4;
@@ -61,9 +63,12 @@ std::vector<Contender> checked(std::vector<Contender> all, const std::vector<dou
 
 void run_rounds(const std::vector<Contender>& contenders, const Settings& settings, std::vector<Figures>& figures) {
   std::vector<long> calls;
-  for (const Contender& c : contenders) calls.push_back(c.measure ? 0 : calls_for(c, settings.slice));
+  for (const Contender& c : contenders) calls.push_back(c.measure ? 0 : calls_for(c, settings.slice, settings.clock));
+  const double budget = 3 * settings.rounds * settings.slice * static_cast<double>(contenders.size());
+  const double start = now(Clock::wall);
   double rest = contenders.back().rest;
-  for (int round = 0; round < settings.rounds; ++round)
+  for (int round = 0; round < settings.rounds; ++round) {
+    if (round >= kFewestRounds && now(Clock::wall) - start > budget) return;
     for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
       const std::size_t i = round % 2 ? contenders.size() - 1 - turn : turn;  // nobody always follows the same one
       const Contender& c = contenders[i];
@@ -73,9 +78,10 @@ void run_rounds(const std::vector<Contender>& contenders, const Settings& settin
         figures[i].rounds.push_back(c.measure(settings.slice));
         continue;
       }
-      seconds_of(c, std::max(1L, calls[i] / 10));  // wakes its threads and brings its data into the cache
-      figures[i].rounds.push_back(seconds_of(c, calls[i]));
+      seconds_of(c, std::max(1L, calls[i] / 10), settings.clock);  // wakes its threads and fills the caches
+      figures[i].rounds.push_back(seconds_of(c, calls[i], settings.clock));
     }
+  }
 }
 
 void compare_with_best_peer(Result& result) {
@@ -93,6 +99,13 @@ void compare_with_best_peer(Result& result) {
 }
 
 }  // namespace
+
+double now(Clock clock) {
+  if (clock == Clock::wall) return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 std::string name_of(Unit unit) {
   return unit == Unit::flops ? "GFLOP/s" : unit == Unit::bytes ? "GB/s" : "ns";
@@ -116,6 +129,8 @@ Result measure(const Workload& workload, const Settings& settings, const MoreCon
     if (contenders.empty()) return result;
     for (const Contender& c : contenders) result.figures.push_back({.library = c.library, .rounds = {}});
     run_rounds(contenders, settings, result.figures);
+    if (const auto rounds = static_cast<int>(result.figures[0].rounds.size()); rounds < settings.rounds)
+      result.notes.push_back(fmt::format("only {} rounds, for they take long", rounds));
   } catch (const std::exception& e) {
     result.figures.clear();
     result.notes.push_back(fmt::format("not measured: {}", e.what()));

@@ -36,9 +36,14 @@ struct Workload {
 };
 using Workloads = std::vector<Workload>;
 
+/// Wall time, or the processor time of the whole process: with one thread that is right on a busy machine, too.
+enum class Clock { wall, processor };
+double now(Clock clock);
+
 struct Settings {
   int rounds = 9;
   double slice = 0.15;  // seconds a library gets in each round
+  Clock clock = Clock::wall;
 };
 
 /// One library's figures. Seconds are those of a call.

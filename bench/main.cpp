@@ -21,7 +21,7 @@ namespace {
 struct Request {
   std::vector<std::string> names, peers;
   std::string filter, json, torch;
-  bool quick = false, list = false;
+  bool quick = false, list = false, one_thread = false;
   int threads = 0;
 };
 
@@ -66,10 +66,10 @@ bench::Peers make_peers(const Request& request, int threads) {
   return peers;
 }
 
-std::unique_ptr<bench::Torch> start_torch(const Request& request) {
+std::unique_ptr<bench::Torch> start_torch(const Request& request, int threads) {
   if (request.torch.empty()) return nullptr;
   try {
-    return std::make_unique<bench::Torch>(request.torch);
+    return std::make_unique<bench::Torch>(std::regex_replace(request.torch, std::regex("THREADS"), std::to_string(threads)));
   } catch (const std::exception& e) {
     fmt::print(stderr, "peer PyTorch is missing: {}\n", e.what());
     return nullptr;
@@ -103,7 +103,8 @@ std::vector<const bench::Workload*> selected(const Request& request, const bench
 }
 
 int run(const Request& request, const std::regex& filter, const std::string& command) {
-  const int threads = request.threads > 0 ? request.threads : tern::num_threads();
+  const bench::Clock clock = request.one_thread ? bench::Clock::processor : bench::Clock::wall;
+  const int threads = request.one_thread ? 1 : request.threads > 0 ? request.threads : tern::num_threads();
   tern::set_num_threads(threads);
   const bench::Peers peers = make_peers(request, threads);
   const bench::Workloads all = all_workloads(peers);
@@ -114,16 +115,17 @@ int run(const Request& request, const std::regex& filter, const std::string& com
   }
   if (picked.empty()) return 0;
 
-  const auto torch = start_torch(request);
-  bench::Machine machine = bench::this_machine(threads);
-  machine.roofs = bench::measure_roofs(threads);
+  const auto torch = start_torch(request, threads);
+  bench::Machine machine = bench::this_machine(threads, clock);
+  machine.roofs = bench::measure_roofs(threads, clock);
   for (const auto& peer : peers) machine.libraries[peer->name()] = peer->version();
   if (torch) machine.libraries["PyTorch"] = torch->version();
   bench::print(machine);
 
-  const bench::Settings settings = request.quick ? bench::Settings{.rounds = 7, .slice = 0.08} : bench::Settings{};
+  bench::Settings settings{.clock = clock};
+  if (request.quick) settings.rounds = 7, settings.slice = 0.08;
   bench::MoreContenders more;
-  if (torch) more = [&](const bench::Workload& w, std::vector<std::string>& notes) { return torch->contenders(w, notes); };
+  if (torch) more = [&](const bench::Workload& w, std::vector<std::string>& notes) { return torch->contenders(w, clock, notes); };
   std::vector<bench::Result> results;
   for (const bench::Workload* w : picked) {
     results.push_back(bench::measure(*w, settings, more));
@@ -148,8 +150,9 @@ int main(int argc, char** argv) {
   app.add_flag("--list", request.list, "Name the workloads and end");
   app.add_option("--json", request.json, "Write everything measured to this file");
   app.add_option("--threads", request.threads, "Threads for every library; without, as many as tern takes")->check(CLI::Range(1, 1024));
+  app.add_flag("--one-thread", request.one_thread, "One thread, and processor time in place of wall time: for a busy machine");
   app.add_option("--peers", request.peers, "Only these of oneDNN, OpenBLAS, Eigen; \"none\" for tern alone")->delimiter(',');
-  app.add_option("--torch", request.torch, "The command that starts bench/peers_torch.py");
+  app.add_option("--torch", request.torch, "The command that starts bench/peers_torch.py; THREADS in it becomes their number");
   CLI11_PARSE(app, argc, argv);
 
   std::string command;

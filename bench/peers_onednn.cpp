@@ -30,6 +30,14 @@ algorithm eltwise_of(Activation activation) {
 }
 constexpr float kAlpha = 1;  // of swish; gelu_tanh has none
 
+Buffer filled(tern::DType dtype, std::int64_t count, float value) {
+  const Buffer buffer(dtype, count);
+  for (std::int64_t i = 0; i < count; ++i)
+    if (dtype == tern::f32) buffer.data<float>()[i] = value;
+    else buffer.data<tern::bfloat16>()[i] = tern::bfloat16(value);
+  return buffer;
+}
+
 struct Call {
   dnnl::primitive primitive;
   Arguments arguments;
@@ -62,14 +70,14 @@ class OneDnn final : public Peer {
       return contender({product(a, b, bias, y, post)}, in, y_values);
     }
     const Buffer d_a(c.dtype, c.m * c.k), d_b(c.dtype, c.k * c.n), d_bias(c.dtype, c.n);
-    const Buffer pre_values(c.dtype, c.m * c.n), g_values(c.dtype, c.m * c.n);
+    const Buffer pre_values(c.dtype, c.m * c.n), g_values(c.dtype, c.m * c.n), ones = filled(c.dtype, c.m, 1);
     const memory pre = operand(pre_values, 1, c.m, c.n), g = operand(g_values, 1, c.m, c.n);
     const auto run = runner({product(a, b, bias, pre), activation(c.activation, pre, y),
                              activation_backward(c.activation, pre, operand(in[3], 1, c.m, c.n), g),
                              product(g, operand(in[1], 1, c.n, c.k, true), {}, operand(d_a, 1, c.m, c.k)),
                              product(operand(in[0], 1, c.k, c.m, true), g, {}, operand(d_b, 1, c.k, c.n)),
-                             reduction(algorithm::reduction_sum, g, operand(d_bias, 1, 1, c.n))},
-                            {in[0], in[1], in[2], in[3], y_values, pre_values, g_values, d_a, d_b, d_bias});
+                             product(operand(ones, 1, 1, c.m), g, {}, operand(d_bias, 1, 1, c.n))},
+                            {in[0], in[1], in[2], in[3], y_values, pre_values, g_values, ones, d_a, d_b, d_bias});
     const auto at = [](const Buffer& buffer) { return [buffer](std::int64_t i) { return buffer.at(i); }; };
     return Contender{.library = name(), .run = run, .result = [=] { return run(), linear_samples(c, at(d_a), at(d_b), at(d_bias)); }};
   }
@@ -79,12 +87,12 @@ class OneDnn final : public Peer {
     const std::int64_t count = c.rows * c.columns;
     const auto whole = [&](const Buffer& values) { return operand(values, 1, c.rows, c.columns); };
     const Buffer y(c.dtype, count);
-    std::vector<Call> calls{activation(c.activation, whole(in[0]), whole(y), whole(in[1]))};
+    std::vector<Call> calls = activation_times(c.activation, whole(in[0]), whole(in[1]), whole(y));
     if (!c.backward) return contender(calls, in, y);
     const Buffer d_a(c.dtype, count), d_b(c.dtype, count), product(c.dtype, count);
     calls.push_back(multiply(whole(in[2]), whole(in[1]), whole(product)));
     calls.push_back(activation_backward(c.activation, whole(in[0]), whole(product), whole(d_a)));
-    calls.push_back(activation(c.activation, whole(in[0]), whole(d_b), whole(in[2])));
+    for (Call& call : activation_times(c.activation, whole(in[0]), whole(in[2]), whole(d_b))) calls.push_back(std::move(call));
     const auto run = runner(calls, {in[0], in[1], in[2], y, d_a, d_b, product});
     return Contender{.library = name(), .run = run, .result = [=] { return run(), sample(d_a, d_b); }};
   }
@@ -100,6 +108,10 @@ class OneDnn final : public Peer {
     }
     const std::int64_t rows = c.axis == 1 ? c.rows : 1, columns = c.axis == 0 ? c.columns : 1;
     const Buffer y(c.dtype, rows * columns);
+    if (c.axis == 0) {  // its reduction along the first axis is a plain loop: a product with ones is far faster
+      const Buffer ones = filled(c.dtype, c.rows, c.op == RowOp::sum ? 1 : 1 / static_cast<float>(c.rows));
+      return contender({product(operand(ones, 1, 1, c.rows), x, {}, operand(y, 1, 1, columns))}, {in[0], ones}, y);
+    }
     return contender({reduction(c.op == RowOp::sum ? algorithm::reduction_sum : algorithm::reduction_mean, x, operand(y, 1, rows, columns))}, in, y);
   }
 
@@ -122,20 +134,15 @@ class OneDnn final : public Peer {
     return {dnnl::matmul({d, attributes, engine_}), arguments};
   }
 
-  dnnl::eltwise_forward::primitive_desc activation_description(Activation kind, const memory& x, const dnnl::primitive_attr& attributes = {}) const {
-    return {dnnl::eltwise_forward::desc(prop_kind::forward_training, eltwise_of(kind), x.get_desc(), kAlpha), attributes, engine_};
+  dnnl::eltwise_forward::primitive_desc activation_description(Activation kind, const memory& x) const {
+    return {dnnl::eltwise_forward::desc(prop_kind::forward_training, eltwise_of(kind), x.get_desc(), kAlpha), engine_};
   }
-  /// y = activation(x), or times a factor.
-  Call activation(Activation kind, const memory& x, const memory& y, const memory& factor = {}) const {
-    Arguments arguments{{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}};
-    dnnl::primitive_attr attributes;
-    if (factor.get(true)) {
-      dnnl::post_ops post;
-      post.append_binary(algorithm::binary_mul, factor.get_desc());
-      attributes.set_post_ops(post);
-      arguments.insert({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, factor});
-    }
-    return {dnnl::eltwise_forward(activation_description(kind, x, attributes)), arguments};
+  Call activation(Activation kind, const memory& x, const memory& y) const {
+    return {dnnl::eltwise_forward(activation_description(kind, x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}}};
+  }
+  /// y = activation(x)·factor in two passes; with a product as post-op, 2.6 falls back to a plain loop, 50 times slower.
+  std::vector<Call> activation_times(Activation kind, const memory& x, const memory& factor, const memory& y) const {
+    return {activation(kind, x, y), multiply(y, factor, y)};
   }
   Call activation_backward(Activation kind, const memory& x, const memory& d_y, const memory& d_x) const {
     const dnnl::eltwise_backward::desc d(eltwise_of(kind), d_y.get_desc(), x.get_desc(), kAlpha);

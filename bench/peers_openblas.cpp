@@ -10,7 +10,7 @@
 namespace bench {
 namespace {
 
-/// The name of the fitting kernels; null where OpenBLAS's own choice can stand.
+/// The name of the fitting kernels; null where OpenBLAS's own choice (or the environment's) can stand.
 const char* fitting_core() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -32,7 +32,7 @@ struct Functions {
 class OpenBlas final : public Peer {
  public:
   explicit OpenBlas(int threads) {
-    if (const char* core = fitting_core()) setenv("OPENBLAS_CORETYPE", core, 0);
+    if (const char* core = fitting_core()) setenv("OPENBLAS_CORETYPE", core, 1);
     void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!library) throw std::runtime_error(dlerror());
     const auto load = [&]<class F>(F& function, const char* name) {

@@ -8,6 +8,7 @@
 #include <ctime>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace bench {
 namespace {
@@ -17,6 +18,8 @@ std::string shown_time(double seconds) {
   if (seconds >= 1e-6) return fmt::format("{:.2f} µs", seconds * 1e6);
   return fmt::format("{:.0f} ns", seconds * 1e9);
 }
+
+const char* clock_name(Clock clock) { return clock == Clock::wall ? "wall" : "processor"; }
 
 double rate(const Workload& workload, double seconds) { return workload.work / seconds; }
 
@@ -55,8 +58,9 @@ nlohmann::json as_json(const Result& result, const Machine& machine) {
 
 }  // namespace
 
-Machine this_machine(int threads) {
-  Machine machine{.processor = "unknown processor", .threads = threads, .roofs = {}, .libraries = {}};
+Machine this_machine(int threads, Clock clock) {
+  Machine machine{.processor = "unknown processor", .threads = threads, .clock = clock, .roofs = {}, .libraries = {}};
+  machine.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("model name")) {
@@ -69,7 +73,10 @@ Machine this_machine(int threads) {
 }
 
 void print(const Machine& machine) {
-  fmt::print("{}, {} threads, load {:.1f}\n", machine.processor, machine.threads, machine.load);
+  fmt::print("{}, {} processors, load {:.1f}; {} threads, {} time\n", machine.processor, machine.processors, machine.load,
+             machine.threads, clock_name(machine.clock));
+  if (machine.clock == Clock::wall && machine.load > 0.5 * machine.processors)
+    fmt::print("the machine is busy: libraries that wait for one another's threads suffer most; --one-thread is fair then\n");
   for (const auto& [library, version] : machine.libraries) fmt::print("  {} {}\n", library, version);
   for (const auto& [roof, value] : machine.roofs)
     fmt::print("  roof {:5} {:8.1f} {}\n", roof, value * 1e-9, roof == "triad" ? "GB/s" : "GFLOP/s");
@@ -104,7 +111,8 @@ void print_slower(const std::vector<Result>& results) {
 
 bool write_json(const std::string& file, const std::string& command, const Machine& machine, const std::vector<Result>& results) {
   nlohmann::json document{{"date", utc_date()}, {"command", command}, {"results", nlohmann::json::array()}};
-  document["machine"] = {{"processor", machine.processor}, {"threads", machine.threads}, {"load", machine.load},
+  document["machine"] = {{"processor", machine.processor}, {"processors", machine.processors}, {"threads", machine.threads},
+                         {"clock", clock_name(machine.clock)}, {"load", machine.load},
                          {"roofs", machine.roofs}, {"libraries", machine.libraries}};
   for (const Result& r : results) document["results"].push_back(as_json(r, machine));
   std::ofstream out(file);

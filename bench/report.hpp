@@ -10,13 +10,14 @@ namespace bench {
 
 struct Machine {
   std::string processor;
-  int threads = 1;
+  int threads = 1, processors = 1;
+  Clock clock = Clock::wall;
   double load = 0;  // of the last minute, when the run began
   std::map<std::string, double> roofs;          // flop/s or bytes/s
   std::map<std::string, std::string> libraries;  // version of each
 };
 /// This machine; roofs and libraries are left empty.
-Machine this_machine(int threads);
+Machine this_machine(int threads, Clock clock);
 
 void print(const Machine& machine);
 void print(const Result& result, const Machine& machine);

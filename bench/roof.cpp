@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <barrier>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -33,22 +32,22 @@ typedef double Doubles __attribute__((vector_size(kVector)));
 constexpr int kChains = 12;  // independent sums: more than latency times units, no more than registers
 constexpr long kSteps = 4'000'000;
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+struct Run { int threads; Clock clock; };
 
 /// Calls part(thread) on all threads at once; work per second of the best of `tries`.
-template <class F> double best_rate(int threads, int tries, double work, const F& part) {
+template <class F> double best_rate(Run run, int tries, double work, const F& part) {
   double best = 0, start = 0;
   for (int t = 0; t < tries; ++t) {
-    std::barrier together(threads, [&]() noexcept { start = now(); });
+    std::barrier together(run.threads, [&]() noexcept { start = now(run.clock); });
     std::vector<std::jthread> others;
     const auto body = [&](int thread) {
       together.arrive_and_wait();
       part(thread);
     };
-    for (int i = 1; i < threads; ++i) others.emplace_back(body, i);
+    for (int i = 1; i < run.threads; ++i) others.emplace_back(body, i);
     body(0);
     others.clear();  // joins
-    best = std::max(best, work / (now() - start));
+    best = std::max(best, work / (now(run.clock) - start));
   }
   return best;
 }
@@ -61,9 +60,9 @@ template <class Vector> void multiply_add() {
   for (int i = 0; i < kChains; ++i) asm volatile("" ::"m"(sums[i]));
 }
 
-template <class Vector> double multiply_add_rate(int threads) {
+template <class Vector> double multiply_add_rate(Run run) {
   const double lanes = sizeof(Vector) / sizeof(Vector{}[0]);
-  return best_rate(threads, 7, 2.0 * lanes * kChains * kSteps * threads, [](int) { multiply_add<Vector>(); });
+  return best_rate(run, 7, 2.0 * lanes * kChains * kSteps * run.threads, [](int) { multiply_add<Vector>(); });
 }
 
 #if defined(__AMX_BF16__)
@@ -98,14 +97,14 @@ void dot_products() {
 #endif
 
 /// Of the instructions this processor has, the fastest; those of f32 where it has none.
-double bf16_rate(int threads, double f32_rate) {
+double bf16_rate(Run run, double f32_rate) {
   double best = f32_rate;
 #if defined(__AVX512BF16__)
-  best = std::max(best, best_rate(threads, 5, 64.0 * kChains * kSteps * threads, [](int) { dot_products(); }));
+  best = std::max(best, best_rate(run, 5, 64.0 * kChains * kSteps * run.threads, [](int) { dot_products(); }));
 #endif
 #if defined(__AMX_BF16__)
   if (allow_tiles())
-    best = std::max(best, best_rate(threads, 5, 4 * 2.0 * 16 * 16 * 32 * (kSteps / 16) * threads, [](int) { tile_products(); }));
+    best = std::max(best, best_rate(run, 5, 4 * 2.0 * 16 * 16 * 32 * (kSteps / 16) * run.threads, [](int) { tile_products(); }));
 #endif
   return best;
 }
@@ -127,16 +126,16 @@ void triad(float* x, const float* y, const float* z, std::int64_t count) {
   }
 }
 
-double triad_rate(int threads) {
+double triad_rate(Run run) {
   constexpr std::int64_t count = 32 << 20;  // 128 MiB an array
-  const std::int64_t share = count / threads / 16 * 16;
+  const std::int64_t share = count / run.threads / 16 * 16;
   std::unique_ptr<float, decltype(&std::free)> arrays[3] = {{nullptr, std::free}, {nullptr, std::free}, {nullptr, std::free}};
   for (auto& array : arrays) {
     array.reset(static_cast<float*>(std::aligned_alloc(64, count * sizeof(float))));
     if (!array) return 0;
     std::fill_n(array.get(), count, 1.f);
   }
-  return best_rate(threads, 9, 12.0 * static_cast<double>(share * threads), [&](int thread) {
+  return best_rate(run, 9, 12.0 * static_cast<double>(share * run.threads), [&](int thread) {
     const std::int64_t begin = share * thread;
     triad(arrays[0].get() + begin, arrays[1].get() + begin, arrays[2].get() + begin, share);
   });
@@ -144,12 +143,13 @@ double triad_rate(int threads) {
 
 }  // namespace
 
-std::map<std::string, double> measure_roofs(int threads) {
+std::map<std::string, double> measure_roofs(int threads, Clock clock) {
+  const Run run{threads, clock};
   std::map<std::string, double> roofs;
-  roofs["f32"] = multiply_add_rate<Floats>(threads);
-  roofs["f64"] = multiply_add_rate<Doubles>(threads);
-  roofs["bf16"] = bf16_rate(threads, roofs["f32"]);
-  roofs["triad"] = triad_rate(threads);
+  roofs["f32"] = multiply_add_rate<Floats>(run);
+  roofs["f64"] = multiply_add_rate<Doubles>(run);
+  roofs["bf16"] = bf16_rate(run, roofs["f32"]);
+  roofs["triad"] = triad_rate(run);
   return roofs;
 }
 

@@ -3,10 +3,12 @@
 #include <map>
 #include <string>
 
+#include "harness.hpp"
+
 namespace bench {
 
 /// "f32", "f64", "bf16": flop/s of multiply-adds that stay in registers, on all threads. "triad": bytes/s of
 /// x = y + s·z past the caches. Each is the best of several tries, for the machine may be shared.
-std::map<std::string, double> measure_roofs(int threads);
+std::map<std::string, double> measure_roofs(int threads, Clock clock);
 
 }  // namespace bench

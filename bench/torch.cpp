@@ -51,7 +51,7 @@ std::string Torch::ask(const std::string& request) {
   return line;
 }
 
-std::vector<Contender> Torch::contenders(const Workload& workload, std::vector<std::string>& notes) {
+std::vector<Contender> Torch::contenders(const Workload& workload, Clock clock, std::vector<std::string>& notes) {
   std::vector<Contender> all;
   try {
     const json answer = json::parse(ask(json{{"prepare", workload.name}}.dump()));
@@ -61,8 +61,9 @@ std::vector<Contender> Torch::contenders(const Workload& workload, std::vector<s
       all.push_back({.library = library,
                      .run = {},
                      .result = [values = peer.at("values").get<std::vector<double>>()] { return values; },
-                     .measure = [this, library](double seconds) {
-                       return json::parse(ask(json{{"measure", library}, {"seconds", seconds}}.dump())).at("seconds_per_call").get<double>();
+                     .measure = [this, library, clock](double seconds) {
+                       const json request{{"measure", library}, {"seconds", seconds}, {"processor_time", clock == Clock::processor}};
+                       return json::parse(ask(request.dump())).at("seconds_per_call").get<double>();
                      }});
     }
   } catch (const std::exception& e) {

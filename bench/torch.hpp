@@ -20,7 +20,7 @@ class Torch {
 
   const std::string& version() const { return version_; }
   /// Its ways to do the workload; none where it does not know it, with a note where it failed.
-  std::vector<Contender> contenders(const Workload& workload, std::vector<std::string>& notes);
+  std::vector<Contender> contenders(const Workload& workload, Clock clock, std::vector<std::string>& notes);
 
  private:
   std::string ask(const std::string& request);

@@ -142,8 +142,13 @@ template <std::ranges::contiguous_range R>
 Tensor tensor(const R& values) {
   return tensor(values, Shape{std::ranges::size(values)});
 }
-Tensor tensor(const std::vector<bool>& values, const Shape& shape, Device device = default_device());
-Tensor tensor(const std::vector<bool>& values);
+template <std::same_as<std::vector<bool>> V>  // exactly: braces of mixed types must not end here
+Tensor tensor(const V& values, const Shape& shape, Device device = default_device()) {
+  const auto bytes = std::make_unique<bool[]>(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = values[i];
+  return detail::from_host(bytes.get(), values.size(), DType::boolean, shape, device);
+}
+template <std::same_as<std::vector<bool>> V> Tensor tensor(const V& values) { return tensor(values, Shape{values.size()}); }
 template <class T> requires(Element<T> || std::is_arithmetic_v<T>)
 Tensor tensor(std::initializer_list<T> values, const Shape& shape, Device device = default_device()) {
   using E = std::conditional_t<std::is_same_v<T, double>, float, T>;

@@ -43,7 +43,7 @@ class ReverseSweep {
 
   void through_leaf(const Node& node, Expr g) {
     if (node.leaf == Leaf::cast) {  // back to the argument's type, whichever that will be
-      add(node.args[0], make_leaf(Leaf::cast, {g, Expr(node.args[0])}, -1), node.full);
+      add(node.args[0], make_leaf(Leaf::cast, {g, Expr(node.args[0])}, kCastGradient), node.full);
       return;
     }
     const Rule& rule = rule_of(node.leaf);

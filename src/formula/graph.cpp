@@ -184,6 +184,7 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
       graph.used_inputs |= std::uint64_t{1} << node->index;
       if (!node->full) graph.reduced_inputs |= std::uint64_t{1} << node->index;
     }
+  graph.reduces |= graph.reduced_inputs != 0;
   graph.caches = std::make_unique<Graph::Caches>();
   Graph* stored = &a.graphs.emplace_back(std::move(graph));
   stored->inlined = inlined ? inlined : stored;

@@ -22,7 +22,7 @@ enum class NodeKind : std::uint8_t {
   input,     // argument `index` of the formula; `full` false: it has one element along the reduced axes
   constant,  // `number`
   extent,    // number of elements along the reduced axes
-  leaf,      // `leaf` of `args`; cast: `index` is the DType, or -1 for "the type of args[1]"; index: `index` is the axis
+  leaf,      // `leaf` of `args`; cast: `index` is the DType, or kCastLike; index: `index` is the axis
   call,      // a formula with a declared derivative, kept whole until differentiation is done
 };
 
@@ -44,7 +44,7 @@ struct Node {
 struct Graph {
   std::vector<const Node*> outputs;
   int inputs = 0;
-  bool reduces = false;
+  bool reduces = false;  // it depends on what the reduced axes are
   std::uint64_t key = 0;
   const Graph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)
   std::uint64_t used_inputs = 0;     // bit i: some output depends on input i
@@ -60,6 +60,8 @@ struct Definition {
   const Graph* derivative = nullptr;  // same inputs, one output for each differentiable input
 };
 
+/// Indices of `cast` nodes to the type of args[1]: a conversion, and that of a gradient, which no integer gets.
+inline constexpr int kCastLike = -2, kCastGradient = -1;
 /// Index of `index` nodes that count within the reduced axes.
 inline constexpr int kOrdinalAxis = 1 << 20;
 

@@ -2,6 +2,7 @@
 #include "formula/program.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <string>
@@ -21,6 +22,14 @@ Lane lane_of(DType dtype) {
     case DType::f32: return Lane::f32;
     default: return Lane::i32;
   }
+}
+bool fits(const Number& n, DType dtype) {
+  if (!n.is_integer && !(std::abs(n.real) < 9e18 && n.real == std::trunc(n.real))) return false;
+  const std::int64_t value = n.is_integer ? n.integer : static_cast<std::int64_t>(n.real);
+  const int bits = 8 * static_cast<int>(dtype_size(dtype));
+  if (dtype == DType::boolean) return value == 0 || value == 1;
+  if (dtype == DType::u8 || dtype == DType::u32) return value >= 0 && value < std::int64_t{1} << bits;
+  return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1));
 }
 bool is_float_lane(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
 bool is_wide_lane(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
@@ -198,14 +207,14 @@ class Typing {
         step.kind = types_.at(&node).weak ? StepKind::param : StepKind::input;
         if (step.kind == StepKind::param) {
           step.full = false;
-          if (!is_floating(dtype)) program_.fractional_numbers_allowed = false;
+          if (!is_floating(dtype)) program_.integral_numbers.push_back({node.index, dtype});
         }
         return push(step);
       case NodeKind::constant:
         step.kind = StepKind::number;
-        if (!is_floating(dtype) && !node.number.is_integer)
-          fail("a fractional number meets an operand of dtype " + std::string(to_string(dtype)) +
-               "; convert the operand with .to(f32)");
+        if (!is_floating(dtype) && !fits(node.number, dtype))
+          fail("a number that is not a value of dtype " + std::string(to_string(dtype)) +
+               " meets an operand of it; convert the operand with .to()");
         return push(step);
       case NodeKind::extent: step.kind = StepKind::extent; return push(step);
       default: break;
@@ -220,9 +229,11 @@ class Typing {
 
   int emit_cast(const Node& node, DType to) {
     const DType from = concrete(node.args[0]);
+    const bool whole_lane = to != DType::boolean && dtype_size(to) >= 4;
+    if (types_.at(node.args[0]).weak && whole_lane && node.index != kCastGradient) return emit(node.args[0], to);
     int value = emit(node.args[0], from);
     const Lane lane = lane_of(to);
-    if (node.index < 0 && !is_floating(to)) {  // a gradient arriving at an integer: none
+    if (node.index == kCastGradient && !is_floating(to)) {  // a gradient arriving at an integer: none
       Step zero;
       zero.kind = StepKind::number, zero.lane = lane, zero.dtype = to, zero.full = false;
       return push(zero);

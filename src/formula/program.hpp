@@ -57,7 +57,12 @@ struct Program {
   std::vector<ProgramOutput> outputs;
   int phases = 1;
   bool reduces = false;
-  bool fractional_numbers_allowed = true;  // false where plain numbers meet integers
+  /// Inputs that are plain numbers and meet integers of this dtype, whose range they must be in.
+  struct IntegralNumber {
+    int input;
+    DType dtype;
+  };
+  std::vector<IntegralNumber> integral_numbers;
   std::uint64_t serial = 0;                // unique, for caches keyed by program
 };
 
@@ -67,6 +72,8 @@ const Program& type_program(const char* op, const Graph* graph, std::span<const 
 
 /// The dtype a program computes T in: f32 for 16-bit floats, i32 for narrow integers and booleans.
 Lane lane_of(DType dtype);
+/// Whether the number is a value of an integer dtype (or boolean).
+bool fits(const Number& number, DType dtype);
 bool is_float_lane(Lane lane);
 bool is_wide_lane(Lane lane);
 

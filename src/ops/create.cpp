@@ -30,18 +30,11 @@ Tensor generate(const char* op, const Graph* graph, const Shape& shape, const Op
 }
 /// f(x, numbers…) cast to the type of x.
 const Graph* like_first(Expr value, int inputs) {
-  const Expr e = make_leaf(Leaf::cast, {value, make_input(0)}, -1);
+  const Expr e = make_leaf(Leaf::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&e, 1}, inputs);
 }
 }  // namespace
 }  // namespace detail
-
-Tensor tensor(const std::vector<bool>& values, const Shape& shape, Device device) {
-  const auto bytes = std::make_unique<bool[]>(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = values[i];
-  return from_host(bytes.get(), values.size(), DType::boolean, shape, device);
-}
-Tensor tensor(const std::vector<bool>& values) { return tensor(values, Shape{values.size()}); }
 
 Tensor full(const Shape& shape, Number value, const Options& options) {
   static const Graph* const graph = like_first(make_input(1), 2);
@@ -57,16 +50,8 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
   if (step.real == 0) throw Error(ErrorKind::shape, "arange: the step is 0");
   const double count = std::ceil((end.real - begin.real) / step.real);
   if (!(count < 2147483648.0)) throw Error(ErrorKind::shape, "arange: more than 2^31-1 values");
-  const Expr x = make_input(0), value = make_input(1) + make_leaf(Leaf::cast, {index(x, 0), x}, -1) * make_input(2);
+  const Expr x = make_input(0), value = make_input(1) + make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike) * make_input(2);
   static const Graph* const graph = make_graph({&value, 1}, 3);
-  if (!is_floating(options.dtype)) {  // computed in integers
-    const Expr integral = make_input(1) + index(x, 0) * make_input(2);
-    static const Graph* const integers = make_graph({&integral, 1}, 3);
-    const Number numbers[] = {begin, step};
-    const Shape shape{count > 0 ? static_cast<std::int64_t>(count) : 0};
-    return generate("arange", integers, shape, {.dtype = DType::i32, .device = options.device}, numbers)
-        .to(options.dtype);
-  }
   const Number numbers[] = {begin, step};
   return generate("arange", graph, Shape{count > 0 ? static_cast<std::int64_t>(count) : 0}, options, numbers);
 }
@@ -74,7 +59,7 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
 Tensor linspace(double begin, double end, std::int64_t count, const Options& options) {
   if (count < 0) throw Error(ErrorKind::shape, "linspace: the count is negative");
   const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
-  const Expr x = make_input(0), at = make_leaf(Leaf::cast, {index(x, 0), x}, -1);
+  const Expr x = make_input(0), at = make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike);
   const Expr value = where(index(x, 0) == make_input(4), make_input(3), make_input(1) + at * make_input(2));
   static const Graph* const graph = make_graph({&value, 1}, 5);
   if (!is_floating(options.dtype))

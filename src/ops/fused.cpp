@@ -1,6 +1,7 @@
 #include "ops/fused.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "backend/trace.hpp"
@@ -31,12 +32,22 @@ const Tensor& first_tensor(const char* op, std::span<const Argument> arguments) 
 }
 
 void check_numbers(const char* op, const Program& program, std::span<const Argument> arguments) {
-  if (program.fractional_numbers_allowed) return;
-  for (const Argument& a : arguments)
-    if (!tensor_of(a) && !a.number.is_integer &&
-        a.number.real != static_cast<double>(static_cast<std::int64_t>(a.number.real)))
-      throw Error(ErrorKind::dtype, std::string(op) + ": the fractional number " + std::to_string(a.number.real) +
-                                        " meets an integer tensor; convert the tensor with .to(f32)");
+  for (const Program::IntegralNumber& n : program.integral_numbers) {
+    const Number& number = arguments[static_cast<std::size_t>(n.input)].number;
+    if (fits(number, n.dtype)) continue;
+    const bool fractional = !number.is_integer && number.real != std::trunc(number.real);
+    const std::string text = number.is_integer ? std::to_string(number.integer) : std::to_string(number.real);
+    throw Error(ErrorKind::dtype, std::string(op) + ": the " + (fractional ? "fractional " : "") + "number " + text +
+                                      (fractional ? " meets an integer tensor" : " is not a value of the tensor's dtype") + " (" +
+                                      std::string(to_string(n.dtype)) + "); convert the tensor with .to()");
+  }
+}
+
+/// Throws shape where several elements are one place in memory (a broadcast view).
+void require_writable(const char* op, const Tensor& out) {
+  for (std::size_t i = 0; i < out.shape().size(); ++i)
+    if (out.strides()[i] == 0 && out.shape()[i] > 1)
+      throw Error(ErrorKind::shape, std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
 }
 
 /// Whether writing `out` while reading `in` would be wrong: they share memory without being the same elements in the
@@ -46,6 +57,16 @@ bool overlaps(const Tensor& in, const Tensor& out) {
   const bool same = a.storage == b.storage && a.offset == b.offset && a.shape == b.shape && a.strides == b.strides &&
                     a.dtype == b.dtype;
   return !same && may_share_memory(in, out);
+}
+
+/// "; operands are f32[2, 3], 2.5 and f32[4]"
+std::string described(std::span<const Argument> arguments) {
+  std::string text = "; operands are ";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor* t = tensor_of(arguments[i]);
+    text += (i == 0 ? "" : i + 1 == arguments.size() ? " and " : ", ") + (t ? describe(*t) : std::to_string(arguments[i].number.real));
+  }
+  return text;
 }
 
 }  // namespace
@@ -58,7 +79,11 @@ Shape broadcast_space(const char* op, std::span<const Argument> arguments) {
     if (!t) continue;
     if (!t->defined()) require_defined(op, ("argument " + std::to_string(i + 1)).c_str(), *t);
     if (first) require_same_device(op, *first, *t);
-    space = first ? broadcast_shapes(op, space, t->shape()) : t->shape();
+    try {
+      space = first ? broadcast_shapes(op, space, t->shape()) : t->shape();
+    } catch (const Error& e) {
+      throw Error(e.kind(), e.what() + described(arguments));
+    }
     first = first ? first : t;
   }
   if (!first) throw Error(ErrorKind::shape, std::string(op) + ": needs at least one tensor");
@@ -94,6 +119,7 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
     const ProgramOutput& output = program.outputs[k];
     const bool full = output.full || !program.reduces;
     if (k < into.size() && into[k].defined()) {
+      require_writable(call.op, into[k]);
       if (into[k].dtype() != output.dtype)
         throw Error(ErrorKind::dtype, std::string(call.op) + ": cannot write " + std::string(to_string(output.dtype)) +
                                           " into " + describe(into[k]));
@@ -179,7 +205,6 @@ struct FusedBackward {
 
 /// A gradient (full, or of size 1 along the reduced axes) in the shape of input `input`.
 Var FusedBackward::fitted(std::size_t input, Var g, bool summed) const {
-  if (g.shape() == shapes[input]) return g;
   const bool lacks_axes = graph->reduces && g.shape() != space && !summed;
   if (lacks_axes && !(graph->reduced_inputs >> input & 1))
     g = g.broadcast_to(space);  // the same along the reduced axes
@@ -232,6 +257,20 @@ std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
 }
 
 }  // namespace
+
+std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads) {
+  FusedBackward rule{call.op, call.graph, call.reduced, broadcast_space(call.op, arguments), {}, {}, {}};
+  std::vector<Var> saved;
+  for (const Argument& a : arguments) {
+    const Tensor* t = tensor_of(a);
+    rule.shapes.push_back(t ? t->shape() : Shape{});
+    rule.numbers.push_back(a.number);
+    rule.saved_index.push_back(t ? static_cast<int>(saved.size()) : -1);
+    if (t) saved.push_back(as_var(*t));
+  }
+  rule.saved_index.resize(arguments.size() + call.graph->outputs.size(), -1);
+  return rule({grads, saved, (std::uint64_t{1} << arguments.size()) - 1});
+}
 
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments) {
   std::vector<Var> inputs;

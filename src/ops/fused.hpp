@@ -26,6 +26,9 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
 /// The same on variables, recorded where one is tracked.
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
 
+/// The gradients of every argument (all tensors), from those of the outputs; for graphs whose gradient reads no output.
+std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
+
 /// The space the arguments broadcast to; throws shape or device.
 Shape broadcast_space(const char* op, std::span<const Argument> arguments);
 

@@ -42,9 +42,14 @@ template <class T> Tensor joined(const std::vector<T>& parts, int axis, std::vec
 template <class T> std::vector<T> with_new_axis(const std::vector<T>& parts, int axis) {
   if (parts.empty()) throw Error(ErrorKind::shape, "stack: needs at least one tensor");
   std::vector<T> result;
-  for (const T& part : parts) {
-    require_defined("stack", "a tensor", value_of(part));
-    result.push_back(part.unsqueeze(axis));
+  const Tensor& first = require_defined("stack", "tensor 1", value_of(parts[0]));
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Tensor& part = require_defined("stack", "a tensor", value_of(parts[i]));
+    if (part.shape() != first.shape() || part.dtype() != first.dtype())
+      throw Error(part.shape() != first.shape() ? ErrorKind::shape : ErrorKind::dtype,
+                  "stack: tensor " + std::to_string(i + 1) + " is " + describe(part) + ", tensor 1 is " + describe(first));
+    normalize_axis("stack", axis, part.dim() + 1);
+    result.push_back(parts[i].unsqueeze(axis));
   }
   return result;
 }

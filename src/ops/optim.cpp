@@ -51,12 +51,13 @@ const Graph* adamw_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), m0 = make_input(1), v0 = make_input(2), g0 = make_input(3);
   const Expr rate = make_input(4), decay = make_input(5), b1 = make_input(6), b2 = make_input(7), eps = make_input(8),
              c1 = make_input(9), c2 = make_input(10);
+  const Expr r1 = make_input(11), r2 = make_input(12);  // 1 - b1 and 1 - b2, which would cancel in f32
   const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
-  const Expr m = b1 * m0 + (1 - b1) * g, v = b2 * v0 + (1 - b2) * (g * g);
+  const Expr m = b1 * m0 + r1 * g, v = b2 * v0 + r2 * (g * g);
   const Expr step = (m * c1) / (sqrt(v * c2) + eps);
   const Expr next = p - rate * (step + decay * p);
   const Expr outputs[] = {narrow ? cast(next, dtype) : next, m, v};
-  return make_graph(outputs, 11);
+  return make_graph(outputs, 13);
 }
 const Graph* sgd_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), v0 = make_input(1), g0 = make_input(2), rate = make_input(3), momentum = make_input(4),
@@ -102,7 +103,9 @@ void AdamW::step(const Gradients& gradients) {
                             options_.beta2,
                             options_.epsilon,
                             1 / (1 - std::pow(options_.beta1, t)),
-                            1 / (1 - std::pow(options_.beta2, t))};
+                            1 / (1 - std::pow(options_.beta2, t)),
+                            1 - options_.beta1,
+                            1 - options_.beta2};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor* g = gradients.get(parameters_[i].id());
     if (!g) continue;

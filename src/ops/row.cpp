@@ -156,13 +156,10 @@ GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tens
   if (!is_floating(a.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point tensors, a is " + describe(a));
   require_same_device(op, a, b), require_same_device(op, a, grad);
-  const GradientGraph& g = gradient(formula.graph(), 1, 3);
-  const std::vector<Argument> arguments{Argument(a), Argument(b), Argument(grad), Argument(0)};
-  std::vector<Tensor> outputs = run_fused({op, g.graph, 0, {}}, arguments);
-  const auto part = [&](std::size_t i, const Tensor& like) {
-    return sum_to(as_var(outputs[static_cast<std::size_t>(g.output_of[i])]), like.shape()).value();
-  };
-  return {part(0, a), part(1, b)};
+  const Argument arguments[] = {Argument(a), Argument(b)};
+  const Var grads[] = {as_var(grad)};
+  const std::vector<Var> results = fused_gradients({op, formula.graph(), 0, {}}, arguments, grads);
+  return {results[0].value(), results[1].value()};
 }
 }  // namespace detail
 

@@ -1,0 +1,59 @@
+// Random numbers: Philox against its published test vector, independence of calls, moments.
+#include <algorithm>
+
+#include "every_device.hpp"
+
+namespace tern::test {
+namespace {
+
+class Random : public EveryDevice {};
+
+TEST_P(Random, PhiloxOfZero) {
+  // Random123, kat_vectors: philox4x32 with 10 rounds, counter 0, key 0.
+  const std::uint32_t words[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u};
+  const std::vector<double> got = doubles(rand({4}, Generator{0}));
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(got[i], static_cast<double>(words[i] >> 8) * 0x1p-24);
+}
+
+TEST_P(Random, SeedsAndPositionsAreExact) {
+  Generator a{1}, b{(1ull << 25) + 1}, c{1, (1ull << 25) + 1}, d{1, (1ull << 40)};
+  const std::vector<double> first = doubles(rand({8}, a));
+  for (Generator* other : {&b, &c, &d}) EXPECT_NE(doubles(rand({8}, *other)), first);
+  EXPECT_NE(doubles(rand({8}, a)), first) << "a call advances the generator";
+  EXPECT_EQ(doubles(rand({8}, Generator{1})), first);
+  EXPECT_EQ(doubles(rand({2, 4}, Generator{1})), first) << "the shape does not matter";
+}
+
+TEST_P(Random, Moments) {
+  const std::int64_t n = 100000;
+  const auto moments = [](const std::vector<double>& x) {
+    double sum = 0, squares = 0;
+    for (const double v : x) sum += v, squares += v * v;
+    const double mean = sum / static_cast<double>(x.size());
+    return std::pair(mean, squares / static_cast<double>(x.size()) - mean * mean);
+  };
+  // Five standard errors: 1/√n times the spread of the value (mean) and of its square (variance).
+  const double five = 5 / std::sqrt(static_cast<double>(n));
+  const auto [mean, variance] = moments(doubles(rand({n}, Generator{7})));
+  EXPECT_NEAR(mean, 0.5, five * 0.289);
+  EXPECT_NEAR(variance, 1.0 / 12, five * 0.075);
+  const auto [normal_mean, normal_variance] = moments(doubles(randn({n}, Generator{7})));
+  EXPECT_NEAR(normal_mean, 0, five);
+  EXPECT_NEAR(normal_variance, 1, five * 1.42);
+  const std::vector<double> dice = doubles(randint(1, 7, {n}, Generator{7}).to(f64));
+  EXPECT_EQ(*std::min_element(dice.begin(), dice.end()), 1);
+  EXPECT_EQ(*std::max_element(dice.begin(), dice.end()), 6);
+  EXPECT_NEAR(moments(dice).first, 3.5, five * 1.71);
+}
+
+TEST_P(Random, Errors) {
+  Generator g{1};
+  expect_error(ErrorKind::dtype, {"rand", "i32"}, [&] { rand({2}, g, i32); });
+  expect_error(ErrorKind::shape, {"randint"}, [&] { randint(3, 3, {2}, g); });
+  expect_error(ErrorKind::dtype, {"randint", "f32"}, [&] { randint(0, 3, {2}, g, {.dtype = f32}); });
+}
+
+TERN_EVERY_DEVICE(Random);
+
+}  // namespace
+}  // namespace tern::test
