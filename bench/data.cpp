@@ -39,7 +39,9 @@ void* allocate(std::size_t bytes) {
 }  // namespace
 
 Buffer::Buffer(tern::DType dtype, std::int64_t count)
-    : memory_(allocate(static_cast<std::size_t>(count) * tern::dtype_size(dtype)), std::free), count_(count), dtype_(dtype) {}
+    : memory_(allocate(static_cast<std::size_t>(count) * tern::dtype_size(dtype)), std::free),
+      count_(count),
+      dtype_(dtype) {}
 
 double pattern_value(std::int64_t i, std::uint32_t seed, double scale) {
   std::uint32_t h = static_cast<std::uint32_t>(i) * 2654435761u + seed * 974634777u;

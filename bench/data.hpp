@@ -37,8 +37,8 @@ double pattern_value(std::int64_t i, std::uint32_t seed, double scale);
 std::vector<std::int64_t> sample_positions(std::int64_t count);
 std::vector<double> sample(const Buffer& buffer);
 std::vector<double> sample(const tern::Tensor& tensor);
-template <class A, class... B> requires(sizeof...(B) > 0)
-std::vector<double> sample(const A& first, const B&... others) {
+template <class A, class... B>
+requires(sizeof...(B) > 0) std::vector<double> sample(const A& first, const B&... others) {
   std::vector<double> all = sample(first);
   const auto append = [&](const std::vector<double>& more) { all.insert(all.end(), more.begin(), more.end()); };
   (append(sample(others)), ...);

@@ -27,13 +27,13 @@ long calls_for(const Contender& contender, double slice, Clock clock) {
   long calls = 1;
   for (;;) {
     const double each = seconds_of(contender, calls, clock);
-    if (each * static_cast<double>(calls) >= slice / 8)
-      return std::max(1L, static_cast<long>(std::ceil(slice / each)));
+    if (each * static_cast<double>(calls) >= slice / 8) return std::max(1L, static_cast<long>(std::ceil(slice / each)));
     calls *= 4;
   }
 }
 
-/// Largest difference to what is expected, relative to the largest expected value; infinite where counts or NaNs differ.
+/// Largest difference to what is expected, relative to the largest expected value; infinite where counts or NaNs
+/// differ.
 double worst_error(const std::vector<double>& got, const std::vector<double>& expected) {
   if (got.size() != expected.size()) return INFINITY;
   double largest = 0, worst = 0;
@@ -53,7 +53,9 @@ std::vector<Contender> checked(std::vector<Contender> all, const std::vector<dou
     try {
       const double error = expected.empty() ? 0 : worst_error(contender.result(), expected);
       if (error <= tolerance) good.push_back(std::move(contender));
-      else notes.push_back(fmt::format("{} left out: its values are off by {:.1e}, allowed are {:.1e}", contender.library, error, tolerance));
+      else
+        notes.push_back(fmt::format("{} left out: its values are off by {:.1e}, allowed are {:.1e}", contender.library,
+                                    error, tolerance));
     } catch (const std::exception& e) {
       notes.push_back(fmt::format("{} left out: {}", contender.library, e.what()));
     }
@@ -101,15 +103,14 @@ void compare_with_best_peer(Result& result) {
 }  // namespace
 
 double now(Clock clock) {
-  if (clock == Clock::wall) return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  if (clock == Clock::wall)
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-std::string name_of(Unit unit) {
-  return unit == Unit::flops ? "GFLOP/s" : unit == Unit::bytes ? "GB/s" : "ns";
-}
+std::string name_of(Unit unit) { return unit == Unit::flops ? "GFLOP/s" : unit == Unit::bytes ? "GB/s" : "ns"; }
 
 double quantile(std::vector<double> values, double q) {
   std::ranges::sort(values);
@@ -125,7 +126,8 @@ Result measure(const Workload& workload, const Settings& settings, const MoreCon
   try {
     Prepared prepared = workload.prepare();
     if (more) std::ranges::move(more(workload, result.notes), std::back_inserter(prepared.contenders));
-    const auto contenders = checked(std::move(prepared.contenders), prepared.expected, workload.tolerance, result.notes);
+    const auto contenders =
+        checked(std::move(prepared.contenders), prepared.expected, workload.tolerance, result.notes);
     if (contenders.empty()) return result;
     for (const Contender& c : contenders) result.figures.push_back({.library = c.library, .rounds = {}});
     run_rounds(contenders, settings, result.figures);

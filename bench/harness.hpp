@@ -26,12 +26,12 @@ struct Prepared {
 };
 
 struct Workload {
-  std::string name;           // "matmul/f32/1024x1024x1024"
+  std::string name;  // "matmul/f32/1024x1024x1024"
   Unit unit = Unit::flops;
-  double work = 0;            // flops or bytes a call
-  std::string roof;           // which of the machine's limits it is held against; empty: none (it stays in cache)
-  bool quick = false;         // part of --quick
-  double tolerance = 0;       // relative to the largest expected sample
+  double work = 0;       // flops or bytes a call
+  std::string roof;      // which of the machine's limits it is held against; empty: none (it stays in cache)
+  bool quick = false;    // part of --quick
+  double tolerance = 0;  // relative to the largest expected sample
   std::function<Prepared()> prepare;
 };
 using Workloads = std::vector<Workload>;

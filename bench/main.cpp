@@ -32,7 +32,11 @@ bool wanted(const Request& request, const std::string& peer) {
 /// The peers that were asked for and are there; says which are missing.
 bench::Peers make_peers(const Request& request, int threads) {
   using Make = std::unique_ptr<bench::Peer> (*)(int);
-  struct Known { const char* name; Make make; const char* package; };
+  struct Known {
+    const char* name;
+    Make make;
+    const char* package;
+  };
   const Known known[] = {
 #ifdef BENCH_ONEDNN
       {"oneDNN", bench::make_onednn, ""},
@@ -69,7 +73,8 @@ bench::Peers make_peers(const Request& request, int threads) {
 std::unique_ptr<bench::Torch> start_torch(const Request& request, int threads) {
   if (request.torch.empty()) return nullptr;
   try {
-    return std::make_unique<bench::Torch>(std::regex_replace(request.torch, std::regex("THREADS"), std::to_string(threads)));
+    return std::make_unique<bench::Torch>(
+        std::regex_replace(request.torch, std::regex("THREADS"), std::to_string(threads)));
   } catch (const std::exception& e) {
     fmt::print(stderr, "peer PyTorch is missing: {}\n", e.what());
     return nullptr;
@@ -88,17 +93,20 @@ bench::Workloads all_workloads(const bench::Peers& peers) {
 }
 
 /// Names (or beginnings of names) and the expression pick; without either, --quick does, or everything is taken.
-std::vector<const bench::Workload*> selected(const Request& request, const bench::Workloads& all, const std::regex& filter) {
+std::vector<const bench::Workload*> selected(const Request& request, const bench::Workloads& all,
+                                             const std::regex& filter) {
   std::vector<const bench::Workload*> picked;
   const bool named = !request.names.empty();
   for (const bench::Workload& w : all) {
-    const bool by_name = std::ranges::any_of(request.names, [&](const std::string& n) { return w.name.starts_with(n); });
+    const bool by_name =
+        std::ranges::any_of(request.names, [&](const std::string& n) { return w.name.starts_with(n); });
     if ((named ? by_name : !request.quick || w.quick) && std::regex_search(w.name, filter)) picked.push_back(&w);
   }
   for (const std::string& name : request.names)
     if (std::ranges::none_of(all, [&](const bench::Workload& w) { return w.name.starts_with(name); }))
       fmt::print(stderr, "workload {} is unknown (--list shows all)\n", name);
-  if (picked.empty() && !named) fmt::print(stderr, "no workload's name matches {} (--list shows all)\n", request.filter);
+  if (picked.empty() && !named)
+    fmt::print(stderr, "no workload's name matches {} (--list shows all)\n", request.filter);
   return picked;
 }
 
@@ -125,7 +133,10 @@ int run(const Request& request, const std::regex& filter, const std::string& com
   bench::Settings settings{.clock = clock};
   if (request.quick) settings.rounds = 7, settings.slice = 0.08;
   bench::MoreContenders more;
-  if (torch) more = [&](const bench::Workload& w, std::vector<std::string>& notes) { return torch->contenders(w, clock, notes); };
+  if (torch)
+    more = [&](const bench::Workload& w, std::vector<std::string>& notes) {
+      return torch->contenders(w, clock, notes);
+    };
   std::vector<bench::Result> results;
   for (const bench::Workload* w : picked) {
     results.push_back(bench::measure(*w, settings, more));
@@ -142,17 +153,23 @@ int run(const Request& request, const std::regex& filter, const std::string& com
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Measures tern and its peers side by side. A workload's name says what it is (--list); \"both\" is forward and backward.");
+  CLI::App app(
+      "Measures tern and its peers side by side. A workload's name says what it is (--list); \"both\" is forward and "
+      "backward.");
   Request request;
   app.add_option("workloads", request.names, "Workloads, or beginnings of their names; all without");
   app.add_flag("--quick", request.quick, "A compact selection and shorter rounds: within two minutes");
   app.add_option("--filter", request.filter, "Only workloads whose name matches this regular expression");
   app.add_flag("--list", request.list, "Name the workloads and end");
   app.add_option("--json", request.json, "Write everything measured to this file");
-  app.add_option("--threads", request.threads, "Threads for every library; without, as many as tern takes")->check(CLI::Range(1, 1024));
-  app.add_flag("--one-thread", request.one_thread, "One thread, and processor time in place of wall time: for a busy machine");
-  app.add_option("--peers", request.peers, "Only these of oneDNN, OpenBLAS, Eigen; \"none\" for tern alone")->delimiter(',');
-  app.add_option("--torch", request.torch, "The command that starts bench/peers_torch.py; THREADS in it becomes their number");
+  app.add_option("--threads", request.threads, "Threads for every library; without, as many as tern takes")
+      ->check(CLI::Range(1, 1024));
+  app.add_flag("--one-thread", request.one_thread,
+               "One thread, and processor time in place of wall time: for a busy machine");
+  app.add_option("--peers", request.peers, "Only these of oneDNN, OpenBLAS, Eigen; \"none\" for tern alone")
+      ->delimiter(',');
+  app.add_option("--torch", request.torch,
+                 "The command that starts bench/peers_torch.py; THREADS in it becomes their number");
   CLI11_PARSE(app, argc, argv);
 
   std::string command;

@@ -21,7 +21,8 @@ struct MatmulCase {
   std::int64_t batch = 1, m, k, n;
   bool transposed_a = false, transposed_b = false;
 };
-/// activation(a[m, k] · b[k, n] + bias[n]); with `backward` also the gradients of a, b and bias. Inputs: a, b, bias, grad.
+/// activation(a[m, k] · b[k, n] + bias[n]); with `backward` also the gradients of a, b and bias. Inputs: a, b, bias,
+/// grad.
 struct LinearCase {
   tern::DType dtype;
   std::int64_t m, k, n;

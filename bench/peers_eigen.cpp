@@ -43,7 +43,9 @@ template <class T> void products(const MatmulCase& c, const Inputs& in, const Bu
 }
 
 /// The logistic factor s of an activation x·s, and the slope of the exponent's argument.
-struct Logistic { Array s, slope; };
+struct Logistic {
+  Array s, slope;
+};
 template <class X> Logistic logistic(Activation kind, const X& x) {
   if (kind == Activation::silu) return {1 / (1 + (-x).exp()), Array::Ones(x.size())};
   constexpr float root = 1.5957691216f, cubic = 0.044715f;  // 2·sqrt(2/π)
@@ -110,7 +112,8 @@ class Step {
  public:
   using S = StepCase;
   explicit Step(const Inputs& in) : x_(Rows(in[0].data<float>(), S::batch, S::pixels)), labels_(in[7]) {
-    const Index rows[] = {S::pixels, 1, S::pixels, 1, S::hidden, 1}, columns[] = {S::hidden, S::hidden, S::hidden, S::hidden, S::classes, S::classes};
+    const Index rows[] = {S::pixels, 1, S::pixels, 1, S::hidden, 1},
+                columns[] = {S::hidden, S::hidden, S::hidden, S::hidden, S::classes, S::classes};
     for (std::size_t i = 0; i < 6; ++i) {
       p_.emplace_back(Rows(in[i + 1].data<float>(), rows[i], columns[i]));
       first_.emplace_back(Matrix<float>::Zero(rows[i], columns[i]));
@@ -161,13 +164,15 @@ class Step {
 
   void adamw() {
     const tern::optim::AdamWOptions o;
-    const auto b1 = static_cast<float>(o.beta1), b2 = static_cast<float>(o.beta2), rate = static_cast<float>(o.learning_rate);
+    const auto b1 = static_cast<float>(o.beta1), b2 = static_cast<float>(o.beta2),
+               rate = static_cast<float>(o.learning_rate);
     const auto decay = static_cast<float>(o.weight_decay), epsilon = static_cast<float>(o.epsilon);
     const float c1 = 1 - std::pow(b1, static_cast<float>(++steps_)), c2 = 1 - std::pow(b2, static_cast<float>(steps_));
     for (std::size_t i = 0; i < 6; ++i) {
       first_[i] = b1 * first_[i] + (1 - b1) * g_[i];
       second_[i].array() = b2 * second_[i].array() + (1 - b2) * g_[i].array().square();
-      p_[i].array() -= rate * (first_[i].array() / c1 / ((second_[i].array() / c2).sqrt() + epsilon) + decay * p_[i].array());
+      p_[i].array() -=
+          rate * (first_[i].array() / c1 / ((second_[i].array() / c2).sqrt() + epsilon) + decay * p_[i].array());
     }
   }
 
@@ -185,7 +190,8 @@ class EigenPeer final : public Peer {
   }
   std::string name() const override { return "Eigen"; }
   std::string version() const override {
-    return fmt::format("{}.{}.{} {}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION, Eigen::SimdInstructionSetsInUse());
+    return fmt::format("{}.{}.{} {}", EIGEN_WORLD_VERSION, EIGEN_MAJOR_VERSION, EIGEN_MINOR_VERSION,
+                       Eigen::SimdInstructionSetsInUse());
   }
 
   std::optional<Contender> matmul(const MatmulCase& c, const Inputs& in) override {
@@ -202,23 +208,31 @@ class EigenPeer final : public Peer {
   }
   std::optional<Contender> rows(const RowsCase& c, const Inputs& in) override {
     if (c.dtype != tern::f32) return {};
-    const Buffer y(c.dtype, c.op == RowOp::softmax ? c.rows * c.columns : c.axis == -1 ? 1 : c.axis == 0 ? c.columns : c.rows);
-    return contender([=] {
-      const Rows x(in[0].data<float>(), c.rows, c.columns);
-      if (c.op == RowOp::softmax) return softmax_rows(c, x, y);
-      reduce_rows(c, x, y);
-      const auto count = static_cast<float>(c.axis == -1 ? c.rows * c.columns : c.axis == 0 ? c.rows : c.columns);
-      if (c.op == RowOp::mean) ArrayMap(y.data<float>(), y.count()) /= count;
-    }, y);
+    const Buffer y(c.dtype, c.op == RowOp::softmax ? c.rows * c.columns
+                            : c.axis == -1         ? 1
+                            : c.axis == 0          ? c.columns
+                                                   : c.rows);
+    return contender(
+        [=] {
+          const Rows x(in[0].data<float>(), c.rows, c.columns);
+          if (c.op == RowOp::softmax) return softmax_rows(c, x, y);
+          reduce_rows(c, x, y);
+          const auto count = static_cast<float>(c.axis == -1 ? c.rows * c.columns : c.axis == 0 ? c.rows : c.columns);
+          if (c.op == RowOp::mean) ArrayMap(y.data<float>(), y.count()) /= count;
+        },
+        y);
   }
   std::optional<Contender> step(const StepCase&, const Inputs& in) override {
     const auto state = std::make_shared<Step>(in);
-    return Contender{.library = name(), .run = [=] { state->step(); }, .result = [=] {
-                       Step fresh(in);
-                       std::vector<double> losses;
-                       for (int i = 0; i < StepCase::checked_steps; ++i) losses.push_back(fresh.step());
-                       return losses;
-                     }};
+    return Contender{.library = name(),
+                     .run = [=] { state->step(); },
+                     .result =
+                         [=] {
+                           Step fresh(in);
+                           std::vector<double> losses;
+                           for (int i = 0; i < StepCase::checked_steps; ++i) losses.push_back(fresh.step());
+                           return losses;
+                         }};
   }
 
  private:

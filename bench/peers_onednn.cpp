@@ -55,7 +55,8 @@ class OneDnn final : public Peer {
   std::optional<Contender> matmul(const MatmulCase& c, const Inputs& in) override {
     if (!knows(c.dtype)) return {};
     const Buffer y(c.dtype, c.batch * c.m * c.n);
-    const memory a = operand(in[0], c.batch, c.m, c.k, c.transposed_a), b = operand(in[1], c.batch, c.k, c.n, c.transposed_b);
+    const memory a = operand(in[0], c.batch, c.m, c.k, c.transposed_a),
+                 b = operand(in[1], c.batch, c.k, c.n, c.transposed_b);
     return contender({product(a, b, {}, operand(y, c.batch, c.m, c.n))}, in, y);
   }
 
@@ -79,7 +80,9 @@ class OneDnn final : public Peer {
                              product(operand(ones, 1, 1, c.m), g, {}, operand(d_bias, 1, 1, c.n))},
                             {in[0], in[1], in[2], in[3], y_values, pre_values, g_values, ones, d_a, d_b, d_bias});
     const auto at = [](const Buffer& buffer) { return [buffer](std::int64_t i) { return buffer.at(i); }; };
-    return Contender{.library = name(), .run = run, .result = [=] { return run(), linear_samples(c, at(d_a), at(d_b), at(d_bias)); }};
+    return Contender{.library = name(), .run = run, .result = [=] {
+                       return run(), linear_samples(c, at(d_a), at(d_b), at(d_bias));
+                     }};
   }
 
   std::optional<Contender> gated(const GatedCase& c, const Inputs& in) override {
@@ -92,7 +95,8 @@ class OneDnn final : public Peer {
     const Buffer d_a(c.dtype, count), d_b(c.dtype, count), product(c.dtype, count);
     calls.push_back(multiply(whole(in[2]), whole(in[1]), whole(product)));
     calls.push_back(activation_backward(c.activation, whole(in[0]), whole(product), whole(d_a)));
-    for (Call& call : activation_times(c.activation, whole(in[0]), whole(in[2]), whole(d_b))) calls.push_back(std::move(call));
+    for (Call& call : activation_times(c.activation, whole(in[0]), whole(in[2]), whole(d_b)))
+      calls.push_back(std::move(call));
     const auto run = runner(calls, {in[0], in[1], in[2], y, d_a, d_b, product});
     return Contender{.library = name(), .run = run, .result = [=] { return run(), sample(d_a, d_b); }};
   }
@@ -104,7 +108,8 @@ class OneDnn final : public Peer {
       const Buffer y(c.dtype, c.rows * c.columns);
       const dnnl::softmax_forward::desc d(prop_kind::forward_inference, x.get_desc(), 1);
       const dnnl::softmax_forward::primitive_desc p(d, engine_);
-      return contender({{dnnl::softmax_forward(p), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, operand(y, 1, c.rows, c.columns)}}}}, in, y);
+      return contender(
+          {{dnnl::softmax_forward(p), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, operand(y, 1, c.rows, c.columns)}}}}, in, y);
     }
     const std::int64_t rows = c.axis == 1 ? c.rows : 1, columns = c.axis == 0 ? c.columns : 1;
     const Buffer y(c.dtype, rows * columns);
@@ -112,18 +117,22 @@ class OneDnn final : public Peer {
       const Buffer ones = filled(c.dtype, c.rows, c.op == RowOp::sum ? 1 : 1 / static_cast<float>(c.rows));
       return contender({product(operand(ones, 1, 1, c.rows), x, {}, operand(y, 1, 1, columns))}, {in[0], ones}, y);
     }
-    return contender({reduction(c.op == RowOp::sum ? algorithm::reduction_sum : algorithm::reduction_mean, x, operand(y, 1, rows, columns))}, in, y);
+    return contender({reduction(c.op == RowOp::sum ? algorithm::reduction_sum : algorithm::reduction_mean, x,
+                                operand(y, 1, rows, columns))},
+                     in, y);
   }
 
  private:
   /// [rows, columns], or where `batch` is not 1 [batch, rows, columns]; `transposed`: stored as [columns, rows].
-  memory operand(const Buffer& values, std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed = false) const {
+  memory operand(const Buffer& values, std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                 bool transposed = false) const {
     memory::dims sizes{rows, columns}, strides{transposed ? 1 : columns, transposed ? rows : 1};
     if (batch != 1) sizes.insert(sizes.begin(), batch), strides.insert(strides.begin(), rows * columns);
     return memory(memory::desc(sizes, type_of(values.dtype()), strides), engine_, values.data());
   }
 
-  Call product(const memory& a, const memory& b, const memory& bias, const memory& y, const dnnl::post_ops& post = {}) const {
+  Call product(const memory& a, const memory& b, const memory& bias, const memory& y,
+               const dnnl::post_ops& post = {}) const {
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(post);
     Arguments arguments{{DNNL_ARG_SRC, a}, {DNNL_ARG_WEIGHTS, b}, {DNNL_ARG_DST, y}};
@@ -140,7 +149,8 @@ class OneDnn final : public Peer {
   Call activation(Activation kind, const memory& x, const memory& y) const {
     return {dnnl::eltwise_forward(activation_description(kind, x)), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}}};
   }
-  /// y = activation(x)·factor in two passes; with a product as post-op, 2.6 falls back to a plain loop, 50 times slower.
+  /// y = activation(x)·factor in two passes; with a product as post-op, 2.6 falls back to a plain loop, 50 times
+  /// slower.
   std::vector<Call> activation_times(Activation kind, const memory& x, const memory& factor, const memory& y) const {
     return {activation(kind, x, y), multiply(y, factor, y)};
   }

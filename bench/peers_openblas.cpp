@@ -71,9 +71,11 @@ class OpenBlas final : public Peer {
   void product(Gemm gemm, const MatmulCase& c, const T* a, const T* b, T* y, std::int64_t batch) const {
     const auto m = static_cast<blasint>(c.m), k = static_cast<blasint>(c.k), n = static_cast<blasint>(c.n);
     if constexpr (std::is_same_v<T, float>)
-      if (c.m == 1 && c.batch == 1 && !c.transposed_b) return f_.sgemv(CblasRowMajor, CblasTrans, k, n, 1, b, n, a, 1, 0, y, 1);
-    gemm(CblasRowMajor, c.transposed_a ? CblasTrans : CblasNoTrans, c.transposed_b ? CblasTrans : CblasNoTrans, m, n, k, 1,
-         a + batch * c.m * c.k, c.transposed_a ? m : k, b + batch * c.k * c.n, c.transposed_b ? k : n, 0, y + batch * c.m * c.n, n);
+      if (c.m == 1 && c.batch == 1 && !c.transposed_b)
+        return f_.sgemv(CblasRowMajor, CblasTrans, k, n, 1, b, n, a, 1, 0, y, 1);
+    gemm(CblasRowMajor, c.transposed_a ? CblasTrans : CblasNoTrans, c.transposed_b ? CblasTrans : CblasNoTrans, m, n, k,
+         1, a + batch * c.m * c.k, c.transposed_a ? m : k, b + batch * c.k * c.n, c.transposed_b ? k : n, 0,
+         y + batch * c.m * c.n, n);
   }
 
   Functions f_{};

@@ -41,18 +41,27 @@ std::string utc_date() {
 
 nlohmann::json as_json(const Result& result, const Machine& machine) {
   const Workload& w = *result.workload;
-  nlohmann::json entry{{"workload", w.name}, {"unit", name_of(w.unit)}, {"work", w.work}, {"roof", w.roof},
-                       {"quick", w.quick}, {"notes", result.notes}, {"libraries", nlohmann::json::array()}};
+  nlohmann::json entry{{"workload", w.name},
+                       {"unit", name_of(w.unit)},
+                       {"work", w.work},
+                       {"roof", w.roof},
+                       {"quick", w.quick},
+                       {"notes", result.notes},
+                       {"libraries", nlohmann::json::array()}};
   for (const Figures& f : result.figures) {
-    nlohmann::json figures{{"library", f.library}, {"median", f.median}, {"fastest", f.fastest},
-                           {"quartiles", {f.lower_quartile, f.upper_quartile}}, {"rounds", f.rounds}};
+    nlohmann::json figures{{"library", f.library},
+                           {"median", f.median},
+                           {"fastest", f.fastest},
+                           {"quartiles", {f.lower_quartile, f.upper_quartile}},
+                           {"rounds", f.rounds}};
     if (w.unit != Unit::calls) figures["rate"] = rate(w, f.median) * 1e-9;
     if (const auto roof = machine.roofs.find(w.roof); roof != machine.roofs.end() && roof->second > 0)
       figures["share_of_roof"] = rate(w, f.median) / roof->second;
     entry["libraries"].push_back(std::move(figures));
   }
   if (!result.best_peer.empty())
-    entry["best_peer"] = {{"library", result.best_peer}, {"ratio", result.ratio}, {"quartiles", {result.ratio_low, result.ratio_high}}};
+    entry["best_peer"] = {
+        {"library", result.best_peer}, {"ratio", result.ratio}, {"quartiles", {result.ratio_low, result.ratio_high}}};
   return entry;
 }
 
@@ -73,25 +82,29 @@ Machine this_machine(int threads, Clock clock) {
 }
 
 void print(const Machine& machine) {
-  fmt::print("{}, {} processors, load {:.1f}; {} threads, {} time\n", machine.processor, machine.processors, machine.load,
-             machine.threads, clock_name(machine.clock));
+  fmt::print("{}, {} processors, load {:.1f}; {} threads, {} time\n", machine.processor, machine.processors,
+             machine.load, machine.threads, clock_name(machine.clock));
   if (machine.clock == Clock::wall && machine.load > 0.5 * machine.processors)
-    fmt::print("the machine is busy: libraries that wait for one another's threads suffer most; --one-thread is fair then\n");
+    fmt::print(
+        "the machine is busy: libraries that wait for one another's threads suffer most; --one-thread is fair then\n");
   for (const auto& [library, version] : machine.libraries) fmt::print("  {} {}\n", library, version);
   for (const auto& [roof, value] : machine.roofs)
     fmt::print("  roof {:5} {:8.1f} {}\n", roof, value * 1e-9, roof == "triad" ? "GB/s" : "GFLOP/s");
-  fmt::print("\n{:<44} {:<13} {:>11} {:>8} {:>16} {:>7}\n", "workload", "library", "median", "spread", "rate", "of roof");
+  fmt::print("\n{:<44} {:<13} {:>11} {:>8} {:>16} {:>7}\n", "workload", "library", "median", "spread", "rate",
+             "of roof");
 }
 
 void print(const Result& result, const Machine& machine) {
   const Workload& w = *result.workload;
   std::string name = w.name;
   for (const Figures& f : result.figures) {
-    const std::string speed = w.unit == Unit::calls ? "" : fmt::format("{:.1f} {}", rate(w, f.median) * 1e-9, name_of(w.unit));
+    const std::string speed =
+        w.unit == Unit::calls ? "" : fmt::format("{:.1f} {}", rate(w, f.median) * 1e-9, name_of(w.unit));
     fmt::print("{:<44} {:<13} {:>11} {:>6.1f} % {:>16} {:>7}", name, f.library, shown_time(f.median), spread(f), speed,
                share_of_roof(w, machine, f.median));
     if (f.library == "tern" && !result.best_peer.empty())
-      fmt::print("  {:.2f} of {} ({:.2f}..{:.2f})", result.ratio, result.best_peer, result.ratio_low, result.ratio_high);
+      fmt::print("  {:.2f} of {} ({:.2f}..{:.2f})", result.ratio, result.best_peer, result.ratio_low,
+                 result.ratio_high);
     fmt::print("\n");
     name.clear();
   }
@@ -109,11 +122,13 @@ void print_slower(const std::vector<Result>& results) {
   for (const Result* r : slower) fmt::print("  {:.2f}  {:<44} {}\n", r->ratio, r->workload->name, r->best_peer);
 }
 
-bool write_json(const std::string& file, const std::string& command, const Machine& machine, const std::vector<Result>& results) {
+bool write_json(const std::string& file, const std::string& command, const Machine& machine,
+                const std::vector<Result>& results) {
   nlohmann::json document{{"date", utc_date()}, {"command", command}, {"results", nlohmann::json::array()}};
-  document["machine"] = {{"processor", machine.processor}, {"processors", machine.processors}, {"threads", machine.threads},
-                         {"clock", clock_name(machine.clock)}, {"load", machine.load},
-                         {"roofs", machine.roofs}, {"libraries", machine.libraries}};
+  document["machine"] = {{"processor", machine.processor}, {"processors", machine.processors},
+                         {"threads", machine.threads},     {"clock", clock_name(machine.clock)},
+                         {"load", machine.load},           {"roofs", machine.roofs},
+                         {"libraries", machine.libraries}};
   for (const Result& r : results) document["results"].push_back(as_json(r, machine));
   std::ofstream out(file);
   out << document.dump(1) << '\n';

@@ -12,8 +12,8 @@ struct Machine {
   std::string processor;
   int threads = 1, processors = 1;
   Clock clock = Clock::wall;
-  double load = 0;  // of the last minute, when the run began
-  std::map<std::string, double> roofs;          // flop/s or bytes/s
+  double load = 0;                               // of the last minute, when the run began
+  std::map<std::string, double> roofs;           // flop/s or bytes/s
   std::map<std::string, std::string> libraries;  // version of each
 };
 /// This machine; roofs and libraries are left empty.
@@ -24,6 +24,7 @@ void print(const Result& result, const Machine& machine);
 /// Workloads in which a peer was faster than tern, the slowest first.
 void print_slower(const std::vector<Result>& results);
 /// False where the file cannot be written.
-bool write_json(const std::string& file, const std::string& command, const Machine& machine, const std::vector<Result>& results);
+bool write_json(const std::string& file, const std::string& command, const Machine& machine,
+                const std::vector<Result>& results);
 
 }  // namespace bench

@@ -32,7 +32,10 @@ typedef double Doubles __attribute__((vector_size(kVector)));
 constexpr int kChains = 12;  // independent sums: more than latency times units, no more than registers
 constexpr long kSteps = 4'000'000;
 
-struct Run { int threads; Clock clock; };
+struct Run {
+  int threads;
+  Clock clock;
+};
 
 /// Calls part(thread) on all threads at once; work per second of the best of `tries`.
 template <class F> double best_rate(Run run, int tries, double work, const F& part) {
@@ -69,12 +72,22 @@ template <class Vector> double multiply_add_rate(Run run) {
 bool allow_tiles() { return syscall(SYS_arch_prctl, 0x1023 /* ARCH_REQ_XCOMP_PERM */, 18 /* tile data */) == 0; }
 
 void tile_products() {
-  struct alignas(64) { std::uint8_t palette = 1, start = 0, reserved[14] = {}; std::uint16_t bytes[16]; std::uint8_t rows[16]; } shape{};
+  struct alignas(64) {
+    std::uint8_t palette = 1, start = 0, reserved[14] = {};
+    std::uint16_t bytes[16];
+    std::uint8_t rows[16];
+  } shape{};
   for (int i = 0; i < 8; ++i) shape.bytes[i] = 64, shape.rows[i] = 16;
   asm volatile("" ::"m"(shape));  // GCC 12 believes that the next line reads eight bytes of it
   _tile_loadconfig(&shape);
-  _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3);
-  _tile_zero(4); _tile_zero(5); _tile_zero(6); _tile_zero(7);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  _tile_zero(4);
+  _tile_zero(5);
+  _tile_zero(6);
+  _tile_zero(7);
   for (long step = 0; step < kSteps / 16; ++step) {
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
@@ -104,7 +117,8 @@ double bf16_rate(Run run, double f32_rate) {
 #endif
 #if defined(__AMX_BF16__)
   if (allow_tiles())
-    best = std::max(best, best_rate(run, 5, 4 * 2.0 * 16 * 16 * 32 * (kSteps / 16) * run.threads, [](int) { tile_products(); }));
+    best = std::max(
+        best, best_rate(run, 5, 4 * 2.0 * 16 * 16 * 32 * (kSteps / 16) * run.threads, [](int) { tile_products(); }));
 #endif
   return best;
 }
@@ -129,7 +143,8 @@ void triad(float* x, const float* y, const float* z, std::int64_t count) {
 double triad_rate(Run run) {
   constexpr std::int64_t count = 32 << 20;  // 128 MiB an array
   const std::int64_t share = count / run.threads / 16 * 16;
-  std::unique_ptr<float, decltype(&std::free)> arrays[3] = {{nullptr, std::free}, {nullptr, std::free}, {nullptr, std::free}};
+  std::unique_ptr<float, decltype(&std::free)> arrays[3] = {
+      {nullptr, std::free}, {nullptr, std::free}, {nullptr, std::free}};
   for (auto& array : arrays) {
     array.reset(static_cast<float*>(std::aligned_alloc(64, count * sizeof(float))));
     if (!array) return 0;

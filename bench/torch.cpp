@@ -44,7 +44,8 @@ Torch::~Torch() {
 }
 
 std::string Torch::ask(const std::string& request) {
-  if (std::fputs((request + "\n").c_str(), to_) < 0 || std::fflush(to_) != 0) throw std::runtime_error("PyTorch's process has ended");
+  if (std::fputs((request + "\n").c_str(), to_) < 0 || std::fflush(to_) != 0)
+    throw std::runtime_error("PyTorch's process has ended");
   std::string line;
   for (int c; (c = std::fgetc(from_)) != EOF && c != '\n';) line += static_cast<char>(c);
   if (line.empty()) throw std::runtime_error("PyTorch's process has ended");
@@ -61,10 +62,13 @@ std::vector<Contender> Torch::contenders(const Workload& workload, Clock clock, 
       all.push_back({.library = library,
                      .run = {},
                      .result = [values = peer.at("values").get<std::vector<double>>()] { return values; },
-                     .measure = [this, library, clock](double seconds) {
-                       const json request{{"measure", library}, {"seconds", seconds}, {"processor_time", clock == Clock::processor}};
-                       return json::parse(ask(request.dump())).at("seconds_per_call").get<double>();
-                     }});
+                     .measure =
+                         [this, library, clock](double seconds) {
+                           const json request{{"measure", library},
+                                              {"seconds", seconds},
+                                              {"processor_time", clock == Clock::processor}};
+                           return json::parse(ask(request.dump())).at("seconds_per_call").get<double>();
+                         }});
     }
   } catch (const std::exception& e) {
     notes.push_back(fmt::format("PyTorch left out: {}", e.what()));

@@ -27,7 +27,9 @@ Prepared prepare(const GatedCase& c, const Peers& peers) {
                   Buffer::pattern(c.dtype, c.backward ? count : 0, 3)};
   const tern::Pointwise<> gated = c.activation == Activation::gelu ? tern::op::gelu_mul : tern::op::silu_mul;
   const tern::Tensor a = in[0].tensor({c.rows, c.columns}), b = in[1].tensor({c.rows, c.columns});
-  Contender tern{.library = "tern", .run = [=] { const tern::Tensor y = gated(a, b); }, .result = [=] { return sample(gated(a, b)); }};
+  Contender tern{.library = "tern",
+                 .run = [=] { const tern::Tensor y = gated(a, b); },
+                 .result = [=] { return sample(gated(a, b)); }};
   if (c.backward) {
     const tern::Var va(a), vb(b);
     const tern::Tensor grad = in[2].tensor({c.rows, c.columns});
@@ -43,16 +45,19 @@ Prepared prepare(const GatedCase& c, const Peers& peers) {
 }  // namespace
 
 void add_gated(Workloads& workloads, const Peers& peers) {
-  struct Size { std::int64_t rows, columns; };
+  struct Size {
+    std::int64_t rows, columns;
+  };
   for (const Size size : {Size{4096, 4096}, Size{256, 1024}})
     for (const Activation activation : {Activation::silu, Activation::gelu})
       for (const tern::DType dtype : {tern::f32, tern::bf16})
         for (const bool backward : {false, true}) {
           const GatedCase c{dtype, size.rows, size.columns, activation, backward};
           const bool large = size.rows == 4096;
-          const double bytes = static_cast<double>(size.rows * size.columns) * static_cast<double>(tern::dtype_size(dtype));
-          workloads.push_back({.name = fmt::format("gated/{}_mul/{}/{}x{}/{}", name_of(activation), name_of(dtype), c.rows,
-                                                   c.columns, backward ? "both" : "forward"),
+          const double bytes =
+              static_cast<double>(size.rows * size.columns) * static_cast<double>(tern::dtype_size(dtype));
+          workloads.push_back({.name = fmt::format("gated/{}_mul/{}/{}x{}/{}", name_of(activation), name_of(dtype),
+                                                   c.rows, c.columns, backward ? "both" : "forward"),
                                .unit = Unit::bytes,
                                .work = (backward ? 8 : 3) * bytes,  // a, b -> y; grad, a, b -> d_a, d_b
                                .roof = large ? "triad" : "",

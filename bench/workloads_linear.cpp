@@ -35,7 +35,8 @@ struct Reference {
   }
   double pre(std::int64_t i, std::int64_t j) const {
     double sum = bias[static_cast<std::size_t>(j)];
-    for (std::int64_t k = 0; k < c.k; ++k) sum += a[static_cast<std::size_t>(i * c.k + k)] * b[static_cast<std::size_t>(k * c.n + j)];
+    for (std::int64_t k = 0; k < c.k; ++k)
+      sum += a[static_cast<std::size_t>(i * c.k + k)] * b[static_cast<std::size_t>(k * c.n + j)];
     return sum;
   }
   double grad_pre(std::int64_t i, std::int64_t j) const {
@@ -48,7 +49,8 @@ std::vector<double> expected_linear(const LinearCase& c, const Inputs& in) {
   const Reference r(c, in);
   std::vector<double> expected;
   if (!c.backward) {
-    for (const std::int64_t at : sample_positions(c.m * c.n)) expected.push_back(activate(c.activation, r.pre(at / c.n, at % c.n)));
+    for (const std::int64_t at : sample_positions(c.m * c.n))
+      expected.push_back(activate(c.activation, r.pre(at / c.n, at % c.n)));
     return expected;
   }
   for (const std::int64_t i : {std::int64_t{0}, c.m - 1}) {
@@ -90,12 +92,16 @@ Contender tern_both(const LinearCase& c, const Inputs& in) {
   const tern::Tensor grad = in[3].tensor({c.m, c.n});
   const tern::Pointwise<> activation = formula(c.activation);
   const auto both = [=] { return backward(matmul_bias_activation(a, b, bias, activation), grad); };
-  return {.library = "tern", .run = [=] { both(); }, .result = [=] {
-            const tern::Gradients g = both();
-            return linear_samples(c, [&](std::int64_t at) { return element(g[a], at); },
-                                  [&](std::int64_t at) { return element(g[b], at); },
-                                  [&](std::int64_t at) { return element(g[bias], at); });
-          }};
+  return {.library = "tern",
+          .run = [=] { both(); },
+          .result =
+              [=] {
+                const tern::Gradients g = both();
+                return linear_samples(
+                    c, [&](std::int64_t at) { return element(g[a], at); },
+                    [&](std::int64_t at) { return element(g[b], at); },
+                    [&](std::int64_t at) { return element(g[bias], at); });
+              }};
 }
 
 Prepared prepare(const LinearCase& c, const Peers& peers) {
@@ -109,15 +115,17 @@ Prepared prepare(const LinearCase& c, const Peers& peers) {
 }  // namespace
 
 void add_linear(Workloads& workloads, const Peers& peers) {
-  struct Size { std::int64_t m, k, n; };
+  struct Size {
+    std::int64_t m, k, n;
+  };
   for (const tern::DType dtype : {tern::f32, tern::bf16})
     for (const Size size : {Size{1024, 1024, 4096}, Size{64, 784, 256}, Size{1, 1024, 4096}})
       for (const Activation activation : {Activation::gelu, Activation::silu})
         for (const bool backward : {false, true}) {
           const LinearCase c{dtype, size.m, size.k, size.n, activation, backward};
           const double product = 2.0 * static_cast<double>(c.m * c.k) * static_cast<double>(c.n);
-          workloads.push_back({.name = fmt::format("linear/{}/{}/{}x{}x{}/{}", name_of(activation), name_of(dtype), c.m, c.k,
-                                                   c.n, backward ? "both" : "forward"),
+          workloads.push_back({.name = fmt::format("linear/{}/{}/{}x{}x{}/{}", name_of(activation), name_of(dtype), c.m,
+                                                   c.k, c.n, backward ? "both" : "forward"),
                                .unit = Unit::flops,
                                .work = backward ? 3 * product : product,
                                .roof = name_of(dtype),

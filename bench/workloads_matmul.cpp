@@ -20,8 +20,10 @@ std::vector<double> expected_product(const MatmulCase& c, const Buffer& a, const
   return expected;
 }
 
-tern::Tensor operand(const Buffer& buffer, std::int64_t batch, std::int64_t rows, std::int64_t columns, bool transposed) {
-  const tern::Tensor stored = buffer.tensor(transposed ? tern::Shape{batch, columns, rows} : tern::Shape{batch, rows, columns});
+tern::Tensor operand(const Buffer& buffer, std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                     bool transposed) {
+  const tern::Tensor stored =
+      buffer.tensor(transposed ? tern::Shape{batch, columns, rows} : tern::Shape{batch, rows, columns});
   const tern::Tensor t = transposed ? stored.transpose(1, 2) : stored;
   return batch == 1 ? t.squeeze(0) : t;
 }
@@ -40,7 +42,8 @@ void add(Workloads& workloads, const Peers& peers, const MatmulCase& c, bool qui
   std::string name = fmt::format("matmul/{}/", name_of(c.dtype));
   if (c.batch > 1) name += fmt::format("{}x", c.batch);
   name += fmt::format("{}x{}x{}", c.m, c.k, c.n);
-  if (c.transposed_a || c.transposed_b) name += fmt::format("/{}{}", c.transposed_a ? 't' : 'n', c.transposed_b ? 't' : 'n');
+  if (c.transposed_a || c.transposed_b)
+    name += fmt::format("/{}{}", c.transposed_a ? 't' : 'n', c.transposed_b ? 't' : 'n');
   const double work = 2.0 * static_cast<double>(c.batch * c.m * c.k) * static_cast<double>(c.n);
   workloads.push_back({.name = name,
                        .unit = Unit::flops,
@@ -63,7 +66,8 @@ void add_matmul(Workloads& workloads, const Peers& peers) {
     const bool f32 = dtype == tern::f32;
     add(workloads, peers, {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_a = true}, false);
     add(workloads, peers, {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_b = true}, f32);
-    add(workloads, peers, {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_a = true, .transposed_b = true}, false);
+    add(workloads, peers, {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_a = true, .transposed_b = true},
+        false);
     add(workloads, peers, {.dtype = dtype, .m = 1, .k = 1024, .n = 4096}, f32);
     add(workloads, peers, {.dtype = dtype, .m = 8, .k = 1024, .n = 4096}, f32);
     add(workloads, peers, {.dtype = dtype, .m = 64, .k = 784, .n = 256}, f32);

@@ -6,7 +6,8 @@ namespace {
 
 enum class Expected { product, gradients };
 
-void add(Workloads& workloads, const std::string& name, Contender (*make)(const tern::Tensor&, const tern::Tensor&), Expected what) {
+void add(Workloads& workloads, const std::string& name, Contender (*make)(const tern::Tensor&, const tern::Tensor&),
+         Expected what) {
   const auto prepare = [=] {
     const Buffer x = Buffer::pattern(tern::f32, 8, 1), y = Buffer::pattern(tern::f32, 8, 2);
     std::vector<double> expected = sample(y, x);  // the gradients of x and y in x * y
@@ -16,7 +17,12 @@ void add(Workloads& workloads, const std::string& name, Contender (*make)(const 
     }
     return Prepared{{make(x.tensor({8}), y.tensor({8}))}, expected};
   };
-  workloads.push_back({.name = "overhead/" + name, .unit = Unit::calls, .roof = "", .quick = true, .tolerance = 1e-6, .prepare = prepare});
+  workloads.push_back({.name = "overhead/" + name,
+                       .unit = Unit::calls,
+                       .roof = "",
+                       .quick = true,
+                       .tolerance = 1e-6,
+                       .prepare = prepare});
 }
 
 Contender plain(const tern::Tensor& x, const tern::Tensor& y) {
@@ -25,16 +31,20 @@ Contender plain(const tern::Tensor& x, const tern::Tensor& y) {
 
 Contender recorded(const tern::Tensor& x, const tern::Tensor& y) {
   const tern::Var a(x), b(y);
-  return {.library = "tern", .run = [=] { const tern::Var z = a * b; }, .result = [=] { return sample((a * b).value()); }};
+  return {
+      .library = "tern", .run = [=] { const tern::Var z = a * b; }, .result = [=] { return sample((a * b).value()); }};
 }
 
 Contender with_backward(const tern::Tensor& x, const tern::Tensor& y) {
   const tern::Var a(x), b(y);
   const tern::Tensor ones = tern::ones({8});
-  return {.library = "tern", .run = [=] { backward(a * b, ones); }, .result = [=] {
-            const tern::Gradients g = backward(a * b, ones);
-            return sample(g[a], g[b]);
-          }};
+  return {.library = "tern",
+          .run = [=] { backward(a * b, ones); },
+          .result =
+              [=] {
+                const tern::Gradients g = backward(a * b, ones);
+                return sample(g[a], g[b]);
+              }};
 }
 
 }  // namespace

@@ -69,7 +69,10 @@ void add_rows(Workloads& workloads, const Peers& peers) {
     const bool f32 = dtype == tern::f32;
     for (const RowOp op : {RowOp::sum, RowOp::mean})
       for (const int axis : {0, 1, -1}) {
-        const std::string name = fmt::format("{}_{}", op == RowOp::sum ? "sum" : "mean", axis == -1 ? "all" : axis == 0 ? "axis0" : "axis1");
+        const std::string name = fmt::format("{}_{}", op == RowOp::sum ? "sum" : "mean",
+                                             axis == -1  ? "all"
+                                             : axis == 0 ? "axis0"
+                                                         : "axis1");
         add(workloads, peers, name, {dtype, 4096, 4096, op, axis}, f32 && op == RowOp::sum && axis >= 0);
       }
     add(workloads, peers, "softmax", {dtype, 4096, 4096, RowOp::softmax, 1}, f32);

@@ -31,7 +31,8 @@ Values linear(const Values& x, const Values& w, const Values& bias, std::int64_t
 }
 
 /// Gradients of w and bias, in their place, from that of y.
-void linear_gradients(const Values& x, const Values& d_y, std::int64_t m, std::int64_t k, std::int64_t n, Values& d_w, Values& d_bias) {
+void linear_gradients(const Values& x, const Values& d_y, std::int64_t m, std::int64_t k, std::int64_t n, Values& d_w,
+                      Values& d_bias) {
   d_w.assign(index(k * n), 0);
   d_bias.assign(index(n), 0);
   for (std::int64_t i = 0; i < m; ++i)
@@ -114,8 +115,9 @@ class TernStep {
   explicit TernStep(const Inputs& in)
       : x_(in[0].tensor({S::batch, S::pixels})),
         labels_(in[7].tensor({S::batch})),
-        parameters_{copy(in[1], {S::pixels, S::hidden}), copy(in[2], {S::hidden}), copy(in[3], {S::pixels, S::hidden}),
-                    copy(in[4], {S::hidden}), copy(in[5], {S::hidden, S::classes}), copy(in[6], {S::classes})},
+        parameters_{copy(in[1], {S::pixels, S::hidden}),  copy(in[2], {S::hidden}),
+                    copy(in[3], {S::pixels, S::hidden}),  copy(in[4], {S::hidden}),
+                    copy(in[5], {S::hidden, S::classes}), copy(in[6], {S::classes})},
         optimizer_(parameters_) {}
 
   tern::Tensor step() {
@@ -127,7 +129,9 @@ class TernStep {
   }
 
  private:
-  static tern::Var copy(const Buffer& buffer, const tern::Shape& shape) { return tern::Var(buffer.tensor(shape).clone()); }
+  static tern::Var copy(const Buffer& buffer, const tern::Shape& shape) {
+    return tern::Var(buffer.tensor(shape).clone());
+  }
 
   tern::Tensor x_, labels_;
   std::vector<tern::Var> parameters_;
@@ -136,23 +140,28 @@ class TernStep {
 
 Prepared prepare(const Peers& peers) {
   Buffer labels(tern::i32, S::batch);
-  for (std::int64_t i = 0; i < S::batch; ++i) labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % S::classes);
+  for (std::int64_t i = 0; i < S::batch; ++i)
+    labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % S::classes);
   const Inputs in{Buffer::pattern(tern::f32, S::batch * S::pixels, 1, 0.5),
-                  Buffer::pattern(tern::f32, S::pixels * S::hidden, 2, 0.3), Buffer::pattern(tern::f32, S::hidden, 3, 0.1),
-                  Buffer::pattern(tern::f32, S::pixels * S::hidden, 4, 0.3), Buffer::pattern(tern::f32, S::hidden, 5, 0.1),
-                  Buffer::pattern(tern::f32, S::hidden * S::classes, 6, 0.15), Buffer::pattern(tern::f32, S::classes, 7, 0.1),
+                  Buffer::pattern(tern::f32, S::pixels * S::hidden, 2, 0.3),
+                  Buffer::pattern(tern::f32, S::hidden, 3, 0.1),
+                  Buffer::pattern(tern::f32, S::pixels * S::hidden, 4, 0.3),
+                  Buffer::pattern(tern::f32, S::hidden, 5, 0.1),
+                  Buffer::pattern(tern::f32, S::hidden * S::classes, 6, 0.15),
+                  Buffer::pattern(tern::f32, S::classes, 7, 0.1),
                   labels};
   Reference reference(in);
   Values expected;
   for (int i = 0; i < S::checked_steps; ++i) expected.push_back(reference.step());
   Contender tern{.library = "tern",
                  .run = [steps = std::make_shared<TernStep>(in)] { steps->step(); },
-                 .result = [in] {
-                   TernStep fresh(in);
-                   Values losses;
-                   for (int i = 0; i < S::checked_steps; ++i) losses.push_back(fresh.step().item<float>());
-                   return losses;
-                 }};
+                 .result =
+                     [in] {
+                       TernStep fresh(in);
+                       Values losses;
+                       for (int i = 0; i < S::checked_steps; ++i) losses.push_back(fresh.step().item<float>());
+                       return losses;
+                     }};
   return {contenders(std::move(tern), peers, StepCase{}, in, &Peer::step), expected};
 }
 

@@ -24,10 +24,11 @@ thread_local TraceCounts counts;
 
 /// Elements an operand has along the axes it is not broadcast over.
 std::int64_t elements(const detail::View& view, const Shape& space) {
+  if (space.numel() == 0) return 0;
   std::int64_t count = 1;
   for (std::size_t i = 0; i < space.size(); ++i)
     if (view.strides[i] != 0) count *= space[i];
-  return space.numel() == 0 ? 0 : count;
+  return count;
 }
 std::int64_t bytes(const detail::View& view, const Shape& space) {
   return view.storage ? elements(view, space) * static_cast<std::int64_t>(dtype_size(view.dtype)) : 0;

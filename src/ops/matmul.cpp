@@ -14,7 +14,7 @@ namespace {
 
 /// NumPy's matmul on 1-D operands: a row on the left, a column on the right, the axis dropped from the result.
 template <class T, class Product> T with_vectors(const T& a, const T& b, Product product2d) {
-  const Tensor &ta = as_var(a).value(), &tb = as_var(b).value();
+  const Tensor ta = as_var(a).value(), tb = as_var(b).value();
   require_defined("matmul", "a", ta), require_defined("matmul", "b", tb);
   if (ta.dim() == 0 || tb.dim() == 0)
     throw Error(ErrorKind::shape,
