@@ -130,6 +130,8 @@ class Backend {
   virtual Device device() const = 0;
   virtual std::string name() const = 0;
   virtual CacheStats cache_stats() const { return {}; }
+  /// Whether it has kernels for a dtype.
+  virtual bool supports(DType) const { return true; }
 
   // 1. memory
   /// At least 64-byte aligned; uninitialised. Throws out_of_memory.

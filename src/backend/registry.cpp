@@ -6,6 +6,9 @@
 #include "backend/backend.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/threads.hpp"
+#ifdef TERN_WEBGPU
+#include "webgpu/webgpu_backend.hpp"
+#endif
 
 namespace tern {
 namespace {
@@ -19,7 +22,7 @@ const char* kind_name(DeviceKind kind) {
 }
 const char* absence_reason(DeviceKind kind) {
   return kind == DeviceKind::cuda ? "this build of tern has no CUDA backend"
-                                  : "this build of tern has no WebGPU backend";
+                                  : "this build of tern has no WebGPU backend (webgpu.h was not found)";
 }
 }  // namespace
 
@@ -60,7 +63,12 @@ void set_default_device(Device device) {
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> list;
   list.push_back({cpu(), true, detail::backend_of(cpu()).name(), ""});
-  for (const Device device : {cuda(), webgpu()}) list.push_back({device, false, "", absence_reason(device.kind())});
+  list.push_back({cuda(), false, "", absence_reason(DeviceKind::cuda)});
+#ifdef TERN_WEBGPU
+  for (DeviceInfo& info : detail_webgpu::webgpu_devices()) list.push_back(std::move(info));
+#else
+  list.push_back({webgpu(), false, "", absence_reason(DeviceKind::webgpu)});
+#endif
   return list;
 }
 
@@ -78,6 +86,9 @@ namespace detail {
 
 Backend& backend_of(Device device) {
   if (device.kind() == DeviceKind::cpu) return detail_cpu::cpu_backend();
+#ifdef TERN_WEBGPU
+  if (device.kind() == DeviceKind::webgpu) return detail_webgpu::webgpu_backend(device.index());
+#endif
   throw Error(ErrorKind::device,
               "device " + device.to_string() + " is not available: " + absence_reason(device.kind()));
 }

@@ -41,7 +41,8 @@ Strides contiguous_strides(const Shape& shape) {
   return strides;
 }
 
-Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend) {
+Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char* op) {
+  if (!backend.supports(dtype)) throw UnsupportedDType(op, dtype, backend.device().to_string());
   const std::int64_t numel = shape.numel();
   auto impl = std::make_shared<TensorImpl>();
   impl->storage = std::make_shared<Storage>(backend, static_cast<std::size_t>(numel) * dtype_size(dtype));
@@ -124,6 +125,8 @@ std::uint32_t axis_mask(const char* op, const Axes& axes, int rank) {
 bool may_share_memory(const Tensor& x, const Tensor& y) {
   const TensorImpl &a = *x.impl(), &b = *y.impl();
   if (a.numel == 0 || b.numel == 0) return false;
+  // Only the CPU's storages can be parts of one another (borrowed memory); elsewhere `data` is a handle.
+  if (a.storage->backend().device() != cpu() && a.storage->data() != b.storage->data()) return false;
   const auto bounds = [](const TensorImpl& t) {
     std::int64_t low = t.offset, high = t.offset;
     for (std::size_t i = 0; i < t.shape.size(); ++i) {

@@ -19,8 +19,8 @@ struct TensorImpl {
 
 /// Row-major strides of a shape.
 Strides contiguous_strides(const Shape& shape);
-/// A new, uninitialised tensor.
-Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend);
+/// A new, uninitialised tensor. Throws UnsupportedDType, naming op, where the device has no kernels for the dtype.
+Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char* op = "tensor");
 /// Another view of a tensor's storage.
 Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset);
 

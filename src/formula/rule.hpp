@@ -46,6 +46,7 @@ struct Rule {
   std::array<Edge, 8> edges{};      // used as far as `edge_count`
   int edge_count = 0;
   Partials (*vjp)(const Vjp&) = nullptr;  // null: no gradient flows (comparisons, rounding, detach)
+  double identity = 0;                    // reductions: of nothing (±inf: the lowest and highest value of any type)
   bool differentiable = true;             // false with a null vjp: asking for a gradient is an error
 };
 

@@ -126,7 +126,7 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
       into[k].impl()->storage->bump_version();
       outputs.push_back(into[k]);
     } else {
-      outputs.push_back(make_tensor(full ? space : with_ones(space, call.reduced), output.dtype, backend));
+      outputs.push_back(make_tensor(full ? space : with_ones(space, call.reduced), output.dtype, backend, call.op));
     }
     views.push_back(view_over(outputs.back(), space));
   }

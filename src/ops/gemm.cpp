@@ -88,7 +88,7 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
   for (std::size_t i = 0; i < program.outputs.size(); ++i) {
     const bool given = i < into.size() && into[i].defined();
     if (given) into[i].impl()->storage->bump_version();
-    outputs.push_back(given ? into[i] : make_tensor(space, program.outputs[i].dtype, backend));
+    outputs.push_back(given ? into[i] : make_tensor(space, program.outputs[i].dtype, backend, call.op));
     views.push_back(view_over(outputs.back(), space));
   }
   run(backend, GemmRequest{call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch),

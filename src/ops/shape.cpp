@@ -67,7 +67,7 @@ Tensor Tensor::to(Device target) const {
   if (device() == target) return *this;
   Backend& backend = backend_of(target);
   const Tensor source = contiguous();
-  Tensor result = make_tensor(t.shape, t.dtype, backend);
+  Tensor result = make_tensor(t.shape, t.dtype, backend, "to");
   const std::size_t bytes = static_cast<std::size_t>(t.numel) * dtype_size(t.dtype);
   const std::unique_ptr<std::byte[]> host(new std::byte[bytes]);
   source.read(host.get(), t.dtype, "to");

@@ -1,0 +1,61 @@
+// The words in which the GPU languages differ. Kernels are written once, in what the languages share: `let x = …;`,
+// `var x = f32(0.0);`, if, for, calls, conversions as u32(x), bitcast<f32>(x), select(if_false, if_true, condition).
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formula/leaf.hpp"
+#include "gpu/kernel.hpp"
+
+namespace tern::detail_gpu {
+
+/// A type and a name: a parameter of a function, or a field.
+using Named = std::pair<std::string, std::string>;
+
+/// Memory shared by a workgroup.
+struct Shared {
+  std::string type, name;
+  int count = 0;
+};
+
+/// The parts of a kernel's text.
+struct Module {
+  std::string title;  // a comment: what the kernel is
+  std::vector<Binding> bindings;
+  std::size_t params = 0;  // words
+  std::uint32_t threads = 256;
+  std::vector<Shared> shared;
+  std::string functions;  // structures and functions of the kernel's own
+  std::string body;       // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
+};
+
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  /// A leaf applied to expressions of one lane type.
+  virtual std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const = 0;
+  virtual std::string param(int slot) const = 0;  // a u32
+  virtual std::string structure(const std::string& name, const std::vector<Named>& fields) const = 0;
+  virtual std::string construct(const std::string& type, const std::vector<std::string>& values) const = 0;
+  /// The head of a function that sees the parameters, up to and with its opening brace.
+  virtual std::string function_head(const std::string& name, const std::vector<Named>& parameters,
+                                    const std::string& result) const = 0;
+  virtual std::string call(const std::string& name, const std::vector<std::string>& arguments) const = 0;
+  virtual std::string barrier() const = 0;
+  /// Statements that put `bits` in place of the bits of `mask` in a word of an atomic binding.
+  virtual std::string merge_word(int binding, const std::string& word, const std::string& mask,
+                                 const std::string& bits) const = 0;
+  virtual std::string atomic_load(int binding, const std::string& word) const = 0;
+  /// Statements that note, once a launch, an index that is out of range.
+  virtual std::string report_index(int binding, const std::string& launch, const std::string& index) const = 0;
+  /// The whole text, with the library functions it needs.
+  virtual std::string module(const Module& module) const = 0;
+};
+
+const Dialect& wgsl();
+
+/// "f32", "i32", "u32": the names both languages use.
+const char* lane_name(detail::Lane lane);
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,32 @@
+#include "gpu/gpu_backend.hpp"
+
+#include "gpu/elementwise.hpp"
+#include "gpu/printer.hpp"
+#include "gpu/reduce.hpp"
+
+namespace tern::detail_gpu {
+
+void GpuBackend::require_supported(const char* op, DType dtype) const {
+  if (!supports(dtype)) throw UnsupportedDType(op, dtype, device().to_string());
+}
+
+void GpuBackend::require_supported(const char* op, const detail::Program& program) const {
+  for (const detail::InputType& input : program.inputs)
+    if (!input.number) require_supported(op, input.dtype);
+  for (const detail::ProgramOutput& output : program.outputs) require_supported(op, output.dtype);
+  require_supported(op, unsupported_dtype(program));
+}
+
+void GpuBackend::fused(const detail::FusedRequest& r) {
+  require_supported(r.op, *r.program);
+  if (r.program->reduces) return run_reducing(*this, r);
+  Elementwise job;
+  job.op = r.op, job.program = r.program, job.space = job.whole = r.space, job.reduced = r.reduced;
+  job.origin.resize(r.space.rank(), 0);
+  job.inputs.assign(r.inputs.begin(), r.inputs.end());
+  for (std::size_t o = 0; o < r.outputs.size(); ++o)
+    job.outputs.push_back({r.program->outputs[o].step, r.outputs[o]});
+  run_elementwise(*this, job);
+}
+
+}  // namespace tern::detail_gpu

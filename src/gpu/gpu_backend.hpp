@@ -1,0 +1,36 @@
+// The verbs of a backend over kernels as text. A GPU API adds memory, a dialect and the launch.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gpu/dialect.hpp"
+#include "gpu/kernel.hpp"
+
+namespace tern::detail_gpu {
+
+class GpuBackend : public detail::Backend {
+ public:
+  void fused(const detail::FusedRequest& request) override;
+  void gemm(const detail::GemmRequest& request) override;
+  void scatter(const detail::ScatterRequest& request) override;
+  void scan(const detail::ScanRequest& request) override;
+  void sort(const detail::SortRequest& request) override;
+
+  virtual const Limits& limits() const = 0;
+  virtual const Dialect& dialect() const = 0;
+  /// Queues a kernel; `text` is called where no kernel has the key yet.
+  virtual void launch(Launch& launch, const std::function<std::string()>& text) = 0;
+  /// Two words that are not 0 once a kernel has met an index out of range.
+  virtual Storage& index_flags() = 0;
+
+  /// Memory for results between kernels.
+  std::shared_ptr<Storage> temporary(std::int64_t elements, DType dtype) {
+    return std::make_shared<Storage>(*this, static_cast<std::size_t>(elements) * dtype_size(dtype));
+  }
+  /// Throws UnsupportedDType where the device has no kernels for the program or one of the views.
+  void require_supported(const char* op, const detail::Program& program) const;
+  void require_supported(const char* op, DType dtype) const;
+};
+
+}  // namespace tern::detail_gpu

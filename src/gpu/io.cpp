@@ -1,0 +1,206 @@
+#include "gpu/io.hpp"
+
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+
+std::string unpacked(DType dtype, const std::string& bits) {
+  switch (dtype) {
+    case DType::f32: return cat("bitcast<f32>(", bits, ")");
+    case DType::f16: return cat("tern_f16_bits_to_f32(", bits, ")");
+    case DType::bf16: return cat("tern_bf16_bits_to_f32(", bits, ")");
+    case DType::i8: return cat("(bitcast<i32>((", bits, ") << 24u) >> 24u)");
+    case DType::i16: return cat("(bitcast<i32>((", bits, ") << 16u) >> 16u)");
+    case DType::u32: return bits;
+    default: return cat("bitcast<i32>(", bits, ")");
+  }
+}
+
+std::string packed(DType dtype, const std::string& value) {
+  switch (dtype) {
+    case DType::f32:
+    case DType::i32:
+    case DType::u32: return cat("bitcast<u32>(", value, ")");
+    case DType::f16: return cat("tern_f32_to_f16_bits(", value, ")");
+    case DType::bf16: return cat("tern_f32_to_bf16_bits(", value, ")");
+    case DType::i16: return cat("(bitcast<u32>(", value, ") & 0xffffu)");
+    default: return cat("(bitcast<u32>(", value, ") & 0xffu)");
+  }
+}
+
+std::string Io::coordinates(const Axes& axes, const std::string& linear, const std::string& prefix,
+                            std::vector<std::string>& names) const {
+  const std::size_t rank = axes.sizes.size();
+  names.assign(rank, linear);
+  if (rank < 2) return "";
+  std::string lines, rest = linear;
+  for (std::size_t i = rank; i-- > 0;) {
+    names[i] = prefix + std::to_string(i);
+    if (i == 0) {
+      lines += cat("let ", names[i], " = ", rest, ";\n");
+      continue;
+    }
+    const std::string size = param(axes.slots[i]), quotient = cat(prefix, "q", i);
+    lines += cat("let ", quotient, " = ", rest, " / ", size, ";\n");
+    lines += cat("let ", names[i], " = ", rest, " - ", quotient, " * ", size, ";\n");
+    rest = quotient;
+  }
+  return lines;
+}
+
+std::string Io::element(const Access& a, const Position& at, int e) const {
+  std::string sum = param(a.base);
+  for (std::size_t i = 0; i < a.steps.size(); ++i) {
+    if (a.steps[i] == '0') continue;
+    std::string c = at.coordinates[i];
+    if (e && static_cast<int>(i) == at.inner) c = cat("(", c, " + ", e, "u)");
+    sum += a.steps[i] == '1' ? cat(" + ", c) : cat(" + ", c, " * ", param(a.strides[i]));
+  }
+  return sum;
+}
+
+std::string Io::word(const Access& a, const std::string& index) const {
+  const Binding& b = binding(a);
+  if (b.atomic) return dialect_.atomic_load(a.binding, index);
+  if (b.vectors) return cat("b", a.binding, "[(", index, ") >> 2u][(", index, ") & 3u]");
+  return cat("b", a.binding, "[", index, "]");
+}
+
+std::string Io::loaded(const Access& a, const std::string& element) const {
+  if (a.size() == 4) return unpacked(a.dtype(), word(a, element));
+  const int shift = a.size() == 2 ? 1 : 2, bits = 8 * a.size();
+  const char* mask = a.size() == 2 ? "0xffffu" : "0xffu";
+  return unpacked(a.dtype(), cat("((", word(a, cat("(", element, ") >> ", shift, "u")), " >> (((", element, ") & ",
+                                 shift == 1 ? 1 : 3, "u) * ", bits, "u)) & ", mask, ")"));
+}
+
+std::string Io::gathered(const Access& a, const Position& at, int e, std::string& lines) {
+  const Access& table = plan_.access(a.table);
+  const std::string entry = unique("index"), place = unique("place");
+  lines += cat("let ", entry, " = ", loaded(table, element(table, at, e)), ";\n");
+  lines += cat("var ", place, " = bitcast<u32>(", entry, ") + select(0u, ", param(a.table_size), ", ", entry, " < 0i);\n");
+  lines += cat("if (", place, " >= ", param(a.table_size), ") {\n  ",
+               flags_ >= 0 ? dialect_.report_index(flags_, param(launch_slot_), entry) : std::string(), "  ", place,
+               " = 0u;\n}\n");
+  return cat(" + ", place, " * ", param(a.table_step));
+}
+
+std::string Io::load(int index, const Position& at, std::vector<std::string>& names) {
+  const Access& a = plan_.access(index);
+  names.clear();
+  std::string lines;
+  const auto inner = static_cast<std::size_t>(at.inner);
+  const bool table_moves = a.table >= 0 && at.inner >= 0 && plan_.access(a.table).steps[inner] != '0';
+  const bool moves = at.inner >= 0 && (a.steps[inner] != '0' || table_moves);
+  std::string shift;  // of a gather that is the same for the whole group
+  if (a.table >= 0 && !table_moves) shift = gathered(a, at, 0, lines);
+  if (a.wide) return lines + load_wide(a, at, names, element(a, at, 0) + shift);
+  for (int e = 0; e < at.group; ++e) {
+    if (e && !moves) {
+      names.push_back(names[0]);
+      continue;
+    }
+    const std::string from = element(a, at, e) + (table_moves ? gathered(a, at, e, lines) : shift);
+    std::string place = from;
+    if (a.size() < 4) {
+      place = unique("at");
+      lines += cat("let ", place, " = ", from, ";\n");
+    }
+    names.push_back(unique("x"));
+    lines += cat("let ", names.back(), " = ", loaded(a, place), ";\n");
+  }
+  return lines;
+}
+
+std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::string>& names,
+                          const std::string& first) {
+  const int per_vector = kVectorBytes / a.size(), per_word = 4 / a.size();
+  const std::string start = unique("w");
+  std::string lines = cat("let ", start, " = (", first, ") / ", per_vector, "u;\n");
+  std::string vector;
+  for (int e = 0; e < at.group; ++e) {
+    if (e % per_vector == 0) {
+      vector = unique("q");
+      lines += cat("let ", vector, " = b", a.binding, "[", start, " + ", e / per_vector, "u];\n");
+    }
+    std::string bits = cat(vector, ".", "xyzw"[e % per_vector / per_word]);
+    if (per_word > 1) {
+      const int shift = e % per_word * 8 * a.size();
+      if (shift) bits = cat("(", bits, " >> ", shift, "u)");
+      if (shift + 8 * a.size() < 32) bits = cat("(", bits, " & ", per_word == 2 ? "0xffffu" : "0xffu", ")");
+    }
+    names.push_back(unique("x"));
+    lines += cat("let ", names.back(), " = ", unpacked(a.dtype(), bits), ";\n");
+  }
+  return lines;
+}
+
+std::string Io::store(int index, const Position& at, const std::vector<std::string>& values, const std::string& guard) {
+  const Access& a = plan_.access(index);
+  if (a.wide) return store_wide(a, at, values, guard);
+  if (a.size() < 4 && !binding(a).atomic) return store_words(a, at, values, guard);
+  std::string lines;
+  for (int e = 0; e < at.group; ++e) {
+    const std::string to = unique("to");
+    std::string one = cat("let ", to, " = ", element(a, at, e), ";\n");
+    const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(e)]);
+    if (a.size() == 4) {
+      if (binding(a).atomic) one += dialect_.merge_word(a.binding, to, "0xffffffffu", bits);
+      else if (binding(a).vectors) one += cat("b", a.binding, "[", to, " >> 2u][", to, " & 3u] = ", bits, ";\n");
+      else one += cat("b", a.binding, "[", to, "] = ", bits, ";\n");
+    } else {
+      const int shift = a.size() == 2 ? 1 : 2;
+      const std::string by = unique("by");
+      one += cat("let ", by, " = (", to, " & ", shift == 1 ? 1 : 3, "u) * ", 8 * a.size(), "u;\n");
+      one += dialect_.merge_word(a.binding, cat(to, " >> ", shift, "u"),
+                                 cat("(", a.size() == 2 ? "0xffffu" : "0xffu", " << ", by, ")"),
+                                 cat("(", bits, " << ", by, ")"));
+    }
+    lines += guard.empty() ? one : cat("if (", fill(guard, "", {std::to_string(e) + "u"}), ") {\n", indented(one), "}\n");
+  }
+  return lines;
+}
+
+namespace {
+/// The group's elements [first, first + count) of one word, joined.
+std::string joined(const Access& a, const std::vector<std::string>& values, int first) {
+  std::string word;
+  const int per_word = 4 / a.size();
+  for (int k = 0; k < per_word; ++k) {
+    const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(first + k)]);
+    word += k ? cat(" | (", bits, " << ", k * 8 * a.size(), "u)") : bits;
+  }
+  return word;
+}
+}  // namespace
+
+std::string Io::store_wide(const Access& a, const Position& at, const std::vector<std::string>& values,
+                           const std::string& guard) {
+  const int per_vector = kVectorBytes / a.size(), per_word = 4 / a.size();
+  const std::string start = unique("w");
+  std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_vector, "u;\n");
+  for (int first = 0; first < at.group; first += per_vector) {
+    std::vector<std::string> words;
+    for (int k = 0; k < per_vector; k += per_word) words.push_back(joined(a, values, first + k));
+    const std::string one =
+        cat("b", a.binding, "[", start, " + ", first / per_vector, "u] = vec4<u32>(", join(words), ");\n");
+    lines += guard.empty() ? one : cat("if (", fill(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
+  }
+  return lines;
+}
+
+std::string Io::store_words(const Access& a, const Position& at, const std::vector<std::string>& values,
+                            const std::string& guard) {
+  const int per_word = 4 / a.size();
+  const std::string start = unique("w");
+  std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_word, "u;\n");
+  for (int first = 0; first < at.group; first += per_word) {
+    const std::string place = cat(start, " + ", first / per_word, "u"), word = joined(a, values, first);
+    const std::string one = binding(a).vectors ? cat("b", a.binding, "[(", place, ") >> 2u][(", place, ") & 3u] = ", word, ";\n")
+                                               : cat("b", a.binding, "[", place, "] = ", word, ";\n");
+    lines += guard.empty() ? one : cat("if (", fill(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
+  }
+  return lines;
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,53 @@
+// What a GPU must offer for the kernels of this folder: limits, a language to print in, and a launch.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::Storage;
+
+/// What one launch may use. The defaults are the least that WebGPU guarantees.
+struct Limits {
+  std::uint32_t bindings = 8;                     // storage buffers of a kernel
+  std::uint64_t binding_bytes = 128ull << 20;     // the part of a buffer a kernel sees
+  std::uint32_t binding_alignment = 256;          // of where such a part begins
+  std::uint32_t threads = 256;                    // of a workgroup
+  std::uint32_t shared_bytes = 16384;             // memory of a workgroup
+  std::uint32_t groups = 65535;                   // along one dimension of a launch
+  std::uint32_t param_words = 4096;
+};
+
+/// A storage as a kernel sees it: bytes [begin, end), as words or as vectors of four words.
+struct Binding {
+  Storage* storage = nullptr;
+  std::uint64_t begin = 0, end = 0;
+  bool written = false;
+  bool atomic = false;   // single bytes or halves are merged into its words
+  bool vectors = false;  // accessed as vec4<u32>
+};
+
+/// One kernel with its arguments. `key` decides the text.
+struct Launch {
+  const char* op = "";
+  std::string key;
+  std::vector<Binding> bindings;
+  std::vector<std::uint32_t> params;  // word 0: the number of groups along x
+  std::uint64_t groups = 0;
+  std::uint32_t threads = 256;
+  /// Kernels that check indices: the parameter that receives the launch's number, by which an error names it.
+  int check_slot = -1;
+  std::int64_t checked_size = 0;
+};
+
+/// Bytes in one vector of words: the unit of wide loads and stores.
+inline constexpr int kVectorBytes = 16;
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return ceil_div(a, b) * b; }
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,184 @@
+#include "gpu/printer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "formula/rule.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::Lane;
+using detail::Leaf;
+using detail::Program;
+using detail::Step;
+using detail::StepKind;
+
+namespace {
+
+double real_of(const Number& n) { return n.is_integer ? static_cast<double>(n.integer) : n.real; }
+
+/// A wrap to a 16-bit float in f64 lanes: integers on their way to f16 or bf16, rounded once.
+bool rounds_integer(const Program& program, const Step& step) {
+  if (step.kind != StepKind::wrap || step.lane != Lane::f64 || dtype_size(step.dtype) != 2) return false;
+  const Step& arg = program.steps[static_cast<std::size_t>(step.args[0])];
+  return arg.kind == StepKind::convert && (arg.from == Lane::i32 || arg.from == Lane::u32);
+}
+
+}  // namespace
+
+std::string literal(const Number& number, Lane lane) {
+  char text[48];
+  if (lane == Lane::f32) {
+    const float value = static_cast<float>(real_of(number));
+    if (!std::isfinite(value) || (value != 0 && std::abs(value) < 0x1p-126f) || (value == 0 && std::signbit(value))) {
+      std::snprintf(text, sizeof text, "tern_from_bits(0x%08xu)", std::bit_cast<std::uint32_t>(value));
+    } else {
+      std::snprintf(text, sizeof text, "f32(%.9g)", static_cast<double>(value));
+      if (std::string_view(text).find_first_of(".e") == std::string_view::npos)
+        std::snprintf(text, sizeof text, "f32(%.1f)", static_cast<double>(value));
+    }
+    return text;
+  }
+  const std::int64_t value = number.is_integer ? number.integer : static_cast<std::int64_t>(number.real);
+  const auto bits = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value));
+  std::snprintf(text, sizeof text, lane == Lane::u32 ? "%uu" : "bitcast<i32>(%uu)", bits);
+  return text;
+}
+
+Lane kernel_lane(const Step& step) {
+  const Lane lane = step.result_lane();
+  return lane == Lane::f64 ? Lane::f32 : lane;
+}
+
+DType unsupported_dtype(const Program& program) {
+  for (const Step& step : program.steps) {
+    const Lane lane = step.result_lane();
+    if (lane == Lane::i64) return DType::i64;
+    if (lane != Lane::f64) continue;
+    const bool passes = rounds_integer(program, step);
+    const bool prepares = step.kind == StepKind::convert && (step.from == Lane::i32 || step.from == Lane::u32);
+    if (!passes && !prepares) return DType::f64;
+  }
+  for (const Step& step : program.steps)  // f64 for anything else than that
+    if (step.kind == StepKind::leaf || step.kind == StepKind::reduce)
+      if (detail::is_wide_lane(step.lane)) return step.lane == Lane::i64 ? DType::i64 : DType::f64;
+  return DType::f32;
+}
+
+std::string ProgramPrinter::type(int step) const { return lane_name(kernel_lane(at(step))); }
+
+std::string ProgramPrinter::identity(int step) const {
+  const Step& s = at(step);
+  const double value = detail::rule_of(s.leaf).identity;
+  if (s.lane == Lane::f32 || std::isfinite(value)) return literal(Number(value), s.lane);
+  const bool highest = value > 0;
+  if (s.lane == Lane::u32) return highest ? "0xffffffffu" : "0u";
+  return highest ? "bitcast<i32>(0x7fffffffu)" : "bitcast<i32>(0x80000000u)";
+}
+
+std::string ProgramPrinter::combined(int step, const std::string& a, const std::string& b) const {
+  return dialect_.leaf(at(step).leaf, at(step).lane, {a, b});
+}
+
+std::string ProgramPrinter::wrapped(const Step& step) const {
+  const std::string x = name_of(step.args[0]);
+  switch (step.dtype) {
+    case DType::f16:
+    case DType::bf16: {
+      const bool half = step.dtype == DType::f16;
+      if (step.lane == Lane::f64) {
+        const Step& convert = at(step.args[0]);
+        const std::string integer = name_of(convert.args[0]);
+        if (!half) return cat("tern_", lane_name(convert.from), "_to_bf16(", integer, ")");
+        return cat("tern_f16_bits_to_f32(tern_f32_to_f16_bits(f32(", integer, ")))");  // 24 bits hold every f16 integer
+      }
+      return half ? cat("tern_f16_bits_to_f32(tern_f32_to_f16_bits(", x, "))")
+                  : cat("tern_bf16_bits_to_f32(tern_f32_to_bf16_bits(", x, "))");
+    }
+    case DType::u8: return step.saturate ? cat("clamp(", x, ", 0i, 255i)") : cat("(", x, " & 255i)");
+    case DType::i8: return step.saturate ? cat("clamp(", x, ", -128i, 127i)") : cat("((", x, " << 24u) >> 24u)");
+    case DType::i16: return step.saturate ? cat("clamp(", x, ", -32768i, 32767i)") : cat("((", x, " << 16u) >> 16u)");
+    default: return x;
+  }
+}
+
+std::string ProgramPrinter::expression(int index) const {
+  const Step& step = at(index);
+  const auto slot = static_cast<std::size_t>(index);
+  const auto arg = [&](int i) { return name_of(step.args[i]); };
+  switch (step.kind) {
+    case StepKind::number: return literal(step.number, kernel_lane(step));
+    case StepKind::param: return cat("bitcast<", type(index), ">(", dialect_.param(slots_[slot]), ")");
+    case StepKind::extent: return cat(type(index), "(", dialect_.param(slots_[slot]), ")");
+    case StepKind::wrap: return wrapped(step);
+    case StepKind::convert:
+      if (step.from == Lane::f64) return arg(0);
+      if (step.from == Lane::f32 && step.lane != Lane::f64) return cat("tern_f32_to_", lane_name(step.lane), "(", arg(0), ")");
+      return cat(lane_name(kernel_lane(step)), "(", arg(0), ")");
+    case StepKind::leaf: {
+      std::vector<std::string> arguments;
+      for (int i = 0; i < 3 && step.args[i] >= 0; ++i) arguments.push_back(arg(i));
+      const std::string value = dialect_.leaf(step.leaf, step.lane, arguments);
+      return detail::rule_of(step.leaf).gives == detail::Gives::truth ? cat("i32", value) : value;
+    }
+    default: return "";  // inputs, positions and reductions are sources
+  }
+}
+
+namespace {
+/// For each step, whether computing `wanted` takes it.
+std::vector<char> needed_steps(const Program& program, const std::vector<int>& wanted,
+                               const std::function<bool(int)>& is_source) {
+  std::vector<char> needed(program.steps.size());
+  for (const int step : wanted) needed[static_cast<std::size_t>(step)] = 1;
+  for (int i = static_cast<int>(program.steps.size()) - 1; i >= 0; --i) {
+    if (!needed[static_cast<std::size_t>(i)] || is_source(i)) continue;
+    for (const int arg : program.steps[static_cast<std::size_t>(i)].args)
+      if (arg >= 0) needed[static_cast<std::size_t>(arg)] = 1;
+  }
+  return needed;
+}
+}  // namespace
+
+std::vector<int> sources_of(const Program& program, const std::vector<int>& wanted,
+                            const std::function<bool(int)>& is_source) {
+  const std::vector<char> needed = needed_steps(program, wanted, is_source);
+  std::vector<int> sources;
+  for (int i = 0; i < static_cast<int>(needed.size()); ++i)
+    if (needed[static_cast<std::size_t>(i)] && is_source(i)) sources.push_back(i);
+  return sources;
+}
+
+Function ProgramPrinter::function(const std::string& name, const std::vector<int>& wanted,
+                                  const std::function<bool(int)>& is_source) const {
+  const std::vector<char> needed = needed_steps(program_, wanted, is_source);
+  Function f{name, "", {}, wanted};
+  std::vector<Named> parameters;
+  std::string body;
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
+    if (!needed[static_cast<std::size_t>(i)]) continue;
+    if (is_source(i)) f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
+    else body += cat("  let ", name_of(i), " = ", expression(i), ";\n");
+  }
+  std::string result = type(wanted[0]), value = name_of(wanted[0]);
+  if (wanted.size() > 1) {
+    std::vector<Named> fields;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      fields.push_back({type(wanted[i]), cat("r", i)}), values.push_back(name_of(wanted[i]));
+    result = cat("Result_", name);
+    f.text = dialect_.structure(result, fields);
+    value = dialect_.construct(result, values);
+  }
+  f.text += dialect_.function_head(name, parameters, result) + body + "  return " + value + ";\n}\n";
+  return f;
+}
+
+std::string ProgramPrinter::result(const Function& function, const std::string& value, std::size_t i) {
+  return function.results.size() > 1 ? cat(value, ".r", i) : value;
+}
+
+}  // namespace tern::detail_gpu

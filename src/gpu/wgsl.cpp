@@ -1,0 +1,107 @@
+// WGSL: https://www.w3.org/TR/WGSL/
+#include <set>
+
+#include "gpu/dialect.hpp"
+#include "gpu/spelling.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+namespace {
+
+class Wgsl final : public Dialect {
+ public:
+  std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
+    return fill(spelling_of(leaf).wgsl, lane_name(lane), arguments);
+  }
+  std::string param(int slot) const override {
+    return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]);
+  }
+  std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
+    std::string text = cat("struct ", name, " {\n");
+    for (const auto& [type, field] : fields) text += cat("  ", field, ": ", type, ",\n");
+    return text + "}\n";
+  }
+  std::string construct(const std::string& type, const std::vector<std::string>& values) const override {
+    return cat(type, "(", join(values), ")");
+  }
+  std::string function_head(const std::string& name, const std::vector<Named>& parameters,
+                            const std::string& result) const override {
+    std::vector<std::string> list;
+    for (const auto& [type, parameter] : parameters) list.push_back(cat(parameter, ": ", type));
+    return cat("fn ", name, "(", join(list), ") -> ", result, " {\n");
+  }
+  std::string call(const std::string& name, const std::vector<std::string>& arguments) const override {
+    return cat(name, "(", join(arguments), ")");
+  }
+  std::string barrier() const override { return "workgroupBarrier();\n"; }
+  std::string merge_word(int binding, const std::string& word, const std::string& mask,
+                         const std::string& bits) const override {
+    const std::string at = cat("&b", binding, "[", word, "]");
+    return cat("{\n  var old = atomicLoad(", at, ");\n  loop {\n    let tried = atomicCompareExchangeWeak(", at,
+               ", old, (old & ~(", mask, ")) | (", bits,
+               "));\n    if (tried.exchanged) { break; }\n    old = tried.old_value;\n  }\n}\n");
+  }
+  std::string atomic_load(int binding, const std::string& word) const override {
+    return cat("atomicLoad(&b", binding, "[", word, "])");
+  }
+  std::string report_index(int binding, const std::string& launch, const std::string& index) const override {
+    return cat("if (atomicCompareExchangeWeak(&b", binding, "[0], 0u, ", launch, ").exchanged) { atomicStore(&b",
+               binding, "[1], u32(", index, ")); }\n");
+  }
+  std::string module(const Module& m) const override {
+    std::string text = cat("// ", m.title, "\n");
+    text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params), 4), "> }\n");
+    text += "@group(0) @binding(0) var<uniform> params: Params;\n";
+    for (std::size_t k = 0; k < m.bindings.size(); ++k) {
+      const Binding& b = m.bindings[k];
+      text += cat("@group(0) @binding(", k + 1, ") var<storage, ", b.written || b.atomic ? "read_write" : "read",
+                  "> b", k, ": array<", b.atomic ? "atomic<u32>" : b.vectors ? "vec4<u32>" : "u32", ">;\n");
+    }
+    for (const Shared& s : m.shared)
+      text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");
+    text += library(m.functions + m.body) + m.functions;
+    text += cat("@compute @workgroup_size(", m.threads,
+                ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) "
+                "{\n  let group = group_id.x + group_id.y * ",
+                param(0), ";\n");
+    return text + indented(m.body) + "}\n";
+  }
+
+ private:
+  /// The library functions a text calls, and those they call, before their users.
+  static std::string library(const std::string& text) {
+    std::set<std::string, std::less<>> done;
+    std::string result;
+    collect(text, done, result);
+    return result;
+  }
+  static void collect(std::string_view text, std::set<std::string, std::less<>>& done, std::string& result) {
+    const auto name_character = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    for (std::size_t at = text.find("tern_"); at != text.npos; at = text.find("tern_", at + 5)) {
+      std::size_t end = at;
+      while (end < text.size() && name_character(text[end])) ++end;
+      const std::string_view name = text.substr(at, end - at);
+      if (end == text.size() || text[end] != '(' || !done.insert(std::string(name)).second) continue;
+      const std::string_view function = wgsl_function(name);
+      if (function.empty()) continue;
+      collect(function, done, result);
+      result += std::string(function) + "\n";
+    }
+  }
+};
+
+}  // namespace
+
+const Dialect& wgsl() {
+  static const Wgsl instance;
+  return instance;
+}
+
+const char* lane_name(detail::Lane lane) {
+  constexpr const char* names[] = {"f32", "f64", "i32", "u32", "i64"};
+  return names[static_cast<int>(lane)];
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,85 @@
+#include "webgpu/api.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+namespace tern::detail_webgpu {
+namespace {
+
+/// Where tern's own library lies: an installed WebGPU library stands beside it, in tern/.
+std::string own_folder() {
+  Dl_info info{};
+  if (!dladdr(reinterpret_cast<const void*>(&own_folder), &info) || !info.dli_fname) return "";
+  return std::filesystem::path(info.dli_fname).parent_path().string();
+}
+
+std::vector<std::string> candidates() {
+  if (const char* path = std::getenv("TERN_WEBGPU_LIBRARY"); path && *path) return {path};
+  std::vector<std::string> list;
+  const std::string own = own_folder();
+  for (const char* folder : {"/tern/", "/../lib/tern/"})
+    if (!own.empty()) list.push_back(own + folder + "libwgpu_native.so");
+#ifdef TERN_WEBGPU_BUILT_WITH
+  list.push_back(TERN_WEBGPU_BUILT_WITH);
+#endif
+  for (const char* name : {"libwgpu_native.so", "libwgpu_native-release.so", "libwebgpu_dawn.so", "libdawn.so"})
+    list.push_back(name);
+  return list;
+}
+
+struct Loaded {
+  Api api;
+  bool found = false;
+  std::string reason;
+};
+
+template <class F> bool find(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  return function != nullptr;
+}
+
+Loaded load() {
+  Loaded result;
+  std::string tried;
+  for (const std::string& path : candidates()) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      const char* error = dlerror();
+      if (std::filesystem::exists(path) || std::getenv("TERN_WEBGPU_LIBRARY")) tried = error ? error : path;
+      continue;
+    }
+    std::string missing;
+#define TERN_WEBGPU_FIND(name) \
+    if (!find(library, "wgpu" #name, result.api.name)) missing = "wgpu" #name;
+    TERN_WEBGPU_FUNCTIONS(TERN_WEBGPU_FIND)
+#undef TERN_WEBGPU_FIND
+    find(library, "wgpuDevicePoll", result.api.DevicePoll);
+    find(library, "wgpuInstanceEnumerateAdapters", result.api.InstanceEnumerateAdapters);
+    find(library, "wgpuDeviceCreateShaderModuleTrusted", result.api.DeviceCreateShaderModuleTrusted);
+    find(library, "wgpuInstanceWaitAny", result.api.InstanceWaitAny);
+    if (!missing.empty()) {
+      tried = path + " has no " + missing;
+      dlclose(library);
+      continue;
+    }
+    result.api.path = path;
+    result.found = true;
+    return result;
+  }
+  result.reason = "no WebGPU library was found" + (tried.empty() ? "" : " (" + tried + ")") +
+                  "; install wgpu-native or Dawn, or name one in TERN_WEBGPU_LIBRARY";
+  return result;
+}
+
+}  // namespace
+
+const Api* api(std::string& reason) {
+  static const Loaded loaded = load();
+  reason = loaded.reason;
+  return loaded.found ? &loaded.api : nullptr;
+}
+
+}  // namespace tern::detail_webgpu

@@ -1,0 +1,48 @@
+// The functions of webgpu.h, found at run time in wgpu-native or Dawn.
+#pragma once
+#include <string>
+
+#include <webgpu.h>
+
+namespace tern::detail_webgpu {
+
+// What both implementations offer, under the names of webgpu.h.
+#define TERN_WEBGPU_FUNCTIONS(X)                                                                                      \
+  X(CreateInstance) X(InstanceRequestAdapter) X(InstanceProcessEvents) X(InstanceRelease)                             \
+  X(AdapterGetInfo) X(AdapterGetLimits) X(AdapterHasFeature) X(AdapterRequestDevice) X(AdapterRelease)                \
+  X(DeviceCreateBindGroup) X(DeviceCreateBindGroupLayout) X(DeviceCreateBuffer) X(DeviceCreateCommandEncoder)         \
+  X(DeviceCreateComputePipeline) X(DeviceCreatePipelineLayout) X(DeviceCreateShaderModule) X(DeviceDestroy)           \
+  X(DeviceGetQueue) X(DeviceRelease)                                                                                  \
+  X(BufferGetConstMappedRange) X(BufferMapAsync) X(BufferUnmap) X(BufferDestroy) X(BufferRelease)                     \
+  X(CommandEncoderBeginComputePass) X(CommandEncoderCopyBufferToBuffer) X(CommandEncoderClearBuffer)                  \
+  X(CommandEncoderFinish) X(CommandEncoderRelease) X(CommandBufferRelease)                                            \
+  X(ComputePassEncoderSetPipeline) X(ComputePassEncoderSetBindGroup) X(ComputePassEncoderDispatchWorkgroups)          \
+  X(ComputePassEncoderEnd) X(ComputePassEncoderRelease)                                                               \
+  X(QueueSubmit) X(QueueWriteBuffer) X(QueueRelease)                                                                  \
+  X(BindGroupRelease) X(ShaderModuleRelease) X(ComputePipelineRelease)
+
+/// The loaded library; one for the process.
+struct Api {
+#define TERN_WEBGPU_MEMBER(name) WGPUProc##name name = nullptr;
+  TERN_WEBGPU_FUNCTIONS(TERN_WEBGPU_MEMBER)
+#undef TERN_WEBGPU_MEMBER
+  // wgpu-native only: blocks until submitted work is done; lists adapters; makes modules without bounds checks.
+  WGPUBool (*DevicePoll)(WGPUDevice, WGPUBool wait, const void* submission) = nullptr;
+  std::size_t (*InstanceEnumerateAdapters)(WGPUInstance, const void* options, WGPUAdapter* adapters) = nullptr;
+  WGPUShaderModule (*DeviceCreateShaderModuleTrusted)(WGPUDevice, const WGPUShaderModuleDescriptor*,
+                                                      std::uint64_t checks) = nullptr;
+  // Dawn only.
+  WGPUProcInstanceWaitAny InstanceWaitAny = nullptr;
+  std::string path;
+};
+
+/// The library, or null with the reason it is absent.
+const Api* api(std::string& reason);
+
+inline WGPUStringView view(const std::string& text) { return {text.data(), text.size()}; }
+inline std::string to_string(WGPUStringView text) {
+  if (!text.data) return "";
+  return text.length == WGPU_STRLEN ? std::string(text.data) : std::string(text.data, text.length);
+}
+
+}  // namespace tern::detail_webgpu

@@ -1,0 +1,469 @@
+#include "webgpu/device.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "tern/error.hpp"
+
+namespace tern::detail_webgpu {
+namespace {
+
+constexpr std::size_t kParamsBytes = 256 << 10;      // of kernels recorded but not submitted
+constexpr std::size_t kStagingBytes = 1 << 20;       // of small uploads likewise
+constexpr int kMostRecorded = 256;                   // kernels before the encoder is submitted
+constexpr std::uint64_t kMostPooled = 4ull << 30;    // bytes kept for reuse
+constexpr std::size_t kMostBindGroups = 8192;
+
+/// Waits for a callback that wgpu-native calls at once and Dawn on ProcessEvents.
+template <class Done> void process_until(const Api& api, WGPUInstance instance, Done done) {
+  for (int i = 0; i < 1000000 && !done(); ++i) api.InstanceProcessEvents(instance);
+}
+
+int rank_of(WGPUAdapterType type) {
+  switch (type) {
+    case WGPUAdapterType_DiscreteGPU: return 0;
+    case WGPUAdapterType_IntegratedGPU: return 1;
+    case WGPUAdapterType_CPU: return 3;
+    default: return 2;
+  }
+}
+
+struct Found {
+  std::vector<Adapter> adapters;
+  std::string reason;
+};
+
+WGPUInstance instance_of(const Api& api) {
+  static const WGPUInstance instance = api.CreateInstance(nullptr);
+  return instance;
+}
+
+std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
+  if (api.InstanceEnumerateAdapters) {
+    std::vector<WGPUAdapter> list(api.InstanceEnumerateAdapters(instance, nullptr, nullptr));
+    if (!list.empty()) api.InstanceEnumerateAdapters(instance, nullptr, list.data());
+    return list;
+  }
+  struct Answer {
+    WGPUAdapter adapter = nullptr;
+    bool done = false;
+  } answer;
+  WGPURequestAdapterOptions options{};
+  options.featureLevel = WGPUFeatureLevel_Core, options.powerPreference = WGPUPowerPreference_HighPerformance;
+  WGPURequestAdapterCallbackInfo callback{};
+  callback.mode = WGPUCallbackMode_AllowProcessEvents;
+  callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter adapter, WGPUStringView, void* user, void*) {
+    *static_cast<Answer*>(user) = {adapter, true};
+  };
+  callback.userdata1 = &answer;
+  api.InstanceRequestAdapter(instance, &options, callback);
+  process_until(api, instance, [&] { return answer.done; });
+  return answer.adapter ? std::vector<WGPUAdapter>{answer.adapter} : std::vector<WGPUAdapter>{};
+}
+
+Found find_adapters() {
+  Found found;
+  const Api* api = detail_webgpu::api(found.reason);
+  if (!api) return found;
+  const WGPUInstance instance = instance_of(*api);
+  if (!instance) {
+    found.reason = api->path + " could not make an instance";
+    return found;
+  }
+  for (const WGPUAdapter adapter : list_adapters(*api, instance)) {
+    WGPUAdapterInfo info{};
+    if (api->AdapterGetInfo(adapter, &info) != WGPUStatus_Success || info.backendType == WGPUBackendType_OpenGL ||
+        info.backendType == WGPUBackendType_OpenGLES) {
+      api->AdapterRelease(adapter);  // OpenGL shows the same processors again, with fewer abilities
+      continue;
+    }
+    found.adapters.push_back({adapter, to_string(info.device) + " (WebGPU, " + to_string(info.description) + ")", rank_of(info.adapterType)});
+  }
+  std::stable_sort(found.adapters.begin(), found.adapters.end(), [](const Adapter& a, const Adapter& b) { return a.rank < b.rank; });
+  if (found.adapters.empty()) found.reason = "the WebGPU library " + api->path + " finds no adapter: no Vulkan, Metal or D3D12 driver is installed";
+  return found;
+}
+
+/// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
+/// in a binding.
+void lower_limits(detail_gpu::Limits& limits) {
+  if (const char* text = std::getenv("TERN_WEBGPU_LIMITS"); text && std::string(text) == "minimum") limits = {};
+  if (const char* text = std::getenv("TERN_WEBGPU_BINDING_BYTES"); text && *text)
+    limits.binding_bytes = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 64 << 10);
+}
+
+}  // namespace
+
+const std::vector<Adapter>& adapters(std::string& reason) {
+  static const Found found = find_adapters();
+  reason = found.reason;
+  return found.adapters;
+}
+
+GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) : api_(api), name_(std::move(name)) {
+  WGPULimits limits{};
+  if (api_.AdapterGetLimits(adapter.handle, &limits) != WGPUStatus_Success)
+    throw Error(ErrorKind::device, name_ + ": the adapter does not tell its limits");
+  limits.nextInChain = nullptr;
+  struct Answer {
+    WGPUDevice device = nullptr;
+    std::string message;
+    bool done = false;
+  } answer;
+  WGPUDeviceDescriptor descriptor{};
+  descriptor.requiredLimits = &limits;
+  descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message, void* user, void*) {
+    auto& faults = *static_cast<Faults*>(user);
+    if (faults.error.empty()) faults.error = to_string(message), faults.out_of_memory = type == WGPUErrorType_OutOfMemory;
+  };
+  descriptor.uncapturedErrorCallbackInfo.userdata1 = faults_.get();
+  descriptor.deviceLostCallbackInfo.mode = WGPUCallbackMode_AllowSpontaneous;
+  descriptor.deviceLostCallbackInfo.callback = [](const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView message, void* user, void*) {
+    const std::string text = to_string(message);
+    static_cast<Faults*>(user)->lost = text.empty() ? "no reason was given" : text;
+  };
+  descriptor.deviceLostCallbackInfo.userdata1 = faults_.get();
+  WGPURequestDeviceCallbackInfo callback{};
+  callback.mode = WGPUCallbackMode_AllowProcessEvents;
+  callback.callback = [](WGPURequestDeviceStatus, WGPUDevice device, WGPUStringView message, void* user, void*) {
+    *static_cast<Answer*>(user) = {device, to_string(message), true};
+  };
+  callback.userdata1 = &answer;
+  api_.AdapterRequestDevice(adapter.handle, &descriptor, callback);
+  process_until(api_, instance_of(api_), [&] { return answer.done; });
+  if (!answer.device) throw Error(ErrorKind::device, name_ + ": the adapter gives no device: " + answer.message);
+  device_ = answer.device;
+  queue_ = api_.DeviceGetQueue(device_);
+  limits_.bindings = limits.maxStorageBuffersPerShaderStage;
+  limits_.binding_bytes = std::min<std::uint64_t>(limits.maxStorageBufferBindingSize, 0xffffff00ull);
+  limits_.binding_alignment = std::max<std::uint32_t>(limits.minStorageBufferOffsetAlignment, 256);
+  limits_.threads = std::min(limits.maxComputeInvocationsPerWorkgroup, limits.maxComputeWorkgroupSizeX);
+  limits_.shared_bytes = limits.maxComputeWorkgroupStorageSize;
+  limits_.groups = limits.maxComputeWorkgroupsPerDimension;
+  max_buffer_bytes_ = limits.maxBufferSize;
+  uniform_alignment_ = limits.minUniformBufferOffsetAlignment;
+  lower_limits(limits_);
+  params_ = create(kParamsBytes, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst);
+  staging_ = create(kStagingBytes, WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst);
+  check("making the device");
+}
+
+GpuDevice::~GpuDevice() {
+  end_pass();
+  if (encoder_) api_.CommandEncoderRelease(encoder_);
+  release_pool();
+  for (auto& [key, p] : pipelines_) api_.ComputePipelineRelease(p.handle);
+  for (Buffer* b : {params_, staging_, readback_})
+    if (b) destroy(b);
+  api_.QueueRelease(queue_);
+  api_.DeviceRelease(device_);
+}
+
+void GpuDevice::lose() { api_.DeviceDestroy(device_), poll(); }
+
+// ---- errors ----
+void GpuDevice::check(const std::string& doing) {
+  if (!faults_->lost.empty())
+    throw Error(ErrorKind::backend, doing + ": the device " + name_ + " was lost (" + faults_->lost +
+                                        "); its tensors are gone, and the next use of " + name_ + " makes a new one");
+  if (faults_->error.empty()) return;
+  const Faults faults = *faults_;
+  faults_->error.clear(), faults_->out_of_memory = false;
+  throw Error(faults.out_of_memory ? ErrorKind::out_of_memory : ErrorKind::backend, doing + " on " + name_ + ": " + faults.error);
+}
+
+// ---- memory ----
+Buffer* GpuDevice::create(std::uint64_t bytes, WGPUBufferUsage usage) {
+  WGPUBufferDescriptor descriptor{};
+  descriptor.usage = usage, descriptor.size = bytes;
+  const WGPUBuffer handle = api_.DeviceCreateBuffer(device_, &descriptor);
+  if (!handle && faults_->error.empty()) faults_->error = "no buffer of " + std::to_string(bytes) + " bytes", faults_->out_of_memory = true;
+  return new Buffer{handle, bytes, next_id_++};
+}
+
+namespace {
+/// Sizes in steps of an eighth of the power of two below: little is wasted, and sizes repeat.
+std::uint64_t size_class(std::uint64_t bytes) {
+  if (bytes <= 256) return 256;
+  const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(bytes - 1) / 8, 256);
+  return (bytes + step - 1) / step * step;
+}
+}  // namespace
+
+Buffer* GpuDevice::allocate(std::uint64_t bytes) {
+  const std::uint64_t size = size_class(bytes);
+  if (auto found = pool_.find(size); found != pool_.end() && !found->second.empty()) {
+    Buffer* buffer = found->second.back();
+    found->second.pop_back();
+    pooled_bytes_ -= size;
+    return buffer;
+  }
+  if (bytes > max_buffer_bytes_)
+    throw Error(ErrorKind::out_of_memory, "a tensor of " + std::to_string(bytes) + " bytes is larger than the largest buffer of " + name_ +
+                                              ", " + std::to_string(max_buffer_bytes_) + " bytes");
+  constexpr auto usage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+  const std::uint64_t wanted = std::min(size, max_buffer_bytes_ / 16 * 16);
+  Buffer* buffer = create(wanted, usage);
+  if (faults_->out_of_memory) {  // once more, without what is kept for reuse
+    destroy(buffer);
+    faults_->error.clear(), faults_->out_of_memory = false;
+    wait();
+    release_pool();
+    buffer = create(wanted, usage);
+  }
+  try {
+    check("allocating " + std::to_string(bytes) + " bytes");
+  } catch (...) {
+    destroy(buffer);
+    throw;
+  }
+  return buffer;
+}
+
+void GpuDevice::deallocate(Buffer* buffer) noexcept {
+  // Work is done in the order it is recorded, so the buffer can be given out again at once.
+  pool_[buffer->capacity].push_back(buffer);
+  pooled_bytes_ += buffer->capacity;
+  if (pooled_bytes_ > kMostPooled) {
+    try {
+      flush();
+    } catch (...) {  // it is reported by the next call
+    }
+    release_pool();
+  }
+}
+
+void GpuDevice::destroy(Buffer* buffer) noexcept {
+  if (buffer->handle) api_.BufferRelease(buffer->handle);
+  delete buffer;
+}
+
+void GpuDevice::release_pool() {
+  for (auto& [key, group] : bind_groups_) api_.BindGroupRelease(group);
+  bind_groups_.clear();
+  for (auto& [size, list] : pool_)
+    for (Buffer* b : list) destroy(b);
+  pool_.clear();
+  pooled_bytes_ = 0;
+}
+
+// ---- commands ----
+WGPUCommandEncoder GpuDevice::encoder() {
+  if (!encoder_) encoder_ = api_.DeviceCreateCommandEncoder(device_, nullptr);
+  return encoder_;
+}
+WGPUComputePassEncoder GpuDevice::pass() {
+  if (!pass_) pass_ = api_.CommandEncoderBeginComputePass(encoder(), nullptr);
+  return pass_;
+}
+void GpuDevice::end_pass() {
+  if (!pass_) return;
+  api_.ComputePassEncoderEnd(pass_);
+  api_.ComputePassEncoderRelease(pass_);
+  pass_ = nullptr;
+}
+
+void GpuDevice::flush() {
+  if (!encoder_) return;
+  end_pass();
+  // Writes to a buffer are done in the queue's order: after the submissions before, and before this one.
+  if (!params_arena_.empty()) api_.QueueWriteBuffer(queue_, params_->handle, 0, params_arena_.data(), params_arena_.size());
+  if (!staging_arena_.empty()) api_.QueueWriteBuffer(queue_, staging_->handle, 0, staging_arena_.data(), staging_arena_.size());
+  const WGPUCommandBuffer commands = api_.CommandEncoderFinish(encoder_, nullptr);
+  api_.CommandEncoderRelease(encoder_);
+  encoder_ = nullptr;
+  if (commands) {
+    api_.QueueSubmit(queue_, 1, &commands);
+    api_.CommandBufferRelease(commands);
+  }
+  ++submissions;
+  params_arena_.clear(), staging_arena_.clear();
+  recorded_ = 0;
+  check("running kernels");
+}
+
+void GpuDevice::poll() {
+  if (api_.DevicePoll) api_.DevicePoll(device_, 1, nullptr);
+  else api_.InstanceProcessEvents(instance_of(api_));
+}
+
+void GpuDevice::wait() {
+  flush();
+  ++waits;
+  poll();
+  check("waiting for kernels");
+}
+
+std::uint64_t GpuDevice::add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena, std::size_t capacity) {
+  const std::size_t padded = (bytes + 15) / 16 * 16;
+  std::size_t at = (arena.size() + uniform_alignment_ - 1) / uniform_alignment_ * uniform_alignment_;
+  if (at + padded > capacity) {
+    flush();
+    at = 0;
+  }
+  arena.resize(at + padded);
+  std::memcpy(arena.data() + at, data, bytes);
+  return at;
+}
+
+void GpuDevice::upload(Buffer& to, std::uint64_t offset, const void* from, std::size_t bytes) {
+  const std::size_t padded = (bytes + 3) / 4 * 4;
+  if (padded <= kStagingBytes / 4) {
+    const std::uint64_t at = add_constants(from, bytes, staging_arena_, kStagingBytes);
+    end_pass();
+    api_.CommandEncoderCopyBufferToBuffer(encoder(), staging_->handle, at, to.handle, offset, padded);
+    return;
+  }
+  flush();
+  const std::size_t whole = bytes / 4 * 4;
+  api_.QueueWriteBuffer(queue_, to.handle, offset, from, whole);
+  if (whole != bytes) {
+    std::uint32_t last = 0;
+    std::memcpy(&last, static_cast<const std::byte*>(from) + whole, bytes - whole);
+    api_.QueueWriteBuffer(queue_, to.handle, offset + whole, &last, 4);
+  }
+  check("uploading " + std::to_string(bytes) + " bytes");
+}
+
+void GpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size_t bytes) {
+  const std::uint64_t begin = offset / 4 * 4, end = (offset + bytes + 3) / 4 * 4;
+  constexpr std::uint64_t kPiece = 256ull << 20;
+  for (std::uint64_t piece = begin; piece < end; piece += kPiece) {
+    const std::uint64_t size = std::min(kPiece, end - piece);
+    if (!readback_ || readback_->capacity < size) {
+      if (readback_) destroy(readback_);
+      readback_ = create(std::bit_ceil(std::max<std::uint64_t>(size, 4096)), WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst);
+      check("allocating memory for a download");
+    }
+    end_pass();
+    api_.CommandEncoderCopyBufferToBuffer(encoder(), from.handle, piece, readback_->handle, 0, size);
+    flush();
+    struct Answer {
+      WGPUMapAsyncStatus status = WGPUMapAsyncStatus_Error;
+      std::string message;
+      bool done = false;
+    } answer;
+    WGPUBufferMapCallbackInfo callback{};
+    callback.mode = WGPUCallbackMode_AllowProcessEvents;
+    callback.callback = [](WGPUMapAsyncStatus status, WGPUStringView message, void* user, void*) {
+      *static_cast<Answer*>(user) = {status, to_string(message), true};
+    };
+    callback.userdata1 = &answer;
+    api_.BufferMapAsync(readback_->handle, WGPUMapMode_Read, 0, size, callback);
+    ++waits;
+    for (int i = 0; i < 1000000 && !answer.done; ++i) poll();
+    check("downloading");
+    if (answer.status != WGPUMapAsyncStatus_Success)
+      throw Error(ErrorKind::backend, "downloading from " + name_ + ": " + answer.message);
+    const auto* mapped = static_cast<const std::byte*>(api_.BufferGetConstMappedRange(readback_->handle, 0, size));
+    const std::uint64_t first = std::max(piece, offset), last = std::min(piece + size, offset + bytes);
+    if (mapped) std::memcpy(static_cast<std::byte*>(to) + (first - offset), mapped + (first - piece), last - first);
+    api_.BufferUnmap(readback_->handle);
+    if (!mapped) throw Error(ErrorKind::backend, "downloading from " + name_ + ": the buffer could not be mapped");
+  }
+}
+
+void GpuDevice::clear(Buffer& buffer) {
+  end_pass();
+  api_.CommandEncoderClearBuffer(encoder(), buffer.handle, 0, buffer.capacity);
+}
+
+// ---- kernels ----
+const GpuDevice::Layout& GpuDevice::layout_of(const detail_gpu::Launch& launch) {
+  std::string key;
+  for (const detail_gpu::Binding& b : launch.bindings) key += b.written || b.atomic ? 'w' : 'r';
+  const auto [it, fresh] = layouts_.try_emplace(key);
+  if (!fresh) return it->second;
+  std::vector<WGPUBindGroupLayoutEntry> entries(key.size() + 1);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    entries[i] = {};
+    entries[i].binding = static_cast<std::uint32_t>(i);
+    entries[i].visibility = WGPUShaderStage_Compute;
+    entries[i].buffer.type = i == 0              ? WGPUBufferBindingType_Uniform
+                             : key[i - 1] == 'w' ? WGPUBufferBindingType_Storage
+                                                 : WGPUBufferBindingType_ReadOnlyStorage;
+    entries[i].buffer.hasDynamicOffset = i == 0;
+  }
+  WGPUBindGroupLayoutDescriptor group{};
+  group.entryCount = entries.size(), group.entries = entries.data();
+  it->second.group = api_.DeviceCreateBindGroupLayout(device_, &group);
+  WGPUPipelineLayoutDescriptor pipeline{};
+  pipeline.bindGroupLayoutCount = 1, pipeline.bindGroupLayouts = &it->second.group;
+  it->second.pipeline = api_.DeviceCreatePipelineLayout(device_, &pipeline);
+  check(std::string(launch.op) + ": laying out bindings");
+  return it->second;
+}
+
+const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
+  const auto start = std::chrono::steady_clock::now();
+  if (const char* show = std::getenv("TERN_SHOW_KERNELS"); show && *show) std::fprintf(stderr, "%s\n", text.c_str());
+  const Layout& layout = layout_of(launch);
+  WGPUShaderSourceWGSL source{};
+  source.chain.sType = WGPUSType_ShaderSourceWGSL;
+  source.code = view(text);
+  WGPUShaderModuleDescriptor descriptor{};
+  descriptor.nextInChain = &source.chain;
+  const WGPUShaderModule module = api_.DeviceCreateShaderModule(device_, &descriptor);
+  const std::string doing = std::string(launch.op) + ": compiling a kernel";
+  check(doing);
+  static const std::string entry = "main";
+  WGPUComputePipelineDescriptor pipeline{};
+  pipeline.layout = layout.pipeline;
+  pipeline.compute.module = module, pipeline.compute.entryPoint = view(entry);
+  Pipeline made{api_.DeviceCreateComputePipeline(device_, &pipeline), layout.group, next_id_++};
+  api_.ShaderModuleRelease(module);
+  check(doing);
+  ++stats_.misses, ++stats_.kernels;
+  stats_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return pipelines_[launch.key] = made;
+}
+
+WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
+  std::string key;
+  const auto add = [&key](std::uint64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  const std::uint64_t params_bytes = (launch.params.size() * 4 + 15) / 16 * 16;
+  add(reinterpret_cast<std::uintptr_t>(pipeline.layout)), add(params_bytes);
+  for (const detail_gpu::Binding& b : launch.bindings) add(static_cast<const Buffer*>(b.storage->data())->id), add(b.begin), add(b.end);
+  if (const auto found = bind_groups_.find(key); found != bind_groups_.end()) return found->second;
+  if (bind_groups_.size() > kMostBindGroups) {
+    for (auto& [old, group] : bind_groups_) api_.BindGroupRelease(group);
+    bind_groups_.clear();
+  }
+  std::vector<WGPUBindGroupEntry> entries(launch.bindings.size() + 1);
+  entries[0] = {};
+  entries[0].buffer = params_->handle, entries[0].size = params_bytes;
+  for (std::size_t k = 0; k < launch.bindings.size(); ++k) {
+    const detail_gpu::Binding& b = launch.bindings[k];
+    WGPUBindGroupEntry& entry = entries[k + 1];
+    entry = {};
+    entry.binding = static_cast<std::uint32_t>(k + 1);
+    entry.buffer = static_cast<const Buffer*>(b.storage->data())->handle;
+    entry.offset = b.begin, entry.size = b.end - b.begin;
+  }
+  WGPUBindGroupDescriptor descriptor{};
+  descriptor.layout = pipeline.layout, descriptor.entryCount = entries.size(), descriptor.entries = entries.data();
+  const WGPUBindGroup group = api_.DeviceCreateBindGroup(device_, &descriptor);
+  check(std::string(launch.op) + ": binding buffers");
+  return bind_groups_[key] = group;
+}
+
+void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
+  if (launch.groups == 0) return;
+  check(launch.op);
+  std::vector<std::uint32_t> params = launch.params;
+  const std::uint64_t rows = (launch.groups + limits_.groups - 1) / limits_.groups;
+  const std::uint64_t width = (launch.groups + rows - 1) / rows;
+  params[0] = static_cast<std::uint32_t>(width);
+  const auto offset = static_cast<std::uint32_t>(add_constants(params.data(), params.size() * 4, params_arena_, kParamsBytes));
+  const WGPUBindGroup group = bind_group(launch, pipeline);
+  const WGPUComputePassEncoder pass = this->pass();
+  api_.ComputePassEncoderSetPipeline(pass, pipeline.handle);
+  api_.ComputePassEncoderSetBindGroup(pass, 0, group, 1, &offset);
+  api_.ComputePassEncoderDispatchWorkgroups(pass, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows), 1);
+  if (++recorded_ >= kMostRecorded) flush();
+}
+
+}  // namespace tern::detail_webgpu

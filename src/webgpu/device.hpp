@@ -1,0 +1,124 @@
+// One WebGPU device: its queue, the commands not yet submitted, buffers and pipelines. Not thread-safe: the backend
+// holds a lock.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gpu/kernel.hpp"
+#include "tern/device.hpp"
+#include "webgpu/api.hpp"
+
+namespace tern::detail_webgpu {
+
+/// A GPU buffer of the caching allocator.
+struct Buffer {
+  WGPUBuffer handle = nullptr;
+  std::uint64_t capacity = 0;
+  std::uint64_t id = 0;  // never reused: names it in keys
+};
+
+/// An adapter as devices() shows it.
+struct Adapter {
+  WGPUAdapter handle = nullptr;
+  std::string name;
+  int rank = 0;  // discrete GPUs first
+};
+
+/// The adapters of this machine, best first; empty with a reason where there is none.
+const std::vector<Adapter>& adapters(std::string& reason);
+
+class GpuDevice {
+ public:
+  GpuDevice(const Api& api, const Adapter& adapter, std::string name);
+  ~GpuDevice();
+  GpuDevice(const GpuDevice&) = delete;
+  GpuDevice& operator=(const GpuDevice&) = delete;
+
+  const detail_gpu::Limits& limits() const { return limits_; }
+  const CacheStats& stats() const { return stats_; }
+  bool lost() const { return !faults_->lost.empty(); }
+
+  Buffer* allocate(std::uint64_t bytes);
+  void deallocate(Buffer* buffer) noexcept;
+  /// Copies through the encoder, so that it does not overtake kernels already recorded. Offset and size are whole words.
+  void upload(Buffer& to, std::uint64_t offset, const void* from, std::size_t bytes);
+  void download(Buffer& from, std::uint64_t offset, void* to, std::size_t bytes);
+  /// Queues a kernel; `text` is asked for where its key is new.
+  template <class Text> void launch(const detail_gpu::Launch& launch, Text text) {
+    run(launch, pipeline(launch, text));
+  }
+  /// Submits what is recorded.
+  void flush();
+  /// Submits and waits; throws what went wrong meanwhile.
+  void wait();
+  void clear(Buffer& buffer);
+  /// Ends the device, as a driver may at any time (tests).
+  void lose();
+
+  std::uint64_t submissions = 0, waits = 0;
+
+ private:
+  /// What callbacks report; outlives the device.
+  struct Faults {
+    std::string error, lost;
+    bool out_of_memory = false;
+  };
+  struct Pipeline {
+    WGPUComputePipeline handle = nullptr;
+    WGPUBindGroupLayout layout = nullptr;
+    std::uint64_t id = 0;
+  };
+  struct Layout {
+    WGPUBindGroupLayout group = nullptr;
+    WGPUPipelineLayout pipeline = nullptr;
+  };
+
+  template <class Text> const Pipeline& pipeline(const detail_gpu::Launch& launch, Text text) {
+    const auto found = pipelines_.find(launch.key);
+    if (found != pipelines_.end()) {
+      ++stats_.hits;
+      return found->second;
+    }
+    return compile(launch, text());
+  }
+  const Pipeline& compile(const detail_gpu::Launch& launch, const std::string& text);
+  const Layout& layout_of(const detail_gpu::Launch& launch);
+  WGPUBindGroup bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline);
+  void run(const detail_gpu::Launch& launch, const Pipeline& pipeline);
+  WGPUCommandEncoder encoder();
+  WGPUComputePassEncoder pass();
+  void end_pass();
+  Buffer* create(std::uint64_t bytes, WGPUBufferUsage usage);
+  void release_pool();
+  void destroy(Buffer* buffer) noexcept;
+  void poll();
+  void check(const std::string& doing);
+  std::uint64_t add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena, std::size_t capacity);
+
+  const Api& api_;
+  std::string name_;
+  std::unique_ptr<Faults> faults_ = std::make_unique<Faults>();
+  WGPUDevice device_ = nullptr;
+  WGPUQueue queue_ = nullptr;
+  detail_gpu::Limits limits_;
+  std::uint64_t max_buffer_bytes_ = 0, uniform_alignment_ = 256;
+  CacheStats stats_;
+
+  WGPUCommandEncoder encoder_ = nullptr;
+  WGPUComputePassEncoder pass_ = nullptr;
+  int recorded_ = 0;
+  Buffer *params_ = nullptr, *staging_ = nullptr, *readback_ = nullptr;
+  std::vector<std::byte> params_arena_, staging_arena_;
+
+  std::map<std::uint64_t, std::vector<Buffer*>> pool_;
+  std::uint64_t pooled_bytes_ = 0, next_id_ = 1;
+  std::unordered_map<std::string, Pipeline> pipelines_;
+  std::unordered_map<std::string, Layout> layouts_;
+  std::unordered_map<std::string, WGPUBindGroup> bind_groups_;
+};
+
+}  // namespace tern::detail_webgpu

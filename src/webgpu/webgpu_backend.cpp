@@ -1,0 +1,146 @@
+#include "webgpu/webgpu_backend.hpp"
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+#include "gpu/gpu_backend.hpp"
+#include "webgpu/device.hpp"
+
+namespace tern::detail_webgpu {
+namespace {
+
+using detail::Storage;
+
+class WebgpuBackend final : public detail_gpu::GpuBackend {
+ public:
+  WebgpuBackend(int index, const Api& api, const Adapter& adapter)
+      : index_(index), adapter_name_(adapter.name), gpu_(api, adapter, device().to_string()) {
+    flags_ = std::make_unique<Storage>(*this, 256);
+    gpu_.clear(*static_cast<Buffer*>(flags_->data()));
+  }
+
+  Device device() const override { return webgpu(index_); }
+  std::string name() const override { return adapter_name_; }
+  CacheStats cache_stats() const override {
+    const std::lock_guard hold(lock_);
+    return gpu_.stats();
+  }
+  bool supports(DType dtype) const override { return dtype != DType::f64 && dtype != DType::i64; }
+  const detail_gpu::Limits& limits() const override { return gpu_.limits(); }
+  const detail_gpu::Dialect& dialect() const override { return detail_gpu::wgsl(); }
+  Storage& index_flags() override { return *flags_; }
+  bool lost() const { return gpu_.lost(); }
+  GpuDevice& gpu() { return gpu_; }
+
+  void* allocate(std::size_t bytes) override {
+    const std::lock_guard hold(lock_);
+    return gpu_.allocate(bytes);
+  }
+  void deallocate(void* data, std::size_t) noexcept override {
+    const std::lock_guard hold(lock_);
+    gpu_.deallocate(static_cast<Buffer*>(data));
+  }
+
+  void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const std::lock_guard hold(lock_);
+    Buffer& buffer = *static_cast<Buffer*>(to.data());
+    const bool to_the_end = offset + bytes == to.bytes();
+    if (offset % 4 == 0 && (bytes % 4 == 0 || to_the_end)) return gpu_.upload(buffer, offset, from, bytes);
+    const std::size_t begin = offset / 4 * 4, end = (offset + bytes + 3) / 4 * 4;  // whole words, merged here
+    std::vector<std::byte> words(end - begin);
+    gpu_.download(buffer, begin, words.data(), words.size());
+    std::memcpy(words.data() + (offset - begin), from, bytes);
+    gpu_.upload(buffer, begin, words.data(), words.size());
+  }
+  void download(const Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const std::lock_guard hold(lock_);
+    gpu_.download(*static_cast<Buffer*>(from.data()), offset, to, bytes);
+    check_indices();
+  }
+  void synchronize() override {
+    const std::lock_guard hold(lock_);
+    gpu_.wait();
+    check_indices();
+  }
+
+  void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
+    const std::lock_guard hold(lock_);
+    if (launch.check_slot >= 0) {
+      checked_.push_back({launch.op, launch.checked_size});
+      launch.params[static_cast<std::size_t>(launch.check_slot)] = static_cast<std::uint32_t>(checked_.size());
+    }
+    gpu_.launch(launch, text);
+  }
+
+  void begin_capture() override { unsupported("capture", "capture"); }
+  std::unique_ptr<detail::Recording> end_capture() override { unsupported("capture", "capture"); }
+
+ private:
+  /// Throws for the first kernel since the last check that met an index out of range.
+  void check_indices() {
+    if (checked_.empty()) return;
+    const std::vector<Checked> checked = std::move(checked_);
+    checked_.clear();
+    std::uint32_t words[2] = {};
+    Buffer& buffer = *static_cast<Buffer*>(flags_->data());
+    gpu_.download(buffer, 0, words, sizeof words);
+    if (words[0] == 0) return;
+    gpu_.clear(buffer);
+    const Checked& c = checked[words[0] - 1];
+    throw Error(ErrorKind::index, std::string(c.op) + ": index " + std::to_string(static_cast<std::int32_t>(words[1])) +
+                                      " is out of range for size " + std::to_string(c.size) +
+                                      " (found when the device was waited for)");
+  }
+
+  struct Checked {
+    std::string op;
+    std::int64_t size;
+  };
+  int index_;
+  std::string adapter_name_;
+  mutable std::recursive_mutex lock_;
+  GpuDevice gpu_;
+  std::unique_ptr<Storage> flags_;
+  std::vector<Checked> checked_;
+};
+
+std::mutex registry_lock;
+
+WebgpuBackend& backend_at(int index) {
+  static std::vector<std::vector<WebgpuBackend*>> made;  // of each adapter; the last is in use, the others were lost
+  std::string reason;
+  const std::vector<Adapter>& list = adapters(reason);
+  if (static_cast<std::size_t>(index) >= list.size())
+    throw Error(ErrorKind::device, "device " + webgpu(index).to_string() + " is not available: " +
+                                       (list.empty() ? reason : "there are " + std::to_string(list.size()) + " adapters"));
+  const std::lock_guard hold(registry_lock);
+  made.resize(list.size());
+  std::vector<WebgpuBackend*>& of_adapter = made[static_cast<std::size_t>(index)];
+  if (of_adapter.empty() || of_adapter.back()->lost())
+    of_adapter.push_back(new WebgpuBackend(index, *api(reason), list[static_cast<std::size_t>(index)]));  // outlives tensors in static storage
+  return *of_adapter.back();
+}
+
+}  // namespace
+
+detail::Backend& webgpu_backend(int index) { return backend_at(index); }
+
+std::vector<DeviceInfo> webgpu_devices() {
+  std::string reason;
+  const std::vector<Adapter>& list = adapters(reason);
+  if (list.empty()) return {{webgpu(), false, "", reason}};
+  std::vector<DeviceInfo> infos;
+  for (std::size_t i = 0; i < list.size(); ++i) infos.push_back({webgpu(static_cast<int>(i)), true, list[i].name, ""});
+  return infos;
+}
+
+QueueCounts queue_counts(int index) {
+  const GpuDevice& gpu = backend_at(index).gpu();
+  return {gpu.submissions, gpu.waits};
+}
+void lose_device(int index) { backend_at(index).gpu().lose(); }
+
+}  // namespace tern::detail_webgpu

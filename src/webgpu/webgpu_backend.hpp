@@ -1,0 +1,22 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backend/backend.hpp"
+
+namespace tern::detail_webgpu {
+
+/// The backend of webgpu:index; throws `device` with the reason where it is absent.
+detail::Backend& webgpu_backend(int index);
+/// Every adapter, or one entry with the reason there is none.
+std::vector<DeviceInfo> webgpu_devices();
+
+/// How often commands were submitted and waited for (tests).
+struct QueueCounts {
+  std::uint64_t submissions = 0, waits = 0;
+};
+QueueCounts queue_counts(int index);
+/// Ends the device, as a driver may at any time (tests).
+void lose_device(int index);
+
+}  // namespace tern::detail_webgpu
