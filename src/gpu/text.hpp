@@ -31,7 +31,7 @@ inline std::string join(const std::vector<std::string>& parts, const char* betwe
 }
 
 /// A pattern with $0 $1 $2 replaced by the arguments and $t by the type.
-inline std::string fill(std::string_view pattern, std::string_view type, const std::vector<std::string>& arguments) {
+inline std::string fill_in(std::string_view pattern, std::string_view type, const std::vector<std::string>& arguments) {
   std::string result;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     if (pattern[i] != '$') result += pattern[i];

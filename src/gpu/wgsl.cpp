@@ -11,7 +11,7 @@ namespace {
 class Wgsl final : public Dialect {
  public:
   std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
-    return fill(spelling_of(leaf).wgsl, lane_name(lane), arguments);
+    return fill_in(spelling_of(leaf).wgsl, lane_name(lane), arguments);
   }
   std::string param(int slot) const override {
     return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]);

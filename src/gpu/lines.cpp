@@ -1,0 +1,318 @@
+// Scan and sort: operations along one axis, a workgroup to a line.
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "gpu/gpu_backend.hpp"
+#include "gpu/io.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::Lane;
+using detail::ScanRequest;
+using detail::SortRequest;
+
+namespace {
+
+/// Kernels over the lines along `axis`: views laid over the other axes (merged) and the axis itself.
+class LinePlan {
+ public:
+  LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views, std::size_t written)
+      : backend(backend), plan(backend.limits(), op, kind), views_(std::move(views)) {
+    const std::uint32_t all = (1u << space.rank()) - 1;
+    lines = merge_axes(space, all & ~(1u << axis), views_, 0);
+    lines_slot = plan.add_param(static_cast<std::uint64_t>(lines.count()));
+    length_slot = plan.add_param(static_cast<std::uint64_t>(space[static_cast<std::size_t>(axis)]));
+    plan.add_axes(lines);
+    std::vector<ByteRange> touched;
+    const std::vector<std::int64_t> sizes(space.begin(), space.end());
+    for (std::size_t v = 0; v < views_.size(); ++v) {
+      std::vector<std::int64_t> strides = lines.strides[v];
+      strides.push_back(views_[v]->strides[static_cast<std::size_t>(axis)]);
+      plan.add_access(*views_[v], strides, v >= written);
+      touched.push_back(bytes_touched(*views_[v], sizes));
+    }
+    touched_ = touched;
+    for (std::size_t v = written; v < views_.size(); ++v)
+      if (plan.access(static_cast<int>(v)).size() < 4) plan.make_atomic(static_cast<int>(v));
+  }
+  /// Adds a buffer of words addressed by its own index.
+  int add_words(const View& view) {
+    touched_.push_back({0, static_cast<std::int64_t>(view.storage->bytes())});
+    return plan.add_access(view, {}, true);
+  }
+  void launch(std::uint64_t groups, std::uint32_t threads, const std::function<std::string()>& text) {
+    if (!bound_) plan.bind(touched_), plan.finish_key(), bound_ = true;
+    plan.launch.groups = groups, plan.launch.threads = threads;
+    backend.launch(plan.launch, text);
+  }
+  std::string p(int slot) const { return backend.dialect().param(slot); }
+  Position at(const std::vector<std::string>& line, const std::string& index) const {
+    Position position{line, -1, 1};
+    position.coordinates.push_back(index);
+    return position;
+  }
+  std::string module(const char* what, const std::string& body, std::vector<Shared> shared) const {
+    return backend.dialect().module({cat(plan.launch.op, ": ", what), plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
+  }
+
+  GpuBackend& backend;
+  Plan plan;
+  Axes lines;
+  int lines_slot, length_slot;
+
+ private:
+  std::vector<const View*> views_;
+  std::vector<ByteRange> touched_;
+  bool bound_ = false;
+};
+
+/// Whether every view fits a binding; else the longest other axis, for cutting the request in two.
+int axis_to_halve(const GpuBackend& backend, const Shape& space, int axis, const std::vector<const View*>& views, bool& fits) {
+  const auto most = static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes;
+  const std::vector<std::int64_t> sizes(space.begin(), space.end());
+  fits = true;
+  int best = -1;
+  std::int64_t furthest = 0;
+  for (const View* v : views) {
+    if (!v->storage) continue;
+    const ByteRange touched = bytes_touched(*v, sizes);
+    if (static_cast<std::int64_t>(v->storage->bytes()) <= most || touched.end - touched.begin <= most) continue;
+    fits = false;
+    for (int i = 0; i < space.rank(); ++i) {
+      const auto a = static_cast<std::size_t>(i);
+      const std::int64_t reach = (space[a] - 1) * std::abs(v->strides[a]);
+      if (i != axis && space[a] > 1 && reach > furthest) furthest = reach, best = i;
+    }
+  }
+  return best;
+}
+
+[[noreturn]] void too_long(const GpuBackend& backend, const char* op) {
+  throw Error(ErrorKind::unsupported, cat(op, ": one line of the tensor is larger than the ", backend.limits().binding_bytes >> 20,
+                                          " MiB that a kernel can see on ", backend.device().to_string()));
+}
+
+// ---- scan ----
+constexpr int kScanThreads = 256, kScanEach = 4;
+
+/// Each step of a line: every invocation sums four neighbours, a tree over the workgroup gives what stands before them,
+/// and the sum of the step is carried to the next.
+std::string scan_text(const LinePlan& l, const ScanRequest& r) {
+  const Dialect& d = l.backend.dialect();
+  Io io(l.plan, d);
+  const Lane lane = detail::lane_of(r.input.dtype);
+  const std::string type = lane_name(lane);
+  const auto combine = [&](const std::string& a, const std::string& b) { return d.leaf(r.combine, lane, {a, b}); };
+  std::vector<std::string> line;
+  std::string body = io.coordinates(l.lines, "group", "c", line);
+  const std::string n = l.p(l.length_slot);
+  body += cat("var carry = ", type, "();\n");
+  std::string step;
+  for (int e = 0; e < kScanEach; ++e) {
+    const std::string i = cat("i", e);
+    step += cat("let ", i, " = start + thread * ", kScanEach, "u + ", e, "u;\nlet at", e, " = ", r.reverse ? cat(n, " - 1u - ", i) : i, ";\nvar s", e, " = ", type, "();\n");
+    std::vector<std::string> names;
+    const std::string load = io.load(0, l.at(line, cat("at", e)), names);
+    step += cat("if (", i, " < ", n, ") {\n", indented(load + cat("s", e, " = ", names[0], ";\n")), "}\n");
+    if (e) step += cat("s", e, " = ", combine(cat("s", e - 1), cat("s", e)), ";\n");
+  }
+  step += cat("sums[thread] = s", kScanEach - 1, ";\n", d.barrier());
+  for (int reach = 1; reach < kScanThreads; reach *= 2) {
+    step += cat("var t", reach, " = sums[thread];\nif (thread >= ", reach, "u) { t", reach, " = ", combine(cat("sums[thread - ", reach, "u]"), cat("t", reach)), "; }\n",
+                d.barrier(), "sums[thread] = t", reach, ";\n", d.barrier());
+  }
+  step += "var before = carry;\n";
+  step += cat("if (thread > 0u) { before = ", combine("carry", "sums[thread - 1u]"), "; }\n");
+  for (int e = 0; e < kScanEach; ++e) {
+    const std::string store = io.store(1, l.at(line, cat("at", e)), {combine("before", cat("s", e))}, "");
+    step += cat("if (i", e, " < ", n, ") {\n", indented(store), "}\n");
+  }
+  step += cat("carry = ", combine("carry", cat("sums[", kScanThreads - 1, "]")), ";\n", d.barrier());
+  body += cat("for (var start = 0u; start < ", n, "; start += ", kScanThreads * kScanEach, "u) {\n", indented(step), "}\n");
+  return l.module("scan", body, {{type, "sums", kScanThreads}});
+}
+
+void run_scan(GpuBackend& backend, const ScanRequest& r) {
+  bool fits = true;
+  const int axis = axis_to_halve(backend, r.space, r.axis, {&r.input, &r.output}, fits);
+  if (!fits) {
+    if (axis < 0) too_long(backend, r.op);
+    const auto a = static_cast<std::size_t>(axis);
+    ScanRequest first = r, second = r;
+    first.space[a] = r.space[a] > 32 ? round_up(r.space[a] / 2, 16) : r.space[a] / 2, second.space[a] -= first.space[a];
+    second.input.offset += first.space[a] * r.input.strides[a], second.output.offset += first.space[a] * r.output.strides[a];
+    run_scan(backend, first);
+    return run_scan(backend, second);
+  }
+  LinePlan l(backend, r.op, 'c', r.space, r.axis, {&r.input, &r.output}, 1);
+  l.plan.note(r.combine), l.plan.note(r.reverse), l.plan.note(r.input.dtype);
+  l.launch(static_cast<std::uint64_t>(l.lines.count()), kScanThreads, [&] { return scan_text(l, r); });
+}
+
+// ---- sort ----
+// Bitonic over (key, place): the place breaks ties, which makes it stable. Keys are u32 in the order of the values, NaN
+// last (first, descending); lines are padded to a power of two with the largest key. Batcher (1968).
+constexpr std::uint32_t kSortThreads = 256, kSortBlock = 1024;  // elements a workgroup sorts in its own memory
+
+std::string key_of(DType dtype, const std::string& x, bool descending) {
+  std::string key;
+  switch (detail::lane_of(dtype)) {
+    case Lane::f32: key = cat("tern_sort_key(", x, ")"); break;
+    case Lane::u32: key = x; break;
+    default: key = cat("(bitcast<u32>(", x, ") ^ 0x80000000u)");
+  }
+  return descending ? cat("~", key) : key;
+}
+
+/// The compare-and-exchange of a pair in workgroup memory: `up` says in which order.
+const char* kExchange =
+    "let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);\n"
+    "if (later == up) {\n  let key = keys[low];\n  keys[low] = keys[high];\n  keys[high] = key;\n"
+    "  let place = places[low];\n  places[low] = places[high];\n  places[high] = place;\n}\n";
+
+class Sort {
+ public:
+  Sort(GpuBackend& backend, const SortRequest& r) : backend_(backend), r_(r) {
+    n_ = r.space[static_cast<std::size_t>(r.axis)];
+    padded_ = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n_, 2))));
+    lines_ = r.space.numel() / n_;
+    temporary_ = backend.temporary(2 * lines_ * padded_, DType::u32);
+    words_ = {temporary_.get(), DType::u32, 0, {}};
+  }
+
+  void run() {
+    block_ = static_cast<std::uint32_t>(std::min<std::int64_t>(padded_, kSortBlock));
+    kernel('i', 0, 0);
+    for (std::int64_t k = 2 * block_; k <= padded_; k *= 2) {
+      for (std::int64_t j = k / 2; j >= block_; j /= 2) kernel('g', k, j);
+      kernel('l', k, 0);
+    }
+    kernel('o', 0, 0);
+  }
+
+ private:
+  /// 'i': reads the lines and sorts blocks; 'g': exchanges over a distance of j; 'l': those below a block's size; 'o':
+  /// writes the results.
+  void kernel(char kind, std::int64_t k, std::int64_t j) {
+    std::vector<const View*> views{&r_.input};
+    std::size_t written = 1;
+    if (kind == 'o') {
+      if (r_.values.storage) views.push_back(&r_.values);
+      if (r_.indices.storage) views.push_back(&r_.indices);
+    }
+    LinePlan l(backend_, r_.op, kind, r_.space, r_.axis, views, written);
+    const int words = l.add_words(words_);
+    const int padded = l.plan.add_param(static_cast<std::uint64_t>(padded_)), half = l.plan.add_param(static_cast<std::uint64_t>(lines_ * padded_));
+    const int level = l.plan.add_param(static_cast<std::uint64_t>(k)), distance = l.plan.add_param(static_cast<std::uint64_t>(j));
+    l.plan.note('t'), l.plan.note(r_.input.dtype), l.plan.note(r_.descending), l.plan.note(block_), l.plan.note(r_.values.storage != nullptr);
+    const std::int64_t elements = lines_ * padded_;
+    const std::int64_t groups = kind == 'g' ? ceil_div(elements / 2, kSortThreads) : kind == 'o' ? ceil_div(lines_ * n_, kSortThreads) : elements / block_;
+    const Slots s{padded, half, level, distance};
+    l.launch(static_cast<std::uint64_t>(groups), kSortThreads, [&] {
+      const std::string b = cat("b", l.plan.access(words).binding);
+      return kind == 'g' ? exchange_text(l, b, s) : kind == 'o' ? output_text(l, b, s) : block_text(l, b, s, kind == 'i');
+    });
+  }
+  struct Slots {
+    int padded, half, level, distance;
+  };
+
+  std::string block_text(const LinePlan& l, const std::string& b, const Slots& s, bool reads) const {
+    const Dialect& d = backend_.dialect();
+    std::string body = cat("let first = group * ", block_, "u;\n");
+    std::string load;
+    if (reads) {
+      Io io(l.plan, d);
+      std::vector<std::string> line, names;
+      load += cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded), ";\nvar key = 0xffffffffu;\n");
+      const std::string coordinates = io.coordinates(l.lines, "line", "c", line);
+      const std::string read = io.load(0, l.at(line, "at"), names);
+      load += cat("if (at < ", l.p(l.length_slot), ") {\n", indented(coordinates + read + cat("key = ", key_of(r_.input.dtype, names[0], r_.descending), ";\n")), "}\n");
+      load += "keys[i] = key;\nplaces[i] = at;\n";
+    } else {
+      load = cat("keys[i] = ", b, "[first + i];\nplaces[i] = ", b, "[", l.p(s.half), " + first + i];\n");
+    }
+    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n", indented(load), "}\n", d.barrier());
+    const auto pass = [&](std::int64_t j, const std::string& up) {
+      std::string one = cat("let low = (i / ", j, "u) * ", 2 * j, "u + i % ", j, "u;\nlet high = low + ", j, "u;\nlet up = ", up, ";\n", kExchange);
+      return cat("for (var i = thread; i < ", block_ / 2, "u; i += ", kSortThreads, "u) {\n", indented(one), "}\n", d.barrier());
+    };
+    // The direction of a run of length k alternates within its line; runs as long as the line ascend.
+    if (reads) {
+      for (std::int64_t k = 2; k <= block_; k *= 2)
+        for (std::int64_t j = k / 2; j > 0; j /= 2) body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", k, "u) == 0u"));
+    } else {
+      for (std::int64_t j = block_ / 2; j > 0; j /= 2) body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u"));
+    }
+    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  ", b, "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = places[i];\n}\n");
+    return l.module("sort, blocks", body, {{"u32", "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}});
+  }
+
+  std::string exchange_text(const LinePlan& l, const std::string& b, const Slots& s) const {
+    const std::string j = l.p(s.distance), half = l.p(s.half);
+    std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", half, " / 2u) { return; }\n");
+    body += cat("let low = (i / ", j, ") * 2u * ", j, " + i % ", j, ";\nlet high = low + ", j, ";\n");
+    body += cat("let up = ((low & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u;\n");
+    body += cat("let a = ", b, "[low];\nlet c = ", b, "[high];\nlet place_a = ", b, "[", half, " + low];\nlet place_c = ", b, "[", half, " + high];\n");
+    body += cat("if ((a > c || (a == c && place_a > place_c)) == up) {\n  ", b, "[low] = c;\n  ", b, "[high] = a;\n  ", b, "[", half, " + low] = place_c;\n  ", b, "[", half, " + high] = place_a;\n}\n");
+    return l.module("sort, exchange", body, {});
+  }
+
+  std::string output_text(const LinePlan& l, const std::string& b, const Slots& s) const {
+    const Dialect& d = backend_.dialect();
+    Io io(l.plan, d);
+    const std::string n = l.p(l.length_slot);
+    std::vector<std::string> line, names;
+    std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", n, " * ", l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
+    body += cat("let place = ", b, "[", l.p(s.half), " + line * ", l.p(s.padded), " + at];\n", io.coordinates(l.lines, "line", "c", line));
+    int access = 1;
+    if (r_.values.storage) body += io.load(0, l.at(line, "place"), names) + io.store(access++, l.at(line, "at"), {names[0]}, "");
+    if (r_.indices.storage) body += io.store(access, l.at(line, "at"), {"bitcast<i32>(place)"}, "");
+    return l.module("sort, results", body, {});
+  }
+
+  GpuBackend& backend_;
+  const SortRequest& r_;
+  std::int64_t n_ = 0, padded_ = 0, lines_ = 0;
+  std::uint32_t block_ = kSortBlock;
+  std::shared_ptr<Storage> temporary_;
+  View words_;
+};
+
+void run_sort(GpuBackend& backend, const SortRequest& r) {
+  bool fits = true;
+  int axis = axis_to_halve(backend, r.space, r.axis, {&r.input, &r.values, &r.indices}, fits);
+  const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], lines = r.space.numel() / n;
+  const auto room = static_cast<std::uint64_t>(lines) * std::bit_ceil(static_cast<std::uint64_t>(n)) * 8;
+  if (fits && room > backend.limits().binding_bytes) {
+    fits = false;
+    for (int i = 0; i < r.space.rank(); ++i)
+      if (i != r.axis && (axis < 0 || r.space[static_cast<std::size_t>(i)] > r.space[static_cast<std::size_t>(axis)])) axis = i;
+    if (axis >= 0 && r.space[static_cast<std::size_t>(axis)] < 2) axis = -1;
+  }
+  if (fits) return Sort(backend, r).run();
+  if (axis < 0) too_long(backend, r.op);
+  const auto a = static_cast<std::size_t>(axis);
+  SortRequest first = r, second = r;
+  first.space[a] = r.space[a] / 2, second.space[a] -= first.space[a];
+  for (View* v : {&second.input, &second.values, &second.indices})
+    if (v->storage) v->offset += first.space[a] * v->strides[a];
+  run_sort(backend, first);
+  run_sort(backend, second);
+}
+
+}  // namespace
+
+void GpuBackend::scan(const ScanRequest& r) {
+  require_supported(r.op, r.input.dtype);
+  if (r.space.numel() > 0) run_scan(*this, r);
+}
+
+void GpuBackend::sort(const SortRequest& r) {
+  require_supported(r.op, r.input.dtype);
+  if (r.space.numel() > 0) run_sort(*this, r);
+}
+
+}  // namespace tern::detail_gpu
