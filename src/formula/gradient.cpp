@@ -105,9 +105,9 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present,
     Expr g = sweep.adjoint(make_input(i).node());
     if (!g.defined()) g = sweep.adjoint(make_input(i, false).node());
     if (!g.defined()) continue;
-    if (finite_only) {  // g is the derivative: x - x is 0 for finite x only
+    if (finite_only) {  // g is the derivative
       const Expr seed = make_input(n, graph->outputs[0]->full);
-      g = g.node()->kind == NodeKind::constant ? seed * g : where(g - g == 0, seed * g, 0);
+      g = g.node()->kind == NodeKind::constant ? seed * g : where(abs(g) < make_constant(kInf), seed * g, 0);
     }
     result->output_of[static_cast<std::size_t>(i)] = static_cast<int>(gradients.size());
     gradients.push_back(g);

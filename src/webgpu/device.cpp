@@ -148,7 +148,6 @@ GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) :
   lower_limits(limits_);
   params_ = create(kParamsBytes, WGPUBufferUsage_Uniform | WGPUBufferUsage_CopyDst);
   staging_ = create(kStagingBytes, WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst);
-  empty_ = create(256, WGPUBufferUsage_Storage);
   check("making the device");
 }
 
@@ -157,8 +156,9 @@ GpuDevice::~GpuDevice() {
   if (encoder_) api_.CommandEncoderRelease(encoder_);
   release_pool();
   for (auto& [key, p] : pipelines_) api_.ComputePipelineRelease(p.handle);
-  for (Buffer* b : {params_, staging_, readback_, empty_})
+  for (Buffer* b : {params_, staging_, readback_})
     if (b) destroy(b);
+  for (Buffer* b : empty_) destroy(b);
   api_.QueueRelease(queue_);
   api_.DeviceRelease(device_);
 }
@@ -422,9 +422,11 @@ const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, 
   return pipelines_[launch.key] = made;
 }
 
-const Buffer& GpuDevice::buffer_of(const detail_gpu::Binding& binding) const {
-  const auto* buffer = static_cast<const Buffer*>(binding.storage->data());
-  return buffer ? *buffer : *empty_;
+const Buffer& GpuDevice::buffer_of(const detail_gpu::Launch& launch, std::size_t k) {
+  if (const auto* buffer = static_cast<const Buffer*>(launch.bindings[k].storage->data())) return *buffer;
+  // A storage without elements has no buffer; each binding has a stand-in of its own, so that none is bound twice.
+  while (empty_.size() <= k) empty_.push_back(create(256, WGPUBufferUsage_Storage));
+  return *empty_[k];
 }
 
 WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
@@ -432,7 +434,8 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
   const auto add = [&key](std::uint64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
   const std::uint64_t params_bytes = (launch.params.size() * 4 + 15) / 16 * 16;
   add(reinterpret_cast<std::uintptr_t>(pipeline.layout)), add(params_bytes);
-  for (const detail_gpu::Binding& b : launch.bindings) add(buffer_of(b).id), add(b.begin), add(b.end);
+  for (std::size_t k = 0; k < launch.bindings.size(); ++k)
+    add(buffer_of(launch, k).id), add(launch.bindings[k].begin), add(launch.bindings[k].end);
   if (const auto found = bind_groups_.find(key); found != bind_groups_.end()) return found->second;
   if (bind_groups_.size() > kMostBindGroups) {
     for (auto& [old, group] : bind_groups_) api_.BindGroupRelease(group);
@@ -446,8 +449,9 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
     WGPUBindGroupEntry& entry = entries[k + 1];
     entry = {};
     entry.binding = static_cast<std::uint32_t>(k + 1);
-    entry.buffer = buffer_of(b).handle;
-    entry.offset = b.begin, entry.size = b.end > b.begin ? b.end - b.begin : buffer_of(b).capacity;
+    const Buffer& buffer = buffer_of(launch, k);
+    entry.buffer = buffer.handle;
+    entry.offset = b.begin, entry.size = b.end > b.begin ? b.end - b.begin : buffer.capacity;
   }
   WGPUBindGroupDescriptor descriptor{};
   descriptor.layout = pipeline.layout, descriptor.entryCount = entries.size(), descriptor.entries = entries.data();

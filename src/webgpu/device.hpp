@@ -87,7 +87,7 @@ class GpuDevice {
   }
   const Pipeline& compile(const detail_gpu::Launch& launch, const std::string& text);
   const Layout& layout_of(const detail_gpu::Launch& launch);
-  const Buffer& buffer_of(const detail_gpu::Binding& binding) const;
+  const Buffer& buffer_of(const detail_gpu::Launch& launch, std::size_t k);
   WGPUBindGroup bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline);
   void run(const detail_gpu::Launch& launch, const Pipeline& pipeline);
   WGPUCommandEncoder encoder();
@@ -113,7 +113,7 @@ class GpuDevice {
   WGPUComputePassEncoder pass_ = nullptr;
   int recorded_ = 0;
   Buffer *params_ = nullptr, *staging_ = nullptr, *readback_ = nullptr;
-  Buffer* empty_ = nullptr;  // stands in for storages without elements
+  std::vector<Buffer*> empty_;
   std::vector<std::byte> params_arena_, staging_arena_;
 
   std::map<std::uint64_t, std::vector<Buffer*>> pool_;
