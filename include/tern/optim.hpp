@@ -41,7 +41,8 @@ class AdamW {
  private:
   std::vector<Var> parameters_;
   std::vector<Tensor> first_, second_;  // moments; f32 for 16-bit parameters
-  std::int64_t steps_ = 0;
+  std::vector<Tensor> steps_;           // how many there were: one 0-d tensor for each device and dtype of moments
+  std::vector<std::size_t> step_of_;    // which of them counts for a parameter
   AdamWOptions options_;
 };
 

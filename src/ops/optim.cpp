@@ -22,12 +22,12 @@ Tensor state_like(const Tensor& p) {
   return zeros(p.shape(), {.dtype = dtype_size(p.dtype()) == 2 ? DType::f32 : p.dtype(), .device = p.device()});
 }
 
-/// A formula's outputs written over its first operands: (state…, gradient, numbers…) → state…
-void update(const char* op, const Graph* graph, std::span<const Tensor> state, const Tensor& gradient,
+/// A formula's outputs written over its first operands: (state…, read…, numbers…) → state…
+void update(const char* op, const Graph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
             std::span<const Number> numbers) {
   std::vector<Argument> arguments;
   for (const Tensor& s : state) arguments.push_back(Argument(s));
-  arguments.push_back(Argument(gradient));
+  for (const Tensor* t : read) arguments.push_back(Argument(*t));
   for (const Number& n : numbers) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, state[0].shape()}, arguments, state);
 }
@@ -49,8 +49,8 @@ struct Graphs {
 
 const Graph* adamw_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), m0 = make_input(1), v0 = make_input(2), g0 = make_input(3);
-  const Expr rate = make_input(4), decay = make_input(5), b1 = make_input(6), b2 = make_input(7), eps = make_input(8),
-             c1 = make_input(9), c2 = make_input(10);
+  const Expr c1 = make_input(4), c2 = make_input(5);  // of correction_graph
+  const Expr rate = make_input(6), decay = make_input(7), b1 = make_input(8), b2 = make_input(9), eps = make_input(10);
   const Expr r1 = make_input(11), r2 = make_input(12);  // 1 - b1 and 1 - b2, which would cancel in f32
   const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
   const Expr m = b1 * m0 + r1 * g, v = b2 * v0 + r2 * (g * g);
@@ -58,6 +58,14 @@ const Graph* adamw_graph(bool narrow, DType dtype) {
   const Expr next = p - rate * (step + decay * p);
   const Expr outputs[] = {narrow ? cast(next, dtype) : next, m, v};
   return make_graph(outputs, 13);
+}
+/// (steps, log b1, log b2) → steps + 1, and the corrections of the moments' bias, 1 / (1 - b^steps). The count is a
+/// tensor so that a captured step counts on; expm1 keeps the difference accurate where b^steps is near 1.
+const Graph* correction_graph() {
+  return graph_of([](auto steps, auto log1, auto log2) {
+    const auto next = steps + 1;
+    return std::array{next, -1 / expm1(next * log1), -1 / expm1(next * log2)};
+  });
 }
 const Graph* sgd_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), v0 = make_input(1), g0 = make_input(2), rate = make_input(3), momentum = make_input(4),
@@ -83,35 +91,40 @@ void SGD::step(const Gradients& gradients) {
     const Tensor& p = parameters_[i].value();
     const Tensor state[] = {p, velocity_[i]};
     const Number numbers[] = {options_.learning_rate, options_.momentum, options_.weight_decay};
-    update("SGD", graphs.of(p.dtype()), state, *g, numbers);
+    update("SGD", graphs.of(p.dtype()), state, {&g, 1}, numbers);
   }
 }
 
 AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options)
     : parameters_(std::move(parameters)), options_(options) {
   check("AdamW", parameters_);
-  for (const Var& p : parameters_) first_.push_back(state_like(p.value())), second_.push_back(state_like(p.value()));
+  for (const Var& p : parameters_) {
+    first_.push_back(state_like(p.value())), second_.push_back(state_like(p.value()));
+    const Tensor& moment = first_.back();
+    std::size_t k = 0;
+    while (k < steps_.size() && (steps_[k].dtype() != moment.dtype() || steps_[k].device() != moment.device())) ++k;
+    if (k == steps_.size()) steps_.push_back(zeros({}, {.dtype = moment.dtype(), .device = moment.device()}));
+    step_of_.push_back(k);
+  }
 }
 
 void AdamW::step(const Gradients& gradients) {
   static const Graphs graphs(adamw_graph);
-  ++steps_;
-  const double t = static_cast<double>(steps_);
-  const Number numbers[] = {options_.learning_rate,
-                            options_.weight_decay,
-                            options_.beta1,
-                            options_.beta2,
-                            options_.epsilon,
-                            1 / (1 - std::pow(options_.beta1, t)),
-                            1 / (1 - std::pow(options_.beta2, t)),
-                            1 - options_.beta1,
-                            1 - options_.beta2};
+  std::vector<std::vector<Tensor>> corrections;
+  for (Tensor& steps : steps_) {
+    const Argument arguments[] = {Argument(steps), Argument(std::log(options_.beta1)), Argument(std::log(options_.beta2))};
+    corrections.push_back(run_fused({"AdamW", correction_graph(), 0, {}}, arguments, {&steps, 1}));
+  }
+  const Number numbers[] = {options_.learning_rate, options_.weight_decay, options_.beta1,     options_.beta2,
+                            options_.epsilon,       1 - options_.beta1,    1 - options_.beta2};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor* g = gradients.get(parameters_[i].id());
     if (!g) continue;
     const Tensor& p = parameters_[i].value();
     const Tensor state[] = {p, first_[i], second_[i]};
-    update("AdamW", graphs.of(p.dtype()), state, *g, numbers);
+    const std::vector<Tensor>& correction = corrections[step_of_[i]];
+    const Tensor* const read[] = {g, &correction[1], &correction[2]};
+    update("AdamW", graphs.of(p.dtype()), state, read, numbers);
   }
 }
 
