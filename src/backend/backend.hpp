@@ -16,7 +16,7 @@ namespace tern::detail {
 class Backend;
 
 /// A block of a device's memory, owned or borrowed; shared by all views of it.
-class Storage {
+class Storage : public std::enable_shared_from_this<Storage> {
  public:
   Storage(Backend& backend, std::size_t bytes);  // owned; throws out_of_memory
   Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> keep_alive);  // borrowed
@@ -149,8 +149,12 @@ class Backend {
   virtual void scan(const ScanRequest& request) = 0;
   virtual void sort(const SortRequest& request) = 0;
   // 7. capture and replay
-  virtual void begin_capture() = 0;
-  virtual std::unique_ptr<Recording> end_capture() = 0;
+  /// Captures are recorded above the backends and replayed as ordinary requests. A backend whose processor records
+  /// itself says so: the requests of a finished capture are then run once more between begin_capture and end_capture,
+  /// which executes nothing, and the Recording is what replay runs.
+  virtual bool records() const { return false; }
+  virtual void begin_capture() { unsupported("capture", "capture"); }
+  virtual std::unique_ptr<Recording> end_capture() { unsupported("capture", "capture"); }
 
  protected:
   /// For a verb a backend does not offer.

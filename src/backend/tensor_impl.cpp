@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backend/capture.hpp"
+
 namespace tern {
 
 std::string to_string(const Shape& shape) {
@@ -45,7 +47,10 @@ Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char
   if (!backend.supports(dtype)) throw UnsupportedDType(op, dtype, backend.device().to_string());
   const std::int64_t numel = shape.numel();
   auto impl = std::make_shared<TensorImpl>();
-  impl->storage = std::make_shared<Storage>(backend, static_cast<std::size_t>(numel) * dtype_size(dtype));
+  const std::size_t bytes = static_cast<std::size_t>(numel) * dtype_size(dtype);
+  CapturedCalls* capture = current_capture();
+  const bool captured = capture && &capture->backend() == &backend;
+  impl->storage = captured ? capture->storage(bytes) : std::make_shared<Storage>(backend, bytes);
   impl->dtype = dtype, impl->shape = shape, impl->strides = contiguous_strides(shape), impl->numel = numel;
   return Tensor(std::move(impl));
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "backend/capture.hpp"
 #include "backend/tensor_impl.hpp"
 #include "tern/trace.hpp"
 
@@ -40,6 +41,15 @@ std::string human(std::int64_t count) {
   else if (count < 10000000) std::snprintf(text, sizeof text, "%.1f KB", static_cast<double>(count) / 1e3);
   else std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(count) / 1e6);
   return text;
+}
+
+/// Whether the request went to this thread's capture, which must be of the same device, instead of the backend.
+template <class Request> bool captured(const detail::Backend& backend, const Request& request) {
+  detail::CapturedCalls* capture = detail::current_capture();
+  if (!capture) return false;
+  detail::require_captured(*capture, backend, request.op);
+  capture->add(request);
+  return true;
 }
 
 /// Counts one call, runs it, and reports it where somebody listens.
@@ -93,6 +103,7 @@ std::string explain_calls(void (*call)(void*), void* context) {
 }
 
 void run(Backend& backend, const FusedRequest& r) {
+  if (captured(backend, r)) return;
   std::int64_t read = 0, written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, r.space);
   for (const View& output : r.outputs) written += bytes(output, r.space);
@@ -102,6 +113,7 @@ void run(Backend& backend, const FusedRequest& r) {
 }
 
 void run(Backend& backend, const GemmRequest& r) {
+  if (captured(backend, r)) return;
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
     Shape shape = r.batch;
     shape.push_back(rows), shape.push_back(cols);
@@ -119,19 +131,29 @@ void run(Backend& backend, const GemmRequest& r) {
 }
 
 void run(Backend& backend, const ScatterRequest& r) {
+  if (captured(backend, r)) return;
   traced(
       backend, "scatter", r.op, [&] { return to_string(r.space); },
       bytes(r.source, r.space) + bytes(r.target.table, r.space), bytes(r.source, r.space), [&] { backend.scatter(r); });
 }
 void run(Backend& backend, const ScanRequest& r) {
+  if (captured(backend, r)) return;
   traced(
       backend, "scan", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space), bytes(r.output, r.space),
       [&] { backend.scan(r); });
 }
 void run(Backend& backend, const SortRequest& r) {
+  if (captured(backend, r)) return;
   traced(
       backend, "sort", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space),
       bytes(r.values, r.space) + bytes(r.indices, r.space), [&] { backend.sort(r); });
+}
+
+void upload(Backend& backend, Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) {
+  CapturedCalls* capture = current_capture();
+  if (!capture) return backend.upload(to, byte_offset, from, bytes);
+  require_captured(*capture, backend, "upload");
+  capture->add_upload(to, byte_offset, from, bytes);
 }
 
 }  // namespace detail

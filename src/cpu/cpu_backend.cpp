@@ -42,8 +42,6 @@ class CpuBackend final : public detail::Backend {
   void scatter(const detail::ScatterRequest& request) override { run_scatter(request); }
   void scan(const detail::ScanRequest& request) override { run_scan(request, kernels()); }
   void sort(const detail::SortRequest& request) override { run_sort(request, kernels()); }
-  void begin_capture() override { unsupported("capture", "capture"); }
-  std::unique_ptr<detail::Recording> end_capture() override { unsupported("capture", "capture"); }
 
  private:
   /// Programs live as long as the process, so their address is a key.

@@ -3,6 +3,7 @@
 #include <numbers>
 #include <string>
 
+#include "backend/trace.hpp"
 #include "ops/fused.hpp"
 
 namespace tern {
@@ -14,7 +15,8 @@ Tensor from_host(const void* data, std::size_t count, DType dtype, const Shape& 
   if (shape.numel() != static_cast<std::int64_t>(count))
     throw Error(ErrorKind::shape, "tensor: " + std::to_string(count) + " values do not fit shape " + to_string(shape));
   Tensor result = make_tensor(shape, dtype, backend_of(device));
-  result.impl()->storage->backend().upload(*result.impl()->storage, 0, data, count * dtype_size(dtype));
+  Storage& storage = *result.impl()->storage;
+  upload(storage.backend(), storage, 0, data, count * dtype_size(dtype));
   return result;
 }
 

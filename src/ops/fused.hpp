@@ -41,6 +41,10 @@ template <class F> const Graph* graph_of(F f) {
   return graph;
 }
 
+/// Reads something at `indices` (i32), so that one outside [0, size) throws `index`, naming op: inside a capture at
+/// replay.
+void require_indices(const char* op, const Tensor& indices, std::int64_t size);
+
 /// A public view-like or reduction helper: removes the axes in `mask` (of size 1).
 Shape without_axes(const Shape& shape, std::uint32_t mask);
 Shape with_ones(const Shape& shape, std::uint32_t mask);

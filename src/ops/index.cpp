@@ -146,6 +146,12 @@ Tensor zeros_of(const Shape& shape, const Var& like) {
 
 }  // namespace
 
+void detail::require_indices(const char* op, const Tensor& indices, std::int64_t size) {
+  const Tensor any = make_view(zeros({}, {.dtype = DType::i32, .device = indices.device()}), {size}, {0}, 0);
+  const Tensor positive = where(indices < 0, Number(size), indices);  // -1 would mean the last
+  read_at(op, any, positive, take_layout(any.shape(), any.strides(), positive, 0), 0);
+}
+
 Tensor take(const Tensor& x, const Tensor& indices, int axis) {
   check_indices("take", x, indices);
   const int a = normalize_axis("take", axis, x.dim());

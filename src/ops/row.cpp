@@ -1,6 +1,7 @@
 // Rows: formulas with reductions along one axis.
 #include <string>
 
+#include "backend/capture.hpp"
 #include "ops/fused.hpp"
 #include "tern/ops.hpp"
 
@@ -67,6 +68,7 @@ void check_cross_entropy(const Tensor& logits, const Tensor& labels) {
   require_same_device("cross_entropy", logits, labels);
   if (labels.numel() == 0) return;
   const auto classes = static_cast<int>(logits.size(1));
+  if (current_capture()) return require_indices("cross_entropy", labels, classes);  // there are no values to read yet
   if (any(bit_or(labels < 0, labels >= classes)).item<bool>())
     throw Error(ErrorKind::index, "cross_entropy: labels must be in [0, " + std::to_string(classes) +
                                       "), found one from " + std::to_string(min(labels).item<std::int32_t>()) + " to " +

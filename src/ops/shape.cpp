@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/capture.hpp"
+#include "backend/trace.hpp"
 #include "ops/fused.hpp"
 #include "tern/ops.hpp"
 
@@ -65,13 +67,14 @@ Tensor Tensor::to(DType to) const {
 Tensor Tensor::to(Device target) const {
   const TensorImpl& t = checked(*this, "to");
   if (device() == target) return *this;
+  require_values("to");
   Backend& backend = backend_of(target);
   const Tensor source = contiguous();
   Tensor result = make_tensor(t.shape, t.dtype, backend, "to");
   const std::size_t bytes = static_cast<std::size_t>(t.numel) * dtype_size(t.dtype);
   const std::unique_ptr<std::byte[]> host(new std::byte[bytes]);
   source.read(host.get(), t.dtype, "to");
-  backend.upload(*result.impl()->storage, 0, host.get(), bytes);
+  upload(backend, *result.impl()->storage, 0, host.get(), bytes);
   return result;
 }
 void Tensor::read(void* destination, DType wanted, const char* op) const {
@@ -80,6 +83,7 @@ void Tensor::read(void* destination, DType wanted, const char* op) const {
     throw Error(ErrorKind::dtype, std::string(op) + ": the tensor is " + describe(*this) + ", asked for " +
                                       std::string(to_string(wanted)) + "; convert it with .to(" +
                                       std::string(to_string(wanted)) + ")");
+  require_values(op);
   const Tensor source = contiguous();
   const TensorImpl& s = *source.impl();
   const std::size_t size = dtype_size(s.dtype);
