@@ -2,15 +2,15 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
+#include "tern/call_ref.hpp"
 #include "tern/device.hpp"
 
 namespace tern {
 
 namespace detail {
 class CapturedCalls;
-std::shared_ptr<const CapturedCalls> capture_calls(Device device, void (*call)(void*), void* context);
+std::shared_ptr<const CapturedCalls> capture_calls(Device device, CallRef call);
 }  // namespace detail
 
 /// A recorded sequence of kernel calls on one device, with the memory they read and write. Copies are handles on the
@@ -47,8 +47,7 @@ class Graph {
 /// Generator, the branches taken. Reading values (`item`, `to_vector`, printing, `to(Device)`) and work for another
 /// device throw `unsupported` and `device` while `f` runs.
 template <class F> Graph capture(Device device, F&& f) {
-  return Graph(detail::capture_calls(device, [](void* context) { (*static_cast<std::remove_reference_t<F>*>(context))(); },
-                                     const_cast<void*>(static_cast<const void*>(std::addressof(f)))));
+  return Graph(detail::with_call_ref([&](detail::CallRef call) { return detail::capture_calls(device, call); }, f));
 }
 
 }  // namespace tern

@@ -52,7 +52,7 @@ void synchronize(Device device);
 void set_num_threads(int threads);
 int num_threads();
 
-/// Kernels of a device: how many there are, how often one was found or had to be made, and the time that took.
+/// Kernels of a device: how many there are, how often a call found its kernel or had it made, and the time that took.
 struct CacheStats {
   std::int64_t kernels = 0, hits = 0, misses = 0;
   double milliseconds = 0;

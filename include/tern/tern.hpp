@@ -11,3 +11,4 @@
 #include "tern/shape.hpp"
 #include "tern/tensor.hpp"
 #include "tern/trace.hpp"
+#include "tern/tuning.hpp"

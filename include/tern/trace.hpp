@@ -1,9 +1,10 @@
 // What ran: counters and explanations. TERN_TRACE=1 prints a line for every kernel call to stderr.
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <type_traits>
+
+#include "tern/call_ref.hpp"
+#include "tern/device.hpp"
 
 namespace tern {
 
@@ -14,14 +15,18 @@ struct TraceCounts {
 TraceCounts trace_counts();
 
 namespace detail {
-std::string explain_calls(void (*call)(void*), void* context);
+std::string explain_calls(CallRef call);
+CacheStats warm_up_calls(CallRef call);
 }
 /// Runs f and says, a line for each kernel call: operation, kernel, sizes, bytes, time, and what the backend chose.
 template <class F> std::string explain(F&& f) {
-  return detail::explain_calls([](void* context) { (*static_cast<std::remove_reference_t<F>*>(context))(); },
-                               const_cast<void*>(static_cast<const void*>(std::addressof(f))));
+  return detail::with_call_ref(detail::explain_calls, f);
 }
-/// Runs f once so that the kernels it needs are made before they are timed or waited for.
-template <class F> void warm_up(F&& f) { f(); }
+/// Runs f, waits for the devices it used, and says what was made for it: kernels (and misses), hits, and the time that
+/// making took. A second run then makes none, whatever the values in tensors, and whatever sizes and numbers, as long
+/// as dtypes and layouts stay alike. f runs as it always does: what it changes is changed.
+template <class F> CacheStats warm_up(F&& f) {
+  return detail::with_call_ref(detail::warm_up_calls, f);
+}
 
 }  // namespace tern

@@ -151,11 +151,11 @@ void require_values(const char* op) {
                                                         "read them after replay(), or before the capture");
 }
 
-std::shared_ptr<const CapturedCalls> capture_calls(Device device, void (*call)(void*), void* context) {
+std::shared_ptr<const CapturedCalls> capture_calls(Device device, CallRef call) {
   auto calls = std::make_shared<CapturedCalls>(backend_of(device));
   {
     const Running guard(calls.get());
-    call(context);
+    call();
   }
   calls->finish();
   return calls;

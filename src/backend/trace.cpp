@@ -4,9 +4,11 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 
 #include "backend/capture.hpp"
 #include "backend/tensor_impl.hpp"
+#include "backend/tuning.hpp"
 #include "tern/trace.hpp"
 
 namespace tern {
@@ -14,13 +16,17 @@ namespace {
 
 bool trace_from_environment() {
   const char* text = std::getenv("TERN_TRACE");
-  return text && *text && std::string(text) != "0";
+  if (!text || !*text || std::string(text) == "0") return false;
+  ++detail::Choice::watchers;
+  return true;
 }
 const bool always_traced = trace_from_environment();
 
 /// Where explain() on this thread collects its lines; null: none is running.
 thread_local std::string* explanation = nullptr;
 thread_local std::string notes;
+/// Where warm_up() on this thread collects the devices its calls use, with their counts before; null: none is running.
+thread_local std::map<detail::Backend*, CacheStats>* warming = nullptr;
 thread_local TraceCounts counts;
 
 /// Elements an operand has along the axes it is not broadcast over.
@@ -54,14 +60,19 @@ template <class Request> bool captured(const detail::Backend& backend, const Req
 
 /// Counts one call, runs it, and reports it where somebody listens.
 template <class What, class Call>
-void traced(const detail::Backend& backend, const char* verb, const char* op, const What& what, std::int64_t read,
+void traced(detail::Backend& backend, const char* verb, const char* op, const What& what, std::int64_t read,
             std::int64_t written, Call call) {
   ++counts.calls;
   counts.bytes_read += read, counts.bytes_written += written;
-  if (!detail::tracing()) return call();
+  if (warming && !warming->contains(&backend)) warming->emplace(&backend, backend.cache_stats());
+  const auto run = [&] {
+    if (detail::measuring()) detail::measure(backend, std::string(verb) + " " + op + " " + what(), call);
+    else call();
+  };
+  if (!detail::tracing()) return run();
   notes.clear();
   const auto start = std::chrono::steady_clock::now();
-  call();
+  run();
   const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   char time[32];
   std::snprintf(time, sizeof time, "%.1f us", us);
@@ -88,18 +99,39 @@ namespace detail {
 bool tracing() { return explanation || always_traced; }
 void note(const std::string& text) { notes += (notes.empty() ? "" : ", ") + text; }
 
-std::string explain_calls(void (*call)(void*), void* context) {
-  std::string text, *outer = explanation;
-  explanation = &text;
-  try {
-    call(context);
-  } catch (...) {
-    explanation = outer;
-    throw;
+std::string explain_calls(CallRef call) {
+  std::string text;
+  {
+    struct Guard {
+      std::string* outer = explanation;
+      ~Guard() { explanation = outer, --Choice::watchers; }
+    } guard;
+    explanation = &text, ++Choice::watchers;
+    call();
   }
-  explanation = outer;
-  if (outer) *outer += text;
+  if (explanation) *explanation += text;
   return text;
+}
+
+CacheStats warm_up_calls(CallRef call) {
+  std::map<Backend*, CacheStats> used;
+  {
+    struct Guard {
+      std::map<Backend*, CacheStats>* outer = warming;
+      ~Guard() { warming = outer; }
+    } guard;
+    warming = &used;
+    call();
+  }
+  CacheStats made;
+  for (const auto& [backend, before] : used) {
+    backend->synchronize();
+    const CacheStats now = backend->cache_stats();
+    made.kernels += now.kernels - before.kernels, made.hits += now.hits - before.hits;
+    made.misses += now.misses - before.misses, made.milliseconds += now.milliseconds - before.milliseconds;
+    if (warming) warming->emplace(backend, before);
+  }
+  return made;
 }
 
 void run(Backend& backend, const FusedRequest& r) {

@@ -1,6 +1,7 @@
 #include "cpu/dispatch.hpp"
 
 #include <hwy/targets.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
@@ -58,6 +59,13 @@ const Tables& tables() {
 }  // namespace
 
 const KernelTable& kernels() { return tables().kernels; }
+std::string tuning_class() {
+  long l2 = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return std::string("cpu ") + kernels().target + ", L2 " + std::to_string(l2 / 1024) + " KiB";
+}
 const GemmKernels& gemm_kernels() { return *tables().gemm; }
 
 }  // namespace tern::detail_cpu

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "backend/trace.hpp"
+#include "backend/tuning.hpp"
 #include "cpu/block_runner.hpp"
+#include "cpu/dispatch.hpp"
 #include "cpu/threads.hpp"
 
 namespace tern::detail_cpu {
@@ -17,7 +19,12 @@ using detail::StepKind;
 namespace {
 
 /// Below this many element operations a second thread costs more (about 3 µs to wake) than it saves.
-constexpr std::int64_t kParallelWork = 64 * 1024;
+std::int64_t parallel_work() {
+  constexpr std::int64_t k = 1024;
+  static const auto* const choice =
+      new detail::Choice(tuning_class(), "fused.parallel_work", {64 * k, 16 * k, 32 * k, 128 * k, 256 * k});
+  return (*choice)();
+}
 /// Elements summed into one partial result; partial results are joined pairwise. Fixed, so that results do not depend
 /// on the number of threads.
 constexpr std::int64_t kSegment = 64 * kBlock;
@@ -93,7 +100,7 @@ class FusedRun {
 
   // ---- drivers ----
   bool worth_threads(std::int64_t elements) const {
-    return elements * static_cast<std::int64_t>(tape_.ops.size() + 1) > kParallelWork;
+    return elements * static_cast<std::int64_t>(tape_.ops.size() + 1) > parallel_work();
   }
   void describe(const char* mode, bool parallel) const {
     if (!detail::tracing()) return;
@@ -111,8 +118,9 @@ class FusedRun {
 
   void run_elementwise() const {
     const std::int64_t count = full_.count(), blocks = (count + kBlock - 1) / kBlock;
-    describe("elementwise", worth_threads(count));
-    ranges(blocks, worth_threads(count), [&](std::int64_t first, std::int64_t last) {
+    const bool parallel = worth_threads(count);
+    describe("elementwise", parallel);
+    ranges(blocks, parallel, [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(count);
       for (std::int64_t i = first; i < last; ++i) {
         const std::int64_t n = std::min(kBlock, count - i * kBlock);

@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "backend/tuning.hpp"
+#include "cpu/dispatch.hpp"
 #include "cpu/gemm_kernels.hpp"
 #include "cpu/threads.hpp"
 
@@ -31,20 +33,16 @@ using Index = std::int64_t;
 /// for partial sums go to and from L2 less often. B's panel (128 KiB) is then read from L2, not L1, with A 13 bytes a
 /// cycle.
 constexpr Index kDepth = 1024;
-/// Rows of a tile. 56 to 112 are within 1 %, 140: 0.99; 344 KiB of A with kDepth.
-constexpr Index kTileRows = 84;
-/// Bytes of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 688 KiB with kTileRows.
-constexpr Index kTileRowBytes = 8192;
 /// Bytes of B packed at once for all threads; a wider B is taken in ranges of columns.
 constexpr Index kSharedBytes = Index{64} << 20;
-/// From this many multiply-adds on, and if this many columns fit, B is packed once for all threads, behind a barrier.
-constexpr Index kSharedWork = Index{8} << 20, kSharedCols = 512;
+/// Columns that must fit for that.
+constexpr Index kSharedCols = 512;
 /// Without that each tile packs its own B, so up to this size of A tiles take more rows (and fewer columns).
 constexpr Index kLocalBytes = Index{512} << 10;
 /// B is packed in chunks of this many panels, this many rows after each other.
 constexpr Index kPackPanels = 8, kStripRows = 32;
-/// Multiply-adds that are worth a task of their own; an operand's element counts as kTraffic of them.
-constexpr Index kTaskWork = Index{512} << 10, kTraffic = 8;
+/// An operand's element counts as this many multiply-adds.
+constexpr Index kTraffic = 8;
 /// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
 /// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
 constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
@@ -57,6 +55,28 @@ constexpr Index kDirectCols = 256, kSmallBytes = Index{32} << 10;
 constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
 /// Steps of k of one dot product.
 constexpr Index kDotBlock = 2048;
+
+/// The sizes that tuning may change: none of them is seen in an element's sum.
+struct Sizes {
+  /// Of a tile. 56 to 112 are within 1 %, 140: 0.99; 344 KiB of A with kDepth.
+  Index rows;
+  /// Of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 688 KiB with 84 rows.
+  Index row_bytes;
+  /// From this many multiply-adds on B is packed once for all threads, behind a barrier.
+  Index shared_work;
+  /// Multiply-adds that are worth a task of their own.
+  Index task_work;
+};
+Sizes chosen_sizes() {
+  struct Choices {
+    detail::Choice rows{tuning_class(), "gemm.tile_rows", {84, 56, 112, 140}};
+    detail::Choice row_bytes{tuning_class(), "gemm.tile_row_bytes", {8192, 4096, 16384}};
+    detail::Choice shared_work{tuning_class(), "gemm.shared_work", {8 << 20, 2 << 20, 32 << 20}};
+    detail::Choice task_work{tuning_class(), "gemm.task_work", {512 << 10, 256 << 10, 1024 << 10}};
+  };
+  static const auto* const c = new Choices;
+  return {c->rows(), c->row_bytes(), c->shared_work(), c->task_work()};
+}
 
 /// Buffers of this size on ask for huge pages.
 constexpr Index kHugeFrom = Index{1} << 20, kHugePage = Index{2} << 20;
@@ -160,6 +180,7 @@ struct Plan {
   Types types;
   DepthPlan depth;
   bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
+  Sizes sizes = chosen_sizes();
   bool direct_a = false, direct_b = false;  // read in place
   Index tile_rows = 0, tile_cols = 0;
   const std::byte* shared = nullptr;  // packed B of columns shared_begin …, shared_cols of them (a multiple of a panel)
@@ -371,7 +392,7 @@ Index work_of(const Plan& plan, Index rows, Index cols) {
 void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
   const Index mr = plan.max_rows(), nr = plan.panel(), threads = max_threads();
   plan.tile_rows = std::min(plan.tile_rows, rows), plan.tile_cols = std::min(plan.tile_cols, round_up(cols, nr));
-  const Index want = threads == 1 ? 1 : std::min(4 * threads, batches * work_of(plan, rows, cols) / kTaskWork);
+  const Index want = threads == 1 ? 1 : std::min(4 * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
   for (;;) {
     const Index tiles = batches * divide_up(rows, plan.tile_rows) * divide_up(cols, plan.tile_cols);
     if (tiles >= want) return;
@@ -394,7 +415,7 @@ void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index co
   const Index down = divide_up(rows, plan.tile_rows), across = divide_up(cols, plan.tile_cols);
   const Index tiles = batches * down * across;
   const Index tile_work = work_of(plan, rows / down, cols / across);
-  const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
+  const Index together = std::clamp<Index>(plan.sizes.task_work / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
   const auto task = [&](Index t) {
     for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
       const Index r = i / across % down, c = i % across;
@@ -444,17 +465,17 @@ void run_packed(Plan& plan) {
   const bool rows_long = long_rows(g, plan.types);
   plan.direct_b = as_lanes && g.b_col == 1 && g.m <= kDirectRows;
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
-  const bool worth = !plan.direct_b && work >= kSharedWork && (g.m > kTileRows || (g.b_col == 1 && rows_long));
+  const bool worth = !plan.direct_b && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
   const bool shared = worth && kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
   plan.direct_a = as_lanes && (small_a || (g.n <= kDirectCols && apart));
-  plan.tile_cols = kTileRowBytes / plan.types.lane_size;
-  plan.tile_rows = kTileRows;
+  plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
+  plan.tile_rows = plan.sizes.rows;
   if (worth && !shared) {  // each tile packs its B and its A: squarer ones
     plan.tile_rows *= 4, plan.tile_cols /= 4;
   } else if (!shared && g.m * g.k * plan.types.lane_size <= kLocalBytes) {
-    plan.tile_rows = std::max(kTileRows, kTileRows * plan.tile_cols / std::min(plan.tile_cols, g.n));
+    plan.tile_rows = std::max(plan.sizes.rows, plan.sizes.rows * plan.tile_cols / std::min(plan.tile_cols, g.n));
   }
   if (shared) plan.shared = reinterpret_cast<const std::byte*>(1);  // for split_tiles; set by run_shared
   split_tiles(plan, g.m, g.n, shared ? 1 : g.batches);
@@ -472,7 +493,7 @@ void run_dots(Plan& plan) {
   plan.direct_a = plan.types.size == plan.types.lane_size && g.a_col == 1;
   plan.direct_b = true;
   plan.tile_rows = g.m;
-  plan.tile_cols = kTileRowBytes / plan.types.lane_size;
+  plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
   split_tiles(plan, g.m, g.n, g.batches);
   run_tiles(plan, 0, g.batches, 0, g.n, multiply_dots);
 }

@@ -1,0 +1,293 @@
+#include "backend/tuning.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+
+#include "backend/trace.hpp"
+#include "tern/tuning.hpp"
+
+namespace tern {
+namespace detail {
+namespace {
+
+constexpr std::string_view kHeader = "tern tuning 1\n";
+/// Calls measured for each candidate, in turn; the fastest counts, for other programs can only slow one down.
+constexpr int kSamples = 16, kFewestSamples = 3;
+/// A candidate replaces the default where it is faster by this factor in the mean: less is noise.
+constexpr double kWorthwhile = 0.98;
+constexpr double kMostSeconds = 60;
+
+// ---- values known before anything is measured
+
+const TunedValues& shipped() {
+  static const TunedValues values{
+#define TERN_TUNED(device_class, key, value) {{device_class, key}, value},
+#include "backend/tuned.inc"
+#undef TERN_TUNED
+  };
+  return values;
+}
+
+std::optional<std::string> contents(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (path.empty() || !in) return {};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// The file's values; says on stderr where it is damaged.
+TunedValues read_file() {
+  const std::string path = tuning_file();
+  const std::optional<std::string> text = contents(path);
+  if (!text) return {};
+  if (const auto values = parse_tuned(*text)) return *values;
+  std::fprintf(stderr, "tern: the tuning file %s is damaged and ignored; tern::tune() or TERN_TUNE=1 writes a new one\n",
+               path.c_str());
+  return {};
+}
+const TunedValues& from_file() {
+  static const TunedValues values = read_file();
+  return values;
+}
+
+std::mutex registry_lock;
+std::vector<Choice*>& registry() {
+  static auto* list = new std::vector<Choice*>;
+  return *list;
+}
+
+// ---- measuring
+
+/// Times of calls that are alike, for each candidate of a choice.
+struct Times {
+  std::vector<double> fastest;
+  std::vector<int> count;
+  int fewest() const { return *std::min_element(count.begin(), count.end()); }
+};
+
+struct Session {
+  std::mutex lock;
+  std::map<Choice*, std::map<std::string, Times>> times;
+  std::int64_t samples = 0;
+};
+
+/// tune()'s, on its thread.
+thread_local Session* tuned = nullptr;
+/// TERN_TUNE=1's.
+Session* of_process();
+
+/// The measured call that this thread is making: what it is like, and which choice varies in it.
+struct Call {
+  Session& session;
+  const std::string& like;
+  Choice* varied = nullptr;
+  std::size_t candidate = 0;
+};
+thread_local Call* current = nullptr;
+
+std::string decide(Choice& choice, const std::map<std::string, Times>& kinds) {
+  std::vector<double> logs(choice.candidates.size(), 0);
+  int compared = 0;
+  for (const auto& [like, times] : kinds) {
+    if (times.fewest() < kFewestSamples) continue;
+    ++compared;
+    for (std::size_t c = 0; c < logs.size(); ++c) logs[c] += std::log(times.fastest[c] / times.fastest[0]);
+  }
+  std::string text = choice.device_class + " " + choice.key + ": ";
+  if (compared == 0) return text + "too few calls that are alike; stays " + std::to_string(choice.value()) + "\n";
+  std::size_t best = 0;
+  for (std::size_t c = 0; c < logs.size(); ++c) {
+    const double ratio = std::exp(logs[c] / compared);
+    char shown[64];
+    std::snprintf(shown, sizeof shown, "%s%lld takes %.3f", c ? ", " : "",
+                  static_cast<long long>(choice.candidates[c]), ratio);
+    text += shown;
+    if (ratio < kWorthwhile && logs[c] < logs[best]) best = c;
+  }
+  choice.set(choice.candidates[best], "measured");
+  return text + " of the default's time over " + std::to_string(compared) + " kinds of calls; now " +
+         std::to_string(choice.candidates[best]) + "\n";
+}
+
+void write_file(const std::map<Choice*, std::map<std::string, Times>>& decided) {
+  const std::string path = tuning_file();
+  if (path.empty()) return;
+  // What other processes have written meanwhile stays.
+  TunedValues values = parse_tuned(contents(path).value_or("")).value_or(TunedValues{});
+  for (const auto& [choice, kinds] : decided) values[{choice->device_class, choice->key}] = choice->value();
+  const std::string draft = path + "." + std::to_string(getpid());
+  std::error_code error;
+  const auto folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  std::ofstream out(draft, std::ios::binary);
+  out << to_text(values);
+  out.close();
+  if (!out.fail()) std::filesystem::rename(draft, path, error);
+  if (out.fail() || error) throw Error(ErrorKind::io, "tune: the file " + path + " cannot be written (TERN_TUNE_FILE names another)");
+}
+
+/// Settles every choice a session has measured, and writes the file.
+std::string finish(Session& session) {
+  std::string text;
+  for (const auto& [choice, kinds] : session.times) text += decide(*choice, kinds);
+  if (session.times.empty()) return "no call depended on a choice\n";
+  write_file(session.times);
+  const std::string path = tuning_file();
+  return text + (path.empty() ? "not kept: neither HOME nor TERN_TUNE_FILE is set\n" : "written to " + path + "\n");
+}
+
+void finish_process() {
+  try {
+    std::fputs(("tern: " + finish(*of_process())).c_str(), stderr);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "tern: %s\n", e.what());
+  }
+}
+Session* of_process() {
+  static Session* const session = []() -> Session* {
+    const char* text = std::getenv("TERN_TUNE");
+    if (!text || !*text || std::string_view(text) == "0") return nullptr;
+    ++Choice::watchers;
+    std::atexit(finish_process);
+    return new Session;
+  }();
+  return session;
+}
+
+}  // namespace
+
+// ---- choices
+
+Choice::Choice(std::string device_class_, std::string key_, std::vector<std::int64_t> candidates_)
+    : device_class(std::move(device_class_)), key(std::move(key_)), candidates(std::move(candidates_)), value_(candidates[0]) {
+  const auto take = [&](const TunedValues& values, const char* source) {
+    const auto found = values.find({device_class, key});
+    if (found != values.end() && has(found->second)) set(found->second, source);
+  };
+  take(shipped(), "shipped table");
+  take(from_file(), "tuning file");
+  const std::lock_guard hold(registry_lock);
+  registry().push_back(this);
+}
+
+std::vector<Choice*> choices() {
+  const std::lock_guard hold(registry_lock);
+  return registry();
+}
+
+bool Choice::has(std::int64_t value) const { return std::ranges::find(candidates, value) != candidates.end(); }
+
+void Choice::set(std::int64_t value, const char* source) { value_ = value, source_ = source; }
+
+std::string Choice::text() const {
+  std::string others;
+  for (const std::int64_t c : candidates)
+    if (c != value()) others += (others.empty() ? "" : ", ") + std::to_string(c);
+  return key + " = " + std::to_string(value()) + " (" + source_.load() + "; else " + others + ")";
+}
+
+std::int64_t Choice::watched() const {
+  Call* const call = current;
+  if (call && !call->varied) {
+    const std::lock_guard hold(call->session.lock);
+    auto* self = const_cast<Choice*>(this);
+    Times& times = call->session.times[self][call->like];
+    if (times.count.empty()) times.count.resize(candidates.size()), times.fastest.resize(candidates.size(), INFINITY);
+    if (times.fewest() < kSamples) {
+      call->varied = self;
+      call->candidate = static_cast<std::size_t>(std::ranges::min_element(times.count) - times.count.begin());
+    }
+  }
+  if (call && call->varied == this) return candidates[call->candidate];
+  if (tracing()) note(text());
+  return value();
+}
+
+bool measuring() { return !current && (tuned || of_process()); }
+
+void measure(Backend& backend, const std::string& like, const std::function<void()>& run) {
+  Session& session = tuned ? *tuned : *of_process();
+  backend.synchronize();
+  Call call{session, like};
+  struct Guard {
+    ~Guard() { current = nullptr; }
+  } guard;
+  current = &call;
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  backend.synchronize();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!call.varied) return;
+  const std::lock_guard hold(session.lock);
+  Times& times = session.times[call.varied][like];
+  times.fastest[call.candidate] = std::min(times.fastest[call.candidate], seconds);
+  ++times.count[call.candidate], ++session.samples;
+}
+
+std::string tune_calls(CallRef call) {
+  Session session;
+  struct Guard {
+    Session* outer = tuned;
+    ~Guard() { tuned = outer, --Choice::watchers; }
+  } guard;
+  tuned = &session, ++Choice::watchers;
+  const auto start = std::chrono::steady_clock::now();
+  for (std::int64_t before = -1; before != session.samples;) {
+    before = session.samples;
+    call();
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > kMostSeconds) break;
+  }
+  return finish(session);
+}
+
+// ---- the file
+
+std::optional<TunedValues> parse_tuned(std::string_view text) {
+  if (!text.starts_with(kHeader)) return {};
+  TunedValues values;
+  for (text.remove_prefix(kHeader.size()); !text.empty();) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return {};  // cut off
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    const std::size_t first = line.find('\t'), last = line.rfind('\t');
+    if (first == std::string_view::npos || first == last || first == 0 || last == first + 1) return {};
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(line.data() + last + 1, line.data() + line.size(), value);
+    if (error != std::errc() || stop != line.data() + line.size()) return {};
+    values[{std::string(line.substr(0, first)), std::string(line.substr(first + 1, last - first - 1))}] = value;
+  }
+  return values;
+}
+
+std::string to_text(const TunedValues& values) {
+  std::string text(kHeader);
+  for (const auto& [name, value] : values) text += name.first + "\t" + name.second + "\t" + std::to_string(value) + "\n";
+  return text;
+}
+
+}  // namespace detail
+
+std::string tuning_file() {
+  const auto set = [](const char* name) {
+    const char* text = std::getenv(name);
+    return text && *text ? std::string(text) : std::string();
+  };
+  if (const std::string file = set("TERN_TUNE_FILE"); !file.empty()) return file;
+  if (const std::string cache = set("XDG_CACHE_HOME"); !cache.empty()) return cache + "/tern/tuning.txt";
+  const std::string home = set("HOME");
+  return home.empty() ? home : home + "/.cache/tern/tuning.txt";
+}
+
+}  // namespace tern
