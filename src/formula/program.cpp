@@ -88,6 +88,7 @@ class Typing {
       if (!found || (!is_floating(default_) && is_floating(input.dtype))) default_ = input.dtype;
       found = true;
     }
+    all_boolean_ = !found;
   }
 
   [[noreturn]] void fail(const std::string& message) const {
@@ -111,6 +112,7 @@ class Typing {
       }
     }
     if (!result.weak || !any_boolean) return result;
+    if (all_boolean_) return {DType::boolean, false};  // no operand has another dtype that numbers could take
     for (std::size_t i = first; i < node.args.size(); ++i)  // booleans and numbers only
       if (types_.at(node.args[i]).weak && !boolean_number(*node.args[i])) return {DType::boolean, true};
     return {DType::boolean, false};
@@ -214,7 +216,7 @@ class Typing {
         step.kind = StepKind::number;
         if (!is_floating(dtype) && !fits(node.number, dtype))
           fail("a number that is not a value of dtype " + std::string(to_string(dtype)) +
-               " meets an operand of it; convert the operand with .to()");
+               " meets an operand of it; convert the operand with .to(f32)");
         return push(step);
       case NodeKind::extent: step.kind = StepKind::extent; return push(step);
       default: break;
@@ -297,6 +299,7 @@ class Typing {
   const Graph* graph_;
   std::span<const InputType> inputs_;
   DType default_ = DType::f32;
+  bool all_boolean_ = false;  // every operand that is no number
   std::map<const Node*, Type> types_;
   std::map<std::pair<const Node*, DType>, int> emitted_;
   std::map<std::tuple<StepKind, int, Lane, DType, bool>, int> conversions_;

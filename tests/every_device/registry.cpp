@@ -111,6 +111,33 @@ TEST_P(Registry, EveryEntryRunsInF32AndF64Alike) {
   }
 }
 
+TEST_P(Registry, IntegersAndBooleansStayWhatTheyAreOrAreRefused) {
+  int kept = 0, refused = 0;
+  for (const Entry& e : registry())
+    for (const DType dtype : {boolean, u8, i32}) {
+      SCOPED_TRACE(std::string(e.name) + " of " + std::string(to_string(dtype)));
+      const std::vector<Var> x(static_cast<std::size_t>(e.formula->graph()->inputs), Var(ones({3}, dtype), false));
+      try {
+        const DType got = applied(e, x).dtype();
+        EXPECT_TRUE(got == dtype || got == boolean) << to_string(got);
+        ++kept;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::dtype) << error.what();
+        const std::string what = error.what();
+        EXPECT_TRUE(what.find(".to(") != std::string::npos || what.find("needs integers") != std::string::npos) << what;
+        ++refused;
+      }
+    }
+  EXPECT_GT(kept, 60);
+  EXPECT_GT(refused, 40);
+  // relu has a meaning for integers and booleans; gelu, silu and elu do not.
+  EXPECT_EQ(relu(tensor({-3, 4})).to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, 4}));
+  EXPECT_EQ(relu(tensor({true, false})).to_vector<bool>(), (std::vector<bool>{true, false}));
+  for (const Pointwise<>& f : {op::gelu, op::silu, op::elu, op::tanh, op::gelu_erf, op::leaky_relu})
+    for (const DType dtype : {boolean, i32}) expect_error(ErrorKind::dtype, {".to(f32)"}, [&] { (void)f(ones({2}, dtype)); });
+  expect_error(ErrorKind::dtype, {"mul", "boolean", ".to(f32)"}, [] { (void)(ones({2}, boolean) * 2); });
+}
+
 TERN_EVERY_DEVICE(Registry);
 
 }  // namespace
