@@ -1,7 +1,14 @@
-// Prints docs/ops.md: the registry of formulas and leaves as a reference. Nothing in it is typed by hand.
+// Prints docs/ops.md: the registry of formulas and leaves, and the operations that the headers declare, as a reference.
+// Nothing in it is typed by hand.
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "formula/graph.hpp"
 #include "tern/tern.hpp"
@@ -58,10 +65,99 @@ std::string formula_text(const char* text) {
   return result.rfind("return ", 0) == 0 ? result.substr(7) : result;
 }
 
-void formula_row(const char* name, const Graph* graph, const char* text) {
+void formula_row(const char* name, const detail::Graph* graph, const char* text) {
   const bool declared = graph->outputs[0]->kind == NodeKind::call;
   std::printf("| `%s` | %d | `%s` | %s |\n", name, graph->inputs, formula_text(text).c_str(),
               declared ? "declared" : "derived");
+}
+
+std::string header(const char* name) {
+  std::ifstream in(std::string(TERN_INCLUDE "/") + name);
+  if (!in) throw std::runtime_error(std::string(TERN_INCLUDE "/") + name + " cannot be read");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+struct Operation {
+  std::string name, arguments, what;
+  bool differentiable = false;  // there is one on Vars that gives Vars
+};
+
+/// The first sentence of a comment's lines.
+std::string first_sentence(const std::string& comment) {
+  const std::string text = std::regex_replace(comment, std::regex(R"(\|)"), "\\|");
+  const std::size_t end = text.find(". ");
+  std::string sentence = end == std::string::npos ? text : text.substr(0, end);
+  while (!sentence.empty() && (sentence.back() == '.' || sentence.back() == ' ')) sentence.pop_back();
+  return sentence;
+}
+std::string without_types(const std::string& arguments) {
+  const std::regex marks("const |&"), types(R"(\b(detail::VarArg|std::vector<Tensor>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
+                         R"(MatmulBwdOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
+  return std::regex_replace(std::regex_replace(arguments, marks, ""), types, "");
+}
+
+/// The functions that a header's text declares at the start of a line (after `indent`), with the comment above them.
+std::vector<Operation> operations(const std::string& text, const std::string& indent) {
+  const std::regex declaration("^" + indent +
+                               R"((Tensor|Var|std::vector<Tensor>|std::vector<Var>|Sorted<Tensor>|Sorted<Var>|bool|)"
+                               R"(MatmulBiasActivationGrads) (\w+)\((.*))");
+  const std::regex macro(R"(^TERN_DECLARE_(INDEX_)?REDUCTION\((\w+)\)$)");
+  std::vector<Operation> list;
+  std::map<std::string, std::size_t> index;
+  std::istringstream lines(text);
+  std::string comment, above;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line == "namespace detail {")
+      while (std::getline(lines, line) && line[0] != '}') {
+      }
+    if (line.starts_with(indent + "/// ")) {
+      comment += line.substr(indent.size() + 4) + " ";
+      continue;
+    }
+    Operation found;
+    bool on_vars = false;
+    if (std::regex_match(line, match, macro)) {
+      found = {match[2], "x, axes = {}, keepdim = false", "", !match[1].matched};
+      on_vars = found.differentiable;
+    } else if (!line.ends_with("{") && std::regex_match(line, match, declaration)) {
+      std::string rest = match[3];
+      for (std::string more; rest.find(");") == std::string::npos && rest.find(") const;") == std::string::npos &&
+                             std::getline(lines, more);)
+        rest += " " + more.substr(more.find_first_not_of(' '));
+      found = {match[2], without_types(rest.substr(0, rest.rfind(')'))), "", false};
+      on_vars = match[1].str().find("Var") != std::string::npos;
+    } else {
+      comment.clear();
+      if (line.empty()) above.clear();
+      continue;
+    }
+    if (!comment.empty()) above = comment;
+    comment.clear();
+    const auto [at, is_new] = index.emplace(found.name, list.size());
+    if (is_new) found.what = first_sentence(above), list.push_back(found);
+    list[at->second].differentiable |= on_vars;
+  }
+  return list;
+}
+
+void operation_rows() {
+  std::vector<Operation> list = operations(header("ops.hpp"), "");
+  const std::string tensor = header("tensor.hpp"), var = header("autodiff.hpp");
+  const std::size_t copies = tensor.find("class Tensor {"), end = tensor.find("\n};", copies);
+  const std::vector<Operation> of_vars = operations(var.substr(var.find("class Var {"), var.find("class GradFn :")), "  ");
+  for (Operation& method : operations(tensor.substr(copies, end - copies), "  ")) {
+    for (const Operation& other : of_vars) method.differentiable |= other.name == method.name;
+    if (method.name == "defined" || method.name == "is_contiguous" || method.name == "borrow") continue;
+    method.name = "x." + method.name;
+    list.push_back(std::move(method));
+  }
+  for (Operation& creation : operations(tensor.substr(end), "")) list.push_back(std::move(creation));
+  for (const Operation& op : list)
+    std::printf("| `%s` | `%s` | %s | %s |\n", op.name.c_str(), op.arguments.c_str(), op.differentiable ? "yes" : "",
+                op.what.c_str());
 }
 
 }  // namespace
@@ -93,5 +189,9 @@ int main(int argc, char** argv) {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
+  std::printf(
+      "\n## Other operations\n\nMade of the above and a few kernels. Those with a gradient take Vars, and have "
+      "gradients of every order.\n\n| name | arguments | gradient | what |\n|---|---|---|---|\n");
+  operation_rows();
   return 0;
 }

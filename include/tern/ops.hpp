@@ -39,7 +39,7 @@ TERN_DECLARE_REDUCTION(prod)
 /// NaN where one is NaN; over nothing an error. The gradient goes to the first largest (smallest) element.
 TERN_DECLARE_REDUCTION(max)
 TERN_DECLARE_REDUCTION(min)
-/// log Σ exp(x), stable.
+/// log Σ exp(x), whatever the size of x.
 TERN_DECLARE_REDUCTION(logsumexp)
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch.
 TERN_DECLARE_REDUCTION(var)
@@ -97,8 +97,10 @@ MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const T
                                                      const Pointwise<>& activation, const MatmulBwdOptions& options = {});
 
 // ---- rows: formulas with reductions along one axis, one kernel forward and one backward ----
+/// exp(x) / Σ exp(x) along an axis, whatever the size of x.
 Tensor softmax(const Tensor& x, int axis = -1);
 Var softmax(const Var& x, int axis = -1);
+/// x - log Σ exp(x) along an axis.
 Tensor log_softmax(const Tensor& x, int axis = -1);
 Var log_softmax(const Var& x, int axis = -1);
 /// x / sqrt(mean(x²) + eps) · weight, over the last axis; weight [N].

@@ -73,6 +73,7 @@ class Tensor {
   }
   /// Itself where contiguous, else a row-major copy.
   Tensor contiguous() const;
+  /// A row-major copy with memory of its own.
   Tensor clone() const;
 
   // ---- in place, seen by views; each bumps the memory's version ----
@@ -162,7 +163,9 @@ Tensor tensor(std::initializer_list<T> values) {
   return tensor(values, Shape{values.size()});
 }
 
+/// Every element 0.
 Tensor zeros(const Shape& shape, const Options& options = {});
+/// Every element 1.
 Tensor ones(const Shape& shape, const Options& options = {});
 /// Every element `value`.
 Tensor full(const Shape& shape, Number value, const Options& options = {});
