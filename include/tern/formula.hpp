@@ -7,6 +7,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -133,6 +134,14 @@ template <class F, class D> const Graph* run_trace(Trace& trace, const F& f, con
   if constexpr (!std::is_same_v<D, std::nullptr_t>) partials = flatten(call_symbolic(derivative, trace, arguments));
   return trace.finish(outputs, partials);
 }
+/// Traces a lambda whose numbers become parameters.
+template <class F, class D> Captured* trace_capturing(const char* name, const F& f, const D& derivative) {
+  Trace trace(name, arity_of<F>(), true);
+  auto captured = std::make_unique<Captured>();
+  captured->graph = run_trace(trace, f, derivative);
+  captured->values = trace.take_values();
+  return captured.release();
+}
 
 std::vector<Tensor> apply_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>);
 std::vector<Var> apply_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>);
@@ -174,10 +183,7 @@ class Pointwise {
         return graph;
       };
     } else {
-      detail::Trace trace(name, detail::arity_of<F>(), true);
-      captured_ = new detail::Captured;
-      captured_->graph = detail::run_trace(trace, f, derivative);
-      captured_->values = trace.take_values();
+      captured_ = detail::trace_capturing(name, f, derivative);
     }
   }
   constexpr Pointwise(const Pointwise& other)

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "cpu/gemm_kernels.hpp"
+
 namespace tern::detail_cpu {
 
 using detail::Operand;
@@ -45,6 +47,21 @@ std::byte* register_file(int slots) {
         ::operator new (static_cast<std::size_t>(file.slots) * kSlotBytes, std::align_val_t{64}));
   }
   return file.data;
+}
+
+/// The kernel that copies a matrix, transposing it where it must, into lanes; null where there is none for the dtype.
+const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
+  const GemmKernels& kernels = gemm_kernels();
+  switch (dtype) {
+    case DType::f16: return &kernels.f16.copy;
+    case DType::bf16: return &kernels.bf16.copy;
+    case DType::f32:
+    case DType::i32:
+    case DType::u32: return &kernels.i32.copy;  // bits
+    case DType::f64:
+    case DType::i64: return &kernels.i64.copy;
+    default: return nullptr;
+  }
 }
 
 }  // namespace
@@ -132,6 +149,11 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
   std::byte* to = slot(w, input.value);
   at = to;
   const std::size_t size = lane_size(value.lane);
+  if (const auto* copy = rows > 1 ? matrix_copy(input.walker.dtype()) : nullptr)
+    if (const auto matrix = input.walker.rectangle(position, rows, cols, pitch)) {
+      (*copy)({matrix->data, matrix->row, matrix->col}, rows, cols, to, cols, cols);
+      return;
+    }
   for (std::int64_t r = 0; r < rows; ++r)
     input.walker.load(table_, position + r * pitch, cols, to + static_cast<std::size_t>(r * cols) * size);
 }

@@ -1,7 +1,9 @@
 #include "cpu/fused.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,10 @@ std::int64_t parallel_work() {
 /// Elements summed into one partial result; partial results are joined pairwise. Fixed, so that results do not depend
 /// on the number of threads.
 constexpr std::int64_t kSegment = 64 * kBlock;
+
+/// Columns of a tile where an operand is transposed (1024 x 1024 f32, one thread, in ms: 16: 2.2, 32: 1.3, 64: 1.1, 128:
+/// 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
+constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
 
 class FusedRun {
  public:
@@ -116,7 +122,66 @@ class FusedRun {
     parallel_for(tasks, [&](std::int64_t t) { body(count * t / tasks, count * (t + 1) / tasks); });
   }
 
+  /// A tile of the two axes that its rows and columns run along, in positions of full_.
+  struct Tiling {
+    int row_axis, col_axis;
+    std::int64_t rows, cols, pitch;
+  };
+  std::int64_t positions_a_step(int axis) const {
+    std::int64_t step = 1;
+    for (int i = axis + 1; i < full_.rank; ++i) step *= full_.sizes[i];
+    return step;
+  }
+  /// Where an operand's neighbours lie along another axis than the result's, runs along the last axis would touch a cache
+  /// line for each element: squares touch as many lines as they fill.
+  std::optional<Tiling> tiling() const {
+    int last = full_.rank - 1;
+    while (last > 0 && full_.sizes[last] == 1) --last;
+    std::optional<Tiling> found;
+    const auto consider = [&](const detail::View& view) {
+      if (found || last < 1 || !view.storage) return;
+      const auto step = [&](int i) { return std::abs(view.strides[static_cast<std::size_t>(full_.axes[i])]); };
+      int best = last;
+      for (int i = 0; i < last; ++i)
+        if (full_.sizes[i] >= kFewestTileRows && step(i) != 0 && step(i) < step(best)) best = i;
+      if (best == last || step(last) * static_cast<std::int64_t>(dtype_size(view.dtype)) < kLine) return;
+      const std::int64_t cols = std::min(full_.sizes[last], std::max(kTile, kBlock / full_.sizes[best]));
+      found = {best, last, std::min(full_.sizes[best], kBlock / std::min(cols, kBlock)), std::min(cols, kBlock),
+               positions_a_step(best)};
+    };
+    for (const detail::Operand& operand : request_.inputs)
+      if (!operand.gather) consider(operand.view);
+    for (const detail::View& output : request_.outputs) consider(output);
+    return found;
+  }
+
+  void run_tiles(const Tiling& t) const {
+    const std::int64_t down = (full_.sizes[t.row_axis] + t.rows - 1) / t.rows,
+                       across = (full_.sizes[t.col_axis] + t.cols - 1) / t.cols;
+    const std::int64_t others = full_.count() / (full_.sizes[t.row_axis] * full_.sizes[t.col_axis]);
+    const bool parallel = worth_threads(full_.count());
+    describe("elementwise in tiles", parallel);
+    ranges(others * down * across, parallel, [&](std::int64_t first, std::int64_t last) {
+      Worker w = runner_.make_worker(kBlock);
+      for (std::int64_t tile = first; tile < last; ++tile) {
+        const std::int64_t row = tile / across % down * t.rows, col = tile % across * t.cols;
+        std::int64_t position = row * t.pitch + col * positions_a_step(t.col_axis), rest = tile / (down * across);
+        for (int i = full_.rank - 1; i >= 0; --i) {
+          if (i == t.row_axis || i == t.col_axis) continue;
+          position += rest % full_.sizes[i] * positions_a_step(i);
+          rest /= full_.sizes[i];
+        }
+        Block b;
+        b.position = b.kept_position = position;
+        b.rows = std::min(t.rows, full_.sizes[t.row_axis] - row), b.pitch = t.pitch;
+        b.cols = std::min(t.cols, full_.sizes[t.col_axis] - col), b.kept = b.size();
+        runner_.run_block(w, b);
+      }
+    });
+  }
+
   void run_elementwise() const {
+    if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
     const std::int64_t count = full_.count(), blocks = (count + kBlock - 1) / kBlock;
     const bool parallel = worth_threads(count);
     describe("elementwise", parallel);

@@ -79,6 +79,22 @@ const void* Walker::direct(std::int64_t position, std::int64_t n) const {
   return base_ + offset * static_cast<std::int64_t>(dtype_size(dtype_));
 }
 
+std::optional<Walker::Rectangle> Walker::rectangle(std::int64_t position, std::int64_t rows, std::int64_t cols,
+                                                   std::int64_t pitch) const {
+  if (counts_ || gather_) return {};
+  std::int64_t offset = 0, rest = position, step = 1, row = 0;
+  bool fits = false;
+  for (int i = rank_ - 1; i >= 0; --i) {
+    const std::int64_t at = rest % sizes_[i];
+    if (i == rank_ - 1 && at + cols > sizes_[i]) return {};
+    if (i < rank_ - 1 && step == pitch) fits = at + rows <= sizes_[i], row = strides_[i];
+    rest /= sizes_[i], step *= sizes_[i];
+    offset += at * strides_[i];
+  }
+  if (!fits) return {};
+  return Rectangle{base_ + offset * static_cast<std::int64_t>(dtype_size(dtype_)), row, strides_[rank_ - 1]};
+}
+
 void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
   if (gather_) return load_gathered(table, position, n, lanes);
   const int type = static_cast<int>(dtype_);

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "backend/backend.hpp"
 #include "cpu/kernel_table.hpp"
@@ -33,6 +34,14 @@ class Walker {
   /// A pointer to elements [position, position + n) as they lie in memory, or null where they are not one run of
   /// neighbours.
   const void* direct(std::int64_t position, std::int64_t n) const;
+  /// `rows` runs of `cols` neighbouring positions, `pitch` positions apart, as a matrix in memory.
+  struct Rectangle {
+    const void* data;
+    std::int64_t row, col;  // in elements
+  };
+  /// Nothing where they are none.
+  std::optional<Rectangle> rectangle(std::int64_t position, std::int64_t rows, std::int64_t cols,
+                                     std::int64_t pitch) const;
   /// Elements [position, position + n), widened to their lane.
   void load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
   /// The reverse, narrowed.

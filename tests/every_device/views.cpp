@@ -109,6 +109,35 @@ template <class F> void check_view(const char* what, const Tensor& x, F view) {
   const Tensor seen = sum(weight * view(t));
   EXPECT_EQ(sum(g * t).item<float>(), seen.item<float>()) << what;
 }
+/// Copies whose neighbours lie along another axis take another way: in tiles, whose edges are partial here.
+TEST_P(Views, LargeTransposedCopiesOfEveryDtype) {
+  struct Case {
+    Shape shape;
+    Axes order;
+  };
+  const Case cases[] = {{{100, 70}, {1, 0}},       {{33, 1000}, {1, 0}},   {{1000, 9}, {1, 0}},      {{1025, 64}, {1, 0}},
+                        {{3, 65, 40}, {0, 2, 1}},  {{40, 3, 65}, {2, 1, 0}}, {{17, 40, 33}, {1, 2, 0}}, {{17, 40, 33}, {2, 0, 1}},
+                        {{2, 50, 3, 40}, {3, 2, 1, 0}}};
+  for (const DType d : dtypes_of(device(), {boolean, i8, i16, i32, i64, f16, bf16, f32, f64}))
+    for (const auto& [shape, order] : cases) {
+      const Tensor x = (arange(0, shape.numel(), 1, {.dtype = i32}) % 127).to(d).reshape(shape), view = x.permute(order);
+      const std::vector<double> all = doubles(x);
+      std::vector<double> want;
+      const std::vector<std::int64_t> sizes(view.shape().begin(), view.shape().end());
+      for (std::int64_t i = 0; i < view.numel(); ++i) {
+        std::int64_t rest = i, at = 0;
+        for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis]) at += rest % sizes[axis] * view.strides()[axis];
+        want.push_back(all[static_cast<std::size_t>(at)]);
+      }
+      SCOPED_TRACE(std::string(to_string(d)) + to_string(shape) + " in order " + to_string(view.shape()));
+      EXPECT_TRUE(doubles(view.clone()) == want);
+      // With an operand that lies along the result, and written over a transposed output.
+      if (is_floating(d)) { EXPECT_TRUE(doubles(view + view.clone()) == doubles(view.clone() * 2)); }
+      const Tensor into = zeros(shape, d).permute(order);
+      Tensor(into).copy_from(view.clone());
+      EXPECT_TRUE(doubles(into) == want);
+    }
+}
 TEST_P(Views, GradientsAreTransposes) {
   const Tensor x = counted({4, 3, 2});
   check_view("reshape", x, [](const auto& t) { return t.reshape({6, -1}); });
