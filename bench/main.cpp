@@ -142,6 +142,7 @@ int run(const Request& request, const std::regex& filter, const std::string& com
     results.push_back(bench::measure(*w, settings, more));
     bench::print(results.back(), machine);
   }
+  machine.load_after = bench::system_load();
   bench::print_slower(results);
   if (!request.json.empty() && !bench::write_json(request.json, command, machine, results)) {
     fmt::print(stderr, "{} cannot be written\n", request.json);

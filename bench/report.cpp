@@ -76,9 +76,13 @@ Machine this_machine(int threads, Clock clock) {
       machine.processor = line.substr(line.find(':') + 2);
       break;
     }
-  double load = 0;
-  if (getloadavg(&load, 1) == 1) machine.load = load;
+  machine.load = system_load();
   return machine;
+}
+
+double system_load() {
+  double load = 0;
+  return getloadavg(&load, 1) == 1 ? load : 0;
 }
 
 void print(const Machine& machine) {
@@ -127,7 +131,7 @@ bool write_json(const std::string& file, const std::string& command, const Machi
   nlohmann::json document{{"date", utc_date()}, {"command", command}, {"results", nlohmann::json::array()}};
   document["machine"] = {{"processor", machine.processor}, {"processors", machine.processors},
                          {"threads", machine.threads},     {"clock", clock_name(machine.clock)},
-                         {"load", machine.load},           {"roofs", machine.roofs},
+                         {"load", {machine.load, machine.load_after}}, {"roofs", machine.roofs},
                          {"libraries", machine.libraries}};
   for (const Result& r : results) document["results"].push_back(as_json(r, machine));
   std::ofstream out(file);

@@ -12,10 +12,12 @@ struct Machine {
   std::string processor;
   int threads = 1, processors = 1;
   Clock clock = Clock::wall;
-  double load = 0;                               // of the last minute, when the run began
+  double load = 0, load_after = 0;               // of the last minute, when the run began and when it ended
   std::map<std::string, double> roofs;           // flop/s or bytes/s
   std::map<std::string, std::string> libraries;  // version of each
 };
+/// Processes that ran or waited to run, over the last minute.
+double system_load();
 /// This machine; roofs and libraries are left empty.
 Machine this_machine(int threads, Clock clock);
 

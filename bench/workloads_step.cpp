@@ -1,4 +1,4 @@
-// How fast is a whole small training step: the one of the digits example?
+// How fast is a whole small training step, the one of the digits example, run and replayed?
 #include <algorithm>
 #include <cmath>
 
@@ -138,7 +138,31 @@ class TernStep {
   tern::optim::AdamW optimizer_;
 };
 
-Prepared prepare(const Peers& peers) {
+/// The step captured once; its parameters live on in the recording.
+Contender replay(const Inputs& in) {
+  struct Captured {
+    TernStep steps;
+    tern::Tensor loss = {};
+    tern::Graph graph = {};
+    explicit Captured(const Inputs& inputs) : steps(inputs) {
+      graph = tern::capture(tern::cpu(), [&] { loss = steps.step(); });
+    }
+  };
+  return {.library = "tern",
+          .run = [captured = std::make_shared<Captured>(in)] { captured->graph.replay(); },
+          .result =
+              [in] {
+                const Captured fresh(in);
+                Values losses;
+                for (int i = 0; i < S::checked_steps; ++i) {
+                  fresh.graph.replay();
+                  losses.push_back(fresh.loss.item<float>());
+                }
+                return losses;
+              }};
+}
+
+Prepared prepare(const Peers& peers, bool replayed) {
   Buffer labels(tern::i32, S::batch);
   for (std::int64_t i = 0; i < S::batch; ++i)
     labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(i % S::classes);
@@ -153,6 +177,7 @@ Prepared prepare(const Peers& peers) {
   Reference reference(in);
   Values expected;
   for (int i = 0; i < S::checked_steps; ++i) expected.push_back(reference.step());
+  if (replayed) return {contenders(replay(in), peers, StepCase{}, in, &Peer::step), expected};
   Contender tern{.library = "tern",
                  .run = [steps = std::make_shared<TernStep>(in)] { steps->step(); },
                  .result =
@@ -168,12 +193,13 @@ Prepared prepare(const Peers& peers) {
 }  // namespace
 
 void add_step(Workloads& workloads, const Peers& peers) {
-  workloads.push_back({.name = "step/digits/f32",
-                       .unit = Unit::calls,
-                       .roof = "",
-                       .quick = true,
-                       .tolerance = 1e-4,
-                       .prepare = [&peers] { return prepare(peers); }});
+  for (const bool replayed : {false, true})
+    workloads.push_back({.name = replayed ? "step/digits_replayed/f32" : "step/digits/f32",
+                         .unit = Unit::calls,
+                         .roof = "",
+                         .quick = true,
+                         .tolerance = 1e-4,
+                         .prepare = [&peers, replayed] { return prepare(peers, replayed); }});
 }
 
 }  // namespace bench

@@ -93,8 +93,9 @@ std::string first_sentence(const std::string& comment) {
   return sentence;
 }
 std::string without_types(const std::string& arguments) {
-  const std::regex marks("const |&"), types(R"(\b(detail::VarArg|std::vector<Tensor>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
-                         R"(MatmulBwdOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
+  const std::regex marks("const |&"),
+      types(R"(\b(detail::VarArg|std::vector<Tensor>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
+            R"(MatmulBwdOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
   return std::regex_replace(std::regex_replace(arguments, marks, ""), types, "");
 }
 
@@ -147,7 +148,8 @@ void operation_rows() {
   std::vector<Operation> list = operations(header("ops.hpp"), "");
   const std::string tensor = header("tensor.hpp"), var = header("autodiff.hpp");
   const std::size_t copies = tensor.find("class Tensor {"), end = tensor.find("\n};", copies);
-  const std::vector<Operation> of_vars = operations(var.substr(var.find("class Var {"), var.find("class GradFn :")), "  ");
+  const std::vector<Operation> of_vars =
+      operations(var.substr(var.find("class Var {"), var.find("class GradFn :")), "  ");
   for (Operation& method : operations(tensor.substr(copies, end - copies), "  ")) {
     for (const Operation& other : of_vars) method.differentiable |= other.name == method.name;
     if (method.name == "defined" || method.name == "is_contiguous" || method.name == "borrow") continue;

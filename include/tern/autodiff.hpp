@@ -200,7 +200,8 @@ template <class T> T from_var(const Var& v) {
 template <class F, class... T> Var call_scalar(const F& f, const char* op, const T&... x) {
   const Var y = f(x...);
   if (y.numel() != 1)
-    throw Error(ErrorKind::autograd, std::string(op) + ": the function must return one element, it returned shape " + to_string(y.shape()));
+    throw Error(ErrorKind::autograd,
+                std::string(op) + ": the function must return one element, it returned shape " + to_string(y.shape()));
   return y;
 }
 /// value and gradients of f at variables connected to x.
@@ -208,7 +209,8 @@ template <class F, class... T> std::pair<Var, std::vector<Var>> value_and_gradie
   constexpr bool nested = (std::same_as<T, Var> || ...);
   const RecordingScope recording;
   const std::vector<Var> at{alias(as_var(x))...};
-  const Var y = [&]<std::size_t... I>(std::index_sequence<I...>) { return call_scalar(f, "grad", at[I]...); }(std::index_sequence_for<T...>{});
+  const Var y = [&]<std::size_t... I>(std::index_sequence<I...>) { return call_scalar(f, "grad", at[I]...); }
+  (std::index_sequence_for<T...>{});
   const Var seed = ones_like(y);
   std::vector<Var> g = walk_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested});
   for (std::size_t i = 0; i < g.size(); ++i) g[i] = or_zeros(g[i], at[i]);
@@ -253,7 +255,8 @@ template <class F, class T, class C> ValueAndResult<T> vjp(const F& f, const T& 
 template <class F, class T, class C> ValueAndResult<T> jvp(const F& f, const T& x, const C& tangent) {
   constexpr bool nested = std::same_as<T, Var>;
   const detail::RecordingScope recording;
-  const Var at = detail::alias(detail::as_var(x)), y = f(at), u = detail::alias(detail::zeros_like(y)), t = detail::as_var(tangent);
+  const Var at = detail::alias(detail::as_var(x)), y = f(at), u = detail::alias(detail::zeros_like(y)),
+            t = detail::as_var(tangent);
   const Var g = detail::walk_to({&y, 1}, {&u, 1}, {&at, 1}, {.create_graph = true, .keep_graph = true})[0];
   if (!g.defined() || !g.requires_grad()) return {detail::from_var<T>(y), detail::from_var<T>(detail::zeros_like(y))};
   const Var r = detail::walk_to({&g, 1}, {&t, 1}, {&u, 1}, {.create_graph = nested, .keep_graph = nested})[0];
@@ -305,7 +308,8 @@ GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std
 template <class F, class... T> GradCheck gradcheck(const F& f, const T&... x) {
   return detail::check_gradients(
       [&](std::span<const Var> at) -> Var {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return f(at[I]...); }(std::index_sequence_for<T...>{});
+        return [&]<std::size_t... I>(std::index_sequence<I...>) { return f(at[I]...); }
+        (std::index_sequence_for<T...>{});
       },
       {detail::as_var(x).value()...});
 }

@@ -22,8 +22,8 @@ class Graph {
 
   /// Runs the calls in the order in which they were recorded, on the same memory: what they read is what the tensors
   /// hold now. Gives the bits that running the program would give. Writes into tensors that existed before the capture
-  /// count as writes in place. Throws what the calls throw (an index out of range, say); calls behind it do not run then.
-  /// Replays of one Graph, like all writes, need the caller's ordering.
+  /// count as writes in place. Throws what the calls throw (an index out of range, say); calls behind it do not run
+  /// then. Replays of one Graph, like all writes, need the caller's ordering.
   void replay() const;
   bool defined() const { return calls_ != nullptr; }
   Device device() const;

@@ -26,7 +26,8 @@ struct Graph;  // an interned graph with its outputs
 template <class> inline constexpr bool always_false = false;
 }  // namespace detail
 
-/// A symbolic value: what a formula's arguments are while it is traced. It has no value yet, so it cannot decide an `if`.
+/// A symbolic value: what a formula's arguments are while it is traced. It has no value yet, so it cannot decide an
+/// `if`.
 class Expr {
  public:
   constexpr Expr() = default;
@@ -50,7 +51,8 @@ class Expr {
 
 namespace detail {
 template <class T>
-concept Plain = std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || std::same_as<T, Number>;
+concept Plain =
+    std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || std::same_as<T, Number>;
 template <class T>
 concept Field = std::same_as<T, Expr> || std::same_as<T, Tensor> || std::same_as<T, Var>;
 /// Arguments of a pointwise function: at least one symbolic value, Tensor or Var; plain numbers beside them.
@@ -119,8 +121,9 @@ template <class F, std::size_t... I>
 auto call_symbolic(const F& f, const Trace& trace, std::index_sequence<I...>) {
   return f(trace.input(static_cast<int>(I))...);
 }
-template <class F> using SymbolicResult = decltype(call_symbolic(
-    std::declval<const F&>(), std::declval<const Trace&>(), std::make_index_sequence<static_cast<std::size_t>(arity_of<F>())>{}));
+template <class F>
+using SymbolicResult = decltype(call_symbolic(std::declval<const F&>(), std::declval<const Trace&>(),
+                                              std::make_index_sequence<static_cast<std::size_t>(arity_of<F>())>{}));
 template <class F> inline constexpr int outputs_of = OutputCount<SymbolicResult<F>>::value;
 
 template <class R> std::vector<Expr> flatten(const R& result) {
@@ -171,7 +174,8 @@ class Pointwise {
   constexpr Pointwise(F f) : Pointwise("formula", std::move(f)) {}
   template <class F, class D = std::nullptr_t>
   constexpr Pointwise(const char* name, F f, D derivative = {}) : name_(name) {
-    static_assert(detail::outputs_of<F> == Outputs, "the lambda returns another number of outputs than Pointwise<N> says");
+    static_assert(detail::outputs_of<F> == Outputs,
+                  "the lambda returns another number of outputs than Pointwise<N> says");
     if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> &&
                   (std::is_null_pointer_v<D> || (std::is_empty_v<D> && std::is_default_constructible_v<D>))) {
       thunk_ = [] {
@@ -200,7 +204,9 @@ class Pointwise {
 
   constexpr const char* name() const { return name_; }
   const detail::Graph* graph() const { return captured_ ? captured_->graph : thunk_(); }
-  std::span<const Number> values() const { return captured_ ? std::span<const Number>(captured_->values) : std::span<const Number>(); }
+  std::span<const Number> values() const {
+    return captured_ ? std::span<const Number>(captured_->values) : std::span<const Number>();
+  }
 
   /// Applies the formula with NumPy's broadcasting. Tensors give Tensors; a Var among them gives Vars.
   /// A wrong number of arguments, shapes that do not broadcast or unequal dtypes throw tern::Error.

@@ -5,10 +5,11 @@
 
 namespace tern {
 
-// ---- gated activations: name(a, b) = activation(a)·b in one pass; name_bwd(grad, a, b) = {∂/∂a, ∂/∂b} in one pass ----
+// ---- gated activations, one pass each: name(a, b) = activation(a)·b; name_bwd(grad, a, b) = {∂/∂a, ∂/∂b} ----
 struct GatedGrads { Tensor d_a, d_b; };
 namespace detail {
-GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tensor& grad, const Tensor& a, const Tensor& b);
+GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tensor& grad, const Tensor& a,
+                          const Tensor& b);
 }
 #define TERN_FORMULA(name, ...)
 #define TERN_GATED(name, activation)                                                                    \
@@ -44,7 +45,8 @@ TERN_DECLARE_REDUCTION(logsumexp)
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch.
 TERN_DECLARE_REDUCTION(var)
 TERN_DECLARE_REDUCTION(std)
-/// Position (i32) of the first largest (smallest) element, row-major within the axes; of the first NaN where there is one.
+/// Position (i32) of the first largest (smallest) element, row-major within the axes; of the first NaN where there is
+/// one.
 TERN_DECLARE_INDEX_REDUCTION(argmax)
 TERN_DECLARE_INDEX_REDUCTION(argmin)
 /// Whether any (all) elements are true (not zero). Over nothing: false (true).
@@ -76,7 +78,8 @@ Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& ac
 Var matmul_activation(const detail::VarArg& a, const detail::VarArg& b, const Pointwise<>& activation);
 /// a·b + bias + residual, residual of the result's shape (or broadcasting to it)
 Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual);
-Var matmul_bias_residual(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias, const detail::VarArg& residual);
+Var matmul_bias_residual(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias,
+                         const detail::VarArg& residual);
 
 struct MatmulBiasActivationGrads { Tensor d_a, d_b, d_bias; };
 /// What to do where the activation's derivative is not finite (a NaN pre-activation).
@@ -90,11 +93,12 @@ struct MatmulBwdOptions {
   NonFinite nonfinite = NonFinite::zero;
   Wanted wanted = {};
 };
-/// With pre = a·b + bias and g = grad · activation'(pre): d_a = g·bᵀ, d_b = aᵀ·g, d_bias = Σ g, each in the shape of its
-/// input (summed over the batch axes on which that was broadcast). Unwanted members are empty. At most one M×N
+/// With pre = a·b + bias and g = grad · activation'(pre): d_a = g·bᵀ, d_b = aᵀ·g, d_bias = Σ g, each in the shape of
+/// its input (summed over the batch axes on which that was broadcast). Unwanted members are empty. At most one M×N
 /// temporary.
-MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
-                                                     const Pointwise<>& activation, const MatmulBwdOptions& options = {});
+MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const Tensor& a, const Tensor& b,
+                                                     const Tensor& bias, const Pointwise<>& activation,
+                                                     const MatmulBwdOptions& options = {});
 
 // ---- rows: formulas with reductions along one axis, one kernel forward and one backward ----
 /// exp(x) / Σ exp(x) along an axis, whatever the size of x.
@@ -114,15 +118,19 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
 Var cross_entropy(const Var& logits, const Tensor& labels);
 inline Var cross_entropy(const Var& logits, const Var& labels) { return cross_entropy(logits, labels.value()); }
 namespace detail {
-std::vector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, const Axes& axes);
-std::vector<Var> row_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, const Axes& axes);
+std::vector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+                                const Axes& axes);
+std::vector<Var> row_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+                          const Axes& axes);
 }
 /// A formula with reductions (sum, mean, max, min) along the last axis: row_formula(formula, x, weight…).
 template <class P, class... A> requires detail::PointwiseArgs<A...>
 auto row_formula(const P& formula, const A&... arguments) {
   const Pointwise p(formula);
   const detail::Argument list[] = {detail::Argument(arguments)...};
-  constexpr int n = std::is_base_of_v<Pointwise<>, P> ? 1 : decltype([]<int N>(const Pointwise<N>&) { return std::integral_constant<int, N>{}; }(p))::value;
+  constexpr int n = std::is_base_of_v<Pointwise<>, P> ? 1 : decltype([]<int N>(const Pointwise<N>&) {
+    return std::integral_constant<int, N>{};
+  }(p))::value;
   if constexpr ((std::same_as<A, Var> || ...))
     return detail::unpack_outputs<Var, n>(detail::row_vars(p.name(), p.graph(), p.values(), list, {-1}));
   else return detail::unpack_outputs<Tensor, n>(detail::row_tensors(p.name(), p.graph(), p.values(), list, {-1}));

@@ -31,7 +31,8 @@ class Tensor {
   template <Element T>
   static Tensor view(T* pointer, const Shape& shape, const std::vector<std::int64_t>& strides = {},
                      std::shared_ptr<const void> keep_alive = {}, Device device = cpu()) {
-    return borrow(const_cast<std::remove_cv_t<T>*>(pointer), dtype_of<T>, shape, strides, std::move(keep_alive), device);
+    return borrow(const_cast<std::remove_cv_t<T>*>(pointer), dtype_of<T>, shape, strides, std::move(keep_alive),
+                  device);
   }
 
   bool defined() const { return impl_ != nullptr; }
@@ -49,7 +50,8 @@ class Tensor {
 
   /// A copy on another device (itself where it is there already).
   Tensor to(Device device) const;
-  /// A converted copy (itself where it has the dtype): rounds to nearest even; floats to integers saturate, NaN gives 0.
+  /// A converted copy (itself where it has the dtype): rounds to nearest even; floats to integers saturate, NaN gives
+  /// 0.
   Tensor to(DType dtype) const;
   /// All elements in row-major order. T must be the exact element type (`dtype` error otherwise).
   template <Element T> std::vector<T> to_vector() const {
@@ -95,7 +97,8 @@ class Tensor {
   Tensor transpose(int axis_a, int axis_b) const;
   /// Axes in a new order: axis i of the result is axis order[i].
   Tensor permute(const Axes& order) const;
-  /// Elements begin, begin + step, … below end along an axis. Negative positions count from the end; out of range throws.
+  /// Elements begin, begin + step, … below end along an axis. Negative positions count from the end; out of range
+  /// throws.
   Tensor slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const;
   /// Removes an axis of size 1.
   Tensor squeeze(int axis) const;
@@ -135,8 +138,8 @@ template <class T> concept ExactDevice = std::same_as<T, Device>;
 template <std::ranges::contiguous_range R>
   requires Element<std::ranges::range_value_t<R>>
 Tensor tensor(const R& values, const Shape& shape, Device device = default_device()) {
-  return detail::from_host(std::ranges::data(values), std::ranges::size(values), dtype_of<std::ranges::range_value_t<R>>,
-                           shape, device);
+    return detail::from_host(std::ranges::data(values), std::ranges::size(values),
+                             dtype_of<std::ranges::range_value_t<R>>, shape, device);
 }
 template <std::ranges::contiguous_range R>
   requires Element<std::ranges::range_value_t<R>>
@@ -149,7 +152,9 @@ Tensor tensor(const V& values, const Shape& shape, Device device = default_devic
   for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = values[i];
   return detail::from_host(bytes.get(), values.size(), DType::boolean, shape, device);
 }
-template <std::same_as<std::vector<bool>> V> Tensor tensor(const V& values) { return tensor(values, Shape{values.size()}); }
+template <std::same_as<std::vector<bool>> V> Tensor tensor(const V& values) {
+  return tensor(values, Shape{values.size()});
+}
 template <class T> requires(Element<T> || std::is_arithmetic_v<T>)
 Tensor tensor(std::initializer_list<T> values, const Shape& shape, Device device = default_device()) {
   using E = std::conditional_t<std::is_same_v<T, double>, float, T>;
@@ -189,26 +194,44 @@ Tensor randn(const Shape& shape, Generator& generator, const Options& options = 
 /// Uniform integers in [low, high).
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator,
                const Options& options = {.dtype = DType::i32});
-inline Tensor rand(const Shape& shape, Generator&& generator, const Options& options = {}) { return rand(shape, generator, options); }
-inline Tensor randn(const Shape& shape, Generator&& generator, const Options& options = {}) { return randn(shape, generator, options); }
+inline Tensor rand(const Shape& shape, Generator&& generator, const Options& options = {}) {
+  return rand(shape, generator, options);
+}
+inline Tensor randn(const Shape& shape, Generator&& generator, const Options& options = {}) {
+  return randn(shape, generator, options);
+}
 inline Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator&& generator,
                       const Options& options = {.dtype = DType::i32}) {
   return randint(low, high, shape, generator, options);
 }
 
 // Bare dtypes and devices. Constrained to exactly that type, so that `{}` means the default options.
-#define TERN_BARE_OPTIONS(name)                                                                                   \
-  template <detail::ExactDType D> Tensor name(const Shape& shape, D dtype) { return name(shape, Options{.dtype = dtype}); } \
-  template <detail::ExactDevice D> Tensor name(const Shape& shape, D device) { return name(shape, Options{.device = device}); }
+#define TERN_BARE_OPTIONS(name)                                                \
+  template <detail::ExactDType D> Tensor name(const Shape& shape, D dtype) {   \
+    return name(shape, Options{.dtype = dtype});                               \
+  }                                                                            \
+  template <detail::ExactDevice D> Tensor name(const Shape& shape, D device) { \
+    return name(shape, Options{.device = device});                             \
+  }
 TERN_BARE_OPTIONS(zeros)
 TERN_BARE_OPTIONS(ones)
 #undef TERN_BARE_OPTIONS
-template <detail::ExactDType D> Tensor full(const Shape& shape, Number value, D dtype) { return full(shape, value, Options{.dtype = dtype}); }
-template <detail::ExactDevice D> Tensor full(const Shape& shape, Number value, D device) { return full(shape, value, Options{.device = device}); }
+template <detail::ExactDType D> Tensor full(const Shape& shape, Number value, D dtype) {
+  return full(shape, value, Options{.dtype = dtype});
+}
+template <detail::ExactDevice D> Tensor full(const Shape& shape, Number value, D device) {
+  return full(shape, value, Options{.device = device});
+}
 template <detail::ExactDType D> Tensor eye(std::int64_t size, D dtype) { return eye(size, Options{.dtype = dtype}); }
-template <detail::ExactDevice D> Tensor eye(std::int64_t size, D device) { return eye(size, Options{.device = device}); }
-template <detail::ExactDType D> Tensor arange(Number begin, Number end, Number step, D dtype) { return arange(begin, end, step, Options{.dtype = dtype}); }
-template <detail::ExactDType D> Tensor linspace(double begin, double end, std::int64_t count, D dtype) { return linspace(begin, end, count, Options{.dtype = dtype}); }
+template <detail::ExactDevice D> Tensor eye(std::int64_t size, D device) {
+  return eye(size, Options{.device = device});
+}
+template <detail::ExactDType D> Tensor arange(Number begin, Number end, Number step, D dtype) {
+  return arange(begin, end, step, Options{.dtype = dtype});
+}
+template <detail::ExactDType D> Tensor linspace(double begin, double end, std::int64_t count, D dtype) {
+  return linspace(begin, end, count, Options{.dtype = dtype});
+}
 #define TERN_BARE_RANDOM(name)                                                                                      \
   template <class G, detail::ExactDType D> Tensor name(const Shape& shape, G&& generator, D dtype) {                 \
     return name(shape, std::forward<G>(generator), Options{.dtype = dtype});                                         \

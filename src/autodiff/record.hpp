@@ -8,8 +8,8 @@
 
 namespace tern::detail {
 
-/// What a rule sees. `grads` holds one Var an output, undefined where none arrived; `saved` what was saved, connected to
-/// the graph; bit i of `wanted`: the gradient of input i is needed.
+/// What a rule sees. `grads` holds one Var an output, undefined where none arrived; `saved` what was saved, connected
+/// to the graph; bit i of `wanted`: the gradient of input i is needed.
 struct RuleContext {
   std::span<const Var> grads;
   std::span<const Var> saved;
@@ -27,8 +27,8 @@ bool tracked(std::span<const Var> inputs);
 std::uint64_t wanted_mask(std::span<const Var> inputs);
 
 /// The outputs as variables of a new GradFn. `op` is snake_case ("silu_mul" → "SiluMulBackward").
-std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs, std::vector<Save> saved,
-                        BackwardRule rule);
+std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs,
+                        std::vector<Save> saved, BackwardRule rule);
 
 /// For operations with one output: runs `rule` recorded where an input is tracked, else gives a constant.
 Var record_one(const char* op, std::span<const Var> inputs, Tensor output, std::vector<Save> saved, BackwardRule rule);

@@ -30,7 +30,8 @@ void CapturedCalls::keep(const View& view, bool written) {
   if (written) written_.insert(storage);
 }
 
-CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand> inputs, std::span<const View> outputs) {
+CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand> inputs,
+                                         std::span<const View> outputs) {
   Owned& owned = owned_.emplace_back();
   owned.op = op;
   owned.inputs.assign(inputs.begin(), inputs.end());
@@ -141,14 +142,16 @@ CapturedCalls* current_capture() { return running; }
 
 void require_captured(const CapturedCalls& capture, const Backend& backend, const char* op) {
   if (&capture.backend() == &backend) return;
-  throw Error(ErrorKind::device, std::string(op) + ": runs on " + backend.device().to_string() + " inside a capture of " +
-                                     capture.backend().device().to_string() + "; do it before the capture");
+  throw Error(ErrorKind::device, std::string(op) + ": runs on " + backend.device().to_string() +
+                                     " inside a capture of " + capture.backend().device().to_string() +
+                                     "; do it before the capture");
 }
 
 void require_values(const char* op) {
   if (!running) return;
-  throw Error(ErrorKind::unsupported, std::string(op) + ": reads values inside capture(), which records and does not execute; "
-                                                        "read them after replay(), or before the capture");
+  throw Error(ErrorKind::unsupported, std::string(op) +
+                                          ": reads values inside capture(), which records and does not execute; "
+                                          "read them after replay(), or before the capture");
 }
 
 std::shared_ptr<const CapturedCalls> capture_calls(Device device, CallRef call) {
@@ -165,7 +168,9 @@ std::shared_ptr<const CapturedCalls> capture_calls(Device device, CallRef call) 
 
 namespace {
 const detail::CapturedCalls& checked(const std::shared_ptr<const detail::CapturedCalls>& calls, const char* op) {
-  if (!calls) throw Error(ErrorKind::shape, std::string(op) + ": the Graph is empty (default-constructed); make it with capture()");
+  if (!calls)
+    throw Error(ErrorKind::shape,
+                std::string(op) + ": the Graph is empty (default-constructed); make it with capture()");
   return *calls;
 }
 }  // namespace

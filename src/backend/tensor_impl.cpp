@@ -58,8 +58,9 @@ Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char
 Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset) {
   const TensorImpl& b = *base.impl();
   auto impl = std::make_shared<TensorImpl>();
-  impl->storage = b.storage, impl->dtype = b.dtype, impl->shape = shape, impl->strides = strides, impl->offset = offset;
+  impl->storage = b.storage, impl->dtype = b.dtype, impl->shape = shape, impl->strides = strides;
   impl->numel = shape.numel();
+  impl->offset = impl->numel > 0 ? offset : 0;  // the memory of nothing is null, from which no step may be taken
   return Tensor(std::move(impl));
 }
 

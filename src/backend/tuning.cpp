@@ -52,7 +52,8 @@ TunedValues read_file() {
   const std::optional<std::string> text = contents(path);
   if (!text) return {};
   if (const auto values = parse_tuned(*text)) return *values;
-  std::fprintf(stderr, "tern: the tuning file %s is damaged and ignored; tern::tune() or TERN_TUNE=1 writes a new one\n",
+  std::fprintf(stderr,
+               "tern: the tuning file %s is damaged and ignored; tern::tune() or TERN_TUNE=1 writes a new one\n",
                path.c_str());
   return {};
 }
@@ -134,7 +135,8 @@ void write_file(const std::map<Choice*, std::map<std::string, Times>>& decided) 
   out << to_text(values);
   out.close();
   if (!out.fail()) std::filesystem::rename(draft, path, error);
-  if (out.fail() || error) throw Error(ErrorKind::io, "tune: the file " + path + " cannot be written (TERN_TUNE_FILE names another)");
+  if (out.fail() || error)
+    throw Error(ErrorKind::io, "tune: the file " + path + " cannot be written (TERN_TUNE_FILE names another)");
 }
 
 /// Settles every choice a session has measured, and writes the file.
@@ -170,7 +172,10 @@ Session* of_process() {
 // ---- choices
 
 Choice::Choice(std::string device_class_, std::string key_, std::vector<std::int64_t> candidates_)
-    : device_class(std::move(device_class_)), key(std::move(key_)), candidates(std::move(candidates_)), value_(candidates[0]) {
+    : device_class(std::move(device_class_)),
+      key(std::move(key_)),
+      candidates(std::move(candidates_)),
+      value_(candidates[0]) {
   const auto take = [&](const TunedValues& values, const char* source) {
     const auto found = values.find({device_class, key});
     if (found != values.end() && has(found->second)) set(found->second, source);
@@ -273,7 +278,8 @@ std::optional<TunedValues> parse_tuned(std::string_view text) {
 
 std::string to_text(const TunedValues& values) {
   std::string text(kHeader);
-  for (const auto& [name, value] : values) text += name.first + "\t" + name.second + "\t" + std::to_string(value) + "\n";
+  for (const auto& [name, value] : values)
+    text += name.first + "\t" + name.second + "\t" + std::to_string(value) + "\n";
   return text;
 }
 

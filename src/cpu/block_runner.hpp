@@ -64,9 +64,11 @@ class BlockRunner {
   };
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);
-  bool may_write_directly(std::size_t k, std::span<const detail::Operand> inputs, std::span<const detail::View> outputs) const;
+  bool may_write_directly(std::size_t k, std::span<const detail::Operand> inputs,
+                          std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
-  void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols, std::int64_t pitch) const;
+  void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
+            std::int64_t pitch) const;
   void expand(const Worker& w, const TapeOp& op, const Block& b) const;
 
   const Tape& tape_;

@@ -31,8 +31,8 @@ std::int64_t parallel_work() {
 /// on the number of threads.
 constexpr std::int64_t kSegment = 64 * kBlock;
 
-/// Columns of a tile where an operand is transposed (1024 x 1024 f32, one thread, in ms: 16: 2.2, 32: 1.3, 64: 1.1, 128:
-/// 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
+/// Columns of a tile where an operand is transposed (1024 x 1024 f32, one thread, in ms: 16: 2.2, 32: 1.3, 64: 1.1,
+/// 128: 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
 constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
 
 class FusedRun {
@@ -132,8 +132,8 @@ class FusedRun {
     for (int i = axis + 1; i < full_.rank; ++i) step *= full_.sizes[i];
     return step;
   }
-  /// Where an operand's neighbours lie along another axis than the result's, runs along the last axis would touch a cache
-  /// line for each element: squares touch as many lines as they fill.
+  /// Where an operand's neighbours lie along another axis than the result's, runs along the last axis would touch a
+  /// cache line for each element: squares touch as many lines as they fill.
   std::optional<Tiling> tiling() const {
     int last = full_.rank - 1;
     while (last > 0 && full_.sizes[last] == 1) --last;

@@ -26,8 +26,8 @@ namespace {
 
 using Index = std::int64_t;
 
-// ---- block sizes, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma roof 138 GFLOP/s),
-// variants in turn within one run; f32 2000³ unless said otherwise.
+// ---- block sizes, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma roof 138
+// GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
 
 /// Steps of k a micro-kernel call sums: 256: 0.97, 384: 1, 512: 1.02, 768: 1.035, 1024: 1.045 of the speed (f64: 1.04),
 /// for partial sums go to and from L2 less often. B's panel (128 KiB) is then read from L2, not L1, with A 13 bytes a
@@ -250,9 +250,9 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
   return {{to, row, 1}, step * row};
 }
 
-/// Packs `cols` columns of B from `col` on for one block of the depth, in panels `panel_step` elements apart; the rest of
-/// the last is 0. A strip of rows goes to all panels in turn, so that long rows are read in order: panel by panel, each
-/// 128 bytes would come from another page.
+/// Packs `cols` columns of B from `col` on for one block of the depth, in panels `panel_step` elements apart; the rest
+/// of the last is 0. A strip of rows goes to all panels in turn, so that long rows are read in order: panel by panel,
+/// each 128 bytes would come from another page.
 void pack_b(const Plan& plan, Index batch, Index col, Index cols, const DepthBlock& block, std::byte* to,
             Index panel_step) {
   const GemmProblem& g = plan.g;
@@ -304,8 +304,8 @@ void clear(const Plan& plan, const Area& area, const Target& to) {
 }
 
 /// What to prefetch during the micro-kernel calls on one panel of B, so that the next panel is in L2 in time (2048³
-/// without: 0.89). Read in place, the next columns of the same rows; of the shared packing, which is contiguous, a share
-/// of the next panel with each of `calls` calls.
+/// without: 0.89). Read in place, the next columns of the same rows; of the shared packing, which is contiguous, a
+/// share of the next panel with each of `calls` calls.
 struct Ahead {
   const std::byte* data;
   Index step, next_call;  // bytes
@@ -392,7 +392,8 @@ Index work_of(const Plan& plan, Index rows, Index cols) {
 void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
   const Index mr = plan.max_rows(), nr = plan.panel(), threads = max_threads();
   plan.tile_rows = std::min(plan.tile_rows, rows), plan.tile_cols = std::min(plan.tile_cols, round_up(cols, nr));
-  const Index want = threads == 1 ? 1 : std::min(4 * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
+  const Index want =
+      threads == 1 ? 1 : std::min(4 * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
   for (;;) {
     const Index tiles = batches * divide_up(rows, plan.tile_rows) * divide_up(cols, plan.tile_cols);
     if (tiles >= want) return;
@@ -407,15 +408,16 @@ void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
   }
 }
 
-/// All tiles of `cols` columns from `col` on of `batches` batches from `batch` on, in tasks that are worth it. The tiles
-/// are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more.
+/// All tiles of `cols` columns from `col` on of `batches` batches from `batch` on, in tasks that are worth it. The
+/// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more.
 template <class Multiply>
 void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index cols, Multiply multiply_tile) {
   const Index rows = plan.g.m, nr = plan.panel(), panels = divide_up(cols, nr);
   const Index down = divide_up(rows, plan.tile_rows), across = divide_up(cols, plan.tile_cols);
   const Index tiles = batches * down * across;
   const Index tile_work = work_of(plan, rows / down, cols / across);
-  const Index together = std::clamp<Index>(plan.sizes.task_work / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
+  const Index together =
+      std::clamp<Index>(plan.sizes.task_work / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
   const auto task = [&](Index t) {
     for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
       const Index r = i / across % down, c = i % across;
@@ -465,7 +467,8 @@ void run_packed(Plan& plan) {
   const bool rows_long = long_rows(g, plan.types);
   plan.direct_b = as_lanes && g.b_col == 1 && g.m <= kDirectRows;
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
-  const bool worth = !plan.direct_b && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
+  const bool worth =
+      !plan.direct_b && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
   const bool shared = worth && kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
@@ -498,8 +501,9 @@ void run_dots(Plan& plan) {
   run_tiles(plan, 0, g.batches, 0, g.n, multiply_dots);
 }
 
-/// Where few rows of A meet long rows of B, B is read in place and memory is the limit: a short block keeps the pages of
-/// its rows in the TLB while the columns are read from left to right (1 × 1024 × 4096: 2.3 times the speed of kDepth).
+/// Where few rows of A meet long rows of B, B is read in place and memory is the limit: a short block keeps the pages
+/// of its rows in the TLB while the columns are read from left to right (1 × 1024 × 4096: 2.3 times the speed of
+/// kDepth).
 Index depth_block(const GemmProblem& g, const Types& types) {
   return g.b_col == 1 && long_rows(g, types) && g.m <= kDirectRows ? kDirectDepth : kDepth;
 }

@@ -6,8 +6,8 @@
 
 namespace tern::detail_cpu {
 
-/// One finished tile of the product: rows × cols accumulators of `acc_type` (f32 for f16, bf16 and f32 operands, f64 for
-/// f64, i32 and i64 for those), `stride` elements from row to row, at [row, col] of output batch `batch`.
+/// One finished tile of the product: rows × cols accumulators of `acc_type` (f32 for f16, bf16 and f32 operands, f64
+/// for f64, i32 and i64 for those), `stride` elements from row to row, at [row, col] of output batch `batch`.
 struct Tile {
   const void* acc;
   std::int64_t stride, batch, row, col, rows, cols;

@@ -14,11 +14,11 @@
 //         [a13] ->  |  c26      |  c27      |
 //                   +-----------+-----------+
 //
-// Flops and bytes: 14 × 32 f32 over 1024 steps is 918 Kflop on 57 KB of A and 131 KB of B, both from L2: 4.9 flop a byte.
-// A core that multiplies and adds 64 flop a cycle needs 13 of the 48 to 64 bytes a cycle L2 gives. Expected: 97 % of the
-// fma roof for one call on data in L2, 88 to 90 % for products of 512³ and up. Few rows take more columns (1 × 8 vectors)
-// and stream B once, at the speed of memory.
-// To run it alone: gemm() with TERN_NUM_THREADS=1 and k at most 1024 is nothing but these calls and the packing.
+// Flops and bytes: 14 × 32 f32 over 1024 steps is 918 Kflop on 57 KB of A and 131 KB of B, both from L2: 4.9 flop a
+// byte. A core that multiplies and adds 64 flop a cycle needs 13 of the 48 to 64 bytes a cycle L2 gives. Expected: 97 %
+// of the fma roof for one call on data in L2, 88 to 90 % for products of 512³ and up. Few rows take more columns (1 × 8
+// vectors) and stream B once, at the speed of memory. To run it alone: gemm() with TERN_NUM_THREADS=1 and k at most
+// 1024 is nothing but these calls and the packing.
 #include <hwy/highway.h>
 
 #include "cpu/gemm_kernels.hpp"
@@ -254,7 +254,8 @@ template <class T, int kRows, int kVectors> void MicroTile(const GemmMicro& call
   V sum[kRows][kVectors];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
     TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
-  // C is fetched ahead, a row with each 1/kRows of the depth: to wait for it at the end cost 8 %, half of which this saves.
+  // C is fetched ahead, a row with each 1/kRows of the depth: to wait for it at the end cost 8 %, half of which this
+  // saves.
   const std::int64_t part = call.depth / kRows + 1;
   const char* c = static_cast<const char*>(call.c);
   const char* from = static_cast<const char*>(call.from ? call.from : call.c);
@@ -263,11 +264,13 @@ template <class T, int kRows, int kVectors> void MicroTile(const GemmMicro& call
       __builtin_prefetch(c + 64 * line, 1, 3);
       __builtin_prefetch(from + 64 * line, 0, 3);
     }
-    c += call.c_row * static_cast<std::int64_t>(sizeof(T)), from += call.from_row * static_cast<std::int64_t>(sizeof(T));
+    c += call.c_row * static_cast<std::int64_t>(sizeof(T)),
+        from += call.from_row * static_cast<std::int64_t>(sizeof(T));
     for (std::int64_t p = left < part ? left : part; p > 0; --p) {
       V bv[kVectors];
       TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * kLanes);
-      TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
+      TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line)
+          __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
       ahead += call.ahead_step;
       TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
         const V x = hn::Set(d, a[i / 5][(i % 5) * row]);

@@ -31,8 +31,8 @@ struct GemmMicro {
   std::int64_t ahead_step;
 };
 
-/// One call of the dot kernel: c(i, j) = or += Σ_p a(i, p) b(p, j), with a of `Lane` type contiguous along p and b of the
-/// operand's type contiguous along p; any number of rows and columns.
+/// One call of the dot kernel: c(i, j) = or += Σ_p a(i, p) b(p, j), with a of `Lane` type contiguous along p and b of
+/// the operand's type contiguous along p; any number of rows and columns.
 struct GemmDot {
   const void* a;
   std::int64_t a_row;

@@ -39,7 +39,8 @@ void to_radians(const std::uint64_t fraction[3], bool negative, Angle& angle) {
   }
   const auto upper = static_cast<std::uint64_t>(top >> 75);  // 53 bits: exact
   const auto lower = static_cast<std::uint64_t>(top >> 22 & ((std::uint64_t{1} << 53) - 1));
-  const double f = std::ldexp(static_cast<double>(upper), scale + 75), g = std::ldexp(static_cast<double>(lower), scale + 22);
+  const double f = std::ldexp(static_cast<double>(upper), scale + 75),
+               g = std::ldexp(static_cast<double>(lower), scale + 22);
   constexpr double kHalfPi = 0x1.921fb54442d18p+0, kHalfPiLow = 0x1.1a62633145c07p-54;
   const double high = f * kHalfPi, low = std::fma(f, kHalfPi, -high) + (f * kHalfPiLow + g * kHalfPi);
   angle.high = negative ? -high : high, angle.low = negative ? -low : low;

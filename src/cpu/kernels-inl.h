@@ -38,7 +38,9 @@ constexpr Lane WideLane(DType d) {
 
 // ---- leaves ----
 template <class Leaf, class = void> struct HasCondition { static constexpr bool value = false; };
-template <class Leaf> struct HasCondition<Leaf, decltype(void(Leaf::kCondition))> { static constexpr bool value = true; };
+template <class Leaf> struct HasCondition<Leaf, decltype(void(Leaf::kCondition))> {
+  static constexpr bool value = true;
+};
 
 template <class L, int kArity, class D> HWY_INLINE auto RunAt(D d, const hn::TFromD<D>* const* in, std::size_t i) {
   using T = hn::TFromD<D>;
@@ -78,7 +80,8 @@ template <class L, int kArity, class T> void LeafLoop(const void* const* args, v
 }
 
 template <Leaf L, int kArity, Lane lane> constexpr LeafFn LeafKernel() {
-  if constexpr ((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u) return &LeafLoop<SimdLeaf<L>, kArity, LaneT<lane>>;
+  if constexpr ((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u)
+    return &LeafLoop<SimdLeaf<L>, kArity, LaneT<lane>>;
   else return nullptr;
 }
 
@@ -154,7 +157,8 @@ template <class To, class From> HWY_INLINE To ConvertOne(From x) {
   if constexpr (hwy::IsFloat<From>() && !hwy::IsFloat<To>()) {
     // 2^31, 2^32, 2^63 are exact in both float types.
     constexpr double kTop = sizeof(To) == 8 ? 9223372036854775808.0 : To(-1) > To(0) ? 4294967296.0 : 2147483648.0;
-    constexpr To kMax = To(-1) > To(0) ? static_cast<To>(~To(0)) : static_cast<To>(sizeof(To) == 8 ? INT64_MAX : INT32_MAX);
+    constexpr To kMax =
+        To(-1) > To(0) ? static_cast<To>(~To(0)) : static_cast<To>(sizeof(To) == 8 ? INT64_MAX : INT32_MAX);
     constexpr To kMin = To(-1) > To(0) ? To(0) : static_cast<To>(-static_cast<std::int64_t>(kMax) - 1);
     if (!(x == x)) return To(0);
     if (x >= static_cast<From>(kTop)) return kMax;
@@ -174,11 +178,13 @@ HWY_INLINE std::uint16_t ToBits16(DType dtype, float x) {
   return dtype == DType::f16 ? detail::float_to_half_bits(x) : detail::float_to_bfloat_bits(x);
 }
 HWY_INLINE float FromBits16(DType dtype, std::uint16_t bits) {
-  return dtype == DType::f16 ? detail::half_bits_to_float(bits) : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  return dtype == DType::f16 ? detail::half_bits_to_float(bits)
+                             : std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 template <DType D, bool kClamp, class T> HWY_INLINE T WrapOne(T x) {
   if constexpr (D == DType::f16 || D == DType::bf16) {
-    return static_cast<T>(FromBits16(D, ToBits16(D, sizeof(T) == 8 ? detail::narrow_to_odd(x) : static_cast<float>(x))));
+    return static_cast<T>(
+        FromBits16(D, ToBits16(D, sizeof(T) == 8 ? detail::narrow_to_odd(x) : static_cast<float>(x))));
   } else if constexpr (D == DType::boolean) {
     return static_cast<T>(x != T(0));
   } else if constexpr (kClamp) {
@@ -255,12 +261,14 @@ template <Leaf L> void AddReductions(KernelTable& t) {
 }
 template <Lane From> void AddConversions(KernelTable& t) {
   BlockFn* row = t.convert[static_cast<int>(From)];
-  row[0] = &Convert<LaneT<From>, float>, row[1] = &Convert<LaneT<From>, double>, row[2] = &Convert<LaneT<From>, std::int32_t>;
+  row[0] = &Convert<LaneT<From>, float>, row[1] = &Convert<LaneT<From>, double>,
+  row[2] = &Convert<LaneT<From>, std::int32_t>;
   row[3] = &Convert<LaneT<From>, std::uint32_t>, row[4] = &Convert<LaneT<From>, std::int64_t>;
 }
 template <DType D> void AddMemory(KernelTable& t) {
   constexpr int i = static_cast<int>(D);
-  t.load[i] = &Load<D>, t.store[i] = &Store<D>, t.load_strided[i] = &LoadStrided<D>, t.store_strided[i] = &StoreStrided<D>;
+  t.load[i] = &Load<D>, t.store[i] = &Store<D>, t.load_strided[i] = &LoadStrided<D>,
+  t.store_strided[i] = &StoreStrided<D>;
 }
 template <DType D> void AddNarrow(KernelTable& t) {
   t.wrap[static_cast<int>(Lane::i32)][static_cast<int>(D)] = &Wrap<D, false, std::int32_t>;
@@ -280,13 +288,15 @@ void FillTable(KernelTable& t) {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
-  AddConversions<Lane::f32>(t), AddConversions<Lane::f64>(t), AddConversions<Lane::i32>(t), AddConversions<Lane::u32>(t), AddConversions<Lane::i64>(t);
+  AddConversions<Lane::f32>(t), AddConversions<Lane::f64>(t), AddConversions<Lane::i32>(t),
+      AddConversions<Lane::u32>(t), AddConversions<Lane::i64>(t);
   AddMemory<DType::boolean>(t), AddMemory<DType::u8>(t), AddMemory<DType::i8>(t), AddMemory<DType::i16>(t);
   AddMemory<DType::i32>(t), AddMemory<DType::u32>(t), AddMemory<DType::i64>(t), AddMemory<DType::f16>(t);
   AddMemory<DType::bf16>(t), AddMemory<DType::f32>(t), AddMemory<DType::f64>(t);
   AddNarrow<DType::boolean>(t), AddNarrow<DType::u8>(t), AddNarrow<DType::i8>(t), AddNarrow<DType::i16>(t);
   AddHalf<DType::f16>(t), AddHalf<DType::bf16>(t);
-  t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>, t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
+  t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
+  t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -46,6 +46,7 @@ struct Graph::Caches {
 /// The gradient graph for the outputs in `present` (a bit each) and the inputs in `wanted`; kept with the graph.
 /// finite_only: contributions whose derivative is not finite become 0 (for graphs with one output).
 /// Throws autograd, naming the leaf, where a derivative does not exist.
-const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only = false);
+const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted,
+                              bool finite_only = false);
 
 }  // namespace tern::detail

@@ -20,5 +20,6 @@ inline constexpr int kLeafCount = static_cast<int>(Leaf::count);
 enum class Lane : std::uint8_t { f32, f64, i32, u32, i64 };
 inline constexpr int kLaneCount = 5;
 inline constexpr unsigned kF32 = 1, kF64 = 2, kI32 = 4, kU32 = 8, kI64 = 16;
-inline constexpr unsigned kFloatLanes = kF32 | kF64, kIntLanes = kI32 | kU32 | kI64, kAllLanes = kFloatLanes | kIntLanes;
+inline constexpr unsigned kFloatLanes = kF32 | kF64, kIntLanes = kI32 | kU32 | kI64,
+                          kAllLanes = kFloatLanes | kIntLanes;
 }  // namespace tern::detail

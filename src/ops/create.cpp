@@ -52,7 +52,8 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
   if (step.real == 0) throw Error(ErrorKind::shape, "arange: the step is 0");
   const double count = std::ceil((end.real - begin.real) / step.real);
   if (!(count < 2147483648.0)) throw Error(ErrorKind::shape, "arange: more than 2^31-1 values");
-  const Expr x = make_input(0), value = make_input(1) + make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike) * make_input(2);
+  const Expr x = make_input(0),
+             value = make_input(1) + make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike) * make_input(2);
   static const Graph* const graph = make_graph({&value, 1}, 3);
   const Number numbers[] = {begin, step};
   return generate("arange", graph, Shape{count > 0 ? static_cast<std::int64_t>(count) : 0}, options, numbers);

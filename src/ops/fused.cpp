@@ -37,9 +37,10 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
     if (fits(number, n.dtype)) continue;
     const bool fractional = !number.is_integer && number.real != std::trunc(number.real);
     const std::string text = number.is_integer ? std::to_string(number.integer) : std::to_string(number.real);
-    throw Error(ErrorKind::dtype, std::string(op) + ": the " + (fractional ? "fractional " : "") + "number " + text +
-                                      (fractional ? " meets an integer tensor" : " is not a value of the tensor's dtype") + " (" +
-                                      std::string(to_string(n.dtype)) + "); convert the tensor with .to()");
+    throw Error(ErrorKind::dtype,
+                std::string(op) + ": the " + (fractional ? "fractional " : "") + "number " + text +
+                    (fractional ? " meets an integer tensor" : " is not a value of the tensor's dtype") + " (" +
+                    std::string(to_string(n.dtype)) + "); convert the tensor with .to()");
   }
 }
 
@@ -47,7 +48,8 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
 void require_writable(const char* op, const Tensor& out) {
   for (std::size_t i = 0; i < out.shape().size(); ++i)
     if (out.strides()[i] == 0 && out.shape()[i] > 1)
-      throw Error(ErrorKind::shape, std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
+      throw Error(ErrorKind::shape,
+                  std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
 }
 
 /// Whether writing `out` while reading `in` would be wrong: they share memory without being the same elements in the
@@ -64,7 +66,10 @@ std::string described(std::span<const Argument> arguments) {
   std::string text = "; operands are ";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Tensor* t = tensor_of(arguments[i]);
-    text += (i == 0 ? "" : i + 1 == arguments.size() ? " and " : ", ") + (t ? describe(*t) : std::to_string(arguments[i].number.real));
+    text += (i == 0                      ? ""
+             : i + 1 == arguments.size() ? " and "
+                                         : ", ") +
+            (t ? describe(*t) : std::to_string(arguments[i].number.real));
   }
   return text;
 }
@@ -258,7 +263,8 @@ std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
 
 }  // namespace
 
-std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads) {
+std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
+                                 std::span<const Var> grads) {
   FusedBackward rule{call.op, call.graph, call.reduced, broadcast_space(call.op, arguments), {}, {}, {}};
   std::vector<Var> saved;
   for (const Argument& a : arguments) {

@@ -21,13 +21,15 @@ struct FusedCall {
 
 /// Checks and runs. Full outputs have the space's shape; reduced ones have size 1 along the reduced axes.
 /// `into`: existing tensors to write instead of new ones (undefined entries: new), each laid over the space.
-std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into = {});
+std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
+                              std::span<const Tensor> into = {});
 
 /// The same on variables, recorded where one is tracked.
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
 
 /// The gradients of every argument (all tensors), from those of the outputs; for graphs whose gradient reads no output.
-std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
+std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
+                                 std::span<const Var> grads);
 
 /// The space the arguments broadcast to; throws shape or device.
 Shape broadcast_space(const char* op, std::span<const Argument> arguments);

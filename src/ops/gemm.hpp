@@ -24,8 +24,8 @@ struct ProductCall {
   Shape batch;
   std::optional<DType> acc_type;
 };
-std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands = {},
-                                std::span<const Tensor> into = {});
+std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
+                                std::span<const Argument> operands = {}, std::span<const Tensor> into = {});
 
 /// a·b summed to these batch axes, recorded; its gradients are products of the same kind.
 Var product(const char* op, const Var& a, const Var& b, const Shape& batch);

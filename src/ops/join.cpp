@@ -46,8 +46,9 @@ template <class T> std::vector<T> with_new_axis(const std::vector<T>& parts, int
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Tensor& part = require_defined("stack", "a tensor", value_of(parts[i]));
     if (part.shape() != first.shape() || part.dtype() != first.dtype())
-      throw Error(part.shape() != first.shape() ? ErrorKind::shape : ErrorKind::dtype,
-                  "stack: tensor " + std::to_string(i + 1) + " is " + describe(part) + ", tensor 1 is " + describe(first));
+      throw Error(
+          part.shape() != first.shape() ? ErrorKind::shape : ErrorKind::dtype,
+          "stack: tensor " + std::to_string(i + 1) + " is " + describe(part) + ", tensor 1 is " + describe(first));
     normalize_axis("stack", axis, part.dim() + 1);
     result.push_back(parts[i].unsqueeze(axis));
   }

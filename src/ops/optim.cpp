@@ -112,7 +112,8 @@ void AdamW::step(const Gradients& gradients) {
   static const Graphs graphs(adamw_graph);
   std::vector<std::vector<Tensor>> corrections;
   for (Tensor& steps : steps_) {
-    const Argument arguments[] = {Argument(steps), Argument(std::log(options_.beta1)), Argument(std::log(options_.beta2))};
+    const Argument arguments[] = {Argument(steps), Argument(std::log(options_.beta1)),
+                                  Argument(std::log(options_.beta2))};
     corrections.push_back(run_fused({"AdamW", correction_graph(), 0, {}}, arguments, {&steps, 1}));
   }
   const Number numbers[] = {options_.learning_rate, options_.weight_decay, options_.beta1,     options_.beta2,
