@@ -96,6 +96,45 @@ struct MatmulBwdOptions {
 MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
                                                      const Pointwise<>& activation, const MatmulBwdOptions& options = {});
 
+/// What an operand of an epilogue is, for a result [.., M, N]: one number, [N], [M, 1] or [M], or [M, N], each behind
+/// batch axes. `inferred`: what its shape broadcasts as; [M] is a column where M ≠ N, else a row.
+enum class OperandKind { inferred, scalar, row, column, tile };
+struct EpilogueOptions {
+  std::vector<OperandKind> kinds = {};  // one for each operand; none: all inferred
+  /// b is a stack of this many matrices [.., K, N], side by side or (interleaved) column by column, multiplied in one
+  /// product: the formula takes that many accumulators, in one pass after it.
+  int parts = 1;
+  bool interleaved = false;
+};
+namespace detail {
+std::vector<Tensor> epilogue_tensors(const char* name, const Graph*, std::span<const Number>, const Tensor& a, const Tensor& b,
+                                     const EpilogueOptions&, std::span<const Argument> operands);
+std::vector<Var> epilogue_vars(const char* name, const Graph*, std::span<const Number>, const Var& a, const Var& b,
+                               const EpilogueOptions&, std::span<const Argument> operands);
+template <class... T> concept EpilogueOperands = ((Field<T> || Plain<T>) && ...);
+}  // namespace detail
+/// formula(a·b, operands…) in one pass over the product, a and b at least 2-D: the formula is a Pointwise or a lambda
+/// of the accumulator and the operands (tensors or numbers) in call order. It may have several outputs (a std::array).
+/// Backward is derived and fused, to any order: one pass for the epilogue's gradients, then two products.
+///   matmul_epilogue(x, w, [](auto acc, auto bias, auto skip) { return silu(acc + bias) + skip; }, bias, skip)
+/// Operands of the wrong shape, a wrong number of them or unequal dtypes throw; so does a reduction in the formula.
+template <class A, class B, class P, class... O>
+  requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
+auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOptions& options, const O&... operands) {
+  const Pointwise p(formula);
+  const std::vector<detail::Argument> list{detail::Argument(operands)...};
+  constexpr int n = decltype([]<int N>(const Pointwise<N>&) { return std::integral_constant<int, N>{}; }(p))::value;
+  if constexpr (std::same_as<A, Var> || std::same_as<B, Var> || (std::same_as<O, Var> || ...))
+    return detail::unpack_outputs<Var, n>(
+        detail::epilogue_vars(p.name(), p.graph(), p.values(), detail::as_var(a), detail::as_var(b), options, list));
+  else return detail::unpack_outputs<Tensor, n>(detail::epilogue_tensors(p.name(), p.graph(), p.values(), a, b, options, list));
+}
+template <class A, class B, class P, class... O>
+  requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
+auto matmul_epilogue(const A& a, const B& b, const P& formula, const O&... operands) {
+  return matmul_epilogue(a, b, formula, EpilogueOptions{}, operands...);
+}
+
 // ---- rows: formulas with reductions along one axis, one kernel forward and one backward ----
 Tensor softmax(const Tensor& x, int axis = -1);
 Var softmax(const Var& x, int axis = -1);
