@@ -1,6 +1,7 @@
 // tern: n-dimensional tensors with gradients on the CPU, CUDA and WebGPU. This header is all a user includes.
 #pragma once
 #include "tern/autodiff.hpp"
+#include "tern/checkpoint.hpp"
 #include "tern/device.hpp"
 #include "tern/dtype.hpp"
 #include "tern/error.hpp"
@@ -10,3 +11,5 @@
 #include "tern/shape.hpp"
 #include "tern/tensor.hpp"
 #include "tern/trace.hpp"
+#include "tern/transforms.hpp"
+#include "tern/tree.hpp"

@@ -68,7 +68,8 @@ Plan make_plan(const Graph* graph, std::uint64_t wanted, std::uint64_t tensors) 
   while (at < outputs.size() && outputs[at].node() != saved) ++at;
   if (at == outputs.size()) outputs.push_back(Expr(saved));
   Plan plan{make_graph(outputs, graph->inputs), std::uint64_t{1} << at, 0};
-  const GradientGraph& g = gradient(plan.graph, (std::uint64_t{1} << outputs.size()) - 1, wanted, false, plan.outputs_read);
+  const GradientGraph& g =
+      gradient(plan.graph, (std::uint64_t{1} << outputs.size()) - 1, wanted, false, plan.outputs_read);
   plan.used = g.graph->used_inputs;
   return plan;
 }
@@ -163,17 +164,19 @@ bool is_flat_column(const Tensor& t, OperandKind kind, std::size_t number, const
   const std::int64_t m = space[static_cast<std::size_t>(space.rank() - 2)], n = space.back();
   const std::int64_t last = s.rank() > 0 ? s.back() : 1,
                      before = s.rank() > 1 ? s[static_cast<std::size_t>(s.rank() - 2)] : 1;
-  const bool flat = s.rank() == 1 && last == m && (kind == OperandKind::column || (kind == OperandKind::inferred && last != n));
+  const bool flat =
+      s.rank() == 1 && last == m && (kind == OperandKind::column || (kind == OperandKind::inferred && last != n));
   bool right = flat || fits_into(s, space);
   if (kind == OperandKind::scalar) right = t.numel() == 1;
   if (kind == OperandKind::row) right &= !flat && last == n && before == 1;
   if (kind == OperandKind::column) right &= flat || (last == 1 && before == m);
   if (kind == OperandKind::tile) right &= s.rank() > 1 && last == n && before == m;
   if (!right)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(number) + " is " + describe(t) + ", which is no " +
-                                      kind_name(kind) + " of a result of shape " + to_string(space) + " (a scalar is [], a row [" +
-                                      std::to_string(n) + "], a column [" + std::to_string(m) + ", 1], a tile [" + std::to_string(m) +
-                                      ", " + std::to_string(n) + "], each behind batch axes)");
+    throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(number) + " is " + describe(t) +
+                                      ", which is no " + kind_name(kind) + " of a result of shape " + to_string(space) +
+                                      " (a scalar is [], a row [" + std::to_string(n) + "], a column [" +
+                                      std::to_string(m) + ", 1], a tile [" + std::to_string(m) + ", " +
+                                      std::to_string(n) + "], each behind batch axes)");
   return flat;
 }
 
@@ -181,7 +184,8 @@ bool is_flat_column(const Tensor& t, OperandKind kind, std::size_t number, const
 /// the reshaped ones; it is reserved beforehand so that pointers to its elements stay.
 template <class T>
 std::vector<Argument> laid_out(std::span<const Argument> operands, std::span<const Number> values,
-                               const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space, std::vector<T>& columns) {
+                               const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space,
+                               std::vector<T>& columns) {
   std::vector<Argument> list;
   columns.reserve(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -189,7 +193,8 @@ std::vector<Argument> laid_out(std::span<const Argument> operands, std::span<con
     const Tensor* t = o.tensor ? o.tensor : o.var ? &o.var->value() : nullptr;
     const OperandKind kind = kinds.empty() ? OperandKind::inferred : kinds[i];
     if (!t && kind != OperandKind::inferred && kind != OperandKind::scalar)
-      throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(i + 1) + " is a plain number, not a " + kind_name(kind));
+      throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(i + 1) +
+                                        " is a plain number, not a " + kind_name(kind));
     if (t) {
       require_defined(kOp, ("operand " + std::to_string(i + 1)).c_str(), *t);
       require_same_device(kOp, a, *t);
@@ -231,13 +236,14 @@ Shape checked_space(const char* name, const Graph* graph, std::size_t values, co
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values,
                     given = operands + static_cast<std::size_t>(options.parts);
   if (expected != given)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": " + name + " takes " + std::to_string(expected) + " arguments, got " +
-                                      std::to_string(given) + " (" + std::to_string(options.parts) +
-                                      (options.parts == 1 ? " accumulator" : " accumulators") + " and " + std::to_string(operands) +
-                                      " operands)");
+    throw Error(ErrorKind::shape, std::string(kOp) + ": " + name + " takes " + std::to_string(expected) +
+                                      " arguments, got " + std::to_string(given) + " (" +
+                                      std::to_string(options.parts) +
+                                      (options.parts == 1 ? " accumulator" : " accumulators") + " and " +
+                                      std::to_string(operands) + " operands)");
   if (graph->reduces)
-    throw Error(ErrorKind::unsupported, std::string(kOp) + ": " + name +
-                                            " contains a reduction; apply it to the result with row_formula");
+    throw Error(ErrorKind::unsupported,
+                std::string(kOp) + ": " + name + " contains a reduction; apply it to the result with row_formula");
   if (!options.kinds.empty() && options.kinds.size() != operands)
     throw Error(ErrorKind::shape, std::string(kOp) + ": expected a kind for each of the " + std::to_string(operands) +
                                       " operands, got " + std::to_string(options.kinds.size()));
@@ -267,8 +273,9 @@ std::vector<Var> accumulators(const Var& a, const Var& b, const Shape& space, co
 
 }  // namespace
 
-std::vector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values, const Tensor& a,
-                                     const Tensor& b, const EpilogueOptions& options, std::span<const Argument> operands) {
+std::vector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+                                     const Tensor& a, const Tensor& b, const EpilogueOptions& options,
+                                     std::span<const Argument> operands) {
   const Shape space = checked_space(name, graph, values.size(), a, b, options, operands.size());
   std::vector<Tensor> columns;
   std::vector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
@@ -277,8 +284,8 @@ std::vector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::
   list.insert(list.begin(), parts.begin(), parts.end());
   return run_fused({kOp, graph, 0, space}, list);
 }
-std::vector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a, const Var& b,
-                               const EpilogueOptions& options, std::span<const Argument> operands) {
+std::vector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a,
+                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
   const Shape space = checked_space(name, graph, values.size(), a.value(), b.value(), options, operands.size());
   std::vector<Var> columns;
   columns.reserve(2 * operands.size());

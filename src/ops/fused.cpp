@@ -37,9 +37,10 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
     if (fits(number, n.dtype)) continue;
     const bool fractional = !number.is_integer && number.real != std::trunc(number.real);
     const std::string text = number.is_integer ? std::to_string(number.integer) : std::to_string(number.real);
-    throw Error(ErrorKind::dtype, std::string(op) + ": the " + (fractional ? "fractional " : "") + "number " + text +
-                                      (fractional ? " meets an integer tensor" : " is not a value of the tensor's dtype") + " (" +
-                                      std::string(to_string(n.dtype)) + "); convert the tensor with .to()");
+    throw Error(ErrorKind::dtype,
+                std::string(op) + ": the " + (fractional ? "fractional " : "") + "number " + text +
+                    (fractional ? " meets an integer tensor" : " is not a value of the tensor's dtype") + " (" +
+                    std::string(to_string(n.dtype)) + "); convert the tensor with .to()");
   }
 }
 
@@ -47,7 +48,8 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
 void require_writable(const char* op, const Tensor& out) {
   for (std::size_t i = 0; i < out.shape().size(); ++i)
     if (out.strides()[i] == 0 && out.shape()[i] > 1)
-      throw Error(ErrorKind::shape, std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
+      throw Error(ErrorKind::shape,
+                  std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
 }
 
 /// Whether writing `out` while reading `in` would be wrong: they share memory without being the same elements in the
@@ -64,7 +66,10 @@ std::string described(std::span<const Argument> arguments) {
   std::string text = "; operands are ";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Tensor* t = tensor_of(arguments[i]);
-    text += (i == 0 ? "" : i + 1 == arguments.size() ? " and " : ", ") + (t ? describe(*t) : std::to_string(arguments[i].number.real));
+    text += (i == 0                      ? ""
+             : i + 1 == arguments.size() ? " and "
+                                         : ", ") +
+            (t ? describe(*t) : std::to_string(arguments[i].number.real));
   }
   return text;
 }
@@ -205,7 +210,8 @@ std::vector<Argument> FusedBackward::arguments(const RuleContext& context, std::
   list.reserve(n + 2 * m);
   const auto saved = [&](std::size_t slot, Number otherwise, bool needed) {
     const int at = saved_index[slot];
-    if (at < 0 && needed) throw Error(ErrorKind::autograd, std::string(op) + ": backward reads a tensor that was not saved");
+    if (at < 0 && needed)
+      throw Error(ErrorKind::autograd, std::string(op) + ": backward reads a tensor that was not saved");
     list.push_back(at >= 0 ? Argument(context.saved[static_cast<std::size_t>(at)]) : Argument(otherwise));
   };
   for (std::size_t i = 0; i < n; ++i) saved(i, numbers[i], tensors >> i & used >> i & 1);
@@ -233,7 +239,8 @@ void FusedBackward::add_outputs(std::vector<Save>& saved) {
 
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph) {
   const std::size_t m = graph->outputs.size();
-  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & ((std::uint64_t{1} << m) - 1) : 0;
+  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & ((std::uint64_t{1} << m) - 1)
+                 : 0;
 }
 
 std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
@@ -265,7 +272,8 @@ std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
   return results;
 }
 
-std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads) {
+std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
+                                 std::span<const Var> grads) {
   FusedBackward rule{call.op, call.graph, call.reduced, broadcast_space(call.op, arguments)};
   std::vector<Save> saved;
   for (const Argument& a : arguments) {

@@ -2,6 +2,7 @@
 // the element's position, so that every device gives the same bits.
 #include <string>
 
+#include "autodiff/draws.hpp"
 #include "ops/fused.hpp"
 
 namespace tern {
@@ -33,7 +34,7 @@ Expr random_word(Expr position) {
 /// Uniform in [0, 1) with 24 bits: exact in f32.
 Expr unit(Expr word) { return cast(cast(word >> 8, DType::i32), DType::f32) * 0x1p-24; }
 
-Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& generator, DType dtype, Device device,
+Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, DType dtype, Device device,
             std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
@@ -42,12 +43,13 @@ Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& g
   const auto half = [](std::uint64_t v, int shift) {
     return Number(static_cast<std::int64_t>(v >> shift & 0xffffffffu));
   };
+  const Generator generator =
+      next_draw(own, static_cast<std::uint64_t>(count) / 2 + 4);  // randn draws two words an element
   std::vector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
                                   Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
                                   Argument(half(generator.seed, 32))};
   for (const Number& n : extra) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, Shape{count}}, arguments, {&result, 1});
-  generator.position += static_cast<std::uint64_t>(count) / 2 + 4;  // randn draws two words an element
   return result.reshape(shape);
 }
 
