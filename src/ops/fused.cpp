@@ -95,6 +95,13 @@ Shape broadcast_space(const char* op, std::span<const Argument> arguments) {
   return space;
 }
 
+void check_coordinates(const char* op, const Program& program, int rank) {
+  for (const Step& step : program.steps)
+    if (step.kind == StepKind::position && step.index != kOrdinalAxis && (step.index < -rank || step.index >= rank))
+      throw Error(ErrorKind::index, std::string(op) + ": index(x, " + std::to_string(step.index) +
+                                        ") in a formula applied to " + std::to_string(rank) + " axes");
+}
+
 std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
                               std::span<const Tensor> into) {
   const Shape natural = broadcast_space(call.op, arguments);
@@ -106,6 +113,7 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
   }
   const Program& program = type_program(call.op, call.graph, types);
   check_numbers(call.op, program, arguments);
+  check_coordinates(call.op, program, space.rank());
   space.numel();               // throws where it overflows
   std::vector<Tensor> copies;  // of operands that overlap an output
   if (!into.empty()) copies.reserve(arguments.size());

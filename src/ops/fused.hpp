@@ -55,6 +55,9 @@ std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
 /// The gradients of every argument (all tensors), from those of the outputs.
 std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
 
+/// Throws index where the program asks for a coordinate along an axis that a space of this rank lacks.
+void check_coordinates(const char* op, const Program& program, int rank);
+
 /// The space the arguments broadcast to; throws shape or device.
 Shape broadcast_space(const char* op, std::span<const Argument> arguments);
 

@@ -81,6 +81,7 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
     inputs.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, argument.number, nullptr});
   }
   const Program& program = type_program(call.op, call.epilogue ? call.epilogue : plain_epilogue(), types);
+  check_coordinates(call.op, program, space.rank());
   space.numel();
   Backend& backend = a.impl()->storage->backend();
   std::vector<Tensor> outputs;

@@ -105,6 +105,38 @@ TEST_P(Epilogues, ADropoutMaskFromACounterAndAResidual) {
   expect_near(g[vz], sum(kept, 0), 48 * work_epsilon(f32), "d_bias");
   expect_values(g[vr], {16, 24}, std::vector<double>(16 * 24, 1));
 }
+/// Coordinates count along the result's own axes, batch axes included.
+TEST_P(Epilogues, CoordinatesInAnEpilogue) {
+  const Tensor a = ones({2, 3, 1}), b = zeros({1, 4});
+  std::vector<double> want;
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 3; ++j)
+      for (int k = 0; k < 4; ++k) want.push_back(100 * i + 10 * j + k);
+  const auto f = [](auto acc) { return acc + cast(100 * tern::index(acc, 0) + 10 * tern::index(acc, -2) + tern::index(acc, -1), f32); };
+  expect_values(matmul_epilogue(a, b, f), {2, 3, 4}, want);
+}
+/// Dropout whose mask is drawn inside the epilogue, and drawn again in backward: no mask in memory.
+TEST_P(Epilogues, DropoutDrawnInTheEpilogue) {
+  const std::int64_t m = 12, n = 40;
+  const double keep = 0.75, seed = 9;
+  const Pointwise dropout{"dropout", [=](auto acc, auto r) {
+    return where(random_uniform(tern::index(acc, -2) * n + tern::index(acc, -1), seed) < keep, acc / keep, 0) + r;
+  }};
+  Random random(12);
+  const Tensor a = random.tensor({m, 8}, f32, device()), b = random.tensor({8, n}, f32, device()), r = random.tensor({m, n}, f32, device());
+  const Pointwise numbers{"numbers", [=](auto x) { return random_uniform(tern::index(x, -2) * n + tern::index(x, -1), seed); }};
+  const Tensor drawn = numbers(zeros({m, n})), mask = drawn < keep;
+  double mean_of = 0;
+  for (const double d : doubles(drawn)) mean_of += d / static_cast<double>(m * n);
+  EXPECT_NEAR(mean_of, 0.5, 4 / std::sqrt(12.0 * static_cast<double>(m * n))) << "four standard deviations";
+  EXPECT_NE(doubles(drawn), doubles(Pointwise{"other", [=](auto x) { return random_uniform(tern::index(x, -2) * n + tern::index(x, -1), seed, 1); }}(zeros({m, n}))));
+  const Var va(a), vb(b), vr(r);
+  const Var y = matmul_epilogue(va, vb, dropout, vr);
+  EXPECT_EQ(doubles(y), doubles(where(mask, matmul(a, b) / keep, 0) + r));
+  EXPECT_EQ(y.grad_fn()->saved_tensors().size(), 2u) << "a and b";
+  const Gradients g = backward(sum(y));
+  expect_near(g[va], matmul(mask.to(f32) / keep, b.transpose(0, 1)), 100 * work_epsilon(f32), "d_a");
+}
 TEST_P(Epilogues, SwiGluFromOneStackedWeight) {
   Random random(10);
   const Tensor x = random.tensor({6, 5}, f32, device()), gate = random.tensor({5, 4}, f32, device()), up = random.tensor({5, 4}, f32, device());
@@ -211,6 +243,8 @@ TEST_P(Epilogues, Errors) {
   expect_error(shape, {"operand 1"}, [&] { matmul_epilogue(a, b, f, Tensor()); });
   expect_error(dtype, {"matmul_epilogue", "f16"}, [&] { matmul_epilogue(a, b, f, ones({4}, f16)); });
   expect_error(unsupported, {"matmul_epilogue", "reduction"}, [&] { matmul_epilogue(a, b, [](auto acc) { return acc / sum(acc); }); });
+  expect_error(ErrorKind::index, {"matmul_epilogue", "index(x, 2)", "2 axes"}, [&] { matmul_epilogue(a, b, [](auto acc) { return where(tern::index(acc, 2) > 0, acc, 0); }); });
+  expect_error(ErrorKind::index, {"index(x, -9)", "2 axes"}, [&] { Pointwise{"p", [](auto x) { return tern::index(x, -9); }}(a); });
   expect_error(shape, {"matmul_epilogue", "at least 2 axes"}, [&] { matmul_epilogue(ones({3}), b, f, 1); });
   expect_error(autograd, {"MatmulEpilogueBackward", "in place"}, [&] {
     Tensor t = ones({2, 3});
