@@ -1,5 +1,7 @@
 // Operations on tensors and variables. Each takes Tensors (plain), Vars (recorded) or a mixture, under one name.
 #pragma once
+#include <optional>
+
 #include "tern/autodiff.hpp"
 #include "tern/tensor.hpp"
 
@@ -146,10 +148,30 @@ Var rms_norm(const detail::VarArg& x, const detail::VarArg& weight, double eps =
 /// (x - mean) / sqrt(biased variance + eps) · weight + bias, over the last axis; weight, bias [N].
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
 Var layer_norm(const detail::VarArg& x, const detail::VarArg& weight, const detail::VarArg& bias, double eps = 1e-5);
-/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C).
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
-Var cross_entropy(const Var& logits, const Tensor& labels);
-inline Var cross_entropy(const Var& logits, const Var& labels) { return cross_entropy(logits, labels.value()); }
+/// Softmax over the last axis of scores [.., L, S], L ≤ S, of which row i sees the columns j ≤ i + S - L: the others get
+/// 0, and no gradient.
+Tensor causal_softmax(const Tensor& x);
+Var causal_softmax(const Var& x);
+template <class T> struct ResidualNorm { T result, sum; };
+/// {rms_norm(x + residual, weight), x + residual} in one pass; x and residual of one shape.
+ResidualNorm<Tensor> add_rms_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps = 1e-6);
+ResidualNorm<Var> add_rms_norm(const detail::VarArg& x, const detail::VarArg& residual, const detail::VarArg& weight,
+                               double eps = 1e-6);
+/// {layer_norm(x + residual, weight, bias), x + residual} in one pass.
+ResidualNorm<Tensor> add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias,
+                                    double eps = 1e-5);
+ResidualNorm<Var> add_layer_norm(const detail::VarArg& x, const detail::VarArg& residual, const detail::VarArg& weight,
+                                 const detail::VarArg& bias, double eps = 1e-5);
+struct CrossEntropyOptions {
+  std::optional<std::int32_t> ignored = {};  // rows with this label count nothing; where all do, the loss is 0
+  double smoothing = 0;  // in [0, 1): this share of the target is spread evenly over the classes
+};
+/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C) or ignored.
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
+Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
+inline Var cross_entropy(const Var& logits, const Var& labels, const CrossEntropyOptions& options = {}) {
+  return cross_entropy(logits, labels.value(), options);
+}
 namespace detail {
 std::vector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, const Axes& axes);
 std::vector<Var> row_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, const Axes& axes);
