@@ -21,6 +21,8 @@ const bool always_traced = trace_from_environment();
 thread_local std::string* explanation = nullptr;
 thread_local std::string notes;
 thread_local TraceCounts counts;
+/// What cost_of() on this thread counts; null: nobody asked.
+thread_local Cost* cost = nullptr;
 
 /// Elements an operand has along the axes it is not broadcast over.
 std::int64_t elements(const detail::View& view, const Shape& space) {
@@ -62,6 +64,27 @@ void traced(const detail::Backend& backend, const char* verb, const char* op, co
   else std::fputs(("tern " + line).c_str(), stderr);
 }
 
+/// The weight of a step for each element it is computed for. A leaf that is not rounded correctly is transcendental;
+/// detach computes nothing.
+std::int64_t weight(const detail::Step& step) {
+  if (step.kind == detail::StepKind::reduce) return 1;
+  if (step.kind != detail::StepKind::leaf || step.leaf == detail::Leaf::detach) return 0;
+  return detail::rule_of(step.leaf).ulp_f32 > 0.5 ? 8 : 1;
+}
+/// A program's FLOPs where full values have `full` elements and reduced ones `reduced`; a reduction steps through all.
+std::int64_t flops(const detail::Program& program, std::int64_t full, std::int64_t reduced) {
+  std::int64_t total = 0;
+  for (const detail::Step& step : program.steps) {
+    const bool reads_full =
+        step.kind == detail::StepKind::reduce ? program.steps[static_cast<std::size_t>(step.args[0])].full : step.full;
+    total += weight(step) * (reads_full || !program.reduces ? full : reduced);
+  }
+  return total;
+}
+void add_cost(std::int64_t flops) {
+  if (cost) cost->flops += flops, ++cost->calls;
+}
+
 std::string key_text(const detail::Program* program) {
   char text[32];
   std::snprintf(text, sizeof text, "kernel %016llx",
@@ -77,6 +100,19 @@ namespace detail {
 
 bool tracing() { return explanation || always_traced; }
 void note(const std::string& text) { notes += (notes.empty() ? "" : ", ") + text; }
+
+Cost count_cost(void (*call)(void*), void* context) {
+  struct Scope {
+    Cost own, *outer = cost;
+    Scope() { cost = &own; }
+    ~Scope() {
+      cost = outer;
+      if (outer) outer->flops += own.flops, outer->calls += own.calls;
+    }
+  } scope;
+  call(context);
+  return scope.own;
+}
 
 std::string explain_calls(void (*call)(void*), void* context) {
   std::string text, *outer = explanation;
@@ -96,6 +132,12 @@ void run(Backend& backend, const FusedRequest& r) {
   std::int64_t read = 0, written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, r.space);
   for (const View& output : r.outputs) written += bytes(output, r.space);
+  if (cost) {
+    std::int64_t reduced = 1;
+    for (int i = 0; i < r.space.rank(); ++i)
+      if (!(r.reduced >> i & 1)) reduced *= r.space[static_cast<std::size_t>(i)];
+    add_cost(flops(*r.program, r.space.numel(), reduced));
+  }
   traced(
       backend, "fused", r.op, [&] { return to_string(r.space) + " " + key_text(r.program); }, read, written,
       [&] { backend.fused(r); });
@@ -111,6 +153,13 @@ void run(Backend& backend, const GemmRequest& r) {
   std::int64_t read = bytes(r.a, matrix(r.m, r.k)) + bytes(r.b, matrix(r.k, r.n)), written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, space);
   for (const View& output : r.outputs) written += bytes(output, space);
+  if (cost) {
+    Shape kept = r.batch;
+    for (int i = 0; i < kept.rank(); ++i)
+      if (r.contracted >> i & 1) kept[static_cast<std::size_t>(i)] = 1;
+    const std::int64_t elements = kept.numel() * r.m * r.n;
+    add_cost(2 * r.batch.numel() * r.m * r.n * r.k + flops(*r.epilogue, elements, elements));
+  }
   const auto what = [&] {
     return to_string(r.batch) + " x " + std::to_string(r.m) + "x" + std::to_string(r.k) + "x" + std::to_string(r.n) +
            " " + std::string(to_string(r.a.dtype)) + ", epilogue " + key_text(r.epilogue);
@@ -119,16 +168,19 @@ void run(Backend& backend, const GemmRequest& r) {
 }
 
 void run(Backend& backend, const ScatterRequest& r) {
+  if (cost) add_cost(r.space.numel());
   traced(
       backend, "scatter", r.op, [&] { return to_string(r.space); },
       bytes(r.source, r.space) + bytes(r.target.table, r.space), bytes(r.source, r.space), [&] { backend.scatter(r); });
 }
 void run(Backend& backend, const ScanRequest& r) {
+  if (cost) add_cost(r.space.numel());
   traced(
       backend, "scan", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space), bytes(r.output, r.space),
       [&] { backend.scan(r); });
 }
 void run(Backend& backend, const SortRequest& r) {
+  if (cost) add_cost(0);
   traced(
       backend, "sort", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space),
       bytes(r.values, r.space) + bytes(r.indices, r.space), [&] { backend.sort(r); });
