@@ -6,7 +6,9 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tern/tensor.hpp"
@@ -15,13 +17,44 @@ namespace tern {
 
 class GradFn;
 
+/// A hook that can be taken away again. It stays when the handle goes.
+class HookHandle {
+ public:
+  HookHandle() = default;
+  HookHandle(std::weak_ptr<void> hooks, void (*remove)(void*, int), int number)
+      : hooks_(std::move(hooks)), remove_(remove), number_(number) {}
+  void remove() {
+    if (const auto alive = hooks_.lock()) remove_(alive.get(), number_);
+    hooks_.reset();
+  }
+
+ private:
+  std::weak_ptr<void> hooks_;
+  void (*remove_)(void*, int) = nullptr;
+  int number_ = 0;
+};
+
 namespace detail {
+/// Functions in the order they were added.
+template <class Signature> struct Hooks {
+  std::vector<std::pair<int, std::function<Signature>>> list;
+  int added = 0;
+  static HookHandle add(std::shared_ptr<Hooks>& hooks, std::function<Signature> hook) {
+    if (!hooks) hooks = std::make_shared<Hooks>();
+    hooks->list.emplace_back(++hooks->added, std::move(hook));
+    const auto remove = [](void* self, int number) {
+      std::erase_if(static_cast<Hooks*>(self)->list, [=](const auto& entry) { return entry.first == number; });
+    };
+    return {hooks, remove, hooks->added};
+  }
+};
 /// Identity of a variable: shared by its handles and by the operations that read it.
 struct VarMeta {
   std::uint64_t id = 0;
   bool requires_grad = false;
   bool retain_grad = false;
   std::shared_ptr<GradFn> grad_fn;  // null for leaves
+  std::shared_ptr<Hooks<Var(const Var&)>> hooks;
   int output = 0;                   // which output of grad_fn
 };
 struct SavedValue;
@@ -46,6 +79,15 @@ class Var {
   Var detach() const { return Var(value_, std::shared_ptr<detail::VarMeta>()); }
   /// Keeps the gradient of this intermediate variable in the result of backward.
   void retain_grad() const;
+  /// Calls hook(gradient) in every backward as soon as this variable's gradient is final, while the walk goes on: to log
+  /// it, to send it elsewhere, or, where the hook gives a Var, to go on with that instead (clipping). Throws `autograd`
+  /// where the variable requires no gradient. Transforms differentiate with respect to variables of their own: a hook of
+  /// their argument is not called, those of intermediates are.
+  template <class F> HookHandle register_hook(F hook) const {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, const Var&>>)
+      return add_hook([hook = std::move(hook)](const Var& g) mutable { return hook(g), Var(); });
+    else return add_hook(std::move(hook));
+  }
 
   const Shape& shape() const { return value_.shape(); }
   std::int64_t size(int axis) const { return value_.size(axis); }
@@ -73,6 +115,8 @@ class Var {
   const std::shared_ptr<detail::VarMeta>& meta() const { return meta_; }
 
  private:
+  HookHandle add_hook(std::function<Var(const Var&)> hook) const;
+
   Tensor value_;
   std::shared_ptr<detail::VarMeta> meta_;
 };
@@ -96,6 +140,12 @@ class GradFn : public std::enable_shared_from_this<GradFn> {
   virtual std::vector<Var> apply(std::span<const Var> output_gradients) = 0;
   /// Frees what was saved.
   virtual void release() = 0;
+  /// Calls hook(gradients of the outputs, gradients of the inputs) each time backward has passed through here; undefined
+  /// Vars stand for "none".
+  HookHandle register_hook(std::function<void(std::span<const Var>, std::span<const Var>)> hook) {
+    return Hooks::add(hooks_, std::move(hook));
+  }
+  void call_hooks(std::span<const Var> output_gradients, std::span<const Var> input_gradients) const;
 
   std::uint64_t sequence() const { return sequence_; }
   const std::vector<std::shared_ptr<detail::VarMeta>>& edges() const { return edges_; }
@@ -104,7 +154,9 @@ class GradFn : public std::enable_shared_from_this<GradFn> {
   explicit GradFn(std::vector<std::shared_ptr<detail::VarMeta>> edges);
 
  private:
+  using Hooks = detail::Hooks<void(std::span<const Var>, std::span<const Var>)>;
   std::vector<std::shared_ptr<detail::VarMeta>> edges_;
+  std::shared_ptr<Hooks> hooks_;
   std::uint64_t sequence_;  // inputs of an operation were made by operations with smaller ones
 };
 
@@ -190,128 +242,6 @@ Var zeros_like(const Var& x);
 Var ones_like(const Var& x);
 /// The gradient or zeros of that shape where there is none.
 Var or_zeros(const Var& gradient, const Var& like);
-/// rows stacked along a new first axis, in the given shape.
-Var stack_rows(const std::vector<Var>& rows, const Shape& shape);
-
-template <class T> T from_var(const Var& v) {
-  if constexpr (std::same_as<T, Var>) return v;
-  else return v.value();
-}
-template <class F, class... T> Var call_scalar(const F& f, const char* op, const T&... x) {
-  const Var y = f(x...);
-  if (y.numel() != 1)
-    throw Error(ErrorKind::autograd,
-                std::string(op) + ": the function must return one element, it returned shape " + to_string(y.shape()));
-  return y;
-}
-/// value and gradients of f at variables connected to x.
-template <class F, class... T> std::pair<Var, std::vector<Var>> value_and_gradients(const F& f, const T&... x) {
-  constexpr bool nested = (std::same_as<T, Var> || ...);
-  const RecordingScope recording;
-  const std::vector<Var> at{alias(as_var(x))...};
-  const Var y = [&]<std::size_t... I>(std::index_sequence<I...>) { return call_scalar(f, "grad", at[I]...); }
-  (std::index_sequence_for<T...>{});
-  const Var seed = ones_like(y);
-  std::vector<Var> g = walk_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested});
-  for (std::size_t i = 0; i < g.size(); ++i) g[i] = or_zeros(g[i], at[i]);
-  return {y, std::move(g)};
-}
-template <class... T> auto pack_gradients(const std::vector<Var>& g) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    if constexpr (sizeof...(T) == 1) return from_var<std::tuple_element_t<0, std::tuple<T...>>>(g[0]);
-    else return std::tuple<T...>{from_var<T>(g[I])...};
-  }(std::index_sequence_for<T...>{});
-}
 }  // namespace detail
-
-template <class V, class G> struct ValueAndGradients { V value; G gradients; };
-template <class T> struct ValueAndResult { T value, result; };
-
-/// grad(f)(x…): the gradient of the one-element f(x…), as a function: one argument gives one gradient, several a
-/// std::tuple. f takes Vars. Called with Tensors it gives Tensors; with Vars it is itself differentiable.
-template <class F> auto grad(F f) {
-  return [f = std::move(f)]<class... T>(const T&... x) {
-    return detail::pack_gradients<T...>(detail::value_and_gradients(f, x...).second);
-  };
-}
-/// The same with the value: `auto [value, gradients] = value_and_grad(f)(x…)`.
-template <class F> auto value_and_grad(F f) {
-  return [f = std::move(f)]<class... T>(const T&... x) {
-    auto [y, g] = detail::value_and_gradients(f, x...);
-    using V = std::conditional_t<(std::same_as<T, Var> || ...), Var, Tensor>;
-    auto packed = detail::pack_gradients<T...>(g);
-    return ValueAndGradients<V, decltype(packed)>{detail::from_var<V>(y), std::move(packed)};
-  };
-}
-/// {f(x), cotangentᵀ·J}: reverse mode.
-template <class F, class T, class C> ValueAndResult<T> vjp(const F& f, const T& x, const C& cotangent) {
-  constexpr bool nested = std::same_as<T, Var>;
-  const detail::RecordingScope recording;
-  const Var at = detail::alias(detail::as_var(x)), y = f(at), seed = detail::as_var(cotangent);
-  const Var g = detail::walk_to({&y, 1}, {&seed, 1}, {&at, 1}, {.create_graph = nested, .keep_graph = nested})[0];
-  return {detail::from_var<T>(y), detail::from_var<T>(detail::or_zeros(g, at))};
-}
-/// {f(x), J·tangent}: the vjp is linear in its cotangent, so its own vjp is the jvp.
-template <class F, class T, class C> ValueAndResult<T> jvp(const F& f, const T& x, const C& tangent) {
-  constexpr bool nested = std::same_as<T, Var>;
-  const detail::RecordingScope recording;
-  const Var at = detail::alias(detail::as_var(x)), y = f(at), u = detail::alias(detail::zeros_like(y)),
-            t = detail::as_var(tangent);
-  const Var g = detail::walk_to({&y, 1}, {&u, 1}, {&at, 1}, {.create_graph = true, .keep_graph = true})[0];
-  if (!g.defined() || !g.requires_grad()) return {detail::from_var<T>(y), detail::from_var<T>(detail::zeros_like(y))};
-  const Var r = detail::walk_to({&g, 1}, {&t, 1}, {&u, 1}, {.create_graph = nested, .keep_graph = nested})[0];
-  return {detail::from_var<T>(y), detail::from_var<T>(detail::or_zeros(r, y))};
-}
-/// Hessian of the one-element f times v.
-template <class F, class T, class V> T hvp(const F& f, const T& x, const V& v) {
-  constexpr bool nested = std::same_as<T, Var>;
-  const detail::RecordingScope recording;
-  const Var at = detail::alias(detail::as_var(x)), seed = detail::as_var(v);
-  const Var g = grad(f)(at);
-  if (!g.requires_grad()) return detail::from_var<T>(detail::zeros_like(at));
-  const Var r = detail::walk_to({&g, 1}, {&seed, 1}, {&at, 1}, {.create_graph = nested, .keep_graph = nested})[0];
-  return detail::from_var<T>(detail::or_zeros(r, at));
-}
-/// ∂f/∂x, of shape f(x).shape + x.shape.
-template <class F, class T> T jacobian(const F& f, const T& x) {
-  constexpr bool nested = std::same_as<T, Var>;
-  const detail::RecordingScope recording;
-  const Var at = detail::alias(detail::as_var(x)), y = f(at);
-  const Var flat = y.reshape({-1});
-  std::vector<Var> rows;
-  for (std::int64_t i = 0; i < flat.numel(); ++i) {
-    const Var entry = flat.slice(0, i, i + 1), seed = detail::ones_like(entry);
-    const Var g = detail::walk_to({&entry, 1}, {&seed, 1}, {&at, 1}, {.create_graph = nested, .keep_graph = true})[0];
-    rows.push_back(detail::or_zeros(g, at));
-  }
-  Shape shape = y.shape();
-  for (const std::int64_t size : at.shape()) shape.push_back(size);
-  return detail::from_var<T>(detail::stack_rows(rows, shape));
-}
-/// Second derivatives of the one-element f, of shape x.shape + x.shape.
-template <class F, class T> T hessian(const F& f, const T& x) {
-  return jacobian([&](const Var& at) { return grad(f)(at); }, x);
-}
-
-/// What gradcheck found; `message` names the worst entry.
-struct GradCheck {
-  bool ok = false;
-  double worst = 0;  // |analytic - numeric| over the tolerance
-  std::string message;
-  explicit operator bool() const { return ok; }
-};
-namespace detail {
-GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std::vector<Tensor> x);
-}
-/// Compares f's gradient with central differences (Richardson-extrapolated, in f64: the arguments must be f64).
-/// f takes Vars and may return any shape; its elements are summed with fixed weights.
-template <class F, class... T> GradCheck gradcheck(const F& f, const T&... x) {
-  return detail::check_gradients(
-      [&](std::span<const Var> at) -> Var {
-        return [&]<std::size_t... I>(std::index_sequence<I...>) { return f(at[I]...); }
-        (std::index_sequence_for<T...>{});
-      },
-      {detail::as_var(x).value()...});
-}
 
 }  // namespace tern

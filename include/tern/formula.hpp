@@ -246,6 +246,10 @@ Expr cast(Expr x, DType dtype);
 Expr index(Expr x, int axis);
 /// The element's position (i32) within the axes reduced over, in row-major order.
 Expr ordinal(Expr x);
+/// A uniform number in [0, 1) for each position (an i32 expression, such as one of index()): Philox 4×32-10 with the key
+/// (seed, stream), the same on every device. Dropout inside an epilogue needs no mask in memory with it, and backward
+/// draws the same numbers again. seed and stream are whole numbers below 2^32.
+Expr random_uniform(Expr position, Expr seed, Expr stream = 0);
 
 // ---- the leaves and the registered formulas: tern::op::<name> and the function tern::<name>(…) ----
 #define TERN_DECLARE_POINTWISE(name)                             \

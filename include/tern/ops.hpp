@@ -1,5 +1,7 @@
 // Operations on tensors and variables. Each takes Tensors (plain), Vars (recorded) or a mixture, under one name.
 #pragma once
+#include <optional>
+
 #include "tern/autodiff.hpp"
 #include "tern/tensor.hpp"
 
@@ -100,6 +102,45 @@ MatmulBiasActivationGrads matmul_bias_activation_bwd(const Tensor& grad, const T
                                                      const Tensor& bias, const Pointwise<>& activation,
                                                      const MatmulBwdOptions& options = {});
 
+/// What an operand of an epilogue is, for a result [.., M, N]: one number, [N], [M, 1] or [M], or [M, N], each behind
+/// batch axes. `inferred`: what its shape broadcasts as; [M] is a column where M ≠ N, else a row.
+enum class OperandKind { inferred, scalar, row, column, tile };
+struct EpilogueOptions {
+  std::vector<OperandKind> kinds = {};  // one for each operand; none: all inferred
+  /// b is a stack of this many matrices [.., K, N], side by side or (interleaved) column by column, multiplied in one
+  /// product: the formula takes that many accumulators, in one pass after it.
+  int parts = 1;
+  bool interleaved = false;
+};
+namespace detail {
+std::vector<Tensor> epilogue_tensors(const char* name, const Graph*, std::span<const Number>, const Tensor& a, const Tensor& b,
+                                     const EpilogueOptions&, std::span<const Argument> operands);
+std::vector<Var> epilogue_vars(const char* name, const Graph*, std::span<const Number>, const Var& a, const Var& b,
+                               const EpilogueOptions&, std::span<const Argument> operands);
+template <class... T> concept EpilogueOperands = ((Field<T> || Plain<T>) && ...);
+}  // namespace detail
+/// formula(a·b, operands…) in one pass over the product, a and b at least 2-D: the formula is a Pointwise or a lambda
+/// of the accumulator and the operands (tensors or numbers) in call order. It may have several outputs (a std::array).
+/// Backward is derived and fused, to any order: one pass for the epilogue's gradients, then two products.
+///   matmul_epilogue(x, w, [](auto acc, auto bias, auto skip) { return silu(acc + bias) + skip; }, bias, skip)
+/// Operands of the wrong shape, a wrong number of them or unequal dtypes throw; so does a reduction in the formula.
+template <class A, class B, class P, class... O>
+  requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
+auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOptions& options, const O&... operands) {
+  const Pointwise p(formula);
+  const std::vector<detail::Argument> list{detail::Argument(operands)...};
+  constexpr int n = decltype([]<int N>(const Pointwise<N>&) { return std::integral_constant<int, N>{}; }(p))::value;
+  if constexpr (std::same_as<A, Var> || std::same_as<B, Var> || (std::same_as<O, Var> || ...))
+    return detail::unpack_outputs<Var, n>(
+        detail::epilogue_vars(p.name(), p.graph(), p.values(), detail::as_var(a), detail::as_var(b), options, list));
+  else return detail::unpack_outputs<Tensor, n>(detail::epilogue_tensors(p.name(), p.graph(), p.values(), a, b, options, list));
+}
+template <class A, class B, class P, class... O>
+  requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
+auto matmul_epilogue(const A& a, const B& b, const P& formula, const O&... operands) {
+  return matmul_epilogue(a, b, formula, EpilogueOptions{}, operands...);
+}
+
 // ---- rows: formulas with reductions along one axis, one kernel forward and one backward ----
 /// exp(x) / Σ exp(x) along an axis, whatever the size of x.
 Tensor softmax(const Tensor& x, int axis = -1);
@@ -113,10 +154,30 @@ Var rms_norm(const detail::VarArg& x, const detail::VarArg& weight, double eps =
 /// (x - mean) / sqrt(biased variance + eps) · weight + bias, over the last axis; weight, bias [N].
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
 Var layer_norm(const detail::VarArg& x, const detail::VarArg& weight, const detail::VarArg& bias, double eps = 1e-5);
-/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C).
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
-Var cross_entropy(const Var& logits, const Tensor& labels);
-inline Var cross_entropy(const Var& logits, const Var& labels) { return cross_entropy(logits, labels.value()); }
+/// Softmax over the last axis of scores [.., L, S], L ≤ S, of which row i sees the columns j ≤ i + S - L: the others get
+/// 0, and no gradient.
+Tensor causal_softmax(const Tensor& x);
+Var causal_softmax(const Var& x);
+template <class T> struct ResidualNorm { T result, sum; };
+/// {rms_norm(x + residual, weight), x + residual} in one pass; x and residual of one shape.
+ResidualNorm<Tensor> add_rms_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps = 1e-6);
+ResidualNorm<Var> add_rms_norm(const detail::VarArg& x, const detail::VarArg& residual, const detail::VarArg& weight,
+                               double eps = 1e-6);
+/// {layer_norm(x + residual, weight, bias), x + residual} in one pass.
+ResidualNorm<Tensor> add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias,
+                                    double eps = 1e-5);
+ResidualNorm<Var> add_layer_norm(const detail::VarArg& x, const detail::VarArg& residual, const detail::VarArg& weight,
+                                 const detail::VarArg& bias, double eps = 1e-5);
+struct CrossEntropyOptions {
+  std::optional<std::int32_t> ignored = {};  // rows with this label count nothing; where all do, the loss is 0
+  double smoothing = 0;  // in [0, 1): this share of the target is spread evenly over the classes
+};
+/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C) or ignored.
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
+Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
+inline Var cross_entropy(const Var& logits, const Var& labels, const CrossEntropyOptions& options = {}) {
+  return cross_entropy(logits, labels.value(), options);
+}
 namespace detail {
 std::vector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
                                 const Axes& axes);

@@ -2,6 +2,7 @@
 #pragma once
 #include "tern/autodiff.hpp"
 #include "tern/capture.hpp"
+#include "tern/checkpoint.hpp"
 #include "tern/device.hpp"
 #include "tern/dtype.hpp"
 #include "tern/error.hpp"
@@ -12,3 +13,5 @@
 #include "tern/tensor.hpp"
 #include "tern/trace.hpp"
 #include "tern/tuning.hpp"
+#include "tern/transforms.hpp"
+#include "tern/tree.hpp"

@@ -14,9 +14,15 @@ struct TraceCounts {
 };
 TraceCounts trace_counts();
 
+/// What a piece of work costs, counted from the graphs of its kernel calls: for each element, 1 for an arithmetic
+/// operation, comparison, choice or a reduction's step, 8 for a transcendental leaf; 2 for each multiply-add of a product.
+struct Cost {
+  std::int64_t flops = 0, calls = 0;
+};
 namespace detail {
 std::string explain_calls(CallRef call);
 CacheStats warm_up_calls(CallRef call);
+Cost count_cost(CallRef call);
 }
 /// Runs f and says, a line for each kernel call: operation, kernel, sizes, bytes, time, and what the backend chose.
 template <class F> std::string explain(F&& f) {
@@ -27,6 +33,10 @@ template <class F> std::string explain(F&& f) {
 /// as dtypes and layouts stay alike. f runs as it always does: what it changes is changed.
 template <class F> CacheStats warm_up(F&& f) {
   return detail::with_call_ref(detail::warm_up_calls, f);
+}
+/// Runs f and counts what it costs.
+template <class F> Cost cost_of(F&& f) {
+  return detail::with_call_ref(detail::count_cost, f);
 }
 
 }  // namespace tern

@@ -1,7 +1,9 @@
 // The reverse walk over recorded operations.
+#include <algorithm>
 #include <optional>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "autodiff/record.hpp"
 #include "backend/tensor_impl.hpp"
@@ -34,27 +36,88 @@ class Walk {
     stops_ = !targets.empty();
   }
 
-  void start(const Var& output, const Var& seed) { deliver(output.meta(), seed); }
+  void start(const Var& output, const Var& seed) {
+    if (!stops_ && !output.grad_fn() && output.meta()->hooks) uses_[output.meta()];  // a leaf itself
+    deliver(output.meta(), seed);
+  }
 
   void run() {
     std::optional<NoGrad> quiet;
     if (!options_.create_graph) quiet.emplace();
+    if (!stops_ && leaf_hooks_used()) count_uses_of_hooked_leaves();
     while (!queue_.empty()) {
       const std::shared_ptr<GradFn> fn = queue_.top().second;
       queue_.pop();
       auto node = pending_.extract(fn.get());
-      std::vector<Var> grads = fn->apply(node.mapped());
+      Pending& arrived = node.mapped();
+      for (const std::shared_ptr<VarMeta>& meta : arrived.watched)
+        finish(*meta, arrived.grads[static_cast<std::size_t>(meta->output)]);
+      const std::vector<Var> grads = fn->apply(arrived.grads);
+      fn->call_hooks(arrived.grads, grads);
       for (std::size_t i = 0; i < grads.size() && i < fn->edges().size(); ++i)
         if (grads[i].defined()) deliver(fn->edges()[i], grads[i]);
+      if (!uses_.empty())
+        for (const std::shared_ptr<VarMeta>& edge : fn->edges()) used(edge);
       if (!options_.keep_graph && !options_.create_graph) fn->release();
     }
+    while (!uses_.empty()) finish_leaf(uses_.begin()->first);  // those some operation gave no gradient
   }
 
   std::unordered_map<std::uint64_t, Var>& leaves() { return leaves_; }
   Var target(std::uint64_t id) const { return targets_.at(id); }
 
  private:
+  /// Gradients of an operation's outputs so far, and those outputs that want to know their own.
+  struct Pending {
+    std::vector<Var> grads;
+    std::vector<std::shared_ptr<VarMeta>> watched;
+  };
+
   static void accumulate(Var& sum, const Var& g) { sum = sum.defined() ? sum + g : g; }
+
+  static void call_hooks(const VarMeta& meta, Var& gradient) {
+    if (!meta.hooks) return;
+    const auto hooks = meta.hooks->list;  // a copy: a hook may remove itself
+    for (const auto& [number, hook] : hooks) {
+      const Var replaced = hook(gradient);
+      if (!replaced.defined()) continue;
+      if (replaced.shape() != gradient.shape() || replaced.dtype() != gradient.dtype())
+        throw Error(ErrorKind::shape, "register_hook: a hook must give a gradient like the one it got: expected " +
+                                          describe(gradient.value()) + ", got " + describe(replaced.value()));
+      gradient = replaced;
+    }
+  }
+  /// The gradient of an intermediate variable is final.
+  void finish(const VarMeta& meta, Var& gradient) {
+    call_hooks(meta, gradient);
+    if (meta.retain_grad && !stops_) leaves_[meta.id] = gradient;
+  }
+
+  /// A leaf's gradient is final when every operation that reads it has been visited: they are counted beforehand, where
+  /// somebody wants to know.
+  void count_uses_of_hooked_leaves() {
+    std::vector<GradFn*> stack;
+    std::unordered_set<GradFn*> seen;
+    for (const auto& [fn, pending] : pending_) seen.insert(fn), stack.push_back(fn);
+    while (!stack.empty()) {
+      const GradFn* fn = stack.back();
+      stack.pop_back();
+      for (const std::shared_ptr<VarMeta>& edge : fn->edges()) {
+        if (!edge || !edge->requires_grad) continue;
+        if (edge->grad_fn && seen.insert(edge->grad_fn.get()).second) stack.push_back(edge->grad_fn.get());
+        if (!edge->grad_fn && edge->hooks) ++uses_[edge];
+      }
+    }
+  }
+  void used(const std::shared_ptr<VarMeta>& leaf) {
+    const auto found = uses_.find(leaf);
+    if (found != uses_.end() && --found->second == 0) finish_leaf(leaf);
+  }
+  void finish_leaf(const std::shared_ptr<VarMeta> leaf) {
+    uses_.erase(leaf);
+    const auto found = leaves_.find(leaf->id);
+    if (found != leaves_.end()) call_hooks(*leaf, found->second);
+  }
 
   void deliver(const std::shared_ptr<VarMeta>& meta, const Var& g) {
     if (!meta || !meta->requires_grad) return;
@@ -64,21 +127,26 @@ class Walk {
         accumulate(found->second, g);
         return;
       }
-    } else if (!meta->grad_fn || meta->retain_grad) {
+    } else if (!meta->grad_fn) {
       accumulate(leaves_[meta->id], g);
     }
     if (!meta->grad_fn) return;
-    std::vector<Var>& slots = pending_[meta->grad_fn.get()];
-    if (slots.empty()) queue_.emplace(meta->grad_fn->sequence(), meta->grad_fn);
-    if (slots.size() <= static_cast<std::size_t>(meta->output))
-      slots.resize(static_cast<std::size_t>(meta->output) + 1);
-    accumulate(slots[static_cast<std::size_t>(meta->output)], g);
+    Pending& pending = pending_[meta->grad_fn.get()];
+    if (pending.grads.empty()) queue_.emplace(meta->grad_fn->sequence(), meta->grad_fn);
+    const auto output = static_cast<std::size_t>(meta->output);
+    if (pending.grads.size() <= output) pending.grads.resize(output + 1);
+    if ((meta->hooks || meta->retain_grad) &&
+        std::find(pending.watched.begin(), pending.watched.end(), meta) == pending.watched.end())
+      pending.watched.push_back(meta);
+    accumulate(pending.grads[output], g);
   }
 
   BackwardOptions options_;
   bool stops_ = false;
   std::unordered_map<std::uint64_t, Var> targets_, leaves_;
-  std::unordered_map<GradFn*, std::vector<Var>> pending_;
+  std::unordered_map<GradFn*, Pending> pending_;
+  std::unordered_map<std::shared_ptr<VarMeta>, int>
+      uses_;  // of leaves with hooks: operations that read them and were not visited yet
   std::priority_queue<std::pair<std::uint64_t, std::shared_ptr<GradFn>>> queue_;
 };
 

@@ -1,5 +1,6 @@
 #include "autodiff/record.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cctype>
 #include <ostream>
@@ -7,14 +8,18 @@
 #include "backend/tensor_impl.hpp"
 
 namespace tern {
-namespace {
 
-thread_local bool recording_enabled = true;
-
-std::uint64_t next_number() {
+std::uint64_t detail::next_number() {
   static std::atomic<std::uint64_t> counter{0};
   return counter.fetch_add(1, std::memory_order_relaxed) + 1;
 }
+
+namespace {
+
+thread_local bool recording_enabled = true;
+std::atomic<bool> leaf_hooks{false};
+
+using detail::next_number;
 
 /// Operations waiting for destruction on this thread: a chain of 100,000 must not recurse.
 thread_local std::vector<std::shared_ptr<GradFn>>* graveyard = nullptr;
@@ -50,6 +55,17 @@ void Var::retain_grad() const {
   meta_->retain_grad = true;
 }
 
+HookHandle Var::add_hook(std::function<Var(const Var&)> hook) const {
+  if (!requires_grad()) throw Error(ErrorKind::autograd, "register_hook: the variable does not require a gradient");
+  if (!meta_->grad_fn) leaf_hooks.store(true, std::memory_order_relaxed);
+  return detail::Hooks<Var(const Var&)>::add(meta_->hooks, std::move(hook));
+}
+void GradFn::call_hooks(std::span<const Var> output_gradients, std::span<const Var> input_gradients) const {
+  if (!hooks_) return;
+  const auto hooks = hooks_->list;  // a copy: a hook may remove itself
+  for (const auto& [number, hook] : hooks) hook(output_gradients, input_gradients);
+}
+
 std::ostream& operator<<(std::ostream& stream, const Var& var) { return stream << var.value(); }
 
 NoGrad::NoGrad() : before_(recording_enabled) { recording_enabled = false; }
@@ -78,6 +94,8 @@ std::vector<std::shared_ptr<GradFn>> GradFn::input_grad_fns() const {
 }
 
 namespace detail {
+
+bool leaf_hooks_used() { return leaf_hooks.load(std::memory_order_relaxed); }
 
 /// A saved tensor with the version it had. An output of the operation itself is held without its variable, which would
 /// hold the operation in turn.
@@ -127,7 +145,7 @@ class RecordedFn final : public GradFn {
       saved.push_back(s.output < 0 ? Var(s.value, s.meta) : output_var(s));
     }
     std::vector<Var> all(grads.begin(), grads.end());
-    all.resize(output_ids_.size());  // undefined where no gradient arrived
+    all.resize(outputs_.size());  // undefined where no gradient arrived
     return rule_(RuleContext{all, saved, wanted_});
   }
   void release() override {
@@ -137,22 +155,30 @@ class RecordedFn final : public GradFn {
   }
   void save(SavedValue value) { saved_.push_back(std::move(value)); }
   void set_outputs(const std::vector<Var>& outputs) {
-    for (const Var& v : outputs) output_ids_.push_back(v.id());
+    for (const Var& v : outputs) outputs_.push_back({v.id(), v.meta()});
   }
 
  private:
+  /// The output as a variable: itself where it still lives, else one with its identity.
   Var output_var(const SavedValue& s) {
+    const Output& output = outputs_[static_cast<std::size_t>(s.output)];
+    if (auto alive = output.meta.lock()) return Var(s.value, std::move(alive));
     auto meta = std::make_shared<VarMeta>();
-    meta->id = output_ids_[static_cast<std::size_t>(s.output)], meta->requires_grad = true;
+    meta->id = output.id, meta->requires_grad = true;
     meta->grad_fn = shared_from_this(), meta->output = s.output;
     return Var(s.value, std::move(meta));
   }
+
+  struct Output {
+    std::uint64_t id;
+    std::weak_ptr<VarMeta> meta;  // strong, it would own this operation
+  };
 
   std::string op_;
   std::uint64_t wanted_;
   BackwardRule rule_;
   std::vector<SavedValue> saved_;
-  std::vector<std::uint64_t> output_ids_;
+  std::vector<Output> outputs_;
   bool released_ = false;
 };
 
@@ -161,7 +187,7 @@ class RecordedFn final : public GradFn {
 std::uint64_t wanted_mask(std::span<const Var> inputs) {
   std::uint64_t mask = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].requires_grad()) mask |= std::uint64_t{1} << i;
+    if (inputs[i].requires_grad()) mask |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
   return mask;
 }
 bool tracked(std::span<const Var> inputs) { return recording_enabled && wanted_mask(inputs) != 0; }

@@ -23,7 +23,14 @@ struct Save {
   int output = -1;
 };
 
+/// The next of the process-wide numbers of variables and operations: what is made later has a larger one.
+std::uint64_t next_number();
+
+/// Whether a leaf of this process has ever had a hook: else no walk need look for one.
+bool leaf_hooks_used();
+
 bool tracked(std::span<const Var> inputs);
+/// A bit for each input; one bit for all from the 64th on.
 std::uint64_t wanted_mask(std::span<const Var> inputs);
 
 /// The outputs as variables of a new GradFn. `op` is snake_case ("silu_mul" → "SiluMulBackward").

@@ -28,6 +28,8 @@ thread_local std::string notes;
 /// Where warm_up() on this thread collects the devices its calls use, with their counts before; null: none is running.
 thread_local std::map<detail::Backend*, CacheStats>* warming = nullptr;
 thread_local TraceCounts counts;
+/// What cost_of() on this thread counts; null: nobody asked.
+thread_local Cost* cost = nullptr;
 
 /// Elements an operand has along the axes it is not broadcast over.
 std::int64_t elements(const detail::View& view, const Shape& space) {
@@ -83,6 +85,27 @@ void traced(detail::Backend& backend, const char* verb, const char* op, const Wh
   else std::fputs(("tern " + line).c_str(), stderr);
 }
 
+/// The weight of a step for each element it is computed for. A leaf that is not rounded correctly is transcendental;
+/// detach computes nothing.
+std::int64_t weight(const detail::Step& step) {
+  if (step.kind == detail::StepKind::reduce) return 1;
+  if (step.kind != detail::StepKind::leaf || step.leaf == detail::Leaf::detach) return 0;
+  return detail::rule_of(step.leaf).ulp_f32 > 0.5 ? 8 : 1;
+}
+/// A program's FLOPs where full values have `full` elements and reduced ones `reduced`; a reduction steps through all.
+std::int64_t flops(const detail::Program& program, std::int64_t full, std::int64_t reduced) {
+  std::int64_t total = 0;
+  for (const detail::Step& step : program.steps) {
+    const bool reads_full =
+        step.kind == detail::StepKind::reduce ? program.steps[static_cast<std::size_t>(step.args[0])].full : step.full;
+    total += weight(step) * (reads_full || !program.reduces ? full : reduced);
+  }
+  return total;
+}
+void add_cost(std::int64_t flops) {
+  if (cost) cost->flops += flops, ++cost->calls;
+}
+
 std::string key_text(const detail::Program* program) {
   char text[32];
   std::snprintf(text, sizeof text, "kernel %016llx",
@@ -98,6 +121,19 @@ namespace detail {
 
 bool tracing() { return explanation || always_traced; }
 void note(const std::string& text) { notes += (notes.empty() ? "" : ", ") + text; }
+
+Cost count_cost(CallRef call) {
+  struct Scope {
+    Cost own, *outer = cost;
+    Scope() { cost = &own; }
+    ~Scope() {
+      cost = outer;
+      if (outer) outer->flops += own.flops, outer->calls += own.calls;
+    }
+  } scope;
+  call();
+  return scope.own;
+}
 
 std::string explain_calls(CallRef call) {
   std::string text;
@@ -139,6 +175,12 @@ void run(Backend& backend, const FusedRequest& r) {
   std::int64_t read = 0, written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, r.space);
   for (const View& output : r.outputs) written += bytes(output, r.space);
+  if (cost) {
+    std::int64_t reduced = 1;
+    for (int i = 0; i < r.space.rank(); ++i)
+      if (!(r.reduced >> i & 1)) reduced *= r.space[static_cast<std::size_t>(i)];
+    add_cost(flops(*r.program, r.space.numel(), reduced));
+  }
   traced(
       backend, "fused", r.op, [&] { return to_string(r.space) + " " + key_text(r.program); }, read, written,
       [&] { backend.fused(r); });
@@ -155,6 +197,13 @@ void run(Backend& backend, const GemmRequest& r) {
   std::int64_t read = bytes(r.a, matrix(r.m, r.k)) + bytes(r.b, matrix(r.k, r.n)), written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, space);
   for (const View& output : r.outputs) written += bytes(output, space);
+  if (cost) {
+    Shape kept = r.batch;
+    for (int i = 0; i < kept.rank(); ++i)
+      if (r.contracted >> i & 1) kept[static_cast<std::size_t>(i)] = 1;
+    const std::int64_t elements = kept.numel() * r.m * r.n;
+    add_cost(2 * r.batch.numel() * r.m * r.n * r.k + flops(*r.epilogue, elements, elements));
+  }
   const auto what = [&] {
     return to_string(r.batch) + " x " + std::to_string(r.m) + "x" + std::to_string(r.k) + "x" + std::to_string(r.n) +
            " " + std::string(to_string(r.a.dtype)) + ", epilogue " + key_text(r.epilogue);
@@ -164,18 +213,21 @@ void run(Backend& backend, const GemmRequest& r) {
 
 void run(Backend& backend, const ScatterRequest& r) {
   if (captured(backend, r)) return;
+  if (cost) add_cost(r.space.numel());
   traced(
       backend, "scatter", r.op, [&] { return to_string(r.space); },
       bytes(r.source, r.space) + bytes(r.target.table, r.space), bytes(r.source, r.space), [&] { backend.scatter(r); });
 }
 void run(Backend& backend, const ScanRequest& r) {
   if (captured(backend, r)) return;
+  if (cost) add_cost(r.space.numel());
   traced(
       backend, "scan", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space), bytes(r.output, r.space),
       [&] { backend.scan(r); });
 }
 void run(Backend& backend, const SortRequest& r) {
   if (captured(backend, r)) return;
+  if (cost) add_cost(0);
   traced(
       backend, "sort", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space),
       bytes(r.values, r.space) + bytes(r.indices, r.space), [&] { backend.sort(r); });

@@ -46,7 +46,7 @@ class GemmRun {
       : request_(request),
         tape_(epilogue),
         order_(make_order(request)),
-        runner_(epilogue, table, request.inputs, request.outputs, order_, order_, true, 1, {}, 1) {
+        runner_(epilogue, table, request.inputs, request.outputs, order_, order_, true, 1, coordinates(), 1) {
     for (std::size_t v = 0; v < epilogue.values.size(); ++v)
       if (epilogue.values[v].kind == StepKind::input && epilogue.values[v].index == 0) acc_ = static_cast<int>(v);
   }
@@ -85,6 +85,18 @@ class GemmRun {
   }
 
  private:
+  /// Strides of the coordinates the epilogue asks for, by value; nothing where it asks for none.
+  std::vector<Strides> coordinates() const {
+    std::vector<Strides> result;
+    for (std::size_t v = 0; v < tape_.values.size(); ++v) {
+      const TapeValue& value = tape_.values[v];
+      if (value.kind != StepKind::position) continue;
+      result.resize(tape_.values.size());
+      result[v].resize(order_.rank, 0);
+      result[v][static_cast<std::size_t>(value.index < 0 ? value.index + order_.rank : value.index)] = 1;
+    }
+    return result;
+  }
   static AxisOrder make_order(const GemmRequest& request) {
     AxisOrder order;
     const int rank = request.batch.rank();

@@ -29,7 +29,7 @@ struct GradientGraph {
     std::uint32_t reduced = 0;
     std::vector<Call> calls;
   };
-  std::uint64_t present = 0, wanted = 0;
+  std::uint64_t present = 0, wanted = 0, outputs_read = 0;
   bool finite_only = false;
   const Graph* graph = nullptr;  // null where no gradient flows at all
   std::vector<int> output_of;    // for each original input: the output that holds its gradient, or -1
@@ -43,10 +43,15 @@ struct Graph::Caches {
   std::vector<std::unique_ptr<Program>> programs;
 };
 
+/// As `outputs_read` of gradient(): all outputs where then no input is read (tanh, sigmoid, relu, exp), else none.
+inline constexpr std::uint64_t kPreferredOutputs = ~std::uint64_t{0};
+
 /// The gradient graph for the outputs in `present` (a bit each) and the inputs in `wanted`; kept with the graph.
 /// finite_only: contributions whose derivative is not finite become 0 (for graphs with one output).
+/// outputs_read: the outputs whose values are read in place of their expressions. Who saved them says which those are:
+/// the preference depends on `present`, and what was not saved cannot be read.
 /// Throws autograd, naming the leaf, where a derivative does not exist.
-const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted,
-                              bool finite_only = false);
+const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only = false,
+                              std::uint64_t outputs_read = kPreferredOutputs);
 
 }  // namespace tern::detail

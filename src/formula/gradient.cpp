@@ -73,22 +73,24 @@ class ReverseSweep {
   std::unordered_map<const Node*, Expr> adjoints_;
 };
 
-/// Reads the outputs instead of the inputs where then no input is read at all (tanh, sigmoid, relu, exp).
-void prefer_outputs(const Graph* graph, std::vector<Expr>& gradients) {
+/// Reads outputs in place of their expressions: see gradient().
+void read_outputs(const Graph* graph, std::uint64_t outputs_read, std::vector<Expr>& gradients) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
+  const bool preferred = outputs_read == kPreferredOutputs;
   Rewriter rewrite;
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];
-    if (output->kind != NodeKind::input) rewrite.replace(output, make_input(n + m + k, output->full));
+    if (preferred ? output->kind != NodeKind::input : outputs_read >> k & 1)
+      rewrite.replace(output, make_input(n + m + k, output->full));
   }
-  std::vector<Expr> candidates;
-  for (const Expr& e : gradients) candidates.push_back(rewrite(e));
+  std::vector<Expr> rewritten;
+  for (const Expr& e : gradients) rewritten.push_back(rewrite(e));
   const std::uint64_t originals = (std::uint64_t{1} << n) - 1;
-  if ((make_graph(candidates, n + 2 * m)->used_inputs & originals) == 0) gradients = std::move(candidates);
+  if (!preferred || (make_graph(rewritten, n + 2 * m)->used_inputs & originals) == 0) gradients = std::move(rewritten);
 }
 
-std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted,
-                                      bool finite_only) {
+std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only,
+                                      std::uint64_t outputs_read) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
   ReverseSweep sweep(graph, wanted);
   for (int k = 0; k < m; ++k) {
@@ -98,6 +100,7 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present,
   sweep.run();
   auto result = std::make_unique<GradientGraph>();
   result->present = present, result->wanted = wanted, result->finite_only = finite_only;
+  result->outputs_read = outputs_read;
   result->output_of.assign(static_cast<std::size_t>(n), -1);
   std::vector<Expr> gradients;
   for (int i = 0; i < n; ++i) {
@@ -113,7 +116,7 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present,
     gradients.push_back(g);
   }
   if (!gradients.empty()) {
-    prefer_outputs(graph, gradients);
+    read_outputs(graph, outputs_read, gradients);
     result->graph = make_graph(gradients, n + 2 * m);
   }
   return result;
@@ -121,18 +124,21 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present,
 
 }  // namespace
 
-const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only) {
+const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only,
+                              std::uint64_t outputs_read) {
   Graph::Caches& caches = *graph->caches;
   const auto find = [&]() -> const GradientGraph* {
     for (const auto& g : caches.gradients)
-      if (g->present == present && g->wanted == wanted && g->finite_only == finite_only) return g.get();
+      if (g->present == present && g->wanted == wanted && g->finite_only == finite_only &&
+          g->outputs_read == outputs_read)
+        return g.get();
     return nullptr;
   };
   {
     const std::shared_lock hold(caches.lock);
     if (const GradientGraph* found = find()) return *found;
   }
-  auto derived = derive(graph, present, wanted, finite_only);
+  auto derived = derive(graph, present, wanted, finite_only, outputs_read);
   const std::unique_lock hold(caches.lock);
   if (const GradientGraph* found = find()) return *found;
   return *caches.gradients.emplace_back(std::move(derived));

@@ -200,7 +200,7 @@ std::vector<const Node*> topological(std::span<const Node* const> outputs) {
     pending.pop_back();
     if (!seen.insert(node).second) continue;
     order.push_back(node);
-    pending.insert(pending.end(), node->args.begin(), node->args.end());
+    if (node->leaf != Leaf::index) pending.insert(pending.end(), node->args.begin(), node->args.end());
   }
   std::sort(order.begin(), order.end(), [](const Node* a, const Node* b) { return a->serial < b->serial; });
   return order;

@@ -95,6 +95,13 @@ Shape broadcast_space(const char* op, std::span<const Argument> arguments) {
   return space;
 }
 
+void check_coordinates(const char* op, const Program& program, int rank) {
+  for (const Step& step : program.steps)
+    if (step.kind == StepKind::position && step.index != kOrdinalAxis && (step.index < -rank || step.index >= rank))
+      throw Error(ErrorKind::index, std::string(op) + ": index(x, " + std::to_string(step.index) +
+                                        ") in a formula applied to " + std::to_string(rank) + " axes");
+}
+
 std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
                               std::span<const Tensor> into) {
   const Shape natural = broadcast_space(call.op, arguments);
@@ -106,6 +113,7 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
   }
   const Program& program = type_program(call.op, call.graph, types);
   check_numbers(call.op, program, arguments);
+  check_coordinates(call.op, program, space.rank());
   space.numel();               // throws where it overflows
   std::vector<Tensor> copies;  // of operands that overlap an output
   if (!into.empty()) copies.reserve(arguments.size());
@@ -193,20 +201,7 @@ std::uint32_t broadcast_axes(const Shape& shape, const Shape& space) {
   return mask;
 }
 
-/// What the backward rule of one fused call knows besides what it saved.
-struct FusedBackward {
-  const char* op;
-  const Graph* graph;
-  std::uint32_t reduced;
-  Shape space;
-  std::vector<Shape> shapes;     // of the inputs; numbers: {}
-  std::vector<Number> numbers;   // of inputs that are numbers
-  std::vector<int> saved_index;  // for each input, then each output: where it is in `saved`, or -1
-
-  std::vector<Var> operator()(const RuleContext& context) const;
-  std::vector<Argument> arguments(const RuleContext& context) const;
-  Var fitted(std::size_t input, Var g, bool summed) const;
-};
+}  // namespace
 
 /// A gradient (full, or of size 1 along the reduced axes) in the shape of input `input`.
 Var FusedBackward::fitted(std::size_t input, Var g, bool summed) const {
@@ -216,30 +211,54 @@ Var FusedBackward::fitted(std::size_t input, Var g, bool summed) const {
   return sum_to(g, shapes[input]);
 }
 
-/// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs.
-std::vector<Argument> FusedBackward::arguments(const RuleContext& context) const {
+/// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.
+std::vector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used) const {
   const std::size_t n = shapes.size(), m = graph->outputs.size();
   std::vector<Argument> list;
   list.reserve(n + 2 * m);
-  const auto saved = [&](std::size_t slot, Number otherwise) {
+  const auto saved = [&](std::size_t slot, Number otherwise, bool needed) {
     const int at = saved_index[slot];
+    if (at < 0 && needed)
+      throw Error(ErrorKind::autograd, std::string(op) + ": backward reads a tensor that was not saved");
     list.push_back(at >= 0 ? Argument(context.saved[static_cast<std::size_t>(at)]) : Argument(otherwise));
   };
-  for (std::size_t i = 0; i < n; ++i) saved(i, numbers[i]);
+  for (std::size_t i = 0; i < n; ++i) saved(i, numbers[i], tensors >> i & used >> i & 1);
   for (std::size_t k = 0; k < m; ++k)
     list.push_back(context.grads[k].defined() ? Argument(context.grads[k]) : Argument(0));
-  for (std::size_t k = 0; k < m; ++k) saved(n + k, 0);
+  for (std::size_t k = 0; k < m; ++k) saved(n + k, 0, used >> (n + m + k) & 1);
   return list;
+}
+
+void FusedBackward::add_input(const Var& operand, const Number& number, bool saves, std::vector<Save>& saved) {
+  if (operand.defined()) tensors |= std::uint64_t{1} << shapes.size();
+  shapes.push_back(operand.defined() ? operand.shape() : Shape{});
+  numbers.push_back(number);
+  saves = saves && operand.defined();
+  saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
+  if (saves) saved.push_back({operand, -1});
+}
+void FusedBackward::add_outputs(std::vector<Save>& saved) {
+  for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
+    const bool saves = outputs_read >> k & 1;
+    saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
+    if (saves) saved.push_back({Var(), static_cast<int>(k)});
+  }
+}
+
+std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph) {
+  const std::size_t m = graph->outputs.size();
+  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & ((std::uint64_t{1} << m) - 1)
+                 : 0;
 }
 
 std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
   std::uint64_t present = 0;
   for (std::size_t k = 0; k < context.grads.size(); ++k)
     if (context.grads[k].defined()) present |= std::uint64_t{1} << k;
-  const GradientGraph& g = gradient(graph, present, context.wanted);
+  const GradientGraph& g = gradient(graph, present, context.wanted, false, outputs_read);
   std::vector<Var> results(shapes.size());
   if (!g.graph) return results;
-  const std::vector<Argument> list = arguments(context);
+  const std::vector<Argument> list = arguments(context, g.graph->used_inputs);
   std::vector<std::uint32_t> broadcast;
   for (const Shape& shape : shapes) broadcast.push_back(broadcast_axes(shape, space));
   bool computes = false;
@@ -261,52 +280,38 @@ std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
   return results;
 }
 
-}  // namespace
-
 std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
                                  std::span<const Var> grads) {
-  FusedBackward rule{call.op, call.graph, call.reduced, broadcast_space(call.op, arguments), {}, {}, {}};
-  std::vector<Var> saved;
+  FusedBackward rule{call.op, call.graph, call.reduced, broadcast_space(call.op, arguments)};
+  std::vector<Save> saved;
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
-    rule.shapes.push_back(t ? t->shape() : Shape{});
-    rule.numbers.push_back(a.number);
-    rule.saved_index.push_back(t ? static_cast<int>(saved.size()) : -1);
-    if (t) saved.push_back(as_var(*t));
+    rule.add_input(t ? as_var(*t) : Var(), a.number, true, saved);
   }
-  rule.saved_index.resize(arguments.size() + call.graph->outputs.size(), -1);
-  return rule({grads, saved, (std::uint64_t{1} << arguments.size()) - 1});
+  rule.add_outputs(saved);
+  std::vector<Var> values;
+  for (const Save& s : saved) values.push_back(s.input);
+  return rule({grads, values, (std::uint64_t{1} << arguments.size()) - 1});
 }
 
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments) {
   std::vector<Var> inputs;
+  inputs.reserve(arguments.size());
   for (const Argument& a : arguments) inputs.push_back(a.var ? *a.var : a.tensor ? as_var(*a.tensor) : Var());
   std::vector<Tensor> outputs = run_fused(call, arguments);
-  std::vector<Var> results;
   if (!tracked(inputs)) {
+    std::vector<Var> results;
     for (Tensor& t : outputs) results.push_back(as_var(t));
     return results;
   }
-  const auto n = static_cast<std::size_t>(call.graph->inputs), m = call.graph->outputs.size();
-  FusedBackward rule{
-      call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments), {}, {}, {}};
-  rule.saved_index.assign(n + m, -1);
-  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << m) - 1, wanted_mask(inputs));
+  FusedBackward rule{call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments)};
+  const std::uint64_t all = (std::uint64_t{1} << call.graph->outputs.size()) - 1;
+  const GradientGraph& g = gradient(call.graph, all, wanted_mask(inputs));
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
+  rule.outputs_read = outputs_in(g, call.graph);
   std::vector<Save> saved;
-  for (std::size_t i = 0; i < n; ++i) {
-    const bool is_tensor = inputs[i].defined();
-    rule.shapes.push_back(is_tensor ? inputs[i].shape() : Shape{});
-    rule.numbers.push_back(arguments[i].number);
-    if (!is_tensor || !(used >> i & 1)) continue;
-    rule.saved_index[i] = static_cast<int>(saved.size());
-    saved.push_back({inputs[i], -1});
-  }
-  for (std::size_t k = 0; k < m; ++k) {
-    if (!(used >> (n + m + k) & 1)) continue;
-    rule.saved_index[n + k] = static_cast<int>(saved.size());
-    saved.push_back({Var(), static_cast<int>(k)});
-  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) rule.add_input(inputs[i], arguments[i].number, used >> i & 1, saved);
+  rule.add_outputs(saved);
   return record(call.op, inputs, std::move(outputs), std::move(saved), std::move(rule));
 }
 

@@ -27,9 +27,37 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
 /// The same on variables, recorded where one is tracked.
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
 
-/// The gradients of every argument (all tensors), from those of the outputs; for graphs whose gradient reads no output.
-std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
-                                 std::span<const Var> grads);
+/// What the backward rule of one fused call knows besides what it saved. As a rule it gives the gradients of the inputs.
+struct FusedBackward {
+  const char* op = "";
+  const Graph* graph = nullptr;
+  std::uint32_t reduced = 0;
+  Shape space;
+  std::vector<Shape> shapes = {};       // of the inputs; numbers: {}
+  std::vector<Number> numbers = {};     // of inputs that are numbers
+  std::vector<int> saved_index = {};    // for each input, then each output: where it is in `saved`, or -1
+  std::uint64_t tensors = 0;            // inputs that are tensors
+  std::uint64_t outputs_read = 0;       // outputs whose values are read in place of their expressions
+
+  std::vector<Var> operator()(const RuleContext& context) const;
+
+  /// Input `i` of the graph, which is this operand; it is saved where `saves`.
+  void add_input(const Var& operand, const Number& number, bool saves, std::vector<Save>& saved);
+  /// After the inputs: saves the outputs that are read.
+  void add_outputs(std::vector<Save>& saved);
+
+ private:
+  std::vector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
+  Var fitted(std::size_t input, Var g, bool summed) const;
+};
+/// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.
+std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
+
+/// The gradients of every argument (all tensors), from those of the outputs.
+std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
+
+/// Throws index where the program asks for a coordinate along an axis that a space of this rank lacks.
+void check_coordinates(const char* op, const Program& program, int rank);
 
 /// The space the arguments broadcast to; throws shape or device.
 Shape broadcast_space(const char* op, std::span<const Argument> arguments);

@@ -12,15 +12,15 @@ Shape batch_of(const Shape& shape) {
   return batch;
 }
 
+Shape matrix_shape(Shape batch, std::int64_t m, std::int64_t n) {
+  batch.push_back(m), batch.push_back(n);
+  return batch;
+}
+
 namespace {
 
 [[noreturn]] void fail(ErrorKind kind, const char* op, const std::string& what, const Tensor& a, const Tensor& b) {
   throw Error(kind, std::string(op) + ": " + what + ": a is " + describe(a) + ", b is " + describe(b));
-}
-
-Shape with_matrix(Shape batch, std::int64_t m, std::int64_t n) {
-  batch.push_back(m), batch.push_back(n);
-  return batch;
 }
 
 /// An operand over batch + its own two axes.
@@ -71,7 +71,7 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
     if (wanted == 1 && p.batch[axis] != 1) contracted |= 1u << i;
     kept.push_back(contracted >> i & 1 ? 1 : p.batch[axis]);
   }
-  const Shape space = with_matrix(kept, p.m, p.n);
+  const Shape space = matrix_shape(kept, p.m, p.n);
   std::vector<InputType> types{{call.acc_type.value_or(a.dtype()), false}};
   std::vector<Operand> inputs;
   for (const Argument& argument : operands) {
@@ -81,6 +81,7 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
     inputs.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, argument.number, nullptr});
   }
   const Program& program = type_program(call.op, call.epilogue ? call.epilogue : plain_epilogue(), types);
+  check_coordinates(call.op, program, space.rank());
   space.numel();
   Backend& backend = a.impl()->storage->backend();
   std::vector<Tensor> outputs;
@@ -96,7 +97,7 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!(i < into.size() && into[i].defined()))
       outputs[i] =
-          outputs[i].reshape(with_matrix(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n));
+          outputs[i].reshape(matrix_shape(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n));
   return outputs;
 }
 
@@ -104,9 +105,9 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
   Tensor result = run_product({op, nullptr, batch, {}}, a.value(), b.value())[0];
   const Var inputs[] = {a, b};
   if (!tracked(inputs)) {
-    result = result.shape() == with_matrix(batch, a.size(-2), b.size(-1))
+    result = result.shape() == matrix_shape(batch, a.size(-2), b.size(-1))
                  ? result
-                 : result.broadcast_to(with_matrix(batch, a.size(-2), b.size(-1)));
+                 : result.broadcast_to(matrix_shape(batch, a.size(-2), b.size(-1)));
     return as_var(result);
   }
   const bool wants_a = a.requires_grad(), wants_b = b.requires_grad();
@@ -121,7 +122,7 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
                              if (wants_b) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
                              return grads;
                            });
-  const Shape full = with_matrix(batch, y.size(-2), y.size(-1));
+  const Shape full = matrix_shape(batch, y.size(-2), y.size(-1));
   return y.shape() == full ? y : y.broadcast_to(full);
 }
 

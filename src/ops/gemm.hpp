@@ -30,6 +30,14 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
 /// a·b summed to these batch axes, recorded; its gradients are products of the same kind.
 Var product(const char* op, const Var& a, const Var& b, const Shape& batch);
 
+/// epilogue(a·b, operands…), recorded: inputs of the graph are the accumulator, then the operands (plain numbers too),
+/// each broadcasting to batch + [m, n]. Backward is one fused pass for the epilogue, then the products. What that pass
+/// reads of the product (the pre-activation, an output, nothing) is found from the graph.
+std::vector<Var> product_with_epilogue(const char* op, const Graph* graph, const Var& a, const Var& b,
+                                       std::span<const Argument> operands);
+
+/// batch + [m, n]
+Shape matrix_shape(Shape batch, std::int64_t m, std::int64_t n);
 /// Shape without the last two axes.
 Shape batch_of(const Shape& shape);
 

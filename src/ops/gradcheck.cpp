@@ -4,6 +4,7 @@
 
 #include "backend/tensor_impl.hpp"
 #include "tern/ops.hpp"
+#include "tern/transforms.hpp"
 
 namespace tern::detail {
 namespace {
@@ -18,14 +19,16 @@ Var weighted_sum(const Var& y) {
 
 }  // namespace
 
-GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std::vector<Tensor> x) {
+GradCheck check_gradients(const char* op, const ListFunction& f, std::vector<Tensor> x) {
   for (Tensor& t : x) {
-    if (t.dtype() != DType::f64) throw Error(ErrorKind::dtype, "gradcheck: arguments must be f64, got " + describe(t));
+    require_defined(op, "an argument", t);
+    if (t.dtype() != DType::f64)
+      throw Error(ErrorKind::dtype, std::string(op) + ": arguments must be f64, got " + describe(t));
     t = t.clone();
   }
   std::vector<Var> at;
   for (const Tensor& t : x) at.emplace_back(t);
-  const Var y = weighted_sum(f(at)), seed = ones_like(y);
+  const Var y = weighted_sum(joined(f(at))), seed = ones_like(y);
   const std::vector<Var> analytic = walk_to({&y, 1}, {&seed, 1}, at, {});
   const auto value_at = [&](std::size_t argument, std::int64_t entry, double step) {
     std::vector<Var> moved;  // constants: nothing is recorded but what f differentiates itself
@@ -33,7 +36,7 @@ GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std
     std::vector<double> values = x[argument].to_vector<double>();
     values[static_cast<std::size_t>(entry)] += step;
     moved[argument] = as_var(tensor(values, x[argument].shape(), x[argument].device()));
-    return weighted_sum(f(moved)).item<double>();
+    return weighted_sum(joined(f(moved))).item<double>();
   };
   GradCheck result{true, 0, "all gradients agree"};
   for (std::size_t a = 0; a < x.size(); ++a) {
@@ -61,6 +64,28 @@ GradCheck check_gradients(const std::function<Var(std::span<const Var>)>& f, std
     }
   }
   return result;
+}
+
+GradCheck check_second_gradients(const ListFunction& f, std::vector<Tensor> x) {
+  constexpr const char* op = "gradgradcheck";
+  const std::size_t count = x.size();
+  std::vector<Var> at;
+  for (const Tensor& t : x) at.push_back(as_var(require_defined(op, "an argument", t)));
+  for (const Var& y : f(at)) {  // the cotangents are further arguments, with values of their own
+    if (!is_floating(y.dtype()))
+      throw Error(ErrorKind::dtype, std::string(op) + ": the function must give f64, got " + describe(y.value()));
+    std::vector<double> cotangent(static_cast<std::size_t>(y.numel()));
+    for (std::size_t i = 0; i < cotangent.size(); ++i)
+      cotangent[i] = std::cos(1.0 + 1.7 * static_cast<double>(i + x.size()));
+    x.push_back(tensor(cotangent, y.shape(), y.device()));
+  }
+  const auto gradient = [&](std::span<const Var> all) {
+    const RecordingScope recording;
+    const std::vector<Var> here = aliases({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)});
+    const std::vector<Var> y = f(here);
+    return filled(walk_to(y, all.subspan(count), here, {.create_graph = true}), here);
+  };
+  return check_gradients(op, gradient, std::move(x));
 }
 
 }  // namespace tern::detail

@@ -41,17 +41,7 @@ template <class Make> const Graph* cached(const Graph* activation, int variant, 
   if (!graph) graph = make();
   return graph;
 }
-enum Variant {
-  kActivated,
-  kActivatedAndPre,
-  kGradient,
-  kGradientAndBias,
-  kGradientPlus,
-  kGradientPlusAndBias,
-  kRecomputed,
-  kRecomputedPropagating,
-  kWithSum
-};
+enum Variant { kActivated, kActivatedAndPre, kRecomputed, kRecomputedPropagating, kWithSum };
 
 /// activation(x) with the activation's parameters numbered from `first` on.
 Expr activate(const Graph* activation, Expr x, int first) {
@@ -66,35 +56,6 @@ const Graph* forward_graph(const Graph* activation, bool with_pre) {
     const Expr pre = make_input(0) + make_input(1), y = activate(activation, pre, 2);
     const Expr outputs[] = {y, pre};
     return make_graph({outputs, with_pre ? 2u : 1u}, activation->inputs + 1);
-  });
-}
-
-/// What backward reads of a product with this activation.
-struct Reads {
-  bool derivative = false, pre = false, output = false, passes_through = false;
-};
-Reads reads_of(const Graph* activation) {
-  const GradientGraph& g = gradient(activation, 1, 1);
-  Reads reads;
-  if (!g.graph) return reads;
-  reads.derivative = true;
-  reads.pre = g.graph->used_inputs & 1;
-  reads.output = g.graph->used_inputs >> (activation->inputs + 1) & 1;
-  reads.passes_through = g.graph->outputs[0]->kind == NodeKind::input;
-  return reads;
-}
-
-/// (gradient graph's inputs…, further) → ∂/∂pre [, its sum]: further gradients of pre are added where there are any.
-const Graph* backward_graph(const Graph* activation, bool plus, bool with_bias) {
-  const int variant =
-      plus ? (with_bias ? kGradientPlusAndBias : kGradientPlus) : (with_bias ? kGradientAndBias : kGradient);
-  return cached(activation, variant, [&] {
-    const GradientGraph& g = gradient(activation, 1, 1);
-    const int n = activation->inputs + 2;
-    Expr d(g.graph->outputs[0]);
-    if (plus) d = d + make_input(n);
-    const Expr outputs[] = {d, sum(d)};
-    return make_graph({outputs, with_bias ? 2u : 1u}, n + 1);
   });
 }
 
@@ -121,55 +82,13 @@ void check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor& 
   require_same_device(op, a, bias);
 }
 
-std::vector<Argument> operands_of(const Tensor& bias, const Pointwise<>& activation) {
+template <class T> std::vector<Argument> operands_of(const T& bias, const Pointwise<>& activation) {
   std::vector<Argument> list{Argument(bias)};
   for (const Number& value : activation.values()) list.push_back(Argument(value));
   return list;
 }
 
 std::uint32_t all_but_last(int rank) { return (1u << (rank - 1)) - 1; }
-
-/// The gradients of a, b and bias from those of the result and of the pre-activation.
-struct ProductBackward {
-  const char* op;
-  const Graph* activation;
-  std::vector<Number> values;
-  Shape a_batch, b_batch;
-  int a_at, b_at, state_at;  // in `saved`; the state is the pre-activation or the result
-  Reads reads;
-
-  /// {∂/∂pre, ∂/∂bias or undefined}
-  std::pair<Var, Var> pre_gradient(const RuleContext& c, bool wants_bias) const {
-    const Var& g = c.grads[0];
-    const Var further = c.grads.size() > 1 ? c.grads[1] : Var();
-    const Var& shape_of = g.defined() ? g : further;
-    const std::uint32_t rows = all_but_last(shape_of.dim());
-    if (!g.defined() || !reads.derivative || (reads.passes_through && !further.defined())) {
-      const Var d = g.defined() && reads.derivative ? g : further;
-      if (!d.defined()) return {};
-      return {d, wants_bias ? sum_to(d, {d.size(-1)}) : Var()};
-    }
-    const Var state = state_at >= 0 ? c.saved[static_cast<std::size_t>(state_at)] : Var();
-    std::vector<Argument> list{reads.pre ? Argument(state) : Argument(0)};
-    for (const Number& value : values) list.push_back(Argument(value));
-    list.push_back(Argument(g));
-    list.push_back(reads.output ? Argument(state) : Argument(0));
-    list.push_back(further.defined() ? Argument(further) : Argument(0));
-    const Graph* graph = backward_graph(activation, further.defined(), wants_bias);
-    std::vector<Var> results = fused({op, graph, wants_bias ? rows : 0, g.shape()}, list);
-    return {results[0], wants_bias ? results[1].reshape({g.size(-1)}) : Var()};
-  }
-
-  std::vector<Var> operator()(const RuleContext& c) const {
-    std::vector<Var> grads(3);
-    const auto [d, d_bias] = pre_gradient(c, c.wanted >> 2 & 1);
-    if (!d.defined()) return grads;
-    if (c.wanted & 1) grads[0] = product(op, d, c.saved[static_cast<std::size_t>(b_at)].transpose(-1, -2), a_batch);
-    if (c.wanted & 2) grads[1] = product(op, c.saved[static_cast<std::size_t>(a_at)].transpose(-1, -2), d, b_batch);
-    grads[2] = d_bias;
-    return grads;
-  }
-};
 
 Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias,
                        const Pointwise<>& activation, Tensor* pre) {
@@ -186,34 +105,10 @@ Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, co
                  Tensor* pre) {
   check_activation(op, activation);
   check_bias(op, a.value(), b.value(), bias.value());
-  const Var inputs[] = {a, b, bias};
-  if (!tracked(inputs)) return as_var(forward_tensors(op, a.value(), b.value(), bias.value(), activation, pre));
-  const Reads reads = reads_of(activation.graph());
-  const bool keeps_pre = reads.pre || pre;
-  const Shape batch = product_shape(op, a.value(), b.value()).batch;
-  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), keeps_pre), batch, {}}, a.value(),
-                                            b.value(), operands_of(bias.value(), activation));
-  if (pre) *pre = results[1];
-  if (!reads.pre) results.resize(1);
-  ProductBackward rule{op,
-                       activation.graph(),
-                       {activation.values().begin(), activation.values().end()},
-                       batch_of(a.shape()),
-                       batch_of(b.shape()),
-                       -1,
-                       -1,
-                       -1,
-                       reads};
-  std::vector<Save> saved;
-  const auto save = [&](Save s) {
-    saved.push_back(std::move(s));
-    return static_cast<int>(saved.size()) - 1;
-  };
-  if (b.requires_grad()) rule.a_at = save({a, -1});
-  if (a.requires_grad()) rule.b_at = save({b, -1});
-  if (reads.pre) rule.state_at = save({Var(), 1});
-  else if (reads.output) rule.state_at = save({Var(), 0});
-  return record(op, inputs, std::move(results), std::move(saved), std::move(rule))[0];
+  const std::vector<Var> results =
+      product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), a, b, operands_of(bias, activation));
+  if (pre) *pre = results[1].value();
+  return results[0];
 }
 
 }  // namespace
@@ -245,51 +140,42 @@ Var matmul_bias(const VarArg& a, const VarArg& b, const VarArg& bias) {
 }
 
 namespace {
-/// Products without a bias use one of zeros along [N]: one row, which stays in cache.
-Tensor no_bias(const char* op, const Tensor& a, const Tensor& b) {
-  return zeros({product_shape(op, a, b).n}, {.dtype = a.dtype(), .device = a.device()});
-}
+constexpr const char* kResidual = "matmul_bias_residual";
 const Graph* residual_graph() {
   return graph_of([](auto acc, auto bias, auto residual) { return acc + bias + residual; });
 }
-Tensor residual_tensors(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
-  check_bias("matmul_bias_residual", a, b, bias);
-  require_defined("matmul_bias_residual", "residual", residual);
-  const ProductShape p = product_shape("matmul_bias_residual", a, b);
-  Shape shape = p.batch;
-  shape.push_back(p.m), shape.push_back(p.n);
-  if (broadcast_shapes("matmul_bias_residual", shape, residual.shape()) != shape)
-    throw Error(ErrorKind::shape, "matmul_bias_residual: residual " + describe(residual) + " does not broadcast to " +
-                                      describe(a.dtype(), shape));
-  const Argument operands[] = {Argument(bias), Argument(residual)};
-  return run_product({"matmul_bias_residual", residual_graph(), p.batch, {}}, a, b, operands)[0];
+void check_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
+  check_bias(kResidual, a, b, bias);
+  require_defined(kResidual, "residual", residual);
+  const ProductShape p = product_shape(kResidual, a, b);
+  const Shape shape = matrix_shape(p.batch, p.m, p.n);
+  if (broadcast_shapes(kResidual, shape, residual.shape()) != shape)
+    throw Error(ErrorKind::shape, std::string(kResidual) + ": residual " + describe(residual) +
+                                      " does not broadcast to " + describe(a.dtype(), shape));
 }
 }  // namespace
 
 Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& activation) {
-  return forward_tensors("matmul_activation", a, b, no_bias("matmul_activation", a, b), activation, nullptr);
+  return matmul_activation(as_var(a), as_var(b), activation).value();
 }
 Var matmul_activation(const VarArg& a, const VarArg& b, const Pointwise<>& activation) {
-  return forward_vars("matmul_activation", *a, *b, as_var(no_bias("matmul_activation", a->value(), b->value())),
-                      activation, nullptr);
+  constexpr const char* op = "matmul_activation";
+  check_activation(op, activation);
+  product_shape(op, a->value(), b->value());
+  if (!is_floating(a->dtype()))
+    throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a->value()));
+  const std::vector<Argument> parameters(activation.values().begin(), activation.values().end());
+  return product_with_epilogue(op, activation.graph(), *a, *b, parameters)[0];
 }
 Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
-  return residual_tensors(a, b, bias, residual);
+  check_residual(a, b, bias, residual);
+  const Argument operands[] = {Argument(bias), Argument(residual)};
+  return run_product({kResidual, residual_graph(), product_shape(kResidual, a, b).batch, {}}, a, b, operands)[0];
 }
 Var matmul_bias_residual(const VarArg& a, const VarArg& b, const VarArg& bias, const VarArg& residual) {
-  Tensor result = residual_tensors(a->value(), b->value(), bias->value(), residual->value());
-  const Var inputs[] = {*a, *b, *bias, *residual};
-  return record_one(
-      "matmul_bias_residual", inputs, std::move(result), {{*a, -1}, {*b, -1}},
-      [a_batch = batch_of(a->shape()), b_batch = batch_of(b->shape()), r = residual->shape()](const RuleContext& c) {
-        const Var& g = c.grads[0];
-        std::vector<Var> grads(4);
-        if (c.wanted & 1) grads[0] = product("matmul_bias_residual", g, c.saved[1].transpose(-1, -2), a_batch);
-        if (c.wanted & 2) grads[1] = product("matmul_bias_residual", c.saved[0].transpose(-1, -2), g, b_batch);
-        if (c.wanted & 4) grads[2] = sum_to(g, {g.size(-1)});
-        if (c.wanted & 8) grads[3] = sum_to(g, r);
-        return grads;
-      });
+  check_residual(a->value(), b->value(), bias->value(), residual->value());
+  const Argument operands[] = {Argument(*bias), Argument(*residual)};
+  return product_with_epilogue(kResidual, residual_graph(), *a, *b, operands)[0];
 }
 
 // ---- the backward on plain tensors ----
@@ -316,8 +202,7 @@ void check_bwd(const Tensor& grad, const Tensor& a, const Tensor& b, const Tenso
   check_bias(kBwd, a, b, bias);
   require_defined(kBwd, "grad", grad);
   const ProductShape p = product_shape(kBwd, a, b);
-  Shape shape = p.batch;
-  shape.push_back(p.m), shape.push_back(p.n);
+  const Shape shape = matrix_shape(p.batch, p.m, p.n);
   const auto check = [&](const char* name, const Tensor& t) {
     if (t.shape() != shape || t.dtype() != a.dtype())
       throw Error(t.shape() != shape ? ErrorKind::shape : ErrorKind::dtype,

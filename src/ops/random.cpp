@@ -2,6 +2,7 @@
 // the element's position, so that every device gives the same bits.
 #include <string>
 
+#include "autodiff/draws.hpp"
 #include "ops/fused.hpp"
 
 namespace tern {
@@ -10,19 +11,23 @@ using namespace detail;
 
 namespace {
 
+/// A constant also inside a capturing lambda, whose other numbers are parameters.
+Expr constant(Number number) { return make_constant(number); }
+Expr word(std::int64_t bits) { return cast(constant(bits), DType::u32); }
+
 /// Ten rounds on counter (block, 0, 0, 0) with the key's halves; one of the four words, chosen by position % 4.
 Expr philox_word(Expr position, Expr block_low, Expr block_high, Expr key_low, Expr key_high) {
   const Expr p = cast(position, DType::u32);
-  Expr c0 = (p >> 2) + block_low, c1 = block_high + where(c0 < block_low, cast(1, DType::u32), cast(0, DType::u32));
-  Expr c2 = cast(0, DType::u32), c3 = c2, k0 = key_low, k1 = key_high;
-  const Expr m0 = cast(Expr(Number(0xD2511F53ll)), DType::u32), m1 = cast(Expr(Number(0xCD9E8D57ll)), DType::u32);
+  Expr c0 = (p >> constant(2)) + block_low, c1 = block_high + where(c0 < block_low, word(1), word(0));
+  Expr c2 = word(0), c3 = c2, k0 = key_low, k1 = key_high;
+  const Expr m0 = word(0xD2511F53ll), m1 = word(0xCD9E8D57ll);
   for (int round = 0; round < 10; ++round) {
     const Expr high0 = mul_high(c0, m0), low0 = c0 * m0, high1 = mul_high(c2, m1), low1 = c2 * m1;
     c0 = high1 ^ c1 ^ k0, c1 = low1, c2 = high0 ^ c3 ^ k1, c3 = low0;
-    k0 = k0 + cast(Expr(Number(0x9E3779B9ll)), DType::u32), k1 = k1 + cast(Expr(Number(0xBB67AE85ll)), DType::u32);
+    k0 = k0 + word(0x9E3779B9ll), k1 = k1 + word(0xBB67AE85ll);
   }
-  const Expr word = p & 3;
-  return where(word == 0, c0, where(word == 1, c1, where(word == 2, c2, c3)));
+  const Expr lane = p & constant(3);
+  return where(lane == constant(0), c0, where(lane == constant(1), c1, where(lane == constant(2), c2, c3)));
 }
 
 /// The word at a position, with the generator's state as parameters 1 to 4.
@@ -31,9 +36,9 @@ Expr random_word(Expr position) {
   return philox_word(position, parameter(1), parameter(2), parameter(3), parameter(4));
 }
 /// Uniform in [0, 1) with 24 bits: exact in f32.
-Expr unit(Expr word) { return cast(cast(word >> 8, DType::i32), DType::f32) * 0x1p-24; }
+Expr unit(Expr bits) { return cast(cast(bits >> constant(8), DType::i32), DType::f32) * constant(0x1p-24); }
 
-Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& generator, DType dtype, Device device,
+Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, DType dtype, Device device,
             std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
@@ -42,16 +47,21 @@ Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& g
   const auto half = [](std::uint64_t v, int shift) {
     return Number(static_cast<std::int64_t>(v >> shift & 0xffffffffu));
   };
+  const Generator generator =
+      next_draw(own, static_cast<std::uint64_t>(count) / 2 + 4);  // randn draws two words an element
   std::vector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
                                   Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
                                   Argument(half(generator.seed, 32))};
   for (const Number& n : extra) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, Shape{count}}, arguments, {&result, 1});
-  generator.position += static_cast<std::uint64_t>(count) / 2 + 4;  // randn draws two words an element
   return result.reshape(shape);
 }
 
 }  // namespace
+
+Expr random_uniform(Expr position, Expr seed, Expr stream) {
+  return unit(philox_word(position, word(0), word(0), cast(seed, DType::u32), cast(stream, DType::u32)));
+}
 
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))

@@ -45,6 +45,26 @@ const Graph* layer_norm_graph() {
     return centred * rsqrt(mean(centred * centred) + eps) * weight + bias;
   });
 }
+/// Masked scores are -inf before the exponential: their derivative is then 0 · 0.
+const Graph* causal_softmax_graph() {
+  return graph_of([](auto x, auto extra) {
+    auto seen = index(x, -1) <= index(x, -2) + extra;
+    auto e = exp(where(seen, x, -kInf) - detach(max(where(seen, x, -kInf))));
+    return e / sum(e);
+  });
+}
+const Graph* add_rms_norm_graph() {
+  return graph_of([](auto x, auto residual, auto weight, auto eps) {
+    auto s = x + residual;
+    return std::array{s * rsqrt(mean(s * s) + eps) * weight, s};
+  });
+}
+const Graph* add_layer_norm_graph() {
+  return graph_of([](auto x, auto residual, auto weight, auto bias, auto eps) {
+    auto s = x + residual, centred = s - mean(s);
+    return std::array{centred * rsqrt(mean(centred * centred) + eps) * weight + bias, s};
+  });
+}
 /// -log softmax(logits)[label] of a row; labels have one element a row.
 const Graph* cross_entropy_graph() {
   return graph_of([](auto logits, auto label) {
@@ -52,8 +72,24 @@ const Graph* cross_entropy_graph() {
     return log(sum(exp(shifted))) - sum(where(index(logits, -1) == label, shifted, 0));
   });
 }
+/// The same against a target of which `smoothing` is spread evenly. A graph of its own: 0 · -inf would be NaN.
+const Graph* smoothed_cross_entropy_graph() {
+  return graph_of([](auto logits, auto label, auto smoothing) {
+    auto shifted = logits - detach(max(logits));
+    auto target = (1 - smoothing) * sum(where(index(logits, -1) == label, shifted, 0)) + smoothing * mean(shifted);
+    return log(sum(exp(shifted))) - target;
+  });
+}
+/// The mean of the rows whose label is not ignored; of none, 0. The count is in the rows' lanes: f32 for f16.
+const Graph* counted_mean_graph() {
+  return graph_of([](auto rows, auto label, auto ignored) {
+    auto counts = label != ignored;
+    auto one = make_leaf(Leaf::cast, {counts, rows}, kCastLike);
+    return sum(where(counts, rows, 0)) / maximum(sum(one), 1);
+  });
+}
 
-void check_cross_entropy(const Tensor& logits, const Tensor& labels) {
+void check_cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options) {
   require_defined("cross_entropy", "logits", logits), require_defined("cross_entropy", "labels", labels);
   if (logits.dim() != 2 || labels.dim() != 1 || labels.size(0) != logits.size(0))
     throw Error(ErrorKind::shape, "cross_entropy: expected logits [N, C] and labels [N], got " + describe(logits) +
@@ -65,14 +101,42 @@ void check_cross_entropy(const Tensor& logits, const Tensor& labels) {
   if (labels.dtype() != DType::i32)
     throw Error(ErrorKind::dtype,
                 "cross_entropy: labels must be i32, got " + describe(labels) + "; convert them with .to(i32)");
+  if (!(options.smoothing >= 0 && options.smoothing < 1))
+    throw Error(ErrorKind::shape,
+                "cross_entropy: smoothing must be in [0, 1), got " + std::to_string(options.smoothing));
   require_same_device("cross_entropy", logits, labels);
   if (labels.numel() == 0) return;
   const auto classes = static_cast<int>(logits.size(1));
-  if (current_capture()) return require_indices("cross_entropy", labels, classes);  // there are no values to read yet
-  if (any(bit_or(labels < 0, labels >= classes)).item<bool>())
+  const Tensor checked = options.ignored ? where(labels == *options.ignored, 0, labels) : labels;
+  if (current_capture()) return require_indices("cross_entropy", checked, classes);  // there are no values to read yet
+  if (any(bit_or(checked < 0, checked >= classes)).item<bool>())
     throw Error(ErrorKind::index, "cross_entropy: labels must be in [0, " + std::to_string(classes) +
-                                      "), found one from " + std::to_string(min(labels).item<std::int32_t>()) + " to " +
-                                      std::to_string(max(labels).item<std::int32_t>()));
+                                      "), found one from " + std::to_string(min(checked).item<std::int32_t>()) +
+                                      " to " + std::to_string(max(checked).item<std::int32_t>()));
+}
+
+Var cross_entropy_vars(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options) {
+  check_cross_entropy(logits.value(), labels, options);
+  constexpr const char* op = "cross_entropy";
+  const Tensor column = labels.unsqueeze(1);
+  const Var rows = options.smoothing == 0
+                       ? fused({op, cross_entropy_graph(), 2, {}}, list(logits, column))[0]
+                       : fused({op, smoothed_cross_entropy_graph(), 2, {}}, list(logits, column, options.smoothing))[0];
+  if (!options.ignored) return mean(rows);
+  return fused({op, counted_mean_graph(), 3, {}}, list(rows, column, *options.ignored))[0].reshape({});
+}
+
+std::uint32_t causal_axis(const Tensor& x) {
+  require_defined("causal_softmax", "x", x);
+  if (x.dim() < 2 || x.size(-2) > x.size(-1))
+    throw Error(ErrorKind::shape, "causal_softmax: scores must be [.., L, S] with L ≤ S, got " + describe(x));
+  return 1u << (x.dim() - 1);
+}
+void check_residual(const char* op, const Tensor& x, const Tensor& residual) {
+  require_defined(op, "x", x), require_defined(op, "residual", residual);
+  if (x.shape() != residual.shape())
+    throw Error(ErrorKind::shape, std::string(op) + ": x and residual must have one shape: x is " + describe(x) +
+                                      ", residual is " + describe(residual));
 }
 
 }  // namespace
@@ -108,14 +172,42 @@ Var layer_norm(const VarArg& x, const VarArg& weight, const VarArg& bias, double
   return fused({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x->value(), -1), {}},
                list(*x, *weight, *bias, eps))[0];
 }
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
-  check_cross_entropy(logits, labels);
-  return mean(run_fused({"cross_entropy", cross_entropy_graph(), 2, {}}, list(logits, labels.unsqueeze(1)))[0]);
+Tensor causal_softmax(const Tensor& x) { return causal_softmax(as_var(x)).value(); }
+Var causal_softmax(const Var& x) {
+  const std::uint32_t axis = causal_axis(x.value());
+  return fused({"causal_softmax", causal_softmax_graph(), axis, {}}, list(x, x.size(-1) - x.size(-2)))[0];
 }
-Var cross_entropy(const Var& logits, const Tensor& labels) {
-  check_cross_entropy(logits.value(), labels);
-  const Tensor column = labels.unsqueeze(1);
-  return mean(fused({"cross_entropy", cross_entropy_graph(), 2, {}}, list(logits, column))[0]);
+ResidualNorm<Tensor> add_rms_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps) {
+  const auto [result, sum] = add_rms_norm(VarArg(x), VarArg(residual), VarArg(weight), eps);
+  return {result.value(), sum.value()};
+}
+ResidualNorm<Var> add_rms_norm(const VarArg& x, const VarArg& residual, const VarArg& weight, double eps) {
+  constexpr const char* op = "add_rms_norm";
+  check_residual(op, x->value(), residual->value()), check_row_operand(op, "weight", x->value(), weight->value());
+  std::vector<Var> y =
+      fused({op, add_rms_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, eps));
+  return {std::move(y[0]), std::move(y[1])};
+}
+ResidualNorm<Tensor> add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias,
+                                    double eps) {
+  const auto [result, sum] = add_layer_norm(VarArg(x), VarArg(residual), VarArg(weight), VarArg(bias), eps);
+  return {result.value(), sum.value()};
+}
+ResidualNorm<Var> add_layer_norm(const VarArg& x, const VarArg& residual, const VarArg& weight, const VarArg& bias,
+                                 double eps) {
+  constexpr const char* op = "add_layer_norm";
+  check_residual(op, x->value(), residual->value());
+  check_row_operand(op, "weight", x->value(), weight->value()),
+      check_row_operand(op, "bias", x->value(), bias->value());
+  std::vector<Var> y =
+      fused({op, add_layer_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, *bias, eps));
+  return {std::move(y[0]), std::move(y[1])};
+}
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options) {
+  return cross_entropy_vars(as_var(logits), labels, options).value();
+}
+Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options) {
+  return cross_entropy_vars(logits, labels, options);
 }
 
 namespace detail {

@@ -351,10 +351,6 @@ Var alias(const Var& x) {
 Var zeros_like(const Var& x) { return as_var(zeros(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }
 Var ones_like(const Var& x) { return as_var(ones(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }
 Var or_zeros(const Var& gradient, const Var& like) { return gradient.defined() ? gradient : zeros_like(like); }
-Var stack_rows(const std::vector<Var>& rows, const Shape& shape) {
-  if (rows.empty()) throw Error(ErrorKind::shape, "jacobian: the function returned no elements");
-  return stack(rows, 0).reshape(shape);
-}
 }  // namespace detail
 
 }  // namespace tern

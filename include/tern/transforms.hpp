@@ -1,0 +1,186 @@
+// Derivatives as functions: grad, vjp, jvp, hvp, jacobian, hessian, and checks of gradients. Arguments are Tensors,
+// Vars or containers of them (tern/tree.hpp); functions get Vars in the same containers. With Tensors a transform gives
+// Tensors; with Vars it gives Vars that are differentiable again, so transforms nest in any order.
+#pragma once
+#include <functional>
+
+#include "tern/tree.hpp"
+
+namespace tern {
+namespace detail {
+
+/// Variables of their own, connected to these: what a transform differentiates with respect to.
+std::vector<Var> aliases(std::vector<Var> variables);
+/// Seeds for several outputs; throws autograd where they are not as many.
+void check_count(const char* op, const char* what, std::size_t expected, std::size_t got);
+void check_one_element(const char* op, const Var& y);
+/// Undefined gradients become zeros.
+std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like);
+/// One or several variables as one of one axis.
+Var joined(const std::vector<Var>& parts);
+
+/// {f(x), gradients of its leaves} for an f of the container itself; `nested`: differentiable ones.
+template <class F, class T> std::pair<Var, std::vector<Var>> value_and_gradients(const F& f, const T& x, bool nested) {
+  const RecordingScope recording;
+  const std::vector<Var> at = aliases(leaves_of(x));
+  const Var y = f(build_from<AsVars<T>>(x, at));
+  check_one_element("grad", y);
+  const Var seed = ones_like(y);
+  return {y, filled(walk_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested}), at)};
+}
+/// f of a tuple of its arguments.
+template <class F> auto of_tuple(const F& f) {
+  return [&f](const auto& arguments) { return std::apply(f, arguments); };
+}
+template <class F> auto of_container(const F& f) {
+  return [&f](const auto& x) { return call_with(f, x); };
+}
+template <class... T> auto pack(const std::tuple<T...>& x, const std::vector<Var>& gradients) {
+  auto all = build_from<std::tuple<T...>>(x, gradients);
+  if constexpr (sizeof...(T) == 1) return std::get<0>(std::move(all));
+  else return all;
+}
+
+}  // namespace detail
+
+template <class V, class G> struct ValueAndGradients {
+  V value;
+  G gradients;
+};
+template <class V, class R = V> struct ValueAndResult {
+  V value;
+  R result;
+};
+
+/// grad(f)(x…): the gradient of the one-element f(x…), as a function: one argument gives one gradient, several a
+/// std::tuple, each of its argument's type. Gradients of arguments that f does not depend on are zeros.
+template <class F> auto grad(F f) {
+  return [f = std::move(f)]<class... T>(const T&... x) {
+    const std::tuple<T...> all{x...};
+    return detail::pack(
+        all, detail::value_and_gradients(detail::of_tuple(f), all, detail::holds_vars<std::tuple<T...>>()).second);
+  };
+}
+/// The same with the value: `auto [value, gradients] = value_and_grad(f)(x…)`.
+template <class F> auto value_and_grad(F f) {
+  return [f = std::move(f)]<class... T>(const T&... x) {
+    constexpr bool nested = detail::holds_vars<std::tuple<T...>>();
+    const std::tuple<T...> all{x...};
+    auto [y, g] = detail::value_and_gradients(detail::of_tuple(f), all, nested);
+    using V = std::conditional_t<nested, Var, Tensor>;
+    auto packed = detail::pack(all, g);
+    return ValueAndGradients<V, decltype(packed)>{detail::leaf_as<V>(y), std::move(packed)};
+  };
+}
+/// {f(x), cotangentᵀ·J}: reverse mode. x and f(x) may be containers; of a std::tuple x, f may take the elements. The
+/// cotangent is a container of as many tensors as f(x).
+template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& cotangent) {
+  constexpr bool nested = detail::holds_vars<T>();
+  const detail::RecordingScope recording;
+  const std::vector<Var> at = detail::aliases(detail::leaves_of(x));
+  const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
+  const std::vector<Var> y = detail::leaves_of(value), seeds = detail::leaves_of(cotangent);
+  detail::check_count("vjp", "cotangent", y.size(), seeds.size());
+  const std::vector<Var> g =
+      detail::filled(detail::walk_to(y, seeds, at, {.create_graph = nested, .keep_graph = nested}), at);
+  using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
+  return ValueAndResult<V, T>{detail::build_from<V>(value, y), detail::build_from<T>(x, g)};
+}
+/// {f(x), J·tangent}: forward mode. The vjp is linear in its cotangent, so its own vjp is the jvp: every operation has
+/// one.
+template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& tangent) {
+  constexpr bool nested = detail::holds_vars<T>();
+  const detail::RecordingScope recording;
+  const std::vector<Var> at = detail::aliases(detail::leaves_of(x)), seeds = detail::leaves_of(tangent);
+  detail::check_count("jvp", "tangent", at.size(), seeds.size());
+  const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
+  const std::vector<Var> y = detail::leaves_of(value);
+  const std::vector<Var> u = detail::aliases(detail::filled(std::vector<Var>(y.size()), y));
+  const std::vector<Var> g = detail::walk_to(y, u, at, {.create_graph = true, .keep_graph = true});
+  const std::vector<Var> r =
+      detail::filled(detail::walk_to(g, seeds, u, {.create_graph = nested, .keep_graph = nested}), y);
+  using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
+  return ValueAndResult<V>{detail::build_from<V>(value, y), detail::build_from<V>(value, r)};
+}
+/// The Hessian of the one-element f times v, which has x's shape (or is a container like x).
+template <class F, class T, class V> T hvp(const F& f, const T& x, const V& v) {
+  constexpr bool nested = detail::holds_vars<T>();
+  const detail::RecordingScope recording;
+  const std::vector<Var> at = detail::aliases(detail::leaves_of(x)), seeds = detail::leaves_of(v);
+  detail::check_count("hvp", "vector", at.size(), seeds.size());
+  const std::vector<Var> g =
+      detail::value_and_gradients(detail::of_container(f), detail::build_from<detail::AsVars<T>>(x, at), true).second;
+  return detail::build_from<T>(
+      x, detail::filled(detail::walk_to(g, seeds, at, {.create_graph = nested, .keep_graph = nested}), at));
+}
+
+/// How a Jacobian is computed: row by row (reverse, a pass for each element of the result), column by column (forward,
+/// a pass for each element of the argument), or whichever needs less.
+enum class Mode { automatic, reverse, forward };
+
+namespace detail {
+/// The Jacobians of each of y with respect to each of `at`, y by y, each of shape y.shape + at.shape.
+std::vector<Var> jacobians(const std::vector<Var>& y, const std::vector<Var>& at, Mode mode, bool nested);
+Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested);
+}  // namespace detail
+
+/// ∂f/∂x, of shape f(x).shape + x.shape. Of containers: one for each pair of tensors, arranged like f(x), and in that
+/// like x.
+template <class F, class T> auto jacobian(const F& f, const T& x, Mode mode = Mode::automatic) {
+  constexpr bool nested = detail::holds_vars<T>();
+  const detail::RecordingScope recording;
+  const std::vector<Var> at = detail::aliases(detail::leaves_of(x));
+  const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
+  const std::vector<Var> list = detail::jacobians(detail::leaves_of(value), at, mode, nested);
+  std::size_t i = 0;
+  auto next_leaf = [&]() -> const Var& { return list[i++]; };
+  auto next_row = [&] { return detail::build<T>(x, next_leaf); };
+  return detail::build<detail::Rebound<std::remove_const_t<decltype(value)>, T>>(value, next_row);
+}
+/// The Jacobian of each row of a row-wise f: x is [.., D], f(x) is [.., C], and a row of f(x) depends on the same row
+/// of x only (nobody checks that). [.., C, D], for one pass a column: the smaller of C and D.
+template <class F, detail::TreeLeaf T> T batched_jacobian(const F& f, const T& x, Mode mode = Mode::automatic) {
+  const detail::RecordingScope recording;
+  const Var at = detail::alias(detail::as_var(x));
+  return detail::leaf_as<T>(detail::batched_jacobian(f(at), at, mode, detail::holds_vars<T>()));
+}
+/// Second derivatives of the one-element f, of shape x.shape + x.shape (of containers: arranged like x in x).
+template <class F, class T> auto hessian(const F& f, const T& x, Mode mode = Mode::automatic) {
+  const auto gradient = [&f](const detail::AsVars<T>& at) {
+    return detail::build_from<detail::AsVars<T>>(at,
+                                                 detail::value_and_gradients(detail::of_container(f), at, true).second);
+  };
+  return jacobian(gradient, x, mode);
+}
+
+/// What gradcheck found; `message` names the worst entry.
+struct GradCheck {
+  bool ok = false;
+  double worst = 0;  // |analytic - numeric| over the tolerance
+  std::string message;
+  explicit operator bool() const { return ok; }
+};
+namespace detail {
+using ListFunction = std::function<std::vector<Var>(std::span<const Var>)>;
+GradCheck check_gradients(const char* op, const ListFunction& f, std::vector<Tensor> x);
+/// The gradients of f with respect to its arguments, and with respect to the cotangents they are linear in.
+GradCheck check_second_gradients(const ListFunction& f, std::vector<Tensor> x);
+template <class F, class T> ListFunction list_function(const F& f, const T& x) {
+  return [&f, &x](std::span<const Var> at) {
+    return leaves_of(std::apply(f, build_from<AsVars<T>>(x, std::vector<Var>(at.begin(), at.end()))));
+  };
+}
+}  // namespace detail
+/// Compares f's gradient with central differences (Richardson-extrapolated, in f64: the arguments must be f64).
+/// f takes Vars (or containers) and may return any shape (or container); the elements are summed with fixed weights.
+template <class F, class... T> GradCheck gradcheck(const F& f, const T&... x) {
+  const std::tuple<T...> all{x...};
+  return detail::check_gradients("gradcheck", detail::list_function(f, all), detail::tensors_of(all));
+}
+/// The same for second derivatives: those of f's vjp, in its arguments and in its cotangents.
+template <class F, class... T> GradCheck gradgradcheck(const F& f, const T&... x) {
+  const std::tuple<T...> all{x...};
+  return detail::check_second_gradients(detail::list_function(f, all), detail::tensors_of(all));
+}
+
+}  // namespace tern

@@ -1,0 +1,180 @@
+// Recomputation in backward, and operations with a gradient of the user's.
+#include "tern/checkpoint.hpp"
+
+#include <memory>
+#include <unordered_set>
+
+#include "autodiff/draws.hpp"
+#include "autodiff/record.hpp"
+#include "backend/tensor_impl.hpp"
+
+namespace tern::detail {
+namespace {
+
+using Metas = std::vector<std::shared_ptr<VarMeta>>;
+
+/// What the operations made after number `first` read from outside, and what they saved.
+struct Segment {
+  Metas outside;
+  /// Memory that was saved, as far as it lives on, with its version: it must not have changed when it is read again.
+  struct Watched {
+    std::weak_ptr<Storage> storage;
+    std::uint32_t version;
+    std::string text;
+  };
+  std::vector<Watched> watched;
+};
+
+Segment segment_of(const std::vector<Var>& outputs, std::uint64_t first) {
+  Segment segment;
+  std::unordered_set<std::uint64_t> known;
+  std::unordered_set<const GradFn*> seen;
+  std::vector<std::shared_ptr<GradFn>> stack;
+  const auto visit = [&](const std::shared_ptr<VarMeta>& meta) {
+    if (!meta || !meta->requires_grad) return;
+    if (!meta->grad_fn || meta->grad_fn->sequence() < first) {
+      if (known.insert(meta->id).second) segment.outside.push_back(meta);
+    } else if (seen.insert(meta->grad_fn.get()).second) {
+      stack.push_back(meta->grad_fn);
+    }
+  };
+  for (const Var& y : outputs) visit(y.meta());
+  while (!stack.empty()) {
+    const std::shared_ptr<GradFn> fn = std::move(stack.back());
+    stack.pop_back();
+    for (const std::shared_ptr<VarMeta>& edge : fn->edges()) visit(edge);
+    for (const Tensor& t : fn->saved_tensors())
+      segment.watched.push_back({t.impl()->storage, t.impl()->storage->version(), describe(t)});
+  }
+  return segment;
+}
+
+/// Computes the function again, connected to what it read, and walks back through it.
+struct CheckpointBackward {
+  ListRule again;
+  Draws draws;
+  std::vector<Segment::Watched> watched;
+  Metas captured;
+
+  std::vector<Var> operator()(const RuleContext& c) {
+    for (const Segment::Watched& w : watched) {
+      const auto storage = w.storage.lock();
+      if (storage && storage->version() != w.version)
+        throw Error(ErrorKind::autograd,
+                    "CheckpointBackward: a tensor needed for backward, " + w.text + ", was changed in place since");
+    }
+    const bool nested = grad_enabled();
+    const RecordingScope recording;
+    std::vector<Var> at, targets, seeds, from;
+    for (const Var& x : c.saved) {
+      at.push_back(!x.requires_grad() ? x : nested ? alias(x) : Var(x.value()));
+      if (x.requires_grad()) targets.push_back(at.back());
+    }
+    for (const auto& meta : captured) targets.push_back(Var(Tensor(), meta));
+    std::vector<Var> outputs;
+    {
+      const DrawScope replay(draws, DrawScope::Role::replay);
+      outputs = again(at);
+    }
+    for (std::size_t k = 0; k < outputs.size() && k < c.grads.size(); ++k)
+      if (c.grads[k].defined()) from.push_back(outputs[k]), seeds.push_back(c.grads[k]);
+    const std::vector<Var> found = walk_to(from, seeds, targets, {.create_graph = nested, .keep_graph = nested});
+    std::vector<Var> grads;
+    std::size_t i = 0;
+    for (const Var& x : c.saved) grads.push_back(x.requires_grad() ? found[i++] : Var());
+    grads.insert(grads.end(), found.begin() + static_cast<std::ptrdiff_t>(i), found.end());
+    return grads;
+  }
+};
+
+}  // namespace
+
+std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::vector<Var>& inputs) {
+  check_arguments("checkpoint", inputs);
+  if (!grad_enabled()) return first(inputs);
+  std::vector<Var> at;
+  for (const Var& x : inputs) at.push_back(x.requires_grad() ? alias(x) : x);
+  const std::uint64_t begin = next_number();
+  CheckpointBackward rule{std::move(again), {}, {}, {}};
+  std::vector<Var> outputs;
+  {
+    const DrawScope record(rule.draws, DrawScope::Role::record);
+    outputs = first(at);
+  }
+  Segment segment = segment_of(outputs, begin);
+  rule.watched = std::move(segment.watched);
+  std::unordered_set<std::uint64_t> own;
+  for (const Var& x : at) own.insert(x.id());
+  std::vector<Var> edges(inputs);
+  for (const auto& meta : segment.outside)
+    if (!own.contains(meta->id)) rule.captured.push_back(meta), edges.push_back(Var(Tensor(), meta));
+  if (wanted_mask(edges) == 0) return outputs;
+  std::vector<Save> saved;
+  for (const Var& x : inputs) saved.push_back({x, -1});
+  std::vector<Tensor> values;
+  for (const Var& y : outputs) values.push_back(y.value());
+  return record("checkpoint", edges, std::move(values), std::move(saved), std::move(rule));
+}
+
+// ---- custom_gradient ----
+namespace {
+
+struct CustomRule {
+  struct Like {
+    Shape shape;
+    Options options;
+  };
+  CustomBackward backward;
+  std::string name;
+  std::size_t inputs;
+  std::vector<Like> outputs;
+
+  [[noreturn]] void fail(ErrorKind kind, const std::string& what) const {
+    throw Error(kind, name + ": backward " + what);
+  }
+
+  std::vector<Var> operator()(const RuleContext& c) const {
+    const std::vector<Var> at(c.saved.begin(), c.saved.begin() + static_cast<std::ptrdiff_t>(inputs)),
+        results(c.saved.begin() + static_cast<std::ptrdiff_t>(inputs), c.saved.end());
+    std::vector<Var> gradients;
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      gradients.push_back(c.grads[k].defined() ? c.grads[k] : as_var(zeros(outputs[k].shape, outputs[k].options)));
+    std::vector<Var> found = backward.rule(gradients, results, at);
+    if (found.size() != inputs)
+      fail(ErrorKind::autograd, "must give a gradient for each of the " + std::to_string(inputs) +
+                                    " arguments, it gave " + std::to_string(found.size()));
+    for (std::size_t i = 0; i < inputs; ++i) {
+      if (!at[i].requires_grad()) continue;
+      const std::string which = "the gradient of argument " + std::to_string(i + 1);
+      if (!found[i].defined()) fail(ErrorKind::autograd, "gave no Var as " + which + ", which requires one");
+      if (found[i].shape() != at[i].shape() || found[i].dtype() != at[i].dtype())
+        fail(found[i].shape() != at[i].shape() ? ErrorKind::shape : ErrorKind::dtype,
+             "gave " + describe(found[i].value()) + " as " + which + ", which is " + describe(at[i].value()));
+    }
+    return found;
+  }
+};
+
+}  // namespace
+
+void check_arguments(const std::string& name, const std::vector<Var>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    require_defined(name.c_str(), ("argument " + std::to_string(i + 1)).c_str(), inputs[i].value());
+}
+std::vector<Var> custom(const std::string& name, const std::vector<Var>& inputs, std::vector<Tensor> outputs,
+                        CustomBackward backward) {
+  std::vector<Save> saved;
+  for (const Var& x : inputs) saved.push_back({x, -1});
+  CustomRule rule{std::move(backward), name, inputs.size(), {}};
+  std::vector<Var> constants;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Tensor& y = require_defined(name.c_str(), "an output", outputs[k]);
+    rule.outputs.push_back({y.shape(), {.dtype = y.dtype(), .device = y.device()}});
+    if (rule.backward.reads_outputs) saved.push_back({Var(), static_cast<int>(k)});
+    constants.push_back(as_var(y));
+  }
+  if (!tracked(inputs)) return constants;
+  return record(name, inputs, std::move(outputs), std::move(saved), std::move(rule));
+}
+
+}  // namespace tern::detail

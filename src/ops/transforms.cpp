@@ -1,0 +1,146 @@
+// What the transforms of tern/transforms.hpp share: everything that does not depend on the types of their arguments.
+#include "tern/transforms.hpp"
+
+#include <string>
+
+#include "backend/tensor_impl.hpp"
+#include "tern/ops.hpp"
+
+namespace tern::detail {
+
+std::vector<Var> aliases(std::vector<Var> variables) {
+  for (Var& v : variables) {
+    require_defined("transform", "an argument", v.value());
+    v = alias(v);
+  }
+  return variables;
+}
+void check_count(const char* op, const char* what, std::size_t expected, std::size_t got) {
+  if (expected != got)
+    throw Error(ErrorKind::shape, std::string(op) + ": the " + what +
+                                      " must hold as many tensors as it is for: expected " + std::to_string(expected) +
+                                      ", got " + std::to_string(got));
+}
+void check_one_element(const char* op, const Var& y) {
+  require_defined(op, "the function's result", y.value());
+  if (y.numel() != 1)
+    throw Error(ErrorKind::autograd,
+                std::string(op) + ": the function must return one element, it returned shape " + to_string(y.shape()));
+}
+std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = or_zeros(gradients[i], like[i]);
+  return gradients;
+}
+Var joined(const std::vector<Var>& parts) {
+  if (parts.size() == 1) return parts[0];
+  std::vector<Var> flat;
+  for (const Var& part : parts) flat.push_back(part.reshape({-1}));
+  return concatenate(flat, 0);
+}
+
+namespace {
+
+/// Zeros with ones where `where` says.
+template <class Where> Var indicator(const Var& like, Where where) {
+  const Tensor t = zeros(like.shape(), {.dtype = like.dtype(), .device = like.device()});
+  where(t).copy_from(ones({}, {.dtype = like.dtype(), .device = like.device()}));
+  return as_var(t);
+}
+Var unit(const Var& like, std::int64_t i) {
+  return indicator(like, [=](const Tensor& t) { return t.reshape({-1}).slice(0, i, i + 1); });
+}
+Var unit_column(const Var& like, std::int64_t i) {
+  return indicator(like, [=](const Tensor& t) { return t.slice(-1, i, i + 1); });
+}
+
+/// Reverse and forward passes at one point: the forward ones are walks through the recorded vjp.
+class Passes {
+ public:
+  Passes(std::vector<Var> y, std::vector<Var> at, bool nested)
+      : y_(std::move(y)), at_(std::move(at)), nested_(nested) {}
+
+  /// The gradients of y[k] along a seed.
+  std::vector<Var> reverse(std::size_t k, const Var& seed) const {
+    return filled(walk_to({&y_[k], 1}, {&seed, 1}, at_, {.create_graph = nested_, .keep_graph = true}), at_);
+  }
+  /// The change of every y along a tangent of at[j].
+  std::vector<Var> forward(std::size_t j, const Var& tangent) {
+    if (cotangents_.empty()) {
+      cotangents_ = aliases(filled(std::vector<Var>(y_.size()), y_));
+      vjp_ = walk_to(y_, cotangents_, at_, {.create_graph = true, .keep_graph = true});
+    }
+    return filled(walk_to({&vjp_[j], 1}, {&tangent, 1}, cotangents_, {.create_graph = nested_, .keep_graph = true}),
+                  y_);
+  }
+
+ private:
+  std::vector<Var> y_, at_, cotangents_, vjp_;
+  bool nested_;
+};
+
+Shape followed_by(Shape shape, const Shape& more) {
+  for (const std::int64_t size : more) shape.push_back(size);
+  return shape;
+}
+Var stacked(const std::vector<Var>& parts, int axis, const Shape& shape, const Var& like) {
+  if (parts.empty()) return as_var(zeros(shape, {.dtype = like.dtype(), .device = like.device()}));
+  return stack(parts, axis).reshape(shape);
+}
+/// A forward pass costs about two reverse ones: it walks through the recorded vjp.
+bool goes_forward(Mode mode, std::int64_t columns, std::int64_t rows) {
+  return mode == Mode::forward || (mode == Mode::automatic && 2 * columns < rows);
+}
+
+}  // namespace
+
+std::vector<Var> jacobians(const std::vector<Var>& y, const std::vector<Var>& at, Mode mode, bool nested) {
+  Passes passes(y, at, nested);
+  std::int64_t rows = 0, columns = 0;
+  for (const Var& v : y) rows += v.numel();
+  for (const Var& v : at) columns += v.numel();
+  std::vector<Var> result(y.size() * at.size());
+  // cells[k][j][i]: the i-th pass's part of ∂y[k]/∂at[j]
+  std::vector<std::vector<Var>> cells(result.size());
+  const bool forward = goes_forward(mode, columns, rows);
+  if (forward) {
+    for (std::size_t j = 0; j < at.size(); ++j)
+      for (std::int64_t i = 0; i < at[j].numel(); ++i) {
+        const std::vector<Var> change = passes.forward(j, unit(at[j], i));
+        for (std::size_t k = 0; k < y.size(); ++k) cells[k * at.size() + j].push_back(change[k]);
+      }
+  } else {
+    for (std::size_t k = 0; k < y.size(); ++k)
+      for (std::int64_t i = 0; i < y[k].numel(); ++i) {
+        const std::vector<Var> gradient = passes.reverse(k, unit(y[k], i));
+        for (std::size_t j = 0; j < at.size(); ++j) cells[k * at.size() + j].push_back(gradient[j]);
+      }
+  }
+  for (std::size_t k = 0; k < y.size(); ++k)
+    for (std::size_t j = 0; j < at.size(); ++j)
+      result[k * at.size() + j] =
+          stacked(cells[k * at.size() + j], forward ? y[k].dim() : 0, followed_by(y[k].shape(), at[j].shape()), at[j]);
+  return result;
+}
+
+Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested) {
+  const auto rows_of = [](const Var& v) {
+    Shape rows = v.shape();
+    rows.resize(std::max(rows.rank() - 1, 0));
+    return rows;
+  };
+  if (y.dim() == 0 || at.dim() == 0 || rows_of(y) != rows_of(at))
+    throw Error(ErrorKind::shape, "batched_jacobian: the function must map rows to rows: it gave " +
+                                      describe(y.value()) + " for " + describe(at.value()));
+  Passes passes({y}, {at}, nested);
+  const std::int64_t columns = at.shape().back(), outputs = y.shape().back();
+  const Shape shape = followed_by(y.shape(), {columns});
+  std::vector<Var> parts;
+  if (goes_forward(mode, columns, outputs)) {
+    for (std::int64_t i = 0; i < columns; ++i) parts.push_back(passes.forward(0, unit_column(at, i))[0]);
+    return stacked(parts, -1, shape, at);
+  }
+  for (std::int64_t i = 0; i < outputs; ++i) parts.push_back(passes.reverse(0, unit_column(y, i))[0]);
+  return stacked(parts, -2, shape, at);
+}
+
+}  // namespace tern::detail

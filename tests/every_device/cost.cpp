@@ -1,0 +1,129 @@
+// What derivatives cost, in FLOPs counted from the graphs of the kernel calls, in calls and in memory.
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+class Costs : public EveryDevice {};
+TERN_EVERY_DEVICE(Costs);
+
+struct Named { const char* name; const Pointwise<>* op; int inputs; bool floating; };
+const std::vector<Named>& formulas() {
+  static const std::vector<Named> list{
+#define TERN_FORMULA(name, ...) {#name, &op::name, 0, true},
+#define TERN_GATED(name, activation) {#name, &op::name, 0, true},
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  };
+  return list;
+}
+/// The smallest number of arguments it accepts.
+int arity(const Pointwise<>& f) {
+  const Tensor x = full({1}, 0.5);
+  for (int n = 1; n <= 3; ++n) {
+    try {
+      const std::vector<detail::Argument> list(static_cast<std::size_t>(n), detail::Argument(x));
+      detail::apply_tensors(f.name(), f.graph(), f.values(), list);
+      return n;
+    } catch (const Error&) {
+    }
+  }
+  return 0;
+}
+Var apply(const Pointwise<>& f, const std::vector<Var>& x) {
+  const std::vector<detail::Argument> list(x.begin(), x.end());
+  return detail::apply_vars(f.name(), f.graph(), f.values(), list)[0];
+}
+
+constexpr std::int64_t kElements = 1000;
+
+TEST_P(Costs, CountsWhatTheGraphsSay) {
+  const Tensor x = full({kElements}, 0.5), w = ones({kElements});
+  EXPECT_EQ(cost_of([&] { x * w; }).flops, kElements);
+  EXPECT_EQ(cost_of([&] { exp(x); }).flops, 8 * kElements);
+  EXPECT_EQ(cost_of([&] { silu(x); }).flops, (1 + 8 + 1) * kElements);
+  EXPECT_EQ(cost_of([&] { sum(x); }).flops, kElements);
+  EXPECT_EQ(cost_of([&] { softmax(x.reshape({10, 100})); }).flops, (1 + 1 + 8 + 1 + 1) * kElements) << "max, minus, exp, sum, divide";
+  EXPECT_EQ(cost_of([&] { matmul(ones({3, 5}), ones({5, 7})); }).flops, 2 * 3 * 5 * 7);
+  EXPECT_EQ(cost_of([&] { matmul_epilogue(ones({3, 5}), ones({5, 7}), op::exp); }).flops, 2 * 3 * 5 * 7 + 8 * 3 * 7);
+  EXPECT_EQ(cost_of([&] { cost_of([&] { x + w; }), x - w; }).flops, 2 * kElements) << "nested counts";
+}
+
+/// f's value under a fixed cotangent, its value and gradient, and a Hessian-vector product.
+TEST_P(Costs, OfEveryFormula) {
+  for (const Named& f : formulas()) {
+    const int n = arity(*f.op);
+    ASSERT_GT(n, 0) << f.name;
+    std::vector<Tensor> x, v;
+    for (int i = 0; i < n; ++i) x.push_back(full({kElements}, 0.3 + 0.7 * i)), v.push_back(ones({kElements}));
+    const Tensor seed = ones({kElements});
+    const auto call = [&](const std::vector<Var>& at) { return apply(*f.op, at); };
+    const auto weighted = [&](const std::vector<Var>& at) { return sum(call(at) * seed); };
+    std::vector<Var> constants;
+    for (const Tensor& t : x) constants.emplace_back(t, false);
+    call(constants), vjp(call, x, seed), hvp(weighted, x, v);  // seeds are made, kernels are warm
+    const std::int64_t value = cost_of([&] { call(constants); }).flops, both = cost_of([&] { vjp(call, x, seed); }).flops;
+    EXPECT_LE(both, 5 * std::max(value, kElements)) << f.name << ": the value costs " << value;
+    const std::int64_t weighted_value = cost_of([&] { weighted(constants); }).flops, product = cost_of([&] { hvp(weighted, x, v); }).flops;
+    EXPECT_LE(product, 12 * weighted_value) << f.name << ": the value costs " << weighted_value;
+    RecordProperty(f.name, std::to_string(static_cast<double>(both) / static_cast<double>(std::max(value, kElements))) + " " +
+                               std::to_string(static_cast<double>(product) / static_cast<double>(weighted_value)));
+  }
+}
+TEST_P(Costs, OfProgramsOfProducts) {
+  Random random(3);
+  const std::vector<Tensor> w{random.tensor({24, 24}, f32, device()), random.tensor({24, 24}, f32, device()), random.tensor({24, 24}, f32, device())};
+  const Tensor x = random.tensor({24, 24}, f32, device()), seed = random.tensor({24, 24}, f32, device());
+  const auto chain = [&](const std::vector<Var>& m) { return matmul(matmul(matmul(x, m[0]), m[1]), m[2]); };
+  std::vector<Var> constants;
+  for (const Tensor& t : w) constants.emplace_back(t, false);
+  const Cost value = cost_of([&] { chain(constants); }), both = cost_of([&] { vjp(chain, w, seed); });
+  EXPECT_LE(both.flops, 3 * value.flops);
+  EXPECT_LE(both.calls, 3 * value.calls) << "three products, and two for each but x's";
+  // hvp of Σ seed·chain: the gradient along v, which is the vjp of the vjp.
+  const auto gradient = [&](const std::vector<Var>& m) { return vjp(chain, m, Var(seed, false)).result; };
+  const Cost second = cost_of([&] { vjp(gradient, w, w); });
+  EXPECT_LE(second.flops, 9 * value.flops);
+}
+/// Kernel calls of a training step's parts: nothing is computed twice, and nothing nobody wants.
+TEST_P(Costs, CallsOfALayer) {
+  const Tensor a = ones({8, 4}), seed = ones({8, 6});
+  const Var w(ones({4, 6})), z(ones({6}));
+  const auto calls = [](auto f) { return cost_of(f).calls; };
+  EXPECT_EQ(calls([&] { matmul_bias_activation(a, w, z, op::gelu); }), 1);
+  const Var y = matmul_bias_activation(a, w, z, op::gelu);
+  EXPECT_EQ(calls([&] { backward(y, seed); }), 2) << "one pass for ∂pre and ∂bias, one product";
+  const Var in(a), all = matmul_bias_activation(in, w, z, op::gelu);
+  EXPECT_EQ(calls([&] { backward(all, seed); }), 3);
+  const Var mixed = silu_mul(in, in * 2);
+  EXPECT_EQ(calls([&] { backward(mixed, ones({8, 4})); }), 1 + 1 + 1 + 1) << "ones, both gradients at once, times 2, their sum";
+  const Var soft = softmax(in);
+  EXPECT_EQ(calls([&] { backward(soft, a); }), 1);
+  const Var norm = layer_norm(in, ones({4}), zeros({4}));
+  EXPECT_EQ(calls([&] { backward(norm, a); }), 1);
+}
+/// Reverse mode keeps alive what saved_tensors() lists, and no more.
+TEST_P(Costs, MemoryIsThatOfSavedTensors) {
+  const Var x(full({64, 64}, 0.5));
+  std::vector<std::weak_ptr<detail::TensorImpl>> made;
+  Var y = x;
+  std::int64_t saved = 0, values = 0;
+  std::vector<std::shared_ptr<GradFn>> fns;
+  for (int i = 0; i < 6; ++i) {
+    y = i % 2 ? y * 2 : tanh(y);  // tanh saves its result; the product by a number saves nothing
+    made.push_back(y.value().impl());
+    fns.push_back(y.grad_fn());
+  }
+  for (const auto& fn : fns)
+    for (const Tensor& t : fn->saved_tensors()) saved += t.numel();
+  y = sum(y);
+  for (const auto& impl : made) values += impl.expired() ? 0 : 64 * 64;
+  EXPECT_EQ(values, saved);
+  EXPECT_EQ(saved, 3 * 64 * 64);
+  backward(y);
+  for (const auto& impl : made) EXPECT_TRUE(impl.expired()) << "freed on the way";
+}
+
+}  // namespace
+}  // namespace tern::test

@@ -1,0 +1,161 @@
+// Every leaf and formula in every float dtype, to the third derivative, in reverse, forward and mixed mode, on contiguous,
+// strided, broadcast and empty operands. What is right is known from f64 on the CPU, which central differences confirm.
+#include "derivatives.hpp"
+#include "formula/graph.hpp"
+
+namespace tern::test {
+namespace {
+
+struct Entry {
+  const char* name;
+  const Pointwise<>* op;
+  bool floating;  // takes and gives floats
+};
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> list = [] {
+    std::vector<Entry> all;
+    const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
+      const detail::Rule& rule = detail::rule_of(id);
+      const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
+      all.push_back({name, &op, floats && rule.gives != detail::Gives::truth});
+    };
+#define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+#define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true});
+#define TERN_GATED(name, activation) all.push_back({#name, &op::name, true});
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+    std::erase_if(all, [](const Entry& e) { return !e.floating; });
+    return all;
+  }();
+  return list;
+}
+
+using List = std::vector<Var>;
+using Scalar = std::function<Var(const List&)>;
+
+/// One op at one place: the weighted sum of its results, and a direction for its arguments.
+struct Case {
+  const Entry* entry;
+  std::vector<Tensor> x, v;
+  Tensor weights;
+
+  Var operator()(const List& at) const {
+    std::vector<detail::Argument> arguments;
+    const bool chooses = entry->op == &op::where;
+    const Tensor condition = at[0].value() > 0.7;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      arguments.push_back(chooses && i == 0 ? detail::Argument(condition) : detail::Argument(at[i]));
+    return sum(detail::apply_vars(entry->name, entry->op->graph(), {}, arguments)[0] * weights);
+  }
+};
+
+/// The derivative along `v`, as a function of x: forward mode, or the gradient's product with v.
+Scalar along(const Scalar& f, const std::vector<Tensor>& v, char mode) {
+  if (mode == 'F') return [=](const List& x) { return jvp(f, x, v).result; };
+  return [=](const List& x) {
+    const List g = grad(f)(x);
+    Var total = sum(g[0] * v[0]);
+    for (std::size_t i = 1; i < g.size(); ++i) total = total + sum(g[i] * v[i]);
+    return total;
+  };
+}
+/// "FR": the derivative along v in reverse mode, and of that in forward mode.
+Scalar derivative(Scalar f, const std::vector<Tensor>& v, const std::string& modes) {
+  for (auto mode = modes.rbegin(); mode != modes.rend(); ++mode) f = along(f, v, *mode);
+  return f;
+}
+double value_of(const Scalar& f, const std::vector<Tensor>& x) {
+  List at;
+  for (const Tensor& t : x) at.emplace_back(t, true);
+  return doubles(f(at))[0];
+}
+
+enum class Layout { contiguous, strided, broadcast, empty };
+const char* name_of(Layout layout) {
+  constexpr const char* names[] = {"contiguous", "strided", "broadcast", "empty"};
+  return names[static_cast<int>(layout)];
+}
+/// Arguments are multiples of 1/32 (exact in every dtype), away from kinks, and in every domain: the first in
+/// (0.5, 1), the second in (1, 1.5), the third in (2, 2.5). Directions and weights are multiples of 1/4.
+Case make_case(const Entry& entry, Layout layout, DType dtype, Device device, Random& random) {
+  Case c{&entry, {}, {}, {}};
+  const auto exact = [&](const Shape& shape, double low, double high, double step) {
+    std::vector<double> values(static_cast<std::size_t>(shape.numel()));
+    for (double& value : values) value = std::ceil(random.next(low, high) / step) * step;
+    return make(values, shape, dtype, device);
+  };
+  const Shape full = layout == Layout::empty ? Shape{0, 3} : Shape{2, 3};
+  const Shape others[] = {full, {3}, {2, 1}};
+  const double lows[] = {0.53, 1.03, 2.03};
+  for (int i = 0; i < entry.op->graph()->inputs; ++i) {
+    const Shape shape = layout == Layout::broadcast ? others[i] : full;
+    c.x.push_back(exact(shape, lows[i], lows[i] + 0.4, 1.0 / 32)), c.v.push_back(exact(shape, -1, 1, 0.25));
+    if (layout == Layout::strided) c.x.back() = strided(c.x.back()), c.v.back() = strided(c.v.back());
+  }
+  c.weights = exact(full, 0.3, 1.2, 0.25);
+  return c;
+}
+Case on_cpu_in_double(Case c) {
+  const auto convert = [](Tensor& t) { t = t.to(cpu()).to(f64); };
+  for (Tensor& t : c.x) convert(t);
+  for (Tensor& t : c.v) convert(t);
+  convert(c.weights);
+  return c;
+}
+
+const std::vector<std::string> kModes[] = {{"R", "F"}, {"RR", "FF", "FR", "RF"}, {"RRR", "FFF", "FRF", "RFR"}};
+
+class EveryOrder : public EveryDevice {};
+TERN_EVERY_DEVICE(EveryOrder);
+
+TEST_P(EveryOrder, OfEveryOperation) {
+  Random random(77);
+  for (const Entry& entry : entries())
+    for (const DType dtype : all_floats(device()))
+      for (const Layout layout : {Layout::contiguous, Layout::strided, Layout::broadcast, Layout::empty}) {
+        const Case c = make_case(entry, layout, dtype, device(), random), exact = on_cpu_in_double(c);
+        double scale = 1;  // the largest derivative so far: what roundings are relative to
+        for (std::size_t order = 0; order < 3; ++order) {
+          const std::string reverse(order + 1, 'R');
+          set_default_device(cpu());
+          const double want = value_of(derivative(exact, exact.v, reverse), exact.x);
+          set_default_device(device());
+          scale = std::max(scale, std::abs(want));
+          for (const std::string& modes : kModes[order]) {
+            const double got = value_of(derivative(c, c.v, modes), c.x);
+            // Some forty roundings between kernels, each of a value below six times the scale.
+            ASSERT_NEAR(got, want, 40 * 6 * epsilon(dtype) * scale)
+                << entry.name << " in " << to_string(dtype) << ", " << name_of(layout) << ", order " << order + 1 << ", " << modes;
+          }
+        }
+      }
+}
+/// The reference itself, against central differences of the next lower order.
+TEST_P(EveryOrder, AgreesWithDifferences) {
+  if (!(device() == cpu())) GTEST_SKIP() << "the reference is the CPU's";
+  Random random(78);
+  for (const Entry& entry : entries()) {
+    if (entry.op == &op::detach) continue;  // its derivative is not its value's
+    const Case c = make_case(entry, Layout::broadcast, f64, device(), random);
+    for (int order = 1; order <= 3; ++order) {
+      const Scalar lower = derivative(c, c.v, std::string(static_cast<std::size_t>(order - 1), 'R'));
+      const Difference numeric = difference([&](double step) {
+        std::vector<Tensor> moved;
+        for (std::size_t i = 0; i < c.x.size(); ++i) moved.push_back(c.x[i] + step * c.v[i]);
+        return value_of(lower, moved);
+      });
+      const double got = value_of(derivative(c, c.v, std::string(static_cast<std::size_t>(order), 'R')), c.x);
+      ASSERT_LE(std::abs(got - numeric.value), numeric.error) << entry.name << ", order " << order << ": got " << got << ", differences give " << numeric.value;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
