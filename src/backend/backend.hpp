@@ -49,10 +49,12 @@ struct View {
 };
 
 /// A gather: adds table[position] · step to the element position, table being i32 laid over the index space.
-/// Negative entries count from the end of `size`; others outside [0, size) throw `index`.
+/// Negative entries count from the end of `size` where `wraps`; others outside [0, size) throw `index`, at once or when
+/// the device is next waited for.
 struct Gather {
   View table;
   std::int64_t step = 0, size = 0;
+  bool wraps = true;
 };
 
 /// One input of a kernel: memory, memory through an index, or a plain number.

@@ -130,7 +130,7 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
   const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));
   const auto* entries = static_cast<const std::int32_t*>(gather_->table.storage->data()) + gather_->table.offset;
   const auto entry = [&](std::int64_t at) {
-    const std::int64_t value = entries[at], index = value < 0 ? value + gather_->size : value;
+    const std::int64_t value = entries[at], index = value < 0 && gather_->wraps ? value + gather_->size : value;
     if (index < 0 || index >= gather_->size)
       throw Error(ErrorKind::index,
                   "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_->size));

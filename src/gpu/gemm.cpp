@@ -49,6 +49,7 @@ class GemmKernel {
     launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * kept_.count());
     plan_.note(program_.serial), plan_.note(tile_), plan_.note(fetch_a_), plan_.note(fetch_b_), plan_.note(wide_a_), plan_.note(wide_b_);
     plan_.note(whole_), plan_.note(whole_columns_), plan_.note(r_.a.dtype);
+    for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
     if (detail::tracing())
       detail::note(cat("tiles of ", tile_.m, "x", tile_.n, "x", tile_.k, ", ", launch.groups, " workgroups of ", launch.threads,
@@ -60,6 +61,20 @@ class GemmKernel {
   const Step& step(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }
   bool is_source(int i) const { return step(i).kind == StepKind::input || step(i).kind == StepKind::position; }
   bool is_acc(int i) const { return step(i).kind == StepKind::input && step(i).index == 0; }
+  bool is_position(int i) const { return step(i).kind == StepKind::position; }
+  /// The axis of batch + [m, n] a position counts along.
+  int axis_of(int s) const {
+    const int rank = r_.batch.rank() + 2, axis = step(s).index;
+    return axis < 0 ? axis + rank : axis;
+  }
+  std::string position_value(int s, const Position& at, int e) const {
+    const int axis = axis_of(s), rank = r_.batch.rank();
+    if (axis == rank + 1) return cat("bitcast<i32>(col + ", e, "u)");
+    if (axis == rank) return "bitcast<i32>(row)";
+    for (std::size_t k = 0; k < kept_.original.size(); ++k)
+      if (kept_.original[k] == axis) return cat("bitcast<i32>(", at.coordinates[k], ")");
+    return "0i";
+  }
   Lane lane() const { return detail::lane_of(r_.a.dtype); }
 
   void lay_out() {
@@ -67,18 +82,18 @@ class GemmKernel {
     const auto row = static_cast<std::size_t>(rank), col = row + 1;
     m_ = r_.m, n_ = r_.n, k_ = r_.k;
     std::vector<const View*> views;
+    std::uint32_t pinned = 0;  // axes whose coordinates the epilogue reads
     for (const View& v : r_.outputs) views.push_back(&v);
     for (const int s : sources_) {
-      if (step(s).kind == StepKind::position)
-        throw Error(ErrorKind::unsupported, cat(r_.op, ": a position in the epilogue of a product is not supported on ", backend_.device().to_string()));
-      if (!is_acc(s)) views.push_back(&r_.inputs[static_cast<std::size_t>(step(s).index) - 1].view);
+      if (step(s).kind == StepKind::position) pinned |= 1u << axis_of(s);
+      else if (!is_acc(s)) views.push_back(&r_.inputs[static_cast<std::size_t>(step(s).index) - 1].view);
     }
     const std::size_t over_tile = views.size();
     views.push_back(&r_.a), views.push_back(&r_.b);
     const std::uint32_t all = (1u << rank) - 1;
-    kept_ = merge_axes(r_.batch, all & ~r_.contracted, views, 0);
+    kept_ = merge_axes(r_.batch, all & ~r_.contracted, views, pinned & all);
     contracted_ = merge_axes(r_.batch, all & r_.contracted, std::span(views).subspan(over_tile), 0);
-    merge_rows(views, row);
+    if (!(pinned & (all | 1u << rank))) merge_rows(views, row);
     merge_depth();
     m_slot_ = plan_.add_param(static_cast<std::uint64_t>(m_)), n_slot_ = plan_.add_param(static_cast<std::uint64_t>(n_));
     k_slot_ = plan_.add_param(static_cast<std::uint64_t>(k_));
@@ -287,16 +302,17 @@ class GemmKernel {
       at.coordinates.push_back("row"), at.coordinates.push_back("col");
       at.inner = static_cast<int>(at.coordinates.size()) - 1;
       std::vector<std::vector<std::string>> loaded;
-      std::size_t operand = 0;
       for (const int s : f.sources) {
         loaded.emplace_back();
-        if (!is_acc(s)) one += io.load(operands_[operand_of(s, operand)], at, loaded.back());
+        if (!is_acc(s) && !is_position(s)) one += io.load(operands_[operand_of(s)], at, loaded.back());
       }
       std::vector<std::vector<std::string>> results(outputs_.size());
       for (int e = 0; e < 4; ++e) {
         std::vector<std::string> arguments;
         for (std::size_t k = 0; k < f.sources.size(); ++k)
-          arguments.push_back(is_acc(f.sources[k]) ? cat("acc0_", j, ".", "xyzw"[e]) : loaded[k][static_cast<std::size_t>(e)]);
+          arguments.push_back(is_acc(f.sources[k])        ? cat("acc0_", j, ".", "xyzw"[e])
+                              : is_position(f.sources[k]) ? position_value(f.sources[k], at, e)
+                                                          : loaded[k][static_cast<std::size_t>(e)]);
         const std::string value = io.unique("y");
         one += cat("let ", value, " = ", backend_.dialect().call(f.name, arguments), ";\n");
         for (std::size_t o = 0; o < outputs_.size(); ++o) results[o].push_back(ProgramPrinter::result(f, value, o));
@@ -309,11 +325,11 @@ class GemmKernel {
     return lines;
   }
   /// The place of a source among the operands, which are in the order of the sources.
-  std::size_t operand_of(int s, std::size_t) const {
+  std::size_t operand_of(int s) const {
     std::size_t n = 0;
     for (const int other : sources_) {
       if (other == s) return n;
-      n += !is_acc(other);
+      n += !is_acc(other) && !is_position(other);
     }
     return n;
   }

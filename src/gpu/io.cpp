@@ -78,7 +78,8 @@ std::string Io::gathered(const Access& a, const Position& at, int e, std::string
   const Access& table = plan_.access(a.table);
   const std::string entry = unique("index"), place = unique("place");
   lines += cat("let ", entry, " = ", loaded(table, element(table, at, e)), ";\n");
-  lines += cat("var ", place, " = bitcast<u32>(", entry, ") + select(0u, ", param(a.table_size), ", ", entry, " < 0i);\n");
+  lines += cat("var ", place, " = bitcast<u32>(", entry, ")",
+               a.wraps ? cat(" + select(0u, ", param(a.table_size), ", ", entry, " < 0i)") : std::string(), ";\n");
   lines += cat("if (", place, " >= ", param(a.table_size), ") {\n  ",
                flags_ >= 0 ? dialect_.report_index(flags_, param(launch_slot_), entry) : std::string(), "  ", place,
                " = 0u;\n}\n");

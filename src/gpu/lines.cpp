@@ -268,7 +268,10 @@ class Sort {
     std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", n, " * ", l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
     body += cat("let place = ", b, "[", l.p(s.half), " + line * ", l.p(s.padded), " + at];\n", io.coordinates(l.lines, "line", "c", line));
     int access = 1;
-    if (r_.values.storage) body += io.load(0, l.at(line, "place"), names) + io.store(access++, l.at(line, "at"), {names[0]}, "");
+    if (r_.values.storage) {
+      body += io.load(0, l.at(line, "place"), names);
+      body += io.store(access++, l.at(line, "at"), {names[0]}, "");
+    }
     if (r_.indices.storage) body += io.store(access, l.at(line, "at"), {"bitcast<i32>(place)"}, "");
     return l.module("sort, results", body, {});
   }

@@ -92,7 +92,7 @@ void Plan::add_gather(int target, const Gather& gather, const std::vector<std::i
   const int table = add_access(gather.table, table_strides, false);
   const int step = add_param(static_cast<std::uint64_t>(gather.step)), size = add_param(static_cast<std::uint64_t>(gather.size));
   Access& a = access(target);
-  a.table = table, a.table_step = step, a.table_size = size;
+  a.table = table, a.table_step = step, a.table_size = size, a.wraps = gather.wraps;
 }
 
 std::vector<int> Plan::add_numbers(const detail::Program& program, std::span<const Operand> inputs,
@@ -193,7 +193,7 @@ void Plan::bind(const std::vector<ByteRange>& touched) {
 
 void Plan::finish_key() {
   for (const Access& a : accesses) {
-    note(static_cast<char>(a.binding)), note(a.dtype()), note(a.wide), note(static_cast<std::int16_t>(a.table));
+    note(static_cast<char>(a.binding)), note(a.dtype()), note(a.wide), note(static_cast<std::int16_t>(a.table)), note(a.wraps);
     launch.key.append(a.steps.begin(), a.steps.end());
     note('|');
   }

@@ -47,6 +47,7 @@ struct Access {
   bool written = false;
   int table = -1;              // a gather: the access of its table, and parameters of its step and size
   int table_step = -1, table_size = -1;
+  bool wraps = true;           // negative entries count from the end
   bool wide = false;           // read or written as vectors
   DType dtype() const { return view->dtype; }
   int size() const { return static_cast<int>(dtype_size(view->dtype)); }

@@ -79,11 +79,12 @@ template <class F> void with_context(const char* op, int axis, const Tensor& x, 
   }
 }
 
-Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis) {
+Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis, bool wraps = true) {
   static const Graph* const identity = graph_of([](auto v) { return v; });
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *x.impl();
-  const Gather gather = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
+  Gather gather = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
+  gather.wraps = wraps;
   const InputType type{impl.dtype, false};
   const Operand operand{{impl.storage.get(), impl.dtype, impl.offset, layout.x}, {}, &gather};
   Tensor result = make_tensor(layout.space, impl.dtype, impl.storage->backend());
@@ -148,8 +149,7 @@ Tensor zeros_of(const Shape& shape, const Var& like) {
 
 void detail::require_indices(const char* op, const Tensor& indices, std::int64_t size) {
   const Tensor any = make_view(zeros({}, {.dtype = DType::i32, .device = indices.device()}), {size}, {0}, 0);
-  const Tensor positive = where(indices < 0, Number(size), indices);  // -1 would mean the last
-  read_at(op, any, positive, take_layout(any.shape(), any.strides(), positive, 0), 0);
+  read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, false);
 }
 
 Tensor take(const Tensor& x, const Tensor& indices, int axis) {

@@ -108,11 +108,7 @@ void check_cross_entropy(const Tensor& logits, const Tensor& labels, const Cross
   if (labels.numel() == 0) return;
   const auto classes = static_cast<int>(logits.size(1));
   const Tensor checked = options.ignored ? where(labels == *options.ignored, 0, labels) : labels;
-  if (current_capture()) return require_indices("cross_entropy", checked, classes);  // there are no values to read yet
-  if (any(bit_or(checked < 0, checked >= classes)).item<bool>())
-    throw Error(ErrorKind::index, "cross_entropy: labels must be in [0, " + std::to_string(classes) +
-                                      "), found one from " + std::to_string(min(checked).item<std::int32_t>()) +
-                                      " to " + std::to_string(max(checked).item<std::int32_t>()));
+  require_indices("cross_entropy", checked, classes);
 }
 
 Var cross_entropy_vars(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options) {

@@ -40,7 +40,7 @@ TEST_P(Random, Moments) {
   const auto [normal_mean, normal_variance] = moments(doubles(randn({n}, Generator{7})));
   EXPECT_NEAR(normal_mean, 0, five);
   EXPECT_NEAR(normal_variance, 1, five * 1.42);
-  const std::vector<double> dice = doubles(randint(1, 7, {n}, Generator{7}).to(f64));
+  const std::vector<double> dice = doubles(randint(1, 7, {n}, Generator{7}));
   EXPECT_EQ(*std::min_element(dice.begin(), dice.end()), 1);
   EXPECT_EQ(*std::max_element(dice.begin(), dice.end()), 6);
   EXPECT_NEAR(moments(dice).first, 3.5, five * 1.71);
