@@ -174,7 +174,11 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   std::string command;
-  for (int i = 1; i < argc; ++i) command += (i > 1 ? " " : "") + std::string(argv[i]);
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--json" || argument == "--torch") ++i;  // paths of this machine
+    else command += (command.empty() ? "" : " ") + argument;
+  }
   std::regex filter;
   try {
     filter = std::regex(request.filter);
