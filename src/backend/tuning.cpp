@@ -222,9 +222,10 @@ std::int64_t Choice::watched() const {
 bool measuring() { return !current && (tuned || of_process()); }
 
 void measure(Backend& backend, const std::string& like, const std::function<void()>& run) {
-  Session& session = tuned ? *tuned : *of_process();
+  Session* const session = tuned ? tuned : of_process();
+  if (!session) return run();
   backend.synchronize();
-  Call call{session, like};
+  Call call{*session, like};
   struct Guard {
     ~Guard() { current = nullptr; }
   } guard;
@@ -234,10 +235,10 @@ void measure(Backend& backend, const std::string& like, const std::function<void
   backend.synchronize();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!call.varied) return;
-  const std::lock_guard hold(session.lock);
-  Times& times = session.times[call.varied][like];
+  const std::lock_guard hold(session->lock);
+  Times& times = session->times[call.varied][like];
   times.fastest[call.candidate] = std::min(times.fastest[call.candidate], seconds);
-  ++times.count[call.candidate], ++session.samples;
+  ++times.count[call.candidate], ++session->samples;
 }
 
 std::string tune_calls(CallRef call) {
@@ -290,7 +291,7 @@ std::string tuning_file() {
     const char* text = std::getenv(name);
     return text && *text ? std::string(text) : std::string();
   };
-  if (const std::string file = set("TERN_TUNE_FILE"); !file.empty()) return file;
+  if (std::string file = set("TERN_TUNE_FILE"); !file.empty()) return file;
   if (const std::string cache = set("XDG_CACHE_HOME"); !cache.empty()) return cache + "/tern/tuning.txt";
   const std::string home = set("HOME");
   return home.empty() ? home : home + "/.cache/tern/tuning.txt";

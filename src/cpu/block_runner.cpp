@@ -20,13 +20,14 @@ std::int64_t number_bits(Lane lane, const Number& n) {
     std::memcpy(&result, &value, sizeof value);
     return result;
   };
-  const std::int64_t integer = n.is_integer ? n.integer : static_cast<std::int64_t>(n.real);
+  // In integer lanes it is in range (checked with the call); in the others it may be infinite.
+  const auto integer = [&] { return n.is_integer ? n.integer : static_cast<std::int64_t>(n.real); };
   switch (lane) {
     case Lane::f32: return bits(n.is_integer ? static_cast<float>(n.integer) : static_cast<float>(n.real));
     case Lane::f64: return bits(n.is_integer ? static_cast<double>(n.integer) : n.real);
-    case Lane::i32: return bits(static_cast<std::int32_t>(integer));
-    case Lane::u32: return bits(static_cast<std::uint32_t>(integer));
-    case Lane::i64: return integer;
+    case Lane::i32: return bits(static_cast<std::int32_t>(integer()));
+    case Lane::u32: return bits(static_cast<std::uint32_t>(integer()));
+    case Lane::i64: return integer();
   }
   return 0;
 }

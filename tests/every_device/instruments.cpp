@@ -46,7 +46,7 @@ void some_work() {
 TEST_P(Instruments, ExplainNamesOperationKernelBytesTimeAndChoices) {
   const Tensor x = ones({64, 100});
   const std::string text = explain([&] { (void)(exp(x) * 2); });
-  for (const char* part : {"exp: fused [64, 100] kernel ", device().to_string().c_str(), "reads 25.6 KB", "writes 25.6 KB", " us"})
+  for (const std::string& part : {std::string("exp: fused [64, 100] kernel "), device().to_string(), std::string("reads 25.6 KB"), std::string("writes 25.6 KB"), std::string(" us")})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in " << text;
   EXPECT_EQ(std::ranges::count(text, '\n'), 2);
   EXPECT_EQ(explain([] {}), "");
