@@ -119,6 +119,11 @@ TraceCounts trace_counts() { return counts; }
 
 namespace detail {
 
+const IndexScope*& IndexScope::current() {
+  thread_local const IndexScope* scope = nullptr;
+  return scope;
+}
+
 bool tracing() { return explanation || always_traced; }
 void note(const std::string& text) { notes += (notes.empty() ? "" : ", ") + text; }
 

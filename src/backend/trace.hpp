@@ -18,4 +18,27 @@ void upload(Backend& backend, Storage& to, std::size_t byte_offset, const void* 
 bool tracing();
 void note(const std::string& text);
 
+/// While it lives, says what indices on this thread are about: " on axis 0 of f32[3, 2]". Devices that find a bad index
+/// only when they are waited for take the text along with the kernel.
+class IndexScope {
+ public:
+  template <class Describe> explicit IndexScope(const Describe& describe)
+      : context_(&describe),
+        text_([](const void* context) { return (*static_cast<const Describe*>(context))(); }),
+        outer_(current()) {
+    current() = this;
+  }
+  ~IndexScope() { current() = outer_; }
+  IndexScope(const IndexScope&) = delete;
+  IndexScope& operator=(const IndexScope&) = delete;
+  /// What the innermost scope says; empty outside any.
+  static std::string text() { return current() ? current()->text_(current()->context_) : std::string(); }
+
+ private:
+  static const IndexScope*& current();
+  const void* context_;
+  std::string (*text_)(const void*);
+  const IndexScope* outer_;
+};
+
 }  // namespace tern::detail

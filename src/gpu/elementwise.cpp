@@ -42,6 +42,7 @@ class ElementwiseKernel {
   void run() {
     Launch& launch = plan_.launch;
     launch.threads = std::min<std::uint32_t>(256, backend_.limits().threads);
+    launch.in_bounds = !plan_.guarded;
     plan_.set(count_slot_, static_cast<std::uint64_t>(axes_.count()));
     launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
     plan_.note(program_.serial), plan_.note(static_cast<char>(group_)), plan_.note(plan_.guarded), plan_.note(launch.threads);

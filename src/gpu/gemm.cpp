@@ -44,6 +44,7 @@ class GemmKernel {
   void run() {
     Launch& launch = plan_.launch;
     launch.threads = static_cast<std::uint32_t>(tile_.threads());
+    launch.in_bounds = whole_;
     const std::int64_t tiles_m = ceil_div(m_, tile_.m), tiles_n = ceil_div(n_, tile_.n);
     plan_.set(tiles_m_slot_, static_cast<std::uint64_t>(tiles_m)), plan_.set(tiles_n_slot_, static_cast<std::uint64_t>(tiles_n));
     launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * kept_.count());
@@ -157,7 +158,7 @@ class GemmKernel {
   void choose_tile() {
     const std::int64_t batches = kept_.count();
     const auto tiles = [&](int m, int n) { return ceil_div(m_, m) * ceil_div(n_, n) * batches; };
-    if (m_ <= 32 || n_ <= 32 || tiles(64, 64) < 32) tile_ = {32, 32, 16, 4, 4};
+    if (m_ <= 32 || n_ <= 32 || tiles(64, 64) < 32) tile_ = {32, 32, 8, 4, 4};
     else if (tiles(128, 128) < 100) tile_ = {64, 64, 16, 4, 4};
     else tile_ = {128, 128, 16, 8, 8};
     if (const char* text = std::getenv("TERN_GEMM_TILE"); text && *text) {

@@ -89,6 +89,7 @@ class Plan {
   void bind(const std::vector<ByteRange>& touched);
 
   template <class T> void note(T value) {
+    static_assert(std::has_unique_object_representations_v<T>, "padding would make equal values different keys");
     char bytes[sizeof(T)];
     std::memcpy(bytes, &value, sizeof(T));
     launch.key.append(bytes, sizeof(T));

@@ -65,9 +65,11 @@ class ReduceKernel {
   void run() {
     Launch& launch = plan_.launch;
     launch.threads = static_cast<std::uint32_t>(tiling_.threads());
+    launch.in_bounds = true;
     const std::int64_t groups = ceil_div(kept_count_, tiling_.across);
     launch.groups = static_cast<std::uint64_t>(groups * (stage_.splits ? stage_.segments : 1));
-    plan_.note(program_.serial), plan_.note(tiling_), plan_.note(static_cast<char>(group_));
+    plan_.note(program_.serial), plan_.note(static_cast<char>(group_));
+    plan_.note(tiling_.rows), plan_.note(tiling_.across), plan_.note(tiling_.along);
     plan_.note(static_cast<char>(stage_.first)), plan_.note(static_cast<char>(stage_.last));
     plan_.note(static_cast<char>(stage_.joins | stage_.splits << 1 | stage_.reduced_outputs << 2 | stage_.full_outputs << 3));
     for (const Stored& s : stage_.known) plan_.note(static_cast<std::int16_t>(s.step));

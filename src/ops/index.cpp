@@ -70,12 +70,13 @@ Gather table_of(const Tensor& indices, const Strides& strides, std::int64_t step
 
 /// Index errors name the operation and the tensor.
 template <class F> void with_context(const char* op, int axis, const Tensor& x, F run) {
+  const auto place = [&] { return " on axis " + std::to_string(axis) + " of " + describe(x); };
+  const IndexScope scope(place);
   try {
     run();
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::index) throw;
-    throw Error(ErrorKind::index,
-                std::string(op) + ": " + e.what() + " on axis " + std::to_string(axis) + " of " + describe(x));
+    throw Error(ErrorKind::index, std::string(op) + ": " + e.what() + place());
   }
 }
 

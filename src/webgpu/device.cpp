@@ -407,7 +407,10 @@ const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, 
   source.code = view(text);
   WGPUShaderModuleDescriptor descriptor{};
   descriptor.nextInChain = &source.chain;
-  const WGPUShaderModule module = api_.DeviceCreateShaderModule(device_, &descriptor);
+  static const bool checked = std::getenv("TERN_WEBGPU_CHECKED") != nullptr;  // to see what the checks cost
+  const WGPUShaderModule module = launch.in_bounds && api_.DeviceCreateShaderModuleTrusted && !checked
+                                      ? api_.DeviceCreateShaderModuleTrusted(device_, &descriptor, 0)
+                                      : api_.DeviceCreateShaderModule(device_, &descriptor);
   const std::string doing = std::string(launch.op) + ": compiling a kernel";
   check(doing);
   static const std::string entry = "main";

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backend/trace.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "webgpu/device.hpp"
 
@@ -16,7 +17,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
  public:
   WebgpuBackend(int index, const Api& api, const Adapter& adapter)
       : index_(index), adapter_name_(adapter.name), gpu_(api, adapter, device().to_string()) {
-    flags_ = std::make_unique<Storage>(*this, 256);
+    flags_ = std::make_shared<Storage>(*this, 256);
     gpu_.clear(*static_cast<Buffer*>(flags_->data()));
   }
 
@@ -69,14 +70,11 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     const std::lock_guard hold(lock_);
     if (launch.check_slot >= 0) {
-      checked_.push_back({launch.op, launch.checked_size});
+      checked_.push_back({launch.op, launch.checked_size, detail::IndexScope::text()});
       launch.params[static_cast<std::size_t>(launch.check_slot)] = static_cast<std::uint32_t>(checked_.size());
     }
     gpu_.launch(launch, text);
   }
-
-  void begin_capture() override { unsupported("capture", "capture"); }
-  std::unique_ptr<detail::Recording> end_capture() override { unsupported("capture", "capture"); }
 
  private:
   /// Throws for the first kernel since the last check that met an index out of range.
@@ -91,19 +89,20 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     gpu_.clear(buffer);
     const Checked& c = checked[words[0] - 1];
     throw Error(ErrorKind::index, std::string(c.op) + ": index " + std::to_string(static_cast<std::int32_t>(words[1])) +
-                                      " is out of range for size " + std::to_string(c.size) +
+                                      " is out of range for size " + std::to_string(c.size) + c.place +
                                       " (found when the device was waited for)");
   }
 
   struct Checked {
     std::string op;
     std::int64_t size;
+    std::string place;
   };
   int index_;
   std::string adapter_name_;
   mutable std::recursive_mutex lock_;
   GpuDevice gpu_;
-  std::unique_ptr<Storage> flags_;
+  std::shared_ptr<Storage> flags_;
   std::vector<Checked> checked_;
 };
 
