@@ -1,7 +1,9 @@
 // Automatic differentiation: variables, recorded operations, and gradients of any order.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -57,7 +59,25 @@ struct VarMeta {
   std::shared_ptr<Hooks<Var(const Var&)>> hooks;
   int output = 0;                   // which output of grad_fn
 };
-struct SavedValue;
+/// The inputs of an operation: up to four without an allocation.
+class EdgeList {
+ public:
+  void push_back(std::shared_ptr<VarMeta> edge) {
+    if (size_ < few_.size()) few_[size_] = std::move(edge);
+    else if (size_ == few_.size()) {
+      many_.assign(std::make_move_iterator(few_.begin()), std::make_move_iterator(few_.end()));
+      many_.push_back(std::move(edge));
+    } else many_.push_back(std::move(edge));
+    ++size_;
+  }
+  std::span<const std::shared_ptr<VarMeta>> view() const { return {many_.empty() ? few_.data() : many_.data(), size_}; }
+  std::span<std::shared_ptr<VarMeta>> view() { return {many_.empty() ? few_.data() : many_.data(), size_}; }
+
+ private:
+  std::array<std::shared_ptr<VarMeta>, 4> few_;
+  std::vector<std::shared_ptr<VarMeta>> many_;
+  std::size_t size_ = 0;
+};
 }  // namespace detail
 
 /// A tensor in a differentiable computation. Copies are handles on one variable; two Vars of one Tensor are distinct.
@@ -148,14 +168,14 @@ class GradFn : public std::enable_shared_from_this<GradFn> {
   void call_hooks(std::span<const Var> output_gradients, std::span<const Var> input_gradients) const;
 
   std::uint64_t sequence() const { return sequence_; }
-  const std::vector<std::shared_ptr<detail::VarMeta>>& edges() const { return edges_; }
+  std::span<const std::shared_ptr<detail::VarMeta>> edges() const { return edges_.view(); }
 
  protected:
-  explicit GradFn(std::vector<std::shared_ptr<detail::VarMeta>> edges);
+  explicit GradFn(std::span<const Var* const> inputs);  // null: a constant
 
  private:
   using Hooks = detail::Hooks<void(std::span<const Var>, std::span<const Var>)>;
-  std::vector<std::shared_ptr<detail::VarMeta>> edges_;
+  detail::EdgeList edges_;
   std::shared_ptr<Hooks> hooks_;
   std::uint64_t sequence_;  // inputs of an operation were made by operations with smaller ones
 };

@@ -146,9 +146,14 @@ template <class F, class D> Captured* trace_capturing(const char* name, const F&
   return captured.release();
 }
 
-std::vector<Tensor> apply_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>);
-std::vector<Var> apply_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>);
+/// Write one result for each output of the graph.
+void apply_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, std::span<Tensor> results);
+void apply_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, std::span<Var> results);
 std::vector<Expr> apply_symbolic(const char* name, const Graph*, std::span<const Number>, std::span<const Expr>);
+template <class T, int N> auto single(std::array<T, N>&& results) {
+  if constexpr (N == 1) return std::move(results[0]);
+  else return std::move(results);
+}
 template <class T, int N> auto unpack_outputs(std::vector<T>&& results) {
   if constexpr (N == 1) return std::move(results[0]);
   else {
@@ -217,9 +222,15 @@ class Pointwise {
       return detail::unpack_outputs<Expr, Outputs>(detail::apply_symbolic(name_, graph(), values(), list));
     } else {
       const detail::Argument list[] = {detail::Argument(arguments)...};
-      if constexpr ((std::same_as<A, Var> || ...))
-        return detail::unpack_outputs<Var, Outputs>(detail::apply_vars(name_, graph(), values(), list));
-      else return detail::unpack_outputs<Tensor, Outputs>(detail::apply_tensors(name_, graph(), values(), list));
+      if constexpr ((std::same_as<A, Var> || ...)) {
+        std::array<Var, Outputs> results;
+        detail::apply_vars(name_, graph(), values(), list, results);
+        return detail::single<Var, Outputs>(std::move(results));
+      } else {
+        std::array<Tensor, Outputs> results;
+        detail::apply_tensors(name_, graph(), values(), list, results);
+        return detail::single<Tensor, Outputs>(std::move(results));
+      }
     }
   }
 

@@ -42,7 +42,7 @@ void bury(std::shared_ptr<GradFn>&& fn) {
 
 }  // namespace
 
-Var::Var(Tensor value, bool requires_grad) : value_(std::move(value)), meta_(std::make_shared<detail::VarMeta>()) {
+Var::Var(Tensor value, bool requires_grad) : value_(std::move(value)), meta_(detail::make_pooled<detail::VarMeta>()) {
   detail::require_defined("Var", "value", value_);
   if (requires_grad && !is_floating(value_.dtype()))
     throw Error(ErrorKind::dtype, "Var: only floating-point tensors can require a gradient, got " +
@@ -74,37 +74,29 @@ detail::RecordingScope::RecordingScope() : before_(recording_enabled) { recordin
 detail::RecordingScope::~RecordingScope() { recording_enabled = before_; }
 bool grad_enabled() { return recording_enabled; }
 
-GradFn::GradFn(std::vector<std::shared_ptr<detail::VarMeta>> edges)
-    : edges_(std::move(edges)), sequence_(next_number()) {}
+GradFn::GradFn(std::span<const Var* const> inputs) : sequence_(next_number()) {
+  for (const Var* input : inputs) edges_.push_back(input ? input->meta() : nullptr);
+}
 GradFn::~GradFn() {
-  for (std::shared_ptr<detail::VarMeta>& edge : edges_) {  // one by one: x * x holds one variable twice
+  for (std::shared_ptr<detail::VarMeta>& edge : edges_.view()) {  // one by one: x * x holds one variable twice
     if (edge && edge.use_count() == 1) bury(std::move(edge->grad_fn));
     edge.reset();
   }
 }
 std::vector<std::uint64_t> GradFn::inputs() const {
   std::vector<std::uint64_t> ids;
-  for (const auto& edge : edges_) ids.push_back(edge ? edge->id : 0);
+  for (const auto& edge : edges()) ids.push_back(edge ? edge->id : 0);
   return ids;
 }
 std::vector<std::shared_ptr<GradFn>> GradFn::input_grad_fns() const {
   std::vector<std::shared_ptr<GradFn>> fns;
-  for (const auto& edge : edges_) fns.push_back(edge ? edge->grad_fn : nullptr);
+  for (const auto& edge : edges()) fns.push_back(edge ? edge->grad_fn : nullptr);
   return fns;
 }
 
 namespace detail {
 
 bool leaf_hooks_used() { return leaf_hooks.load(std::memory_order_relaxed); }
-
-/// A saved tensor with the version it had. An output of the operation itself is held without its variable, which would
-/// hold the operation in turn.
-struct SavedValue {
-  Tensor value;
-  std::shared_ptr<VarMeta> meta;
-  int output = -1;
-  std::uint32_t version = 0;
-};
 
 namespace {
 
@@ -124,13 +116,13 @@ std::string camel_case(const std::string& op) {
 
 class RecordedFn final : public GradFn {
  public:
-  RecordedFn(std::string op, std::vector<std::shared_ptr<VarMeta>> edges, std::uint64_t wanted, BackwardRule rule)
-      : GradFn(std::move(edges)), op_(std::move(op)), wanted_(wanted), rule_(std::move(rule)) {}
+  RecordedFn(std::string op, std::span<const Var* const> inputs, BackwardRule rule)
+      : GradFn(inputs), op_(std::move(op)), wanted_(wanted_mask(inputs)), rule_(std::move(rule)) {}
 
   std::string name() const override { return camel_case(op_); }
   std::vector<Tensor> saved_tensors() const override {
     std::vector<Tensor> tensors;
-    for (const SavedValue& s : saved_) tensors.push_back(s.value);
+    for (const Save& s : saved_) tensors.push_back(s.input.value());
     return tensors;
   }
   std::vector<Var> apply(std::span<const Var> grads) override {
@@ -138,11 +130,11 @@ class RecordedFn final : public GradFn {
       throw Error(ErrorKind::autograd,
                   name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
     std::vector<Var> saved;
-    for (const SavedValue& s : saved_) {
-      if (s.value.impl()->storage->version() != s.version)
-        throw Error(ErrorKind::autograd,
-                    name() + ": a tensor saved for backward, " + describe(s.value) + ", was changed in place since");
-      saved.push_back(s.output < 0 ? Var(s.value, s.meta) : output_var(s));
+    for (const Save& s : saved_) {
+      if (s.input.value().impl()->storage->version() != s.version)
+        throw Error(ErrorKind::autograd, name() + ": a tensor saved for backward, " + describe(s.input.value()) +
+                                             ", was changed in place since");
+      saved.push_back(s.output < 0 ? s.input : output_var(s));
     }
     std::vector<Var> all(grads.begin(), grads.end());
     all.resize(outputs_.size());  // undefined where no gradient arrived
@@ -150,23 +142,30 @@ class RecordedFn final : public GradFn {
   }
   void release() override {
     saved_.clear();
-    rule_ = nullptr;
+    rule_.reset();
     released_ = true;
   }
-  void save(SavedValue value) { saved_.push_back(std::move(value)); }
-  void set_outputs(const std::vector<Var>& outputs) {
+  void keep(PoolVector<Save> saved, std::span<const Tensor> outputs) {
+    saved_ = std::move(saved);
+    for (Save& s : saved_) {
+      if (s.output >= 0) s.input = as_var(outputs[static_cast<std::size_t>(s.output)]);
+      s.version = s.input.value().impl()->storage->version();
+    }
+  }
+  void set_outputs(std::span<const Var> outputs) {
+    outputs_.reserve(outputs.size());
     for (const Var& v : outputs) outputs_.push_back({v.id(), v.meta()});
   }
 
  private:
   /// The output as a variable: itself where it still lives, else one with its identity.
-  Var output_var(const SavedValue& s) {
+  Var output_var(const Save& s) {
     const Output& output = outputs_[static_cast<std::size_t>(s.output)];
-    if (auto alive = output.meta.lock()) return Var(s.value, std::move(alive));
-    auto meta = std::make_shared<VarMeta>();
+    if (auto alive = output.meta.lock()) return Var(s.input.value(), std::move(alive));
+    auto meta = make_pooled<VarMeta>();
     meta->id = output.id, meta->requires_grad = true;
     meta->grad_fn = shared_from_this(), meta->output = s.output;
-    return Var(s.value, std::move(meta));
+    return Var(s.input.value(), std::move(meta));
   }
 
   struct Output {
@@ -177,8 +176,8 @@ class RecordedFn final : public GradFn {
   std::string op_;
   std::uint64_t wanted_;
   BackwardRule rule_;
-  std::vector<SavedValue> saved_;
-  std::vector<Output> outputs_;
+  PoolVector<Save> saved_;
+  PoolVector<Output> outputs_;
   bool released_ = false;
 };
 
@@ -190,31 +189,49 @@ std::uint64_t wanted_mask(std::span<const Var> inputs) {
     if (inputs[i].requires_grad()) mask |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
   return mask;
 }
+std::uint64_t wanted_mask(std::span<const Var* const> inputs) {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] && inputs[i]->requires_grad()) mask |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+  return mask;
+}
 bool tracked(std::span<const Var> inputs) { return recording_enabled && wanted_mask(inputs) != 0; }
 
-std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs,
-                        std::vector<Save> saved, BackwardRule rule) {
-  std::vector<std::shared_ptr<VarMeta>> edges;
-  for (const Var& input : inputs) edges.push_back(input.meta());
-  auto fn = std::make_shared<RecordedFn>(std::move(op), std::move(edges), wanted_mask(inputs), std::move(rule));
-  std::vector<Var> results;
+namespace {
+PoolVector<const Var*> pointers(std::span<const Var> inputs) {
+  PoolVector<const Var*> list;
+  list.reserve(inputs.size());
+  for (const Var& input : inputs) list.push_back(&input);
+  return list;
+}
+}  // namespace
+
+void record(std::string op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
+            BackwardRule rule, std::span<Var> results) {
+  auto fn = make_pooled<RecordedFn>(std::move(op), inputs, std::move(rule));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    auto meta = std::make_shared<VarMeta>();
+    auto meta = make_pooled<VarMeta>();
     meta->id = next_number(), meta->requires_grad = is_floating(outputs[k].dtype());
     meta->grad_fn = fn, meta->output = static_cast<int>(k);
-    results.emplace_back(outputs[k], std::move(meta));
+    results[k] = Var(outputs[k], std::move(meta));
   }
   fn->set_outputs(results);
-  for (Save& s : saved) {
-    const Tensor& value = s.output < 0 ? s.input.value() : outputs[static_cast<std::size_t>(s.output)];
-    fn->save({value, s.output < 0 ? s.input.meta() : nullptr, s.output, value.impl()->storage->version()});
-  }
+  fn->keep(std::move(saved), outputs);
+}
+std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs,
+                        std::vector<Save> saved, BackwardRule rule) {
+  std::vector<Var> results(outputs.size());
+  record(std::move(op), pointers(inputs), outputs, PoolVector<Save>(saved.begin(), saved.end()), std::move(rule),
+         results);
   return results;
 }
 
 Var record_one(const char* op, std::span<const Var> inputs, Tensor output, std::vector<Save> saved, BackwardRule rule) {
   if (!tracked(inputs)) return as_var(output);
-  return record(op, inputs, {std::move(output)}, std::move(saved), std::move(rule))[0];
+  Var result;
+  record(op, pointers(inputs), {&output, 1}, PoolVector<Save>(saved.begin(), saved.end()), std::move(rule),
+         {&result, 1});
+  return result;
 }
 
 }  // namespace detail

@@ -46,18 +46,18 @@ Strides contiguous_strides(const Shape& shape) {
 Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char* op) {
   if (!backend.supports(dtype)) throw UnsupportedDType(op, dtype, backend.device().to_string());
   const std::int64_t numel = shape.numel();
-  auto impl = std::make_shared<TensorImpl>();
+  auto impl = make_pooled<TensorImpl>();
   const std::size_t bytes = static_cast<std::size_t>(numel) * dtype_size(dtype);
   CapturedCalls* capture = current_capture();
   const bool captured = capture && &capture->backend() == &backend;
-  impl->storage = captured ? capture->storage(bytes) : std::make_shared<Storage>(backend, bytes);
+  impl->storage = captured ? capture->storage(bytes) : make_pooled<Storage>(backend, bytes);
   impl->dtype = dtype, impl->shape = shape, impl->strides = contiguous_strides(shape), impl->numel = numel;
   return Tensor(std::move(impl));
 }
 
 Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset) {
   const TensorImpl& b = *base.impl();
-  auto impl = std::make_shared<TensorImpl>();
+  auto impl = make_pooled<TensorImpl>();
   impl->storage = b.storage, impl->dtype = b.dtype, impl->shape = shape, impl->strides = strides;
   impl->numel = shape.numel();
   impl->offset = impl->numel > 0 ? offset : 0;  // the memory of nothing is null, from which no step may be taken

@@ -124,16 +124,19 @@ std::vector<Var> product_with_epilogue(const char* op, const Graph* graph, const
   EpilogueBackward rule{
       {op, plan.graph, 0, matrix_shape(batch, a.size(-2), b.size(-1))}, batch_of(a.shape()), batch_of(b.shape())};
   rule.formula.outputs_read = plan.outputs_read;
-  std::vector<Save> saved;
+  PoolVector<Save> saved;
   if (b.requires_grad()) rule.a_at = 0, saved.push_back({a, -1});
   if (a.requires_grad()) rule.b_at = static_cast<int>(saved.size()), saved.push_back({b, -1});
   rule.formula.shapes.push_back(rule.formula.space);  // the accumulator is read through an output, if at all
   rule.formula.numbers.emplace_back(), rule.formula.saved_index.push_back(-1);
   rule.formula.tensors = 1;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    rule.formula.add_input(inputs[i + 2], operands[i].number, plan.used >> (i + 1) & 1, saved);
+    rule.formula.add_input(operands[i], plan.used >> (i + 1) & 1, saved);
   rule.formula.add_outputs(saved);
-  std::vector<Var> results = record(op, inputs, std::move(outputs), std::move(saved), std::move(rule));
+  std::vector<Var> results(outputs.size());
+  PoolVector<const Var*> pointers;
+  for (const Var& input : inputs) pointers.push_back(&input);
+  record(op, pointers, outputs, std::move(saved), std::move(rule), results);
   results.resize(graph->outputs.size());
   return results;
 }

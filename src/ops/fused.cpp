@@ -104,6 +104,18 @@ void check_coordinates(const char* op, const Program& program, int rank) {
 
 std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
                               std::span<const Tensor> into) {
+  std::vector<Tensor> outputs(call.graph->outputs.size());
+  run_fused(call, arguments, into, outputs);
+  return outputs;
+}
+std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments) {
+  std::vector<Var> results(call.graph->outputs.size());
+  fused(call, arguments, results);
+  return results;
+}
+
+void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
+               std::span<Tensor> outputs) {
   const Shape natural = broadcast_space(call.op, arguments);
   const Shape& space = call.space ? *call.space : natural;
   SmallVector<InputType, 8> types;
@@ -126,7 +138,6 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
     operands.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr});
   }
   Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
-  std::vector<Tensor> outputs;
   SmallVector<View, 4> views;
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const ProgramOutput& output = program.outputs[k];
@@ -137,14 +148,13 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
         throw Error(ErrorKind::dtype, std::string(call.op) + ": cannot write " + std::string(to_string(output.dtype)) +
                                           " into " + describe(into[k]));
       into[k].impl()->storage->bump_version();
-      outputs.push_back(into[k]);
+      outputs[k] = into[k];
     } else {
-      outputs.push_back(make_tensor(full ? space : with_ones(space, call.reduced), output.dtype, backend, call.op));
+      outputs[k] = make_tensor(full ? space : with_ones(space, call.reduced), output.dtype, backend, call.op);
     }
-    views.push_back(view_over(outputs.back(), space));
+    views.push_back(view_over(outputs[k], space));
   }
   run(backend, FusedRequest{call.op, &program, space, call.reduced, operands, views});
-  return outputs;
 }
 
 namespace {
@@ -212,9 +222,9 @@ Var FusedBackward::fitted(std::size_t input, Var g, bool summed) const {
 }
 
 /// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.
-std::vector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used) const {
+PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used) const {
   const std::size_t n = shapes.size(), m = graph->outputs.size();
-  std::vector<Argument> list;
+  PoolVector<Argument> list;
   list.reserve(n + 2 * m);
   const auto saved = [&](std::size_t slot, Number otherwise, bool needed) {
     const int at = saved_index[slot];
@@ -229,15 +239,16 @@ std::vector<Argument> FusedBackward::arguments(const RuleContext& context, std::
   return list;
 }
 
-void FusedBackward::add_input(const Var& operand, const Number& number, bool saves, std::vector<Save>& saved) {
-  if (operand.defined()) tensors |= std::uint64_t{1} << shapes.size();
-  shapes.push_back(operand.defined() ? operand.shape() : Shape{});
-  numbers.push_back(number);
-  saves = saves && operand.defined();
+void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved) {
+  const Tensor* t = tensor_of(argument);
+  if (t) tensors |= std::uint64_t{1} << shapes.size();
+  shapes.push_back(t ? t->shape() : Shape{});
+  numbers.push_back(argument.number);
+  saves = saves && t;
   saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
-  if (saves) saved.push_back({operand, -1});
+  if (saves) saved.push_back({argument.var ? *argument.var : as_var(*t)});
 }
-void FusedBackward::add_outputs(std::vector<Save>& saved) {
+void FusedBackward::add_outputs(PoolVector<Save>& saved) {
   for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
     const bool saves = outputs_read >> k & 1;
     saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
@@ -258,7 +269,7 @@ std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
   const GradientGraph& g = gradient(graph, present, context.wanted, false, outputs_read);
   std::vector<Var> results(shapes.size());
   if (!g.graph) return results;
-  const std::vector<Argument> list = arguments(context, g.graph->used_inputs);
+  const PoolVector<Argument> list = arguments(context, g.graph->used_inputs);
   std::vector<std::uint32_t> broadcast;
   for (const Shape& shape : shapes) broadcast.push_back(broadcast_axes(shape, space));
   bool computes = false;
@@ -283,10 +294,9 @@ std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
 std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
                                  std::span<const Var> grads) {
   FusedBackward rule{call.op, call.graph, call.reduced, broadcast_space(call.op, arguments)};
-  std::vector<Save> saved;
+  PoolVector<Save> saved;
   for (const Argument& a : arguments) {
-    const Tensor* t = tensor_of(a);
-    rule.add_input(t ? as_var(*t) : Var(), a.number, true, saved);
+    rule.add_input(a, true, saved);
   }
   rule.add_outputs(saved);
   std::vector<Var> values;
@@ -294,25 +304,29 @@ std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument
   return rule({grads, values, (std::uint64_t{1} << arguments.size()) - 1});
 }
 
-std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments) {
-  std::vector<Var> inputs;
-  inputs.reserve(arguments.size());
-  for (const Argument& a : arguments) inputs.push_back(a.var ? *a.var : a.tensor ? as_var(*a.tensor) : Var());
-  std::vector<Tensor> outputs = run_fused(call, arguments);
-  if (!tracked(inputs)) {
-    std::vector<Var> results;
-    for (Tensor& t : outputs) results.push_back(as_var(t));
-    return results;
+void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results) {
+  PoolVector<Tensor> outputs(results.size());
+  run_fused(call, arguments, {}, outputs);
+  const bool tracks = grad_enabled() && std::any_of(arguments.begin(), arguments.end(),
+                                                    [](const Argument& a) { return a.var && a.var->requires_grad(); });
+  if (!tracks) {
+    for (std::size_t k = 0; k < results.size(); ++k) results[k] = as_var(outputs[k]);
+    return;
   }
+  SmallVector<const Var*, 8> inputs;
+  for (const Argument& a : arguments) inputs.push_back(a.var);
   FusedBackward rule{call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments)};
   const std::uint64_t all = (std::uint64_t{1} << call.graph->outputs.size()) - 1;
-  const GradientGraph& g = gradient(call.graph, all, wanted_mask(inputs));
+  const GradientGraph& g = gradient(call.graph, all, wanted_mask(std::span<const Var* const>(inputs)));
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
   rule.outputs_read = outputs_in(g, call.graph);
-  std::vector<Save> saved;
-  for (std::size_t i = 0; i < inputs.size(); ++i) rule.add_input(inputs[i], arguments[i].number, used >> i & 1, saved);
+  rule.shapes.reserve(inputs.size()), rule.numbers.reserve(inputs.size());
+  rule.saved_index.reserve(inputs.size() + results.size());
+  PoolVector<Save> saved;
+  saved.reserve(inputs.size() + results.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) rule.add_input(arguments[i], used >> i & 1, saved);
   rule.add_outputs(saved);
-  return record(call.op, inputs, std::move(outputs), std::move(saved), std::move(rule));
+  record(call.op, inputs, outputs, std::move(saved), std::move(rule), results);
 }
 
 Var sum_to(const Var& x, const Shape& shape) {
@@ -325,28 +339,36 @@ Var sum_to(const Var& x, const Shape& shape) {
 }
 
 namespace {
-std::vector<Argument> with_values(const char* name, const Graph* graph, std::span<const Number> values,
-                                  std::span<const Argument> arguments) {
-  const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values.size();
-  if (arguments.size() != expected)
+void check_arguments(const char* name, const Graph* graph, std::size_t values, std::size_t arguments) {
+  const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values;
+  if (arguments != expected)
     throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " +
-                                      std::to_string(arguments.size()));
+                                      std::to_string(arguments));
   if (graph->reduces)
     throw Error(ErrorKind::unsupported,
                 std::string(name) + ": a formula with reductions is applied with row_formula(x, formula, ...)");
-  std::vector<Argument> all(arguments.begin(), arguments.end());
+}
+/// run(all arguments): those given, then the captured values.
+template <class Run>
+void with_values(std::span<const Number> values, std::span<const Argument> arguments, const Run& run) {
+  if (values.empty()) return run(arguments);
+  PoolVector<Argument> all(arguments.begin(), arguments.end());
   for (const Number& value : values) all.push_back(Argument(value));
-  return all;
+  run(std::span<const Argument>(all));
 }
 }  // namespace
 
-std::vector<Tensor> apply_tensors(const char* name, const Graph* graph, std::span<const Number> values,
-                                  std::span<const Argument> arguments) {
-  return run_fused({name, graph, 0, {}}, with_values(name, graph, values, arguments));
+void apply_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+                   std::span<const Argument> arguments, std::span<Tensor> results) {
+  check_arguments(name, graph, values.size(), arguments.size());
+  with_values(values, arguments, [&](std::span<const Argument> all) {
+    run_fused({name, graph, 0, {}}, all, {}, results);
+  });
 }
-std::vector<Var> apply_vars(const char* name, const Graph* graph, std::span<const Number> values,
-                            std::span<const Argument> arguments) {
-  return fused({name, graph, 0, {}}, with_values(name, graph, values, arguments));
+void apply_vars(const char* name, const Graph* graph, std::span<const Number> values,
+                std::span<const Argument> arguments, std::span<Var> results) {
+  check_arguments(name, graph, values.size(), arguments.size());
+  with_values(values, arguments, [&](std::span<const Argument> all) { fused({name, graph, 0, {}}, all, results); });
 }
 
 }  // namespace tern::detail

@@ -24,7 +24,12 @@ struct FusedCall {
 std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
                               std::span<const Tensor> into = {});
 
+/// Into a place for each output.
+void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
+               std::span<Tensor> outputs);
+
 /// The same on variables, recorded where one is tracked.
+void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results);
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
 
 /// What the backward rule of one fused call knows besides what it saved. As a rule it gives the gradients of the inputs.
@@ -33,21 +38,21 @@ struct FusedBackward {
   const Graph* graph = nullptr;
   std::uint32_t reduced = 0;
   Shape space;
-  std::vector<Shape> shapes = {};       // of the inputs; numbers: {}
-  std::vector<Number> numbers = {};     // of inputs that are numbers
-  std::vector<int> saved_index = {};    // for each input, then each output: where it is in `saved`, or -1
+  PoolVector<Shape> shapes = {};       // of the inputs; numbers: {}
+  PoolVector<Number> numbers = {};     // of inputs that are numbers
+  PoolVector<int> saved_index = {};    // for each input, then each output: where it is in `saved`, or -1
   std::uint64_t tensors = 0;            // inputs that are tensors
   std::uint64_t outputs_read = 0;       // outputs whose values are read in place of their expressions
 
   std::vector<Var> operator()(const RuleContext& context) const;
 
-  /// Input `i` of the graph, which is this operand; it is saved where `saves`.
-  void add_input(const Var& operand, const Number& number, bool saves, std::vector<Save>& saved);
+  /// The next input of the graph is this argument; a tensor is saved where `saves`.
+  void add_input(const Argument& argument, bool saves, PoolVector<Save>& saved);
   /// After the inputs: saves the outputs that are read.
-  void add_outputs(std::vector<Save>& saved);
+  void add_outputs(PoolVector<Save>& saved);
 
  private:
-  std::vector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
+  PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
   Var fitted(std::size_t input, Var g, bool summed) const;
 };
 /// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.

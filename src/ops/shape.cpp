@@ -101,10 +101,10 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
   if (!strides.empty() && strides.size() != shape.size())
     throw Error(ErrorKind::shape, "view: expected one stride for each of the " + std::to_string(shape.size()) +
                                       " axes, got " + std::to_string(strides.size()));
-  auto impl = std::make_shared<TensorImpl>();
+  auto impl = make_pooled<TensorImpl>();
   impl->dtype = dtype, impl->shape = shape, impl->numel = numel;
   impl->strides = strides.empty() ? contiguous_strides(shape) : Strides(strides);
-  impl->storage = std::make_shared<Storage>(backend_of(device), pointer, 0, std::move(keep_alive));
+  impl->storage = make_pooled<Storage>(backend_of(device), pointer, 0, std::move(keep_alive));
   return Tensor(std::move(impl));
 }
 

@@ -121,11 +121,15 @@ inline double random_unit(std::uint64_t i) { return static_cast<double>(random_b
 /// Calls with any number of arguments: what Pointwise::operator() does.
 inline Tensor call(const Entry& e, const std::vector<Tensor>& x) {
   std::vector<detail::Argument> arguments(x.begin(), x.end());
-  return detail::apply_tensors(e.name, e.graph(), e.op->values(), arguments)[0];
+  Tensor result;
+  detail::apply_tensors(e.name, e.graph(), e.op->values(), arguments, {&result, 1});
+  return result;
 }
 inline Var call(const Entry& e, const std::vector<Var>& x) {
   std::vector<detail::Argument> arguments(x.begin(), x.end());
-  return detail::apply_vars(e.name, e.graph(), e.op->values(), arguments)[0];
+  Var result;
+  detail::apply_vars(e.name, e.graph(), e.op->values(), arguments, {&result, 1});
+  return result;
 }
 
 /// Each C++ type of a floating dtype: f(T{}). A dtype the device lacks is left out.

@@ -7,11 +7,11 @@ namespace {
 class Costs : public EveryDevice {};
 TERN_EVERY_DEVICE(Costs);
 
-struct Named { const char* name; const Pointwise<>* op; int inputs; bool floating; };
+struct Named { const char* name; const Pointwise<>* op; };
 const std::vector<Named>& formulas() {
   static const std::vector<Named> list{
-#define TERN_FORMULA(name, ...) {#name, &op::name, 0, true},
-#define TERN_GATED(name, activation) {#name, &op::name, 0, true},
+#define TERN_FORMULA(name, ...) {#name, &op::name},
+#define TERN_GATED(name, activation) {#name, &op::name},
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
@@ -24,7 +24,8 @@ int arity(const Pointwise<>& f) {
   for (int n = 1; n <= 3; ++n) {
     try {
       const std::vector<detail::Argument> list(static_cast<std::size_t>(n), detail::Argument(x));
-      detail::apply_tensors(f.name(), f.graph(), f.values(), list);
+      Tensor result;
+      detail::apply_tensors(f.name(), f.graph(), f.values(), list, {&result, 1});
       return n;
     } catch (const Error&) {
     }
@@ -33,7 +34,9 @@ int arity(const Pointwise<>& f) {
 }
 Var apply(const Pointwise<>& f, const std::vector<Var>& x) {
   const std::vector<detail::Argument> list(x.begin(), x.end());
-  return detail::apply_vars(f.name(), f.graph(), f.values(), list)[0];
+  Var result;
+  detail::apply_vars(f.name(), f.graph(), f.values(), list, {&result, 1});
+  return result;
 }
 
 constexpr std::int64_t kElements = 1000;

@@ -52,7 +52,9 @@ struct Case {
     const Tensor condition = at[0].value() > 0.7;
     for (std::size_t i = 0; i < at.size(); ++i)
       arguments.push_back(chooses && i == 0 ? detail::Argument(condition) : detail::Argument(at[i]));
-    return sum(detail::apply_vars(entry->name, entry->op->graph(), {}, arguments)[0] * weights);
+    Var result;
+    detail::apply_vars(entry->name, entry->op->graph(), {}, arguments, {&result, 1});
+    return sum(result * weights);
   }
 };
 

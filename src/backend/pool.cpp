@@ -1,0 +1,55 @@
+#include "backend/pool.hpp"
+
+#include <new>
+
+namespace tern::detail {
+namespace {
+
+/// Sizes are rounded up to multiples of kStep; larger blocks than kLargest, and more free ones than kKept of a size, go
+/// to the system.
+constexpr std::size_t kStep = 32, kLargest = 2048, kClasses = kLargest / kStep + 1;
+constexpr int kKept = 512;
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+struct Lists {
+  FreeBlock* first[kClasses];
+  int count[kClasses];
+  bool closed;  // the thread is ending
+};
+// Trivial, so that it may be used while the thread's other objects are destroyed.
+thread_local constinit Lists lists{};
+struct Closer {
+  ~Closer() {
+    lists.closed = true;
+    for (FreeBlock*& block : lists.first)
+      while (block) ::operator delete(std::exchange(block, block->next));
+  }
+};
+
+}  // namespace
+
+void* pool_allocate(std::size_t bytes) {
+  const std::size_t size_class = (bytes + kStep - 1) / kStep;
+  if (size_class >= kClasses) return ::operator new(bytes);
+  if (FreeBlock* block = lists.first[size_class]) {
+    lists.first[size_class] = block->next, --lists.count[size_class];
+    return block;
+  }
+  return ::operator new(size_class* kStep + (size_class == 0));
+}
+
+void pool_free(void* block, std::size_t bytes) noexcept {
+  const std::size_t size_class = (bytes + kStep - 1) / kStep;
+  if (size_class == 0 || size_class >= kClasses || lists.closed || lists.count[size_class] >= kKept) {
+    ::operator delete(block);
+    return;
+  }
+  thread_local const Closer closer;
+  (void)closer;
+  lists.first[size_class] = new (block) FreeBlock{lists.first[size_class]};
+  ++lists.count[size_class];
+}
+
+}  // namespace tern::detail

@@ -1,0 +1,51 @@
+// Recorded operations come from pooled memory: once warm, one makes no allocation. The CPU's memory is pooled, too.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "tern/tern.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TERN_COUNTS_ALLOCATIONS 0
+#else
+#define TERN_COUNTS_ALLOCATIONS 1
+namespace {
+std::atomic<long> allocations{0};
+}
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* block = std::malloc(bytes ? bytes : 1)) return block;
+  throw std::bad_alloc();
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+#endif
+
+namespace tern {
+namespace {
+
+#if TERN_COUNTS_ALLOCATIONS
+template <class F> long allocations_of(F f) {
+  for (int i = 0; i < 100; ++i) f();
+  const long before = allocations;
+  for (int i = 0; i < 100; ++i) f();
+  return allocations - before;
+}
+TEST(Allocations, NoneForARecordedOperationOnceWarm) {
+  const Tensor a = ones({8}, cpu()), b = ones({8}, cpu());
+  const Var x(a), y(b);
+  const double slope = 0.5;
+  const Pointwise bent{"bent", [slope](auto u, auto v) { return slope * u + sin(v); }};
+  EXPECT_EQ(allocations_of([&] { x * y; }), 0);
+  EXPECT_EQ(allocations_of([&] { tanh(x) + 1; }), 0);
+  EXPECT_EQ(allocations_of([&] { silu_mul(x, y); }), 0);
+  EXPECT_EQ(allocations_of([&] { bent(x, y); }), 0);
+  EXPECT_EQ(allocations_of([&] { a * b; }), 0);
+  EXPECT_GT(allocations_of([] { delete static_cast<volatile int*>(new int(3)); }), 0) << "the count works";
+}
+#endif
+
+}  // namespace
+}  // namespace tern
