@@ -94,8 +94,8 @@ std::string first_sentence(const std::string& comment) {
 }
 std::string without_types(const std::string& arguments) {
   const std::regex marks("const |&"),
-      types(R"(\b(detail::VarArg|std::vector<Tensor>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
-            R"(MatmulBwdOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
+      types(R"(\b([A-Z]|[A-Z]\.\.\.|detail::VarArg|std::vector<Tensor>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
+            R"(MatmulBwdOptions|CrossEntropyOptions|EpilogueOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
   return std::regex_replace(std::regex_replace(arguments, marks, ""), types, "");
 }
 
@@ -103,7 +103,7 @@ std::string without_types(const std::string& arguments) {
 std::vector<Operation> operations(const std::string& text, const std::string& indent) {
   const std::regex declaration("^" + indent +
                                R"((Tensor|Var|std::vector<Tensor>|std::vector<Var>|Sorted<Tensor>|Sorted<Var>|bool|)"
-                               R"(MatmulBiasActivationGrads) (\w+)\((.*))");
+                               R"(MatmulBiasActivationGrads|ResidualNorm<Tensor>|ResidualNorm<Var>|auto) (\w+)\((.*))");
   const std::regex macro(R"(^TERN_DECLARE_(INDEX_)?REDUCTION\((\w+)\)$)");
   std::vector<Operation> list;
   std::map<std::string, std::size_t> index;
@@ -118,18 +118,20 @@ std::vector<Operation> operations(const std::string& text, const std::string& in
       comment += line.substr(indent.size() + 4) + " ";
       continue;
     }
+    if (line.starts_with("template ") || line.starts_with("  requires ")) continue;  // of the function below
     Operation found;
     bool on_vars = false;
     if (std::regex_match(line, match, macro)) {
       found = {match[2], "x, axes = {}, keepdim = false", "", !match[1].matched};
       on_vars = found.differentiable;
-    } else if (!line.ends_with("{") && std::regex_match(line, match, declaration)) {
+    } else if (std::regex_match(line, match, declaration) && (line.ends_with("{") == (match[1] == "auto"))) {
       std::string rest = match[3];
-      for (std::string more; rest.find(");") == std::string::npos && rest.find(") const;") == std::string::npos &&
+      for (std::string more; !line.ends_with("{") && rest.find(");") == std::string::npos &&
+                             rest.find(") const;") == std::string::npos &&
                              std::getline(lines, more);)
         rest += " " + more.substr(more.find_first_not_of(' '));
       found = {match[2], without_types(rest.substr(0, rest.rfind(')'))), "", false};
-      on_vars = match[1].str().find("Var") != std::string::npos;
+      on_vars = match[1] == "auto" || match[1].str().find("Var") != std::string::npos;
     } else {
       comment.clear();
       if (line.empty()) above.clear();

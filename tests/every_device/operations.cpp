@@ -32,6 +32,15 @@ std::vector<Trial> differentiable() {
       {"matmul_bias", {{2, 2}, {2, 2}, {2}}, [](const Vars& x) { return matmul_bias(x[0], x[1], x[2]); }},
       {"matmul_activation", {{2, 2}, {2, 2}}, [](const Vars& x) { return matmul_activation(x[0], x[1], op::tanh); }},
       {"matmul_bias_residual", {{2, 2}, {2, 2}, {2}, {2, 2}}, [](const Vars& x) { return matmul_bias_residual(x[0], x[1], x[2], x[3]); }},
+      {"matmul_epilogue", {{2, 2}, {2, 3}, {3}, {2, 1}}, [](const Vars& x) {
+         return matmul_epilogue(x[0], x[1], [](auto acc, auto row, auto column) { return silu(acc + row) * column; }, x[2], x[3]);
+       }},
+      {"row_formula", {{2, 3}, {3}}, [](const Vars& x) {
+         return row_formula(Pointwise{"unit", [](auto v, auto gain) { return v * rsqrt(sum(v * v) + 0.5) * gain; }}, x[0], x[1]);
+       }},
+      {"causal_softmax", {{2, 3}}, [](const Vars& x) { return causal_softmax(x[0]); }},
+      {"add_rms_norm", {{2, 3}, {2, 3}, {3}}, [](const Vars& x) { return add_rms_norm(x[0], x[1], x[2], 0.1).result; }},
+      {"add_layer_norm", {{2, 3}, {2, 3}, {3}, {3}}, [](const Vars& x) { return add_layer_norm(x[0], x[1], x[2], x[3], 0.1).result; }},
       {"softmax", {{2, 3}}, [](const Vars& x) { return softmax(x[0], 0); }},
       {"log_softmax", {{2, 3}}, [](const Vars& x) { return log_softmax(x[0]); }},
       {"rms_norm", {{2, 3}, {3}}, [](const Vars& x) { return rms_norm(x[0], x[1]); }},

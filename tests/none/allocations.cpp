@@ -43,7 +43,7 @@ TEST(Allocations, NoneForARecordedOperationOnceWarm) {
   EXPECT_EQ(allocations_of([&] { silu_mul(x, y); }), 0);
   EXPECT_EQ(allocations_of([&] { bent(x, y); }), 0);
   EXPECT_EQ(allocations_of([&] { a * b; }), 0);
-  EXPECT_GT(allocations_of([] { delete static_cast<volatile int*>(new int(3)); }), 0) << "the count works";
+  EXPECT_GT(allocations_of([] { ::operator delete(::operator new(3)); }), 0) << "the count works";
 }
 #endif
 
