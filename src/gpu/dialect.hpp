@@ -53,7 +53,12 @@ class Dialect {
   virtual std::string module(const Module& module) const = 0;
 };
 
-const Dialect& wgsl();
+/// What a device was seen to do beyond what WGSL promises.
+struct WgslAbilities {
+  bool fused_fma = false;   // fma() rounds once
+  bool exact_half = false;  // unpack2x16float keeps subnormal numbers
+};
+const Dialect& wgsl(WgslAbilities abilities = {});
 
 /// "f32", "i32", "u32": the names both languages use.
 const char* lane_name(detail::Lane lane);

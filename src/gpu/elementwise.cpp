@@ -215,7 +215,7 @@ class ElementwiseKernel {
     }
     const std::string guard = plan_.guarded ? cat("i + $0 < ", d.param(count_slot_)) : std::string();
     for (std::size_t o = 0; o < outputs_.size(); ++o) body += io.store(outputs_[o], at, results[o], guard);
-    Module module{cat(job_.op, ": elementwise"), plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text, body};
+    Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text, body};
     return d.module(module);
   }
 

@@ -375,7 +375,7 @@ class GemmKernel {
     for (int i = 0; i + 1 < tile_.part_m; ++i)
       for (int j = 0; j < blocks_n; ++j) row += cat("acc", i, "_", j, " = acc", i + 1, "_", j, ";\n");
     body += cat("for (var i = 0u; i < ", tile_.part_m, "u; i += 1u) {\n", indented(row), "}\n");
-    Module module{cat(r_.op, ": product, tiles of ", tile_.m, "x", tile_.n, "x", tile_.k), plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
+    Module module{cat("product, tiles of ", tile_.m, "x", tile_.n, "x", tile_.k), plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
                   {{vector(), "tile_a", tile_.m * tile_.k / 4}, {vector(), "tile_b", tile_.n * tile_.k / 4}}, f.text, body};
     return d.module(module);
   }
@@ -395,12 +395,98 @@ class GemmKernel {
 
 }  // namespace
 
+namespace {
+
+/// Cuts a product into parts whose operands fit a binding: batches, then rows and columns of the output; a factor that
+/// reaches further than its elements need is copied.
+class Parts {
+ public:
+  Parts(GpuBackend& backend, const GemmRequest& request)
+      : backend_(backend),
+        r_(request),
+        inputs_(request.inputs.begin(), request.inputs.end()),
+        outputs_(request.outputs.begin(), request.outputs.end()),
+        most_(static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes) {
+    r_.inputs = inputs_, r_.outputs = outputs_;
+  }
+
+  void run() {
+    const int rank = r_.batch.rank();
+    std::vector<std::int64_t> tile = sizes(r_.m, r_.n), of_a = sizes(r_.m, r_.k), of_b = sizes(r_.k, r_.n);
+    for (int i = 0; i < rank; ++i)
+      if (r_.contracted >> i & 1) tile[static_cast<std::size_t>(i)] = 1;
+    bool over_tile = false;
+    for (const View& v : outputs_) over_tile |= too_wide(v, tile);
+    for (const Operand& o : inputs_) over_tile |= o.view.storage && too_wide(o.view, tile);
+    const bool a = too_wide(r_.a, of_a), b = too_wide(r_.b, of_b);
+    if (!over_tile && !a && !b) return GemmKernel(backend_, r_).run();
+    for (int i = 0; i < rank; ++i)
+      if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
+    const bool many_a = bytes(r_.a, of_a) > most_, many_b = bytes(r_.b, of_b) > most_;
+    if ((over_tile || many_a) && r_.m > 1) return halve(rank);
+    if ((over_tile || many_b) && r_.n > 1) return halve(rank + 1);
+    if (over_tile || many_a || many_b)
+      throw Error(ErrorKind::unsupported, cat(r_.op, ": one row of a or column of b is larger than the ", backend_.limits().binding_bytes >> 20,
+                                              " MiB that a kernel can see on ", backend_.device().to_string()));
+    std::vector<std::shared_ptr<Storage>> keep;
+    if (a) r_.a = copied(backend_, r_.op, r_.a, Shape(of_a), keep);
+    if (b) r_.b = copied(backend_, r_.op, r_.b, Shape(of_b), keep);
+    GemmKernel(backend_, r_).run();
+  }
+
+ private:
+  std::vector<std::int64_t> sizes(std::int64_t rows, std::int64_t columns) const {
+    std::vector<std::int64_t> list(r_.batch.begin(), r_.batch.end());
+    list.push_back(rows), list.push_back(columns);
+    return list;
+  }
+  bool too_wide(const View& v, const std::vector<std::int64_t>& over) const {
+    const ByteRange touched = bytes_touched(v, over);
+    return static_cast<std::int64_t>(v.storage->bytes()) > most_ && touched.end - touched.begin > most_;
+  }
+  static std::int64_t bytes(const View& v, const std::vector<std::int64_t>& over) {
+    std::int64_t n = static_cast<std::int64_t>(dtype_size(v.dtype));
+    for (std::size_t i = 0; i < over.size(); ++i)
+      if (v.strides[i] != 0) n *= over[i];
+    return n;
+  }
+
+  /// Runs the halves along an axis of batch + [m, n].
+  void halve(int axis) const {
+    const auto at = static_cast<std::size_t>(axis);
+    const int rank = r_.batch.rank();
+    const std::int64_t size = axis == rank ? r_.m : axis > rank ? r_.n : r_.batch[at];
+    const std::int64_t half = size > 32 ? round_up(size / 2, 16) : (size + 1) / 2;
+    for (const bool second : {false, true}) {
+      const std::int64_t shift = second ? half : 0, count = second ? size - half : half;
+      std::vector<Operand> inputs = inputs_;
+      std::vector<View> outputs = outputs_;
+      for (Operand& o : inputs)
+        if (o.view.storage) o.view.offset += shift * o.view.strides[at];
+      for (View& v : outputs) v.offset += shift * v.strides[at];
+      GemmRequest part = r_;
+      part.inputs = inputs, part.outputs = outputs;
+      if (axis <= rank) part.a.offset += shift * r_.a.strides[at];
+      if (axis != rank) part.b.offset += shift * r_.b.strides[at];
+      (axis == rank ? part.m : axis > rank ? part.n : part.batch[at]) = count;
+      Parts(backend_, part).run();
+    }
+  }
+
+  GpuBackend& backend_;
+  GemmRequest r_;
+  std::vector<Operand> inputs_;
+  std::vector<View> outputs_;
+  std::int64_t most_;
+};
+
+}  // namespace
+
 void run_gemm(GpuBackend& backend, const GemmRequest& r) {
   std::int64_t kept = r.m * r.n;
   for (int i = 0; i < r.batch.rank(); ++i)
     if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];
-  if (kept == 0) return;
-  GemmKernel(backend, r).run();
+  if (kept > 0) Parts(backend, r).run();
 }
 
 void GpuBackend::gemm(const GemmRequest& request) {

@@ -54,7 +54,7 @@ class LinePlan {
     return position;
   }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared) const {
-    return backend.dialect().module({cat(plan.launch.op, ": ", what), plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
+    return backend.dialect().module({what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
   }
 
   GpuBackend& backend;

@@ -399,7 +399,7 @@ class ReduceKernel {
     }
     for (std::size_t p = 0; p < passes_.size(); ++p) body += pass(io, printer, p, functions);
     body += results(io, printer, functions);
-    Module module{cat(r_.op, ": reduction"), plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
+    Module module{"reduction", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
                   {{"u32", "shared_words", tiling_.threads()}}, functions, body};
     return d.module(module);
   }

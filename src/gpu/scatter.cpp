@@ -93,7 +93,7 @@ class ScatterKernel {
     step += cat("if (place == wanted) { acc = ", d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {"acc", io.loaded(source, io.element(source, at, 0))}), "; }\n");
     body += cat("for (var j = ", p(begin_slot_), "; j < ", p(end_slot_), "; j += 1u) {\n", indented(step), "}\n");
     body += cat(binding_word(output), " = bitcast<u32>(acc);\n");
-    return d.module({cat(r_.op, ": scatter"), plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, "", body});
+    return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, "", body});
   }
   static std::string binding_word(const Access& a) { return cat("b", a.binding, "[to]"); }
 

@@ -10,6 +10,7 @@ namespace {
 
 class Wgsl final : public Dialect {
  public:
+  explicit Wgsl(WgslAbilities abilities) : abilities_(abilities) {}
   std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
     return fill_in(spelling_of(leaf).wgsl, lane_name(lane), arguments);
   }
@@ -69,13 +70,13 @@ class Wgsl final : public Dialect {
 
  private:
   /// The library functions a text calls, and those they call, before their users.
-  static std::string library(const std::string& text) {
+  std::string library(const std::string& text) const {
     std::set<std::string, std::less<>> done;
     std::string result;
     collect(text, done, result);
     return result;
   }
-  static void collect(std::string_view text, std::set<std::string, std::less<>>& done, std::string& result) {
+  void collect(std::string_view text, std::set<std::string, std::less<>>& done, std::string& result) const {
     const auto name_character = [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
     };
@@ -84,19 +85,26 @@ class Wgsl final : public Dialect {
       while (end < text.size() && name_character(text[end])) ++end;
       const std::string_view name = text.substr(at, end - at);
       if (end == text.size() || text[end] != '(' || !done.insert(std::string(name)).second) continue;
-      const std::string_view function = wgsl_function(name);
+      const std::string_view function = variant(name);
       if (function.empty()) continue;
       collect(function, done, result);
       result += std::string(function) + "\n";
     }
   }
+  std::string_view variant(std::string_view name) const {
+    if (abilities_.fused_fma && name == "tern_residual") return wgsl_function("tern_residual_where_fused");
+    if (abilities_.exact_half && name == "tern_f16_bits_to_f32") return wgsl_function("tern_f16_bits_to_f32_where_exact");
+    return wgsl_function(name);
+  }
+
+  WgslAbilities abilities_;
 };
 
 }  // namespace
 
-const Dialect& wgsl() {
-  static const Wgsl instance;
-  return instance;
+const Dialect& wgsl(WgslAbilities abilities) {
+  static const Wgsl instances[2][2] = {{Wgsl({false, false}), Wgsl({false, true})}, {Wgsl({true, false}), Wgsl({true, true})}};
+  return instances[abilities.fused_fma][abilities.exact_half];
 }
 
 const char* lane_name(detail::Lane lane) {

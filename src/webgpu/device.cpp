@@ -155,7 +155,7 @@ GpuDevice::~GpuDevice() {
   end_pass();
   if (encoder_) api_.CommandEncoderRelease(encoder_);
   release_pool();
-  for (auto& [key, p] : pipelines_) api_.ComputePipelineRelease(p.handle);
+  for (auto& [text, p] : texts_) api_.ComputePipelineRelease(p.handle);
   for (Buffer* b : {params_, staging_, readback_})
     if (b) destroy(b);
   for (Buffer* b : empty_) destroy(b);
@@ -167,6 +167,8 @@ void GpuDevice::lose() { api_.DeviceDestroy(device_), poll(); }
 
 // ---- errors ----
 void GpuDevice::check(const std::string& doing) {
+  // wgpu-native may tell of a loss by the next error alone.
+  if (faults_->lost.empty() && faults_->error.find("device is lost") != std::string::npos) faults_->lost = "it was destroyed, or the driver gave it up";
   if (!faults_->lost.empty())
     throw Error(ErrorKind::backend, doing + ": the device " + name_ + " was lost (" + faults_->lost +
                                         "); its tensors are gone, and the next use of " + name_ + " makes a new one");
@@ -399,6 +401,11 @@ const GpuDevice::Layout& GpuDevice::layout_of(const detail_gpu::Launch& launch) 
 }
 
 const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
+  const std::string whole = (launch.in_bounds ? "t" : "c") + text;
+  if (const auto found = texts_.find(whole); found != texts_.end()) {  // another program, the same kernel
+    ++stats_.hits;
+    return pipelines_[launch.key] = found->second;
+  }
   const auto start = std::chrono::steady_clock::now();
   if (const char* show = std::getenv("TERN_SHOW_KERNELS"); show && *show) std::fprintf(stderr, "%s\n", text.c_str());
   const Layout& layout = layout_of(launch);
@@ -422,7 +429,7 @@ const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, 
   check(doing);
   ++stats_.misses, ++stats_.kernels;
   stats_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  return pipelines_[launch.key] = made;
+  return pipelines_[launch.key] = texts_[whole] = made;
 }
 
 const Buffer& GpuDevice::buffer_of(const detail_gpu::Launch& launch, std::size_t k) {

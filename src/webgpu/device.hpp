@@ -118,7 +118,8 @@ class GpuDevice {
 
   std::map<std::uint64_t, std::vector<Buffer*>> pool_;
   std::uint64_t pooled_bytes_ = 0, next_id_ = 1;
-  std::unordered_map<std::string, Pipeline> pipelines_;
+  std::unordered_map<std::string, Pipeline> pipelines_;  // by the launch's key
+  std::unordered_map<std::string, Pipeline> texts_;      // the same by text: programs that differ may print alike
   std::unordered_map<std::string, Layout> layouts_;
   std::unordered_map<std::string, WGPUBindGroup> bind_groups_;
 };

@@ -19,6 +19,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
       : index_(index), adapter_name_(adapter.name), gpu_(api, adapter, device().to_string()) {
     flags_ = std::make_shared<Storage>(*this, 256);
     gpu_.clear(*static_cast<Buffer*>(flags_->data()));
+    abilities_ = probe();
   }
 
   Device device() const override { return webgpu(index_); }
@@ -29,7 +30,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   }
   bool supports(DType dtype) const override { return dtype != DType::f64 && dtype != DType::i64; }
   const detail_gpu::Limits& limits() const override { return gpu_.limits(); }
-  const detail_gpu::Dialect& dialect() const override { return detail_gpu::wgsl(); }
+  const detail_gpu::Dialect& dialect() const override { return detail_gpu::wgsl(abilities_); }
   Storage& index_flags() override { return *flags_; }
   bool lost() const { return gpu_.lost(); }
   GpuDevice& gpu() { return gpu_; }
@@ -77,6 +78,27 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   }
 
  private:
+  /// Sees whether fma(a, a, c) with a = 1 + 2^-12 and c = -(1 + 2^-11) keeps the 2^-24 that a product rounded first
+  /// loses, and whether the least f16 arrives as 2^-24. The numbers are parameters, so that nothing is folded.
+  detail_gpu::WgslAbilities probe() {
+    static const std::string text =
+        "struct Params { v: array<vec4<u32>, 1> }\n@group(0) @binding(0) var<uniform> params: Params;\n"
+        "@group(0) @binding(1) var<storage, read_write> b0: array<u32>;\n"
+        "@compute @workgroup_size(1) fn main() {\n"
+        "  let a = bitcast<f32>(params.v[0].y);\n"
+        "  b0[0] = bitcast<u32>(fma(a, a, bitcast<f32>(params.v[0].z)));\n"
+        "  b0[1] = bitcast<u32>(unpack2x16float(params.v[0].w).x);\n}\n";
+    const auto seen = std::make_shared<Storage>(*this, 256);
+    detail_gpu::Launch launch;
+    launch.op = "probe", launch.key = "probe", launch.groups = 1, launch.threads = 1;
+    launch.params = {0, 0x3f800800u, 0xbf801000u, 1u};
+    launch.bindings = {{seen.get(), 0, 256, true, false, false}};
+    gpu_.launch(launch, [] { return text; });
+    std::uint32_t words[2] = {};
+    gpu_.download(*static_cast<Buffer*>(seen->data()), 0, words, sizeof words);
+    return {words[0] == 0x33800000u, words[1] == 0x33800000u};
+  }
+
   /// Throws for the first kernel since the last check that met an index out of range.
   void check_indices() {
     if (checked_.empty()) return;
@@ -104,6 +126,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   GpuDevice gpu_;
   std::shared_ptr<Storage> flags_;
   std::vector<Checked> checked_;
+  detail_gpu::WgslAbilities abilities_;
 };
 
 std::mutex registry_lock;

@@ -40,6 +40,15 @@ inline bool supports(Device device, DType dtype) {
     return false;
   }
 }
+/// How often the device was seen to refuse a dtype it lacks.
+int& refusals(Device device);
+/// Whether the device has no f64, which is then asserted to be refused by name: tests in f64 end there.
+inline bool refuses_f64(Device device) {
+  if (supports(device, f64)) return false;
+  EXPECT_THROW(zeros({1}, {.dtype = f64, .device = device}), UnsupportedDType);
+  ++refusals(device);
+  return true;
+}
 /// Those of `all` that the device has.
 inline std::vector<DType> dtypes_of(Device device, std::vector<DType> all) {
   std::erase_if(all, [&](DType d) { return !supports(device, d); });

@@ -86,7 +86,7 @@ TEST_P(RowFunctions, CrossEntropyOptions) {
   const Var nothing = cross_entropy(at, tensor({7, 7}), {.ignored = 7});
   EXPECT_EQ(nothing.item<float>(), 0);
   expect_values(backward(nothing)[at], {2, 3}, std::vector<double>(6, 0));
-  expect_error(index, {"cross_entropy", "[0, 3)"}, [&] { cross_entropy(at, tensor({7, 8}), {.ignored = 7}); });
+  expect_error(index, {"cross_entropy", "8", "size 3"}, [&] { cross_entropy(at, tensor({7, 8}), {.ignored = 7}); });
   expect_error(shape, {"cross_entropy", "smoothing", "1.5"}, [&] { cross_entropy(at, tensor({0, 1}), {.smoothing = 1.5}); });
 }
 /// Scores of ±1e4, whose exponentials overflow every type: values and gradients stay finite and right.

