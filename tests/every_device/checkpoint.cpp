@@ -9,9 +9,9 @@ class CheckpointGradients : public InDouble {};
 class HooksOf : public EveryDevice {};
 class CustomGradient : public InDouble {};
 TERN_EVERY_DEVICE(Checkpoint);
-TERN_EVERY_DEVICE(CheckpointGradients);
+TERN_EVERY_DEVICE_IN_DOUBLE(CheckpointGradients);
 TERN_EVERY_DEVICE(HooksOf);
-TERN_EVERY_DEVICE(CustomGradient);
+TERN_EVERY_DEVICE_IN_DOUBLE(CustomGradient);
 
 using enum ErrorKind;
 

@@ -27,7 +27,7 @@ class Containers : public InDouble {
  protected:
   Tensor of(const std::vector<double>& v, const Shape& s) { return make(v, s, f64, device()); }
 };
-TERN_EVERY_DEVICE(Containers);
+TERN_EVERY_DEVICE_IN_DOUBLE(Containers);
 
 using enum ErrorKind;
 

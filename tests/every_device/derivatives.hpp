@@ -82,17 +82,25 @@ template <class F, class... T> void check_three_orders(const std::string& what, 
   check_gradient(what + ", order 3", derivative_of(derivative_of(first)), x...);
 }
 
-/// A test in f64, on the devices that have it.
+/// A test in f64, for the devices that have it: the others take EveryOrder's, and are asserted to refuse it.
 class InDouble : public EveryDevice {
  protected:
-  void SetUp() override {
-    EveryDevice::SetUp();
-    if (refuses_f64(device())) return;
-  }
   Tensor random(const Shape& shape, double low = -1, double high = 1) { return random_.tensor(shape, f64, device(), low, high); }
 
  private:
   Random random_{41};
 };
 
+/// The devices present that have f64.
+inline std::vector<Device> devices_with_double() {
+  std::vector<Device> list = present_devices();
+  std::erase_if(list, [](Device d) { return refuses_f64(d); });
+  return list;
+}
+
 }  // namespace tern::test
+
+/// Instantiates a suite derived from InDouble.
+#define TERN_EVERY_DEVICE_IN_DOUBLE(Suite)                                                                        \
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(tern::test::devices_with_double()), \
+                           tern::test::device_name)

@@ -7,7 +7,7 @@ namespace {
 class Epilogues : public EveryDevice {};
 class EpilogueGradients : public InDouble {};
 TERN_EVERY_DEVICE(Epilogues);
-TERN_EVERY_DEVICE(EpilogueGradients);
+TERN_EVERY_DEVICE_IN_DOUBLE(EpilogueGradients);
 
 using enum ErrorKind;
 

@@ -6,7 +6,7 @@ namespace tern::test {
 namespace {
 
 class FusedGradients : public InDouble {};
-TERN_EVERY_DEVICE(FusedGradients);
+TERN_EVERY_DEVICE_IN_DOUBLE(FusedGradients);
 
 struct Linear { const char* name; Shape a, b; };
 const Linear kLinear[] = {{"2-D", {2, 3}, {3, 2}},

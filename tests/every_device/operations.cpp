@@ -105,7 +105,7 @@ const std::map<std::string, std::vector<double>> kPlainValues{
 class Operations : public EveryDevice {};
 TERN_EVERY_DEVICE(Operations);
 class OperationGradients : public InDouble {};
-TERN_EVERY_DEVICE(OperationGradients);
+TERN_EVERY_DEVICE_IN_DOUBLE(OperationGradients);
 
 TEST_P(Operations, PlainOnesGiveWhatTheySay) {
   for (const auto& [name, run] : plain()) {
@@ -159,7 +159,6 @@ TEST_P(OperationGradients, OfProductsWithZerosToThirdOrder) {
 }
 
 TEST_P(OperationGradients, OfConversionsToSecondOrder) {
-  if (refuses_f64(device())) return;
   const auto cube = [](const Var& x) {
     const Var narrow = cast(x, f32);
     return sum(narrow * narrow * narrow);

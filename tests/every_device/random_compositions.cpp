@@ -122,7 +122,7 @@ class RandomCompositions : public InDouble {
     return p;
   }
 };
-TERN_EVERY_DEVICE(RandomCompositions);
+TERN_EVERY_DEVICE_IN_DOUBLE(RandomCompositions);
 
 TEST_P(RandomCompositions, FusedStepByStepAndDifferencesAgree) {
   const char* count = std::getenv("TERN_TEST_COMPOSITIONS");

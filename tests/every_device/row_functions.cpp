@@ -8,7 +8,7 @@ namespace {
 class RowFunctions : public EveryDevice {};
 class RowGradients : public InDouble {};
 TERN_EVERY_DEVICE(RowFunctions);
-TERN_EVERY_DEVICE(RowGradients);
+TERN_EVERY_DEVICE_IN_DOUBLE(RowGradients);
 
 using enum ErrorKind;
 

@@ -8,7 +8,7 @@ class Transforms : public InDouble {
  protected:
   Tensor of(const std::vector<double>& v, const Shape& s) { return make(v, s, f64, device()); }
 };
-TERN_EVERY_DEVICE(Transforms);
+TERN_EVERY_DEVICE_IN_DOUBLE(Transforms);
 
 Var rosenbrock(const Var& x) {
   const std::int64_t n = x.size(0);
