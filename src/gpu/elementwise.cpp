@@ -42,7 +42,7 @@ class ElementwiseKernel {
   void run() {
     Launch& launch = plan_.launch;
     launch.threads = std::min<std::uint32_t>(256, backend_.limits().threads);
-    launch.in_bounds = !plan_.guarded;
+    launch.in_bounds = true;
     plan_.set(count_slot_, static_cast<std::uint64_t>(axes_.count()));
     launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
     plan_.note(program_.serial), plan_.note(static_cast<char>(group_)), plan_.note(plan_.guarded), plan_.note(launch.threads);
@@ -93,6 +93,10 @@ class ElementwiseKernel {
       }
     }
     axes_ = merge_axes(job_.space, (1u << job_.space.rank()) - 1, views, pinned_axes(), 0);
+    if (axes_.sizes.empty()) {  // one element: as a contiguous row of one
+      axes_.sizes.push_back(1), axes_.original.push_back(-1);
+      for (auto& strides : axes_.strides) strides.push_back(1);
+    }
     count_slot_ = plan_.add_param(0);
     plan_.add_axes(axes_);
     std::size_t v = 0;
@@ -164,7 +168,7 @@ class ElementwiseKernel {
     plan_.bind(touched);
     const int rank = static_cast<int>(axes_.sizes.size());
     const std::int64_t inner = rank ? axes_.sizes.back() : 1;
-    group_ = plan_.choose_group(rank - 1, inner, rank == 1, axes_.count());
+    group_ = plan_.choose_group(rank - 1, inner, rank == 1);
   }
   std::vector<std::int64_t> range_sizes(const Access& a) const {
     return a.actual.empty() ? std::vector<std::int64_t>{} : sizes_of(job_.space);

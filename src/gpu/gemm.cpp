@@ -246,7 +246,7 @@ class GemmKernel {
           const int per_word = 4 / x.size(), shift = e % per_word * 8 * x.size();
           std::string bits = cat("q.", "xyzw"[e / per_word]);
           if (per_word > 1) bits = shift ? cat("(", bits, " >> ", shift, "u)") : cat("(", bits, " & 0xffffu)");
-          values.push_back(unpacked(x.dtype(), bits));
+          values.push_back(x.dtype() == DType::f16 ? cat("tern_f16_factor(", bits, ")") : unpacked(x.dtype(), bits));
         }
       } else {
         one += whole_ ? cat("let x = ", io.loaded(x, "at"), ";\n")

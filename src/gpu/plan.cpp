@@ -131,8 +131,8 @@ bool Plan::aligned(const Access& a, int inner, int unit) const {
 }
 
 bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
-  guarded = size % group != 0;
-  if (!guarded) return true;
+  guarded = lone;  // whatever the size: sizes are in no key
+  if (size % group == 0) return true;
   if (!lone) return false;
   for (const Access& a : accesses) {  // a cut group writes whole words or vectors: nothing may stand behind the view
     if (!a.written || (a.size() == 4 && !aligned(a, inner, kVectorBytes))) continue;
@@ -142,19 +142,17 @@ bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   return true;
 }
 
-int Plan::choose_group(int inner, std::int64_t size, bool lone, std::int64_t count) {
-  bool whole_words = inner >= 0, packs = false;
+int Plan::choose_group(int inner, std::int64_t size, bool lone) {
+  bool whole_words = inner >= 0;
   int words = 1, vectors = 1;
   for (const Access& a : accesses) {
     if (a.written && a.size() < 4) {
-      packs = true;
       whole_words &= inner >= 0 && aligned(a, inner, 4);
       words = std::max(words, 4 / a.size());
     }
     if (inner >= 0 && aligned(a, inner, kVectorBytes)) vectors = std::max(vectors, kVectorBytes / a.size());
   }
-  constexpr std::int64_t kWorthVectors = 1 << 16;  // below, one element an invocation fills the device better
-  if (whole_words && (packs || count >= kWorthVectors)) {
+  if (whole_words) {
     const int group = std::max(words, vectors);
     if (group > 1 && group_fits(group, inner, size, lone)) {
       for (std::size_t i = 0; i < accesses.size(); ++i)
@@ -178,7 +176,8 @@ void Plan::bind(const std::vector<ByteRange>& touched) {
   }
   for (std::size_t k = 0; k < windows.size(); ++k) {
     Binding& b = launch.bindings[k];
-    const auto all = static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(b.storage->bytes()), kVectorBytes));
+    // Up to the next 256 bytes, which buffers have: the last group of a kernel may reach past the last element.
+    const auto all = static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(b.storage->bytes()), 256));
     b.begin = 0, b.end = all;
     if (all <= limits_.binding_bytes) continue;
     b.begin = static_cast<std::uint64_t>(std::max<std::int64_t>(windows[k].begin, 0)) / limits_.binding_alignment *

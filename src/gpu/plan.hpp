@@ -96,7 +96,7 @@ class Plan {
   }
   /// Chooses how many neighbours along axis `inner` (of `size` elements) an invocation handles, and marks wide and
   /// atomic accesses accordingly. `lone`: there is no other axis, so the last group may be cut short (see `guarded`).
-  int choose_group(int inner, std::int64_t size, bool lone, std::int64_t count);
+  int choose_group(int inner, std::int64_t size, bool lone);
   bool guarded = false;  // the last group is cut short: stores need a guard
   /// Writes accesses and bindings to the key; after the last change to them.
   void finish_key();

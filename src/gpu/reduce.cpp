@@ -218,7 +218,7 @@ class ReduceKernel {
     for (const int a : reduced_access_)
       if (plan_.access(a).size() < 4) plan_.make_atomic(a);
     if (tiling_.rows && !reduced_.sizes.empty() && !stage_.joins) {
-      group_ = plan_.choose_group(inner, reduced_.sizes.back(), false, reduced_.count() * kept_count_);
+      group_ = plan_.choose_group(inner, reduced_.sizes.back(), false);
       return;
     }
     for (const int a : full_access_)

@@ -93,7 +93,7 @@ class Wgsl final : public Dialect {
   }
   std::string_view variant(std::string_view name) const {
     if (abilities_.fused_fma && name == "tern_residual") return wgsl_function("tern_residual_where_fused");
-    if (abilities_.exact_half && name == "tern_f16_bits_to_f32") return wgsl_function("tern_f16_bits_to_f32_where_exact");
+    if (abilities_.exact_half && name == "tern_f16_factor") return wgsl_function("tern_f16_factor_where_exact");
     return wgsl_function(name);
   }
 

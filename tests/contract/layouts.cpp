@@ -11,7 +11,8 @@ using BitColumn = std::vector<std::uint64_t>;
 
 template <class T> void append_bits(BitColumn& bits, const Tensor& t) {
   for (const T v : t.template to_vector<T>())
-    bits.push_back(static_cast<std::uint64_t>(std::bit_cast<typename Bits<T>::type>(v)));
+    // The sign and payload of a NaN are the CPU's promise only.
+    bits.push_back(v != v && t.device() != cpu() ? ~std::uint64_t{0} : static_cast<std::uint64_t>(std::bit_cast<typename Bits<T>::type>(v)));
 }
 /// All elements, row-major, as bits.
 BitColumn bits_of(const Tensor& t) {
