@@ -1,0 +1,1084 @@
+// ---- contiguous, in vectors: relu, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+fn formula(v0: f32) -> f32 {
+  let v1 = f32(0.0);
+  let v2 = tern_max_f32(v0, v1);
+  return v2;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 4u;
+  let q1 = b1[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let y0 = formula(x2);
+  let y1 = formula(x3);
+  let y2 = formula(x4);
+  let y3 = formula(x5);
+  let w6 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  }
+}
+
+// ---- packed halves: mul, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+
+fn tern_bf16_bits_to_f32(h: u32) -> f32 {
+  return bitcast<f32>((h & 0xffffu) << 16u);
+}
+
+
+fn tern_f32_to_bf16_bits(x: f32) -> u32 {
+  let bits = bitcast<u32>(x);
+  let rounded = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+  return select(rounded, (bits >> 16u) | 0x40u, (bits & 0x7fffffffu) > 0x7f800000u);
+}
+
+fn formula(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 * v1);
+  return v2;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 8u;
+  let q1 = b1[w0 + 0u];
+  let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
+  let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
+  let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
+  let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
+  let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
+  let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
+  let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
+  let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
+  let w10 = (params.v[1].y + i) / 8u;
+  let q11 = b2[w10 + 0u];
+  let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
+  let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
+  let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
+  let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
+  let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
+  let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
+  let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
+  let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
+  let y0 = formula(x2, x12);
+  let y1 = formula(x3, x13);
+  let y2 = formula(x4, x14);
+  let y3 = formula(x5, x15);
+  let y4 = formula(x6, x16);
+  let y5 = formula(x7, x17);
+  let y6 = formula(x8, x18);
+  let y7 = formula(x9, x19);
+  let w20 = (params.v[0].w + i) / 8u;
+  if (i + 0u < params.v[0].y) {
+    b0[w20 + 0u] = vec4<u32>(tern_f32_to_bf16_bits(y0) | (tern_f32_to_bf16_bits(y1) << 16u), tern_f32_to_bf16_bits(y2) | (tern_f32_to_bf16_bits(y3) << 16u), tern_f32_to_bf16_bits(y4) | (tern_f32_to_bf16_bits(y5) << 16u), tern_f32_to_bf16_bits(y6) | (tern_f32_to_bf16_bits(y7) << 16u));
+  }
+}
+
+// ---- a broadcast row: add, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+fn formula(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 1u;
+  if (i >= params.v[0].y) { return; }
+  let cq1 = i / params.v[0].w;
+  let c1 = i - cq1 * params.v[0].w;
+  let c0 = cq1;
+  let x0 = bitcast<f32>(b1[params.v[1].z + c0 * params.v[1].w + c1]);
+  let x1 = bitcast<f32>(b2[params.v[2].x + c1]);
+  let y0 = formula(x0, x1);
+  let to2 = params.v[1].x + c0 * params.v[1].y + c1;
+  b0[to2] = bitcast<u32>(y0);
+}
+
+// ---- several results: silu_mul_bwd, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+
+fn tern_min_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) < tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+
+fn tern_keep(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  return bitcast<f32>(min(bits & 0x7fffffffu, 0x7ffffffeu) | (bits & 0x80000000u));
+}
+
+
+fn tern_fast_two_sum(a: f32, b: f32) -> vec2<f32> {
+  let sum = tern_keep(a + b);
+  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+}
+
+
+fn tern_exp_polynomial(r: f32) -> f32 {
+  let r2 = r * r;
+  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
+  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
+}
+
+
+fn tern_split_exp(x: f32, low: f32) -> vec3<f32> {
+  let n = round(x * 1.4426950408889634);
+  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
+  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
+}
+
+
+fn tern_scale(v: f32, n: i32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+
+fn tern_upper_half(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
+
+fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
+  let a_upper = tern_upper_half(a);
+  let a_lower = a - a_upper;
+  let b_upper = tern_upper_half(b);
+  let b_lower = b - b_upper;
+  var rest = tern_keep(fma(-a_upper, b_upper, c));
+  rest = tern_keep(fma(-a_upper, b_lower, rest));
+  rest = tern_keep(fma(-a_lower, b_upper, rest));
+  return fma(-a_lower, b_lower, rest);
+}
+
+
+fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
+  let inverse = 1.0 / b.x;
+  let quotient = tern_keep(a.x * inverse);
+  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
+  return fma(rest, inverse, quotient);
+}
+
+
+fn tern_sigmoid(x: f32) -> f32 {
+  let nan = tern_is_nan(x);
+  let number = select(x, 0.0, nan);
+  let e = tern_split_exp(max(-abs(number), -104.0), 0.0);
+  let head = tern_fast_two_sum(1.0, e.y);
+  let value = tern_fast_two_sum(head.x, head.y + e.z);
+  let n = i32(e.x);
+  let z = vec2<f32>(tern_scale(value.x, n), value.y * bitcast<f32>(bitcast<u32>(max(n, -126) + 127) << 23u));
+  let sum = tern_fast_two_sum(1.0, z.x);
+  let numerator = select(vec2<f32>(1.0, 0.0), z, number < 0.0);
+  let quotient = tern_divide_pairs(numerator, vec2<f32>(sum.x, sum.y + z.y));
+  let y = select(quotient, z.x, number < -40.0);
+  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), nan));
+}
+
+struct Result_formula {
+  r0: f32,
+  r1: f32,
+}
+fn formula(v0: f32, v1: f32, v3: f32) -> Result_formula {
+  let v2 = (v0 * v1);
+  let v4 = f32(-750.0);
+  let v5 = tern_max_f32(v3, v4);
+  let v6 = f32(750.0);
+  let v7 = tern_min_f32(v5, v6);
+  let v8 = tern_sigmoid(v7);
+  let v9 = (v7 * v8);
+  let v10 = f32(1.0);
+  let v11 = (v10 - v8);
+  let v12 = (v9 * v11);
+  let v13 = (v8 + v12);
+  let v14 = (v2 * v13);
+  let v15 = tern_sigmoid(v3);
+  let v16 = (v5 * v15);
+  let v17 = (v0 * v16);
+  return Result_formula(v14, v17);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].y + i) / 4u;
+  let q1 = b2[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[1].z + i) / 4u;
+  let q7 = b3[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let w12 = (params.v[1].w + i) / 4u;
+  let q13 = b4[w12 + 0u];
+  let x14 = bitcast<f32>(q13.x);
+  let x15 = bitcast<f32>(q13.y);
+  let x16 = bitcast<f32>(q13.z);
+  let x17 = bitcast<f32>(q13.w);
+  let y0 = formula(x2, x8, x14);
+  let y1 = formula(x3, x9, x15);
+  let y2 = formula(x4, x10, x16);
+  let y3 = formula(x5, x11, x17);
+  let w18 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0.r0), bitcast<u32>(y1.r0), bitcast<u32>(y2.r0), bitcast<u32>(y3.r0));
+  }
+  let w19 = (params.v[1].x + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b1[w19 + 0u] = vec4<u32>(bitcast<u32>(y0.r1), bitcast<u32>(y1.r1), bitcast<u32>(y2.r1), bitcast<u32>(y3.r1));
+  }
+}
+
+// ---- rows: softmax, 75 workgroups of 256
+// reduction
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+var<workgroup> shared_words: array<u32, 256>;
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_keep(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  return bitcast<f32>(min(bits & 0x7fffffffu, 0x7ffffffeu) | (bits & 0x80000000u));
+}
+
+
+fn tern_fast_two_sum(a: f32, b: f32) -> vec2<f32> {
+  let sum = tern_keep(a + b);
+  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+}
+
+
+fn tern_exp_polynomial(r: f32) -> f32 {
+  let r2 = r * r;
+  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
+  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
+}
+
+
+fn tern_split_exp(x: f32, low: f32) -> vec3<f32> {
+  let n = round(x * 1.4426950408889634);
+  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
+  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
+}
+
+
+fn tern_scale(v: f32, n: i32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+
+fn tern_exp(x: f32) -> f32 {
+  let nan = tern_is_nan(x);
+  let e = tern_split_exp(clamp(select(x, 0.0, nan), -104.0, 89.0), 0.0);
+  let result = tern_scale(1.0 + tern_keep(e.y + e.z), i32(e.x));
+  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), nan));
+}
+
+
+fn tern_split_number(x: f32) -> vec2<f32> {
+  let bits = bitcast<u32>(x) & 0x7fffffffu;
+  let subnormal = bits < 0x00800000u;
+  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
+  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
+  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
+}
+
+
+fn tern_upper_half(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
+
+fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
+  let a_upper = tern_upper_half(a);
+  let a_lower = a - a_upper;
+  let b_upper = tern_upper_half(b);
+  let b_lower = b - b_upper;
+  var rest = tern_keep(fma(-a_upper, b_upper, c));
+  rest = tern_keep(fma(-a_upper, b_lower, rest));
+  rest = tern_keep(fma(-a_lower, b_upper, rest));
+  return fma(-a_lower, b_lower, rest);
+}
+
+
+fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
+  let inverse = 1.0 / b.x;
+  let quotient = tern_keep(a.x * inverse);
+  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
+  return fma(rest, inverse, quotient);
+}
+
+
+fn tern_div(a: f32, b: f32) -> f32 {
+  let x = tern_split_number(a);
+  let y = tern_split_number(b);
+  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
+  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
+  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
+  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
+  var bits = bitcast<u32>(scaled);
+  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
+  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
+  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
+  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
+  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
+}
+
+fn tern_from_bits(bits: u32) -> f32 {
+  var b = bits;
+  return bitcast<f32>(b);
+}
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+fn pass0(v0: f32) -> f32 {
+  return v0;
+}
+fn pass1(v0: f32, v1: f32) -> f32 {
+  let v2 = v1;
+  let v3 = (v0 - v2);
+  let v4 = tern_exp(v3);
+  return v4;
+}
+fn full(v0: f32, v1: f32, v5: f32) -> f32 {
+  let v2 = v1;
+  let v3 = (v0 - v2);
+  let v4 = tern_exp(v3);
+  let v6 = tern_div(v4, v5);
+  return v6;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 64u;
+  let ty = thread - tx * 64u;
+  let k = row_group * 4u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var acc1 = tern_from_bits(0xff800000u);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(x2);
+      let y7 = pass0(x3);
+      let y8 = pass0(x4);
+      let y9 = pass0(x5);
+      acc1 = tern_max_f32(acc1, y6);
+      acc1 = tern_max_f32(acc1, y7);
+      acc1 = tern_max_f32(acc1, y8);
+      acc1 = tern_max_f32(acc1, y9);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  workgroupBarrier();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
+  workgroupBarrier();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
+  workgroupBarrier();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
+  workgroupBarrier();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
+  workgroupBarrier();
+  let red1 = bitcast<f32>(shared_words[tx * 64u]);
+  workgroupBarrier();
+  var acc5 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w10 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q11 = b1[w10 + 0u];
+      let x12 = bitcast<f32>(q11.x);
+      let x13 = bitcast<f32>(q11.y);
+      let x14 = bitcast<f32>(q11.z);
+      let x15 = bitcast<f32>(q11.w);
+      let y16 = pass1(x12, red1);
+      let y17 = pass1(x13, red1);
+      let y18 = pass1(x14, red1);
+      let y19 = pass1(x15, red1);
+      acc5 = (acc5 + y16);
+      acc5 = (acc5 + y17);
+      acc5 = (acc5 + y18);
+      acc5 = (acc5 + y19);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc5);
+  workgroupBarrier();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  workgroupBarrier();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  workgroupBarrier();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  workgroupBarrier();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  workgroupBarrier();
+  let red5 = bitcast<f32>(shared_words[tx * 64u]);
+  workgroupBarrier();
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w20 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q21 = b1[w20 + 0u];
+      let x22 = bitcast<f32>(q21.x);
+      let x23 = bitcast<f32>(q21.y);
+      let x24 = bitcast<f32>(q21.z);
+      let x25 = bitcast<f32>(q21.w);
+      let y26 = full(x22, red1, red5);
+      let y27 = full(x23, red1, red5);
+      let y28 = full(x24, red1, red5);
+      let y29 = full(x25, red1, red5);
+      let w30 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
+    }
+  }
+}
+
+// ---- columns: sum, 5 workgroups of 256
+// reduction
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+var<workgroup> shared_words: array<u32, 256>;
+fn pass0(v0: f32) -> f32 {
+  return v0;
+}
+fn finish(v1: f32) -> f32 {
+  return v1;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let row_group = group;
+  let segment = 0u;
+  let ty = thread / 64u;
+  let tx = thread - ty * 64u;
+  let k = row_group * 64u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 1u; r < end; r += 4u) {
+      let x0 = bitcast<f32>(b1[params.v[2].y + k + r * params.v[2].z]);
+      let y1 = pass0(x0);
+      acc1 = (acc1 + y1);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  workgroupBarrier();
+  let red1 = bitcast<f32>(shared_words[tx]);
+  workgroupBarrier();
+  if (inside && ty == 0u) {
+    let y2 = finish(red1);
+    let to3 = params.v[2].x + k;
+    b0[to3] = bitcast<u32>(y2);
+  }
+}
+
+// ---- many elements to one result: sum, 512 workgroups of 256
+// reduction
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> shared_words: array<u32, 256>;
+fn pass0(v0: f32) -> f32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let row_group = group / params.v[0].w;
+  let segment = group - row_group * params.v[0].w;
+  let tx = thread / 256u;
+  let ty = thread - tx * 256u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].x;
+  let end = min(params.v[0].z, begin + params.v[1].x);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 1024u) {
+      let w0 = (params.v[1].w + r) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(x2);
+      let y7 = pass0(x3);
+      let y8 = pass0(x4);
+      let y9 = pass0(x5);
+      acc1 = (acc1 + y6);
+      acc1 = (acc1 + y7);
+      acc1 = (acc1 + y8);
+      acc1 = (acc1 + y9);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  workgroupBarrier();
+  if (ty < 128u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  workgroupBarrier();
+  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  workgroupBarrier();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  workgroupBarrier();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  workgroupBarrier();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  workgroupBarrier();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  workgroupBarrier();
+  let red1 = bitcast<f32>(shared_words[tx * 256u]);
+  workgroupBarrier();
+  if (inside && ty == 0u) {
+    b1[params.v[2].x + (segment + params.v[1].y) * params.v[0].y + k] = bitcast<u32>(red1);
+  }
+}
+
+// ---- many elements to one result: sum, 1 workgroups of 128
+// reduction
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> shared_words: array<u32, 128>;
+fn finish(v1: f32) -> f32 {
+  return v1;
+}
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let row_group = group;
+  let segment = 0u;
+  let ty = thread / 1u;
+  let tx = thread - ty * 1u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].x;
+  let end = min(params.v[0].z, begin + params.v[1].x);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = ty; r < end; r += 128u) {
+      acc1 = (acc1 + bitcast<f32>(b1[params.v[2].x + r * params.v[0].y + k]));
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  workgroupBarrier();
+  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  workgroupBarrier();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  workgroupBarrier();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  workgroupBarrier();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  workgroupBarrier();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  workgroupBarrier();
+  let red1 = bitcast<f32>(shared_words[tx]);
+  workgroupBarrier();
+  if (inside && ty == 0u) {
+    b2[params.v[2].y + k] = bitcast<u32>(red1);
+    let y0 = finish(red1);
+    let to1 = params.v[1].w;
+    b0[to1] = bitcast<u32>(y0);
+  }
+}
+
+// ---- product: matmul_bias_activation, 4 workgroups of 64
+// product, tiles of 32x32x8
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
+var<workgroup> tile_a: array<vec4<f32>, 64>;
+var<workgroup> tile_b: array<vec4<f32>, 64>;
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+fn epilogue(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  let v3 = f32(0.0);
+  let v4 = tern_max_f32(v2, v3);
+  return v4;
+}
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let tiles = params.v[1].x * params.v[1].y;
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[1].y);
+  let in_band = tile - band * 8u * params.v[1].y;
+  let band_rows = min(8u, params.v[1].x - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[2].z;
+  let base_b = params.v[3].x;
+  for (var kt = 0u; kt < params.v[0].w; kt += 8u) {
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = base_a + (first_m + o) * params.v[2].w + (kt + kk);
+      var q = vec4<u32>();
+      if (first_m + o < params.v[0].y && kt + kk < params.v[0].w) { q = b2[at / 4u]; }
+      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
+      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
+      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
+      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[3].y;
+      var q = vec4<u32>();
+      if (first_n + o < params.v[0].z && kt + kk < params.v[0].w) { q = b3[at / 4u]; }
+      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+    }
+    workgroupBarrier();
+    {
+      let a0 = tile_a[0u + ty];
+      let c0 = tile_b[0u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[8u + ty];
+      let c0 = tile_b[8u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[16u + ty];
+      let c0 = tile_b[16u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[24u + ty];
+      let c0 = tile_b[24u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[32u + ty];
+      let c0 = tile_b[32u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[40u + ty];
+      let c0 = tile_b[40u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[48u + ty];
+      let c0 = tile_b[48u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[56u + ty];
+      let c0 = tile_b[56u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    workgroupBarrier();
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[0].y) {
+      if (first_n + 0u + tx * 4u < params.v[0].z) {
+        let col = first_n + 0u + tx * 4u;
+        let w0 = (params.v[2].y + col) / 4u;
+        let q1 = b1[w0 + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = epilogue(acc0_0.x, x2);
+        let y7 = epilogue(acc0_0.y, x3);
+        let y8 = epilogue(acc0_0.z, x4);
+        let y9 = epilogue(acc0_0.w, x5);
+        let w10 = (params.v[1].w + row * params.v[2].x + col) / 4u;
+        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- by index: take, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+fn formula(v0: f32) -> f32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let cq1 = i / params.v[0].w;
+  let c1 = i - cq1 * params.v[0].w;
+  let c0 = cq1;
+  let index0 = bitcast<i32>(b2[params.v[1].w + c0]);
+  var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0i);
+  if (place1 >= params.v[2].y) {
+    if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w).exchanged) { atomicStore(&b3[1], u32(index0)); }
+    place1 = 0u;
+  }
+  let w2 = (params.v[1].z + c1 + place1 * params.v[2].x) / 4u;
+  let q3 = b1[w2 + 0u];
+  let x4 = bitcast<f32>(q3.x);
+  let x5 = bitcast<f32>(q3.y);
+  let x6 = bitcast<f32>(q3.z);
+  let x7 = bitcast<f32>(q3.w);
+  let y0 = formula(x4);
+  let y1 = formula(x5);
+  let y2 = formula(x6);
+  let y3 = formula(x7);
+  let w8 = (params.v[1].x + c0 * params.v[1].y + c1) / 4u;
+  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- scatter: clone, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+fn formula(v0: f32) -> f32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 4u;
+  let q1 = b1[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let y0 = formula(x2);
+  let y1 = formula(x3);
+  let y2 = formula(x4);
+  let y3 = formula(x5);
+  let w6 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  }
+}
+
+// ---- scatter: scatter_add, 1 workgroups of 256
+// scatter
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let entry = t / params.v[0].z;
+  let k = t - entry * params.v[0].z;
+  let wanted = entry + params.v[0].w;
+  let to = params.v[2].z + k + wanted * params.v[1].w;
+  var acc = bitcast<f32>(b0[to]);
+  for (var j = params.v[1].x; j < params.v[1].y; j += 1u) {
+    let index = bitcast<i32>(b2[params.v[3].y + j]);
+    let place = bitcast<u32>(index) + select(0u, params.v[1].z, index < 0i);
+    if (place >= params.v[1].z) {
+      if (entry == 0u) {
+        if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].w).exchanged) { atomicStore(&b3[1], u32(index)); }
+      }
+    }
+    if (place == wanted) { acc = (acc + bitcast<f32>(b1[params.v[2].w + k + j * params.v[3].x])); }
+  }
+  b0[to] = bitcast<u32>(acc);
+}
+
+// ---- scan: cumsum, 6 workgroups of 256
+// scan
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<f32, 256>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  var carry = f32();
+  for (var start = 0u; start < params.v[0].z; start += 1024u) {
+    let i0 = start + thread * 4u + 0u;
+    let at0 = i0;
+    var s0 = f32();
+    if (i0 < params.v[0].z) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at0]);
+      s0 = x0;
+    }
+    let i1 = start + thread * 4u + 1u;
+    let at1 = i1;
+    var s1 = f32();
+    if (i1 < params.v[0].z) {
+      let x1 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at1]);
+      s1 = x1;
+    }
+    s1 = (s0 + s1);
+    let i2 = start + thread * 4u + 2u;
+    let at2 = i2;
+    var s2 = f32();
+    if (i2 < params.v[0].z) {
+      let x2 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at2]);
+      s2 = x2;
+    }
+    s2 = (s1 + s2);
+    let i3 = start + thread * 4u + 3u;
+    let at3 = i3;
+    var s3 = f32();
+    if (i3 < params.v[0].z) {
+      let x3 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at3]);
+      s3 = x3;
+    }
+    s3 = (s2 + s3);
+    sums[thread] = s3;
+    workgroupBarrier();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    workgroupBarrier();
+    sums[thread] = t1;
+    workgroupBarrier();
+    var t2 = sums[thread];
+    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
+    workgroupBarrier();
+    sums[thread] = t2;
+    workgroupBarrier();
+    var t4 = sums[thread];
+    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
+    workgroupBarrier();
+    sums[thread] = t4;
+    workgroupBarrier();
+    var t8 = sums[thread];
+    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
+    workgroupBarrier();
+    sums[thread] = t8;
+    workgroupBarrier();
+    var t16 = sums[thread];
+    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
+    workgroupBarrier();
+    sums[thread] = t16;
+    workgroupBarrier();
+    var t32 = sums[thread];
+    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
+    workgroupBarrier();
+    sums[thread] = t32;
+    workgroupBarrier();
+    var t64 = sums[thread];
+    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
+    workgroupBarrier();
+    sums[thread] = t64;
+    workgroupBarrier();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    workgroupBarrier();
+    sums[thread] = t128;
+    workgroupBarrier();
+    var before = carry;
+    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (i0 < params.v[0].z) {
+      let to4 = params.v[1].z + group * params.v[1].w + at0;
+      b1[to4] = bitcast<u32>((before + s0));
+    }
+    if (i1 < params.v[0].z) {
+      let to5 = params.v[1].z + group * params.v[1].w + at1;
+      b1[to5] = bitcast<u32>((before + s1));
+    }
+    if (i2 < params.v[0].z) {
+      let to6 = params.v[1].z + group * params.v[1].w + at2;
+      b1[to6] = bitcast<u32>((before + s2));
+    }
+    if (i3 < params.v[0].z) {
+      let to7 = params.v[1].z + group * params.v[1].w + at3;
+      b1[to7] = bitcast<u32>((before + s3));
+    }
+    carry = (carry + sums[255]);
+    workgroupBarrier();
+  }
+}
+
