@@ -27,7 +27,7 @@ struct Module {
   std::uint32_t threads = 256;
   std::vector<Shared> shared;
   std::string functions;  // structures and functions of the kernel's own
-  std::string body;       // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
+  std::string body;  // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
 };
 
 class Dialect {

@@ -45,7 +45,8 @@ class ElementwiseKernel {
     launch.in_bounds = true;
     plan_.set(count_slot_, static_cast<std::uint64_t>(axes_.count()));
     launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
-    plan_.note(program_.serial), plan_.note(static_cast<char>(group_)), plan_.note(plan_.guarded), plan_.note(launch.threads);
+    plan_.note(program_.serial), plan_.note(static_cast<char>(group_)), plan_.note(plan_.guarded),
+        plan_.note(launch.threads);
     for (const int step : wanted_) plan_.note(static_cast<std::int16_t>(step));
     for (const int step : known_) plan_.note(static_cast<std::int16_t>(step));
     for (const int axis : axes_.original) plan_.note(static_cast<char>(axis));
@@ -146,7 +147,8 @@ class ElementwiseKernel {
     origin_slots_.push_back(plan_.add_param(static_cast<std::uint64_t>(first)));
     if (step.index == detail::kOrdinalAxis)
       for (int i = 0; i < job_.space.rank(); ++i)
-        if (job_.reduced >> i & 1) ordinal_strides_.push_back(plan_.add_param(static_cast<std::uint64_t>(ordinal_stride(i))));
+        if (job_.reduced >> i & 1)
+          ordinal_strides_.push_back(plan_.add_param(static_cast<std::uint64_t>(ordinal_stride(i))));
   }
   std::int64_t ordinal_size(int axis) const { return job_.whole[static_cast<std::size_t>(axis)]; }
   std::int64_t ordinal_stride(int axis) const {
@@ -211,15 +213,17 @@ class ElementwiseKernel {
       std::vector<std::string> arguments;
       std::size_t origin = 0;
       for (std::size_t s = 0; s < sources_.size(); ++s)
-        arguments.push_back(access_[s] >= 0 ? loaded[s][static_cast<std::size_t>(e)]
-                                            : position_value(program_.steps[static_cast<std::size_t>(sources_[s])], at, e, origin));
+        arguments.push_back(access_[s] >= 0
+                                ? loaded[s][static_cast<std::size_t>(e)]
+                                : position_value(program_.steps[static_cast<std::size_t>(sources_[s])], at, e, origin));
       const std::string value = cat("y", e);
       body += cat("let ", value, " = ", d.call("formula", arguments), ";\n");
       for (std::size_t o = 0; o < outputs_.size(); ++o) results[o].push_back(ProgramPrinter::result(f, value, o));
     }
     const std::string guard = plan_.guarded ? cat("i + $0 < ", d.param(count_slot_)) : std::string();
     for (std::size_t o = 0; o < outputs_.size(); ++o) body += io.store(outputs_[o], at, results[o], guard);
-    Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text, body};
+    Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text,
+                  body};
     return d.module(module);
   }
 
@@ -285,8 +289,7 @@ bool split(const Elementwise& job, const std::vector<const View*>& which, Elemen
 class Fitting {
  public:
   Fitting(GpuBackend& backend, Elementwise job) : backend_(backend), job_(std::move(job)) {
-    for (std::size_t i = 0; i < job_.inputs.size(); ++i)
-      own_gather(i);
+    for (std::size_t i = 0; i < job_.inputs.size(); ++i) own_gather(i);
   }
 
   void run() {
@@ -311,8 +314,9 @@ class Fitting {
   void halve(const std::vector<const View*>& which) {
     Elementwise first, second;
     if (!split(job_, which, first, second))
-      throw Error(ErrorKind::unsupported, cat(job_.op, ": an indexed operand is larger than the ", backend_.limits().binding_bytes >> 20,
-                                              " MiB that a kernel can see on ", backend_.device().to_string()));
+      throw Error(ErrorKind::unsupported,
+                  cat(job_.op, ": an indexed operand is larger than the ", backend_.limits().binding_bytes >> 20,
+                      " MiB that a kernel can see on ", backend_.device().to_string()));
     Fitting(backend_, std::move(first)).run();
     Fitting(backend_, std::move(second)).run();
   }
@@ -324,7 +328,8 @@ class Fitting {
     std::vector<Touched> views = touched_views(job_);
     std::vector<const View*> too_wide;
     for (const Touched& t : views)
-      if (static_cast<std::int64_t>(t.view->storage->bytes()) > most && t.bytes.end - t.bytes.begin > most) too_wide.push_back(t.view);
+      if (static_cast<std::int64_t>(t.view->storage->bytes()) > most && t.bytes.end - t.bytes.begin > most)
+        too_wide.push_back(t.view);
     if (!too_wide.empty()) return halve(too_wide), false;
     for (const Touched& t : views) {  // two windows of one storage: what is read comes from a copy
       if (static_cast<std::int64_t>(t.view->storage->bytes()) <= most) continue;

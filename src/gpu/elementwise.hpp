@@ -17,7 +17,7 @@ struct Elementwise {
   const char* op = "";
   const detail::Program* program = nullptr;
   Shape space, origin;  // origin: coordinates of the first element, for positions
-  Shape whole;             // sizes before the job was split
+  Shape whole;          // sizes before the job was split
   std::uint32_t reduced = 0;
   std::int64_t extent = 1;  // elements along the reduced axes of the whole request
   std::vector<Operand> inputs;

@@ -46,15 +46,18 @@ class GemmKernel {
     launch.threads = static_cast<std::uint32_t>(tile_.threads());
     launch.in_bounds = whole_;
     const std::int64_t tiles_m = ceil_div(m_, tile_.m), tiles_n = ceil_div(n_, tile_.n);
-    plan_.set(tiles_m_slot_, static_cast<std::uint64_t>(tiles_m)), plan_.set(tiles_n_slot_, static_cast<std::uint64_t>(tiles_n));
+    plan_.set(tiles_m_slot_, static_cast<std::uint64_t>(tiles_m)),
+        plan_.set(tiles_n_slot_, static_cast<std::uint64_t>(tiles_n));
     launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * kept_.count());
-    plan_.note(program_.serial), plan_.note(tile_), plan_.note(fetch_a_), plan_.note(fetch_b_), plan_.note(wide_a_), plan_.note(wide_b_);
+    plan_.note(program_.serial), plan_.note(tile_), plan_.note(fetch_a_), plan_.note(fetch_b_), plan_.note(wide_a_),
+        plan_.note(wide_b_);
     plan_.note(whole_), plan_.note(whole_columns_), plan_.note(r_.a.dtype);
     for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
     if (detail::tracing())
-      detail::note(cat("tiles of ", tile_.m, "x", tile_.n, "x", tile_.k, ", ", launch.groups, " workgroups of ", launch.threads,
-                       whole_ ? "" : ", checked edges", wide_a_ ? "" : ", a by elements", wide_b_ ? "" : ", b by elements"));
+      detail::note(cat("tiles of ", tile_.m, "x", tile_.n, "x", tile_.k, ", ", launch.groups, " workgroups of ",
+                       launch.threads, whole_ ? "" : ", checked edges", wide_a_ ? "" : ", a by elements",
+                       wide_b_ ? "" : ", b by elements"));
     backend_.launch(launch, [this] { return text(); });
   }
 
@@ -96,7 +99,8 @@ class GemmKernel {
     contracted_ = merge_axes(r_.batch, all & r_.contracted, std::span(views).subspan(over_tile), 0);
     if (!(pinned & (all | 1u << rank))) merge_rows(views, row);
     merge_depth();
-    m_slot_ = plan_.add_param(static_cast<std::uint64_t>(m_)), n_slot_ = plan_.add_param(static_cast<std::uint64_t>(n_));
+    m_slot_ = plan_.add_param(static_cast<std::uint64_t>(m_)),
+    n_slot_ = plan_.add_param(static_cast<std::uint64_t>(n_));
     k_slot_ = plan_.add_param(static_cast<std::uint64_t>(k_));
     tiles_m_slot_ = plan_.add_param(0), tiles_n_slot_ = plan_.add_param(0);
     plan_.add_axes(kept_);
@@ -134,7 +138,9 @@ class GemmKernel {
   /// Contracted batches that follow each other along k are a longer k.
   void merge_depth() {
     const auto row = static_cast<std::size_t>(r_.batch.rank()), col = row + 1;
-    if (contracted_.sizes.size() != 1 || contracted_.strides[0][0] != k_ * r_.a.strides[col] || contracted_.strides[1][0] != k_ * r_.b.strides[row]) return;
+    if (contracted_.sizes.size() != 1 || contracted_.strides[0][0] != k_ * r_.a.strides[col] ||
+        contracted_.strides[1][0] != k_ * r_.b.strides[row])
+      return;
     k_ *= contracted_.sizes[0];
     contracted_.sizes.clear(), contracted_.original.clear();
     for (auto& strides : contracted_.strides) strides.clear();
@@ -227,14 +233,18 @@ class GemmKernel {
     const std::size_t axis_k = is_a ? row + 1 : row, axis_other = is_a ? row : row + 1;
     const bool along_k = how == Fetch::along_k;
     const int units = across * tile_.k / unit, threads = tile_.threads(), inner = (along_k ? tile_.k : across) / unit;
-    const std::string memory = is_a ? "tile_a" : "tile_b", first = is_a ? "first_m" : "first_n", bound = is_a ? p(m_slot_) : p(n_slot_);
+    const std::string memory = is_a ? "tile_a" : "tile_b", first = is_a ? "first_m" : "first_n",
+                      bound = is_a ? p(m_slot_) : p(n_slot_);
     std::string lines;
     for (int begin = 0; begin < units; begin += threads) {
       const std::string u = begin ? cat("(thread + ", begin, "u)") : std::string("thread");
-      std::string one = cat("let major = ", u, " / ", inner, "u;\nlet minor = (", u, " - major * ", inner, "u) * ", unit, "u;\n");
+      std::string one =
+          cat("let major = ", u, " / ", inner, "u;\nlet minor = (", u, " - major * ", inner, "u) * ", unit, "u;\n");
       one += along_k ? "let o = major;\nlet kk = minor;\n" : "let o = minor;\nlet kk = major;\n";
       const auto stride = [&](std::size_t axis, const std::string& c) {
-        return x.steps[axis] == '0' ? std::string() : x.steps[axis] == '1' ? cat(" + ", c) : cat(" + ", c, " * ", p(x.strides[axis]));
+        return x.steps[axis] == '0'   ? std::string()
+               : x.steps[axis] == '1' ? cat(" + ", c)
+                                      : cat(" + ", c, " * ", p(x.strides[axis]));
       };
       one += cat("let at = ", base, stride(axis_other, cat("(", first, " + o)")), stride(axis_k, "(kt + kk)"), ";\n");
       const std::string inside = cat(first, " + o < ", bound, " && kt + kk < ", p(k_slot_));
@@ -270,23 +280,28 @@ class GemmKernel {
       return lines;
     }
     for (int e = 0; e < unit; ++e)
-      lines += cat(memory, "[(kk + ", along_k ? e : 0, "u) * ", across / 4, "u + o / 4u][o & 3u] = ", values[static_cast<std::size_t>(e)], ";\n");
+      lines += cat(memory, "[(kk + ", along_k ? e : 0, "u) * ", across / 4,
+                   "u + o / 4u][o & 3u] = ", values[static_cast<std::size_t>(e)], ";\n");
     return lines;
   }
 
   std::string accumulate() const {
     const int blocks_m = tile_.part_m / 4, blocks_n = tile_.part_n / 4;
-    const int step_m = tile_.m / tile_.part_m, step_n = tile_.n / tile_.part_n;  // vectors between an invocation's blocks
+    const int step_m = tile_.m / tile_.part_m,
+              step_n = tile_.n / tile_.part_n;  // vectors between an invocation's blocks
     std::string lines;
     for (int kk = 0; kk < tile_.k; ++kk) {
       std::string one;
-      for (int i = 0; i < blocks_m; ++i) one += cat("let a", i, " = tile_a[", kk * tile_.m / 4 + i * step_m, "u + ty];\n");
-      for (int j = 0; j < blocks_n; ++j) one += cat("let c", j, " = tile_b[", kk * tile_.n / 4 + j * step_n, "u + tx];\n");
+      for (int i = 0; i < blocks_m; ++i)
+        one += cat("let a", i, " = tile_a[", kk * tile_.m / 4 + i * step_m, "u + ty];\n");
+      for (int j = 0; j < blocks_n; ++j)
+        one += cat("let c", j, " = tile_b[", kk * tile_.n / 4 + j * step_n, "u + tx];\n");
       for (int i = 0; i < blocks_m; ++i)
         for (int r = 0; r < 4; ++r)
           for (int j = 0; j < blocks_n; ++j) {
             const std::string acc = cat("acc", i * 4 + r, "_", j), factor = cat(vector(), "(a", i, ".", "xyzw"[r], ")");
-            one += lane() == Lane::f32 ? cat(acc, " = fma(", factor, ", c", j, ", ", acc, ");\n") : cat(acc, " += ", factor, " * c", j, ";\n");
+            one += lane() == Lane::f32 ? cat(acc, " = fma(", factor, ", c", j, ", ", acc, ");\n")
+                                       : cat(acc, " += ", factor, " * c", j, ";\n");
           }
       lines += cat("{\n", indented(one), "}\n");
     }
@@ -321,7 +336,8 @@ class GemmKernel {
       const std::string guard = whole_ || whole_columns_ ? std::string() : cat("col + $0 < ", p(n_slot_));
       for (std::size_t o = 0; o < outputs_.size(); ++o) one += io.store(outputs_[o], at, results[o], guard);
       lines += whole_ ? cat("{\n", indented(one), "}\n")
-                      : cat("if (first_n + ", j * tile_.n / blocks_n, "u + tx * 4u < ", p(n_slot_), ") {\n", indented(one), "}\n");
+                      : cat("if (first_n + ", j * tile_.n / blocks_n, "u + tx * 4u < ", p(n_slot_), ") {\n",
+                            indented(one), "}\n");
     }
     return lines;
   }
@@ -341,11 +357,13 @@ class GemmKernel {
     const Function f = printer.function("epilogue", wanted_, [this](int s) { return is_source(s); });
     Io io(plan_, d);
     const int across_n = tile_.n / tile_.part_n, blocks_m = tile_.part_m / 4, blocks_n = tile_.part_n / 4;
-    std::string body = cat("let tiles = ", p(tiles_m_slot_), " * ", p(tiles_n_slot_), ";\nlet batch = group / tiles;\nlet tile = group - batch * tiles;\n");
+    std::string body = cat("let tiles = ", p(tiles_m_slot_), " * ", p(tiles_n_slot_),
+                           ";\nlet batch = group / tiles;\nlet tile = group - batch * tiles;\n");
     // Bands of eight rows of tiles: workgroups that run together share rows of a and columns of b.
     body += cat("let band = tile / (8u * ", p(tiles_n_slot_), ");\nlet in_band = tile - band * 8u * ", p(tiles_n_slot_),
                 ";\nlet band_rows = min(8u, ", p(tiles_m_slot_), " - band * 8u);\n");
-    body += cat("let first_m = (band * 8u + in_band % band_rows) * ", tile_.m, "u;\nlet first_n = in_band / band_rows * ", tile_.n, "u;\n");
+    body += cat("let first_m = (band * 8u + in_band % band_rows) * ", tile_.m,
+                "u;\nlet first_n = in_band / band_rows * ", tile_.n, "u;\n");
     body += cat("let ty = thread / ", across_n, "u;\nlet tx = thread - ty * ", across_n, "u;\n");
     std::vector<std::string> batch;
     body += io.coordinates(kept_, "batch", "n", batch);
@@ -361,13 +379,18 @@ class GemmKernel {
       const Access& x = plan_.access(access);
       std::string sum = p(x.base);
       for (std::size_t i = 0; i < coordinates.size(); ++i)
-        if (x.steps[i] != '0') sum += x.steps[i] == '1' ? cat(" + ", coordinates[i]) : cat(" + ", coordinates[i], " * ", p(x.strides[i]));
+        if (x.steps[i] != '0')
+          sum += x.steps[i] == '1' ? cat(" + ", coordinates[i]) : cat(" + ", coordinates[i], " * ", p(x.strides[i]));
       return sum;
     };
     inner += cat("let base_a = ", base(a_), ";\nlet base_b = ", base(b_), ";\n");
     inner += cat("for (var kt = 0u; kt < ", p(k_slot_), "; kt += ", tile_.k, "u) {\n",
-                 indented(fetch(io, a_, true, "base_a") + fetch(io, b_, false, "base_b") + d.barrier() + accumulate() + d.barrier()), "}\n");
-    body += segmented ? cat("for (var segment = 0u; segment < ", p(segments_slot_), "; segment += 1u) {\n", indented(inner), "}\n") : inner;
+                 indented(fetch(io, a_, true, "base_a") + fetch(io, b_, false, "base_b") + d.barrier() + accumulate() +
+                          d.barrier()),
+                 "}\n");
+    body += segmented ? cat("for (var segment = 0u; segment < ", p(segments_slot_), "; segment += 1u) {\n",
+                            indented(inner), "}\n")
+                      : inner;
     // The rows of a part take turns in acc0: one copy of the epilogue's text serves all.
     std::string row = cat("let row = first_m + (i / 4u) * ", tile_.m / blocks_m, "u + ty * 4u + (i & 3u);\n");
     const std::string rest = finish(io, f, batch);
@@ -375,8 +398,13 @@ class GemmKernel {
     for (int i = 0; i + 1 < tile_.part_m; ++i)
       for (int j = 0; j < blocks_n; ++j) row += cat("acc", i, "_", j, " = acc", i + 1, "_", j, ";\n");
     body += cat("for (var i = 0u; i < ", tile_.part_m, "u; i += 1u) {\n", indented(row), "}\n");
-    Module module{cat("product, tiles of ", tile_.m, "x", tile_.n, "x", tile_.k), plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
-                  {{vector(), "tile_a", tile_.m * tile_.k / 4}, {vector(), "tile_b", tile_.n * tile_.k / 4}}, f.text, body};
+    Module module{cat("product, tiles of ", tile_.m, "x", tile_.n, "x", tile_.k),
+                  plan_.launch.bindings,
+                  plan_.launch.params.size(),
+                  plan_.launch.threads,
+                  {{vector(), "tile_a", tile_.m * tile_.k / 4}, {vector(), "tile_b", tile_.n * tile_.k / 4}},
+                  f.text,
+                  body};
     return d.module(module);
   }
 
@@ -390,7 +418,8 @@ class GemmKernel {
   std::vector<int> wanted_, sources_, outputs_, operands_, slots_;
   Fetch fetch_a_ = Fetch::single, fetch_b_ = Fetch::single;
   bool wide_a_ = false, wide_b_ = false, whole_ = false, whole_columns_ = false;
-  int a_ = -1, b_ = -1, m_slot_ = -1, n_slot_ = -1, k_slot_ = -1, tiles_m_slot_ = -1, tiles_n_slot_ = -1, segments_slot_ = -1;
+  int a_ = -1, b_ = -1, m_slot_ = -1, n_slot_ = -1, k_slot_ = -1, tiles_m_slot_ = -1, tiles_n_slot_ = -1,
+      segments_slot_ = -1;
 };
 
 }  // namespace
@@ -406,7 +435,8 @@ class Parts {
         r_(request),
         inputs_(request.inputs.begin(), request.inputs.end()),
         outputs_(request.outputs.begin(), request.outputs.end()),
-        most_(static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes) {
+        most_(static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment -
+              kVectorBytes) {
     r_.inputs = inputs_, r_.outputs = outputs_;
   }
 
@@ -426,8 +456,9 @@ class Parts {
     if ((over_tile || many_a) && r_.m > 1) return halve(rank);
     if ((over_tile || many_b) && r_.n > 1) return halve(rank + 1);
     if (over_tile || many_a || many_b)
-      throw Error(ErrorKind::unsupported, cat(r_.op, ": one row of a or column of b is larger than the ", backend_.limits().binding_bytes >> 20,
-                                              " MiB that a kernel can see on ", backend_.device().to_string()));
+      throw Error(ErrorKind::unsupported,
+                  cat(r_.op, ": one row of a or column of b is larger than the ", backend_.limits().binding_bytes >> 20,
+                      " MiB that a kernel can see on ", backend_.device().to_string()));
     std::vector<std::shared_ptr<Storage>> keep;
     if (a) r_.a = copied(backend_, r_.op, r_.a, Shape(of_a), keep);
     if (b) r_.b = copied(backend_, r_.op, r_.b, Shape(of_b), keep);

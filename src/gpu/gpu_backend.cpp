@@ -24,8 +24,7 @@ void GpuBackend::fused(const detail::FusedRequest& r) {
   job.op = r.op, job.program = r.program, job.space = job.whole = r.space, job.reduced = r.reduced;
   job.origin.resize(r.space.rank(), 0);
   job.inputs.assign(r.inputs.begin(), r.inputs.end());
-  for (std::size_t o = 0; o < r.outputs.size(); ++o)
-    job.outputs.push_back({r.program->outputs[o].step, r.outputs[o]});
+  for (std::size_t o = 0; o < r.outputs.size(); ++o) job.outputs.push_back({r.program->outputs[o].step, r.outputs[o]});
   run_elementwise(*this, job);
 }
 

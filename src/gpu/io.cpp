@@ -157,7 +157,8 @@ std::string Io::store(int index, const Position& at, const std::vector<std::stri
                                  cat("(", a.size() == 2 ? "0xffffu" : "0xffu", " << ", by, ")"),
                                  cat("(", bits, " << ", by, ")"));
     }
-    lines += guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(e) + "u"}), ") {\n", indented(one), "}\n");
+    lines +=
+        guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(e) + "u"}), ") {\n", indented(one), "}\n");
   }
   return lines;
 }
@@ -185,7 +186,8 @@ std::string Io::store_wide(const Access& a, const Position& at, const std::vecto
     for (int k = 0; k < per_vector; k += per_word) words.push_back(joined(a, values, first + k));
     const std::string one =
         cat("b", a.binding, "[", start, " + ", first / per_vector, "u] = vec4<u32>(", join(words), ");\n");
-    lines += guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
+    lines +=
+        guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
   }
   return lines;
 }
@@ -197,9 +199,11 @@ std::string Io::store_words(const Access& a, const Position& at, const std::vect
   std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_word, "u;\n");
   for (int first = 0; first < at.group; first += per_word) {
     const std::string place = cat(start, " + ", first / per_word, "u"), word = joined(a, values, first);
-    const std::string one = binding(a).vectors ? cat("b", a.binding, "[(", place, ") >> 2u][(", place, ") & 3u] = ", word, ";\n")
-                                               : cat("b", a.binding, "[", place, "] = ", word, ";\n");
-    lines += guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
+    const std::string one = binding(a).vectors
+                                ? cat("b", a.binding, "[(", place, ") >> 2u][(", place, ") & 3u] = ", word, ";\n")
+                                : cat("b", a.binding, "[", place, "] = ", word, ";\n");
+    lines +=
+        guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
   }
   return lines;
 }

@@ -40,8 +40,10 @@ class Io {
   std::string word(const Access& a, const std::string& index) const;
   std::string gathered(const Access& a, const Position& at, int e, std::string& lines);
   std::string load_wide(const Access& a, const Position& at, std::vector<std::string>& names, const std::string& first);
-  std::string store_wide(const Access& a, const Position& at, const std::vector<std::string>& values, const std::string& guard);
-  std::string store_words(const Access& a, const Position& at, const std::vector<std::string>& values, const std::string& guard);
+  std::string store_wide(const Access& a, const Position& at, const std::vector<std::string>& values,
+                         const std::string& guard);
+  std::string store_words(const Access& a, const Position& at, const std::vector<std::string>& values,
+                          const std::string& guard);
   const Binding& binding(const Access& a) const { return plan_.launch.bindings[static_cast<std::size_t>(a.binding)]; }
 
   const Plan& plan_;

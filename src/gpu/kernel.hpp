@@ -13,12 +13,12 @@ using detail::Storage;
 
 /// What one launch may use. The defaults are the least that WebGPU guarantees.
 struct Limits {
-  std::uint32_t bindings = 8;                     // storage buffers of a kernel
-  std::uint64_t binding_bytes = 128ull << 20;     // the part of a buffer a kernel sees
-  std::uint32_t binding_alignment = 256;          // of where such a part begins
-  std::uint32_t threads = 256;                    // of a workgroup
-  std::uint32_t shared_bytes = 16384;             // memory of a workgroup
-  std::uint32_t groups = 65535;                   // along one dimension of a launch
+  std::uint32_t bindings = 8;                  // storage buffers of a kernel
+  std::uint64_t binding_bytes = 128ull << 20;  // the part of a buffer a kernel sees
+  std::uint32_t binding_alignment = 256;       // of where such a part begins
+  std::uint32_t threads = 256;                 // of a workgroup
+  std::uint32_t shared_bytes = 16384;          // memory of a workgroup
+  std::uint32_t groups = 65535;                // along one dimension of a launch
   std::uint32_t param_words = 4096;
 };
 

@@ -18,7 +18,8 @@ namespace {
 /// Kernels over the lines along `axis`: views laid over the other axes (merged) and the axis itself.
 class LinePlan {
  public:
-  LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views, std::size_t written)
+  LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
+           std::size_t written)
       : backend(backend), plan(backend.limits(), op, kind), views_(std::move(views)) {
     const std::uint32_t all = (1u << space.rank()) - 1;
     lines = merge_axes(space, all & ~(1u << axis), views_, 0);
@@ -54,7 +55,8 @@ class LinePlan {
     return position;
   }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared) const {
-    return backend.dialect().module({what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
+    return backend.dialect().module(
+        {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
   }
 
   GpuBackend& backend;
@@ -69,8 +71,10 @@ class LinePlan {
 };
 
 /// Whether every view fits a binding; else the longest other axis, for cutting the request in two.
-int axis_to_halve(const GpuBackend& backend, const Shape& space, int axis, const std::vector<const View*>& views, bool& fits) {
-  const auto most = static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes;
+int axis_to_halve(const GpuBackend& backend, const Shape& space, int axis, const std::vector<const View*>& views,
+                  bool& fits) {
+  const auto most =
+      static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes;
   const std::vector<std::int64_t> sizes(space.begin(), space.end());
   fits = true;
   int best = -1;
@@ -90,8 +94,9 @@ int axis_to_halve(const GpuBackend& backend, const Shape& space, int axis, const
 }
 
 [[noreturn]] void too_long(const GpuBackend& backend, const char* op) {
-  throw Error(ErrorKind::unsupported, cat(op, ": one line of the tensor is larger than the ", backend.limits().binding_bytes >> 20,
-                                          " MiB that a kernel can see on ", backend.device().to_string()));
+  throw Error(ErrorKind::unsupported,
+              cat(op, ": one line of the tensor is larger than the ", backend.limits().binding_bytes >> 20,
+                  " MiB that a kernel can see on ", backend.device().to_string()));
 }
 
 // ---- scan ----
@@ -112,7 +117,8 @@ std::string scan_text(const LinePlan& l, const ScanRequest& r) {
   std::string step;
   for (int e = 0; e < kScanEach; ++e) {
     const std::string i = cat("i", e);
-    step += cat("let ", i, " = start + thread * ", kScanEach, "u + ", e, "u;\nlet at", e, " = ", r.reverse ? cat(n, " - 1u - ", i) : i, ";\nvar s", e, " = ", type, "();\n");
+    step += cat("let ", i, " = start + thread * ", kScanEach, "u + ", e, "u;\nlet at", e, " = ",
+                r.reverse ? cat(n, " - 1u - ", i) : i, ";\nvar s", e, " = ", type, "();\n");
     std::vector<std::string> names;
     const std::string load = io.load(0, l.at(line, cat("at", e)), names);
     step += cat("if (", i, " < ", n, ") {\n", indented(load + cat("s", e, " = ", names[0], ";\n")), "}\n");
@@ -120,8 +126,9 @@ std::string scan_text(const LinePlan& l, const ScanRequest& r) {
   }
   step += cat("sums[thread] = s", kScanEach - 1, ";\n", d.barrier());
   for (int reach = 1; reach < kScanThreads; reach *= 2) {
-    step += cat("var t", reach, " = sums[thread];\nif (thread >= ", reach, "u) { t", reach, " = ", combine(cat("sums[thread - ", reach, "u]"), cat("t", reach)), "; }\n",
-                d.barrier(), "sums[thread] = t", reach, ";\n", d.barrier());
+    step += cat("var t", reach, " = sums[thread];\nif (thread >= ", reach, "u) { t", reach, " = ",
+                combine(cat("sums[thread - ", reach, "u]"), cat("t", reach)), "; }\n", d.barrier(), "sums[thread] = t",
+                reach, ";\n", d.barrier());
   }
   step += "var before = carry;\n";
   step += cat("if (thread > 0u) { before = ", combine("carry", "sums[thread - 1u]"), "; }\n");
@@ -130,7 +137,8 @@ std::string scan_text(const LinePlan& l, const ScanRequest& r) {
     step += cat("if (i", e, " < ", n, ") {\n", indented(store), "}\n");
   }
   step += cat("carry = ", combine("carry", cat("sums[", kScanThreads - 1, "]")), ";\n", d.barrier());
-  body += cat("for (var start = 0u; start < ", n, "; start += ", kScanThreads * kScanEach, "u) {\n", indented(step), "}\n");
+  body +=
+      cat("for (var start = 0u; start < ", n, "; start += ", kScanThreads * kScanEach, "u) {\n", indented(step), "}\n");
   return l.module("scan", body, {{type, "sums", kScanThreads}});
 }
 
@@ -142,7 +150,8 @@ void run_scan(GpuBackend& backend, const ScanRequest& r) {
     const auto a = static_cast<std::size_t>(axis);
     ScanRequest first = r, second = r;
     first.space[a] = r.space[a] > 32 ? round_up(r.space[a] / 2, 16) : r.space[a] / 2, second.space[a] -= first.space[a];
-    second.input.offset += first.space[a] * r.input.strides[a], second.output.offset += first.space[a] * r.output.strides[a];
+    second.input.offset += first.space[a] * r.input.strides[a],
+        second.output.offset += first.space[a] * r.output.strides[a];
     run_scan(backend, first);
     return run_scan(backend, second);
   }
@@ -204,15 +213,22 @@ class Sort {
     }
     LinePlan l(backend_, r_.op, kind, r_.space, r_.axis, views, written);
     const int words = l.add_words(words_);
-    const int padded = l.plan.add_param(static_cast<std::uint64_t>(padded_)), half = l.plan.add_param(static_cast<std::uint64_t>(lines_ * padded_));
-    const int level = l.plan.add_param(static_cast<std::uint64_t>(k)), distance = l.plan.add_param(static_cast<std::uint64_t>(j));
-    l.plan.note('t'), l.plan.note(r_.input.dtype), l.plan.note(r_.descending), l.plan.note(block_), l.plan.note(r_.values.storage != nullptr);
+    const int padded = l.plan.add_param(static_cast<std::uint64_t>(padded_)),
+              half = l.plan.add_param(static_cast<std::uint64_t>(lines_ * padded_));
+    const int level = l.plan.add_param(static_cast<std::uint64_t>(k)),
+              distance = l.plan.add_param(static_cast<std::uint64_t>(j));
+    l.plan.note('t'), l.plan.note(r_.input.dtype), l.plan.note(r_.descending), l.plan.note(block_),
+        l.plan.note(r_.values.storage != nullptr);
     const std::int64_t elements = lines_ * padded_;
-    const std::int64_t groups = kind == 'g' ? ceil_div(elements / 2, kSortThreads) : kind == 'o' ? ceil_div(lines_ * n_, kSortThreads) : elements / block_;
+    const std::int64_t groups = kind == 'g'   ? ceil_div(elements / 2, kSortThreads)
+                                : kind == 'o' ? ceil_div(lines_ * n_, kSortThreads)
+                                              : elements / block_;
     const Slots s{padded, half, level, distance};
     l.launch(static_cast<std::uint64_t>(groups), kSortThreads, [&] {
       const std::string b = cat("b", l.plan.access(words).binding);
-      return kind == 'g' ? exchange_text(l, b, s) : kind == 'o' ? output_text(l, b, s) : block_text(l, b, s, kind == 'i');
+      return kind == 'g'   ? exchange_text(l, b, s)
+             : kind == 'o' ? output_text(l, b, s)
+                           : block_text(l, b, s, kind == 'i');
     });
   }
   struct Slots {
@@ -226,28 +242,38 @@ class Sort {
     if (reads) {
       Io io(l.plan, d);
       std::vector<std::string> line, names;
-      load += cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded), ";\nvar key = 0xffffffffu;\n");
+      load += cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded),
+                  ";\nvar key = 0xffffffffu;\n");
       const std::string coordinates = io.coordinates(l.lines, "line", "c", line);
       const std::string read = io.load(0, l.at(line, "at"), names);
-      load += cat("if (at < ", l.p(l.length_slot), ") {\n", indented(coordinates + read + cat("key = ", key_of(r_.input.dtype, names[0], r_.descending), ";\n")), "}\n");
+      load += cat("if (at < ", l.p(l.length_slot), ") {\n",
+                  indented(coordinates + read + cat("key = ", key_of(r_.input.dtype, names[0], r_.descending), ";\n")),
+                  "}\n");
       load += "keys[i] = key;\nplaces[i] = at;\n";
     } else {
       load = cat("keys[i] = ", b, "[first + i];\nplaces[i] = ", b, "[", l.p(s.half), " + first + i];\n");
     }
-    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n", indented(load), "}\n", d.barrier());
+    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n", indented(load), "}\n",
+                d.barrier());
     const auto pass = [&](std::int64_t j, const std::string& up) {
-      std::string one = cat("let low = (i / ", j, "u) * ", 2 * j, "u + i % ", j, "u;\nlet high = low + ", j, "u;\nlet up = ", up, ";\n", kExchange);
-      return cat("for (var i = thread; i < ", block_ / 2, "u; i += ", kSortThreads, "u) {\n", indented(one), "}\n", d.barrier());
+      std::string one = cat("let low = (i / ", j, "u) * ", 2 * j, "u + i % ", j, "u;\nlet high = low + ", j,
+                            "u;\nlet up = ", up, ";\n", kExchange);
+      return cat("for (var i = thread; i < ", block_ / 2, "u; i += ", kSortThreads, "u) {\n", indented(one), "}\n",
+                 d.barrier());
     };
     // The direction of a run of length k alternates within its line; runs as long as the line ascend.
     if (reads) {
       for (std::int64_t k = 2; k <= block_; k *= 2)
-        for (std::int64_t j = k / 2; j > 0; j /= 2) body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", k, "u) == 0u"));
+        for (std::int64_t j = k / 2; j > 0; j /= 2)
+          body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", k, "u) == 0u"));
     } else {
-      for (std::int64_t j = block_ / 2; j > 0; j /= 2) body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u"));
+      for (std::int64_t j = block_ / 2; j > 0; j /= 2)
+        body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u"));
     }
-    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  ", b, "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = places[i];\n}\n");
-    return l.module("sort, blocks", body, {{"u32", "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}});
+    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  ", b,
+                "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = places[i];\n}\n");
+    return l.module("sort, blocks", body,
+                    {{"u32", "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}});
   }
 
   std::string exchange_text(const LinePlan& l, const std::string& b, const Slots& s) const {
@@ -255,8 +281,10 @@ class Sort {
     std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", half, " / 2u) { return; }\n");
     body += cat("let low = (i / ", j, ") * 2u * ", j, " + i % ", j, ";\nlet high = low + ", j, ";\n");
     body += cat("let up = ((low & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u;\n");
-    body += cat("let a = ", b, "[low];\nlet c = ", b, "[high];\nlet place_a = ", b, "[", half, " + low];\nlet place_c = ", b, "[", half, " + high];\n");
-    body += cat("if ((a > c || (a == c && place_a > place_c)) == up) {\n  ", b, "[low] = c;\n  ", b, "[high] = a;\n  ", b, "[", half, " + low] = place_c;\n  ", b, "[", half, " + high] = place_a;\n}\n");
+    body += cat("let a = ", b, "[low];\nlet c = ", b, "[high];\nlet place_a = ", b, "[", half,
+                " + low];\nlet place_c = ", b, "[", half, " + high];\n");
+    body += cat("if ((a > c || (a == c && place_a > place_c)) == up) {\n  ", b, "[low] = c;\n  ", b, "[high] = a;\n  ",
+                b, "[", half, " + low] = place_c;\n  ", b, "[", half, " + high] = place_a;\n}\n");
     return l.module("sort, exchange", body, {});
   }
 
@@ -265,8 +293,10 @@ class Sort {
     Io io(l.plan, d);
     const std::string n = l.p(l.length_slot);
     std::vector<std::string> line, names;
-    std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", n, " * ", l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
-    body += cat("let place = ", b, "[", l.p(s.half), " + line * ", l.p(s.padded), " + at];\n", io.coordinates(l.lines, "line", "c", line));
+    std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", n, " * ", l.p(l.lines_slot),
+                           ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
+    body += cat("let place = ", b, "[", l.p(s.half), " + line * ", l.p(s.padded), " + at];\n",
+                io.coordinates(l.lines, "line", "c", line));
     int access = 1;
     if (r_.values.storage) {
       body += io.load(0, l.at(line, "place"), names);
@@ -292,7 +322,8 @@ void run_sort(GpuBackend& backend, const SortRequest& r) {
   if (fits && room > backend.limits().binding_bytes) {
     fits = false;
     for (int i = 0; i < r.space.rank(); ++i)
-      if (i != r.axis && (axis < 0 || r.space[static_cast<std::size_t>(i)] > r.space[static_cast<std::size_t>(axis)])) axis = i;
+      if (i != r.axis && (axis < 0 || r.space[static_cast<std::size_t>(i)] > r.space[static_cast<std::size_t>(axis)]))
+        axis = i;
     if (axis >= 0 && r.space[static_cast<std::size_t>(axis)] < 2) axis = -1;
   }
   if (fits) return Sort(backend, r).run();

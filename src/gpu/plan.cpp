@@ -52,8 +52,8 @@ ByteRange bytes_touched(const View& view, std::span<const std::int64_t> sizes) {
 ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> sizes) {
   ByteRange range = bytes_touched(operand.view, sizes);
   if (!operand.gather || range.end == 0) return range;
-  const std::int64_t reach = (operand.gather->size - 1) * operand.gather->step *
-                             static_cast<std::int64_t>(dtype_size(operand.view.dtype));
+  const std::int64_t reach =
+      (operand.gather->size - 1) * operand.gather->step * static_cast<std::int64_t>(dtype_size(operand.view.dtype));
   (reach < 0 ? range.begin : range.end) += reach;
   return range;
 }
@@ -90,7 +90,8 @@ int Plan::add_access(const View& view, const std::vector<std::int64_t>& strides,
 
 void Plan::add_gather(int target, const Gather& gather, const std::vector<std::int64_t>& table_strides) {
   const int table = add_access(gather.table, table_strides, false);
-  const int step = add_param(static_cast<std::uint64_t>(gather.step)), size = add_param(static_cast<std::uint64_t>(gather.size));
+  const int step = add_param(static_cast<std::uint64_t>(gather.step)),
+            size = add_param(static_cast<std::uint64_t>(gather.size));
   Access& a = access(target);
   a.table = table, a.table_step = step, a.table_size = size, a.wraps = gather.wraps;
 }
@@ -125,7 +126,9 @@ bool Plan::aligned(const Access& a, int inner, int unit) const {
     if (static_cast<int>(i) != inner && !even(a.actual[i])) return false;
   if (a.table >= 0) {
     if (access(a.table).steps[static_cast<std::size_t>(inner)] != '0') return false;
-    if (!even(static_cast<std::int64_t>(static_cast<std::int32_t>(launch.params[static_cast<std::size_t>(a.table_step)])))) return false;
+    if (!even(static_cast<std::int64_t>(
+            static_cast<std::int32_t>(launch.params[static_cast<std::size_t>(a.table_step)]))))
+      return false;
   }
   return even(a.view->offset);
 }
@@ -137,7 +140,8 @@ bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   for (const Access& a : accesses) {  // a cut group writes whole words or vectors: nothing may stand behind the view
     if (!a.written || (a.size() == 4 && !aligned(a, inner, kVectorBytes))) continue;
     const std::int64_t end = (a.view->offset + size) * a.size();
-    if (round_up(end, kVectorBytes) < round_up(static_cast<std::int64_t>(a.view->storage->bytes()), kVectorBytes)) return false;
+    if (round_up(end, kVectorBytes) < round_up(static_cast<std::int64_t>(a.view->storage->bytes()), kVectorBytes))
+      return false;
   }
   return true;
 }
@@ -192,7 +196,8 @@ void Plan::bind(const std::vector<ByteRange>& touched) {
 
 void Plan::finish_key() {
   for (const Access& a : accesses) {
-    note(static_cast<char>(a.binding)), note(a.dtype()), note(a.wide), note(static_cast<std::int16_t>(a.table)), note(a.wraps);
+    note(static_cast<char>(a.binding)), note(a.dtype()), note(a.wide), note(static_cast<std::int16_t>(a.table)),
+        note(a.wraps);
     launch.key.append(a.steps.begin(), a.steps.end());
     note('|');
   }

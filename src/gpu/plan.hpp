@@ -21,8 +21,8 @@ using detail::View;
 struct Axes {
   std::vector<std::int64_t> sizes;
   std::vector<std::vector<std::int64_t>> strides;  // [view][axis]
-  std::vector<int> original;                       // the axis of the request where one stands alone and is asked for; else -1
-  std::vector<int> slots;                          // parameters holding the sizes
+  std::vector<int> original;  // the axis of the request where one stands alone and is asked for; else -1
+  std::vector<int> slots;     // parameters holding the sizes
   std::int64_t count() const {
     std::int64_t n = 1;
     for (const std::int64_t s : sizes) n *= s;
@@ -40,15 +40,15 @@ Axes merge_axes(const Shape& space, std::uint32_t mask, std::span<const View* co
 struct Access {
   const View* view = nullptr;
   int binding = -1;
-  int base = -1;               // parameter: elements before the first, from the window's begin
-  std::vector<char> steps;     // of each axis: '0' none, '1' one element, 's' parameter
-  std::vector<int> strides;    // parameters of the 's' axes; -1 elsewhere
+  int base = -1;                     // parameter: elements before the first, from the window's begin
+  std::vector<char> steps;           // of each axis: '0' none, '1' one element, 's' parameter
+  std::vector<int> strides;          // parameters of the 's' axes; -1 elsewhere
   std::vector<std::int64_t> actual;  // the strides themselves
   bool written = false;
-  int table = -1;              // a gather: the access of its table, and parameters of its step and size
+  int table = -1;  // a gather: the access of its table, and parameters of its step and size
   int table_step = -1, table_size = -1;
-  bool wraps = true;           // negative entries count from the end
-  bool wide = false;           // read or written as vectors
+  bool wraps = true;  // negative entries count from the end
+  bool wide = false;  // read or written as vectors
   DType dtype() const { return view->dtype; }
   int size() const { return static_cast<int>(dtype_size(view->dtype)); }
 };
@@ -81,7 +81,9 @@ class Plan {
   void add_gather(int access, const Gather& gather, const std::vector<std::int64_t>& table_strides);
   /// Parameters for plain numbers and the extent; returns them by step.
   std::vector<int> add_numbers(const detail::Program& program, std::span<const Operand> inputs, std::int64_t extent);
-  void set(int slot, std::uint64_t value) { launch.params[static_cast<std::size_t>(slot)] = static_cast<std::uint32_t>(value); }
+  void set(int slot, std::uint64_t value) {
+    launch.params[static_cast<std::size_t>(slot)] = static_cast<std::uint32_t>(value);
+  }
   /// Marks the access as written by merging parts of words.
   void make_atomic(int access) { binding_of(access).atomic = true; }
   void make_wide(int access);

@@ -116,7 +116,8 @@ std::string ProgramPrinter::expression(int index) const {
     case StepKind::wrap: return wrapped(step);
     case StepKind::convert:
       if (step.from == Lane::f64) return arg(0);
-      if (step.from == Lane::f32 && step.lane != Lane::f64) return cat("tern_f32_to_", lane_name(step.lane), "(", arg(0), ")");
+      if (step.from == Lane::f32 && step.lane != Lane::f64)
+        return cat("tern_f32_to_", lane_name(step.lane), "(", arg(0), ")");
       return cat(lane_name(kernel_lane(step)), "(", arg(0), ")");
     case StepKind::leaf: {
       std::vector<std::string> arguments;

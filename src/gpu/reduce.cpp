@@ -1,7 +1,7 @@
-// Three ways to run a program with reductions, chosen by the shapes alone (so that results do not depend on the device's
-// load): whole rows (or columns) in one kernel that walks the reduced axes once for every phase; or, where there are few
-// results and much to reduce, for every phase a kernel of partial results and one that joins them; full outputs then come
-// from an elementwise kernel that reads the joined results.
+// Three ways to run a program with reductions, chosen by the shapes alone (so that results do not depend on the
+// device's load): whole rows (or columns) in one kernel that walks the reduced axes once for every phase; or, where
+// there are few results and much to reduce, for every phase a kernel of partial results and one that joins them; full
+// outputs then come from an elementwise kernel that reads the joined results.
 #include "gpu/reduce.hpp"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ using detail::StepKind;
 
 namespace {
 
-constexpr std::int64_t kEnoughGroups = 512;   // workgroups that fill a large GPU
-constexpr std::int64_t kWalk = 16;            // steps an invocation makes before a split into segments pays
+constexpr std::int64_t kEnoughGroups = 512;  // workgroups that fill a large GPU
+constexpr std::int64_t kWalk = 16;           // steps an invocation makes before a split into segments pays
 
 DType stored_dtype(Lane lane) { return lane == Lane::f32 ? DType::f32 : lane == Lane::u32 ? DType::u32 : DType::i32; }
 
@@ -35,19 +35,19 @@ struct Stored {
 
 /// What one launch does.
 struct Stage {
-  int first = 0, last = 0;          // passes: pass p gives the reductions of phase p + 1
-  std::vector<Stored> partials;     // read (with `joins`) or written (with `splits`): one for each reduction of the pass
-  std::vector<Stored> known;        // results of earlier passes
-  std::vector<Stored> results;      // written: joined results that later kernels need
+  int first = 0, last = 0;       // passes: pass p gives the reductions of phase p + 1
+  std::vector<Stored> partials;  // read (with `joins`) or written (with `splits`): one for each reduction of the pass
+  std::vector<Stored> known;     // results of earlier passes
+  std::vector<Stored> results;   // written: joined results that later kernels need
   bool joins = false, splits = false;
   bool reduced_outputs = false, full_outputs = false;
-  std::int64_t segments = 1;        // into which the reduced range is split (splits), or of which results are joined
+  std::int64_t segments = 1;  // into which the reduced range is split (splits), or of which results are joined
   std::int64_t first_segment = 0, all_segments = 1;  // where this launch's partial results go
 };
 
 /// How invocations lie over the index space.
 struct Tiling {
-  bool rows = true;       // neighbours lie along the reduced axes
+  bool rows = true;  // neighbours lie along the reduced axes
   int across = 1, along = 256;
   int threads() const { return across * along; }
 };
@@ -56,8 +56,14 @@ class ReduceKernel {
  public:
   ReduceKernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
                const std::vector<std::int64_t>& reduced_begin, const Shape& space)
-      : backend_(backend), r_(request), stage_(stage), tiling_(tiling), program_(*request.program), space_(space),
-        begin_(reduced_begin), plan_(backend.limits(), request.op, 'r') {
+      : backend_(backend),
+        r_(request),
+        stage_(stage),
+        tiling_(tiling),
+        program_(*request.program),
+        space_(space),
+        begin_(reduced_begin),
+        plan_(backend.limits(), request.op, 'r') {
     collect_steps();
     lay_out();
   }
@@ -71,14 +77,20 @@ class ReduceKernel {
     plan_.note(program_.serial), plan_.note(static_cast<char>(group_));
     plan_.note(tiling_.rows), plan_.note(tiling_.across), plan_.note(tiling_.along);
     plan_.note(static_cast<char>(stage_.first)), plan_.note(static_cast<char>(stage_.last));
-    plan_.note(static_cast<char>(stage_.joins | stage_.splits << 1 | stage_.reduced_outputs << 2 | stage_.full_outputs << 3));
+    plan_.note(
+        static_cast<char>(stage_.joins | stage_.splits << 1 | stage_.reduced_outputs << 2 | stage_.full_outputs << 3));
     for (const Stored& s : stage_.known) plan_.note(static_cast<std::int16_t>(s.step));
     for (const Stored& s : stage_.results) plan_.note(static_cast<std::int16_t>(s.step));
     for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
     for (const int axis : reduced_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
     if (detail::tracing())
-      detail::note(cat(stage_.joins ? "joining" : stage_.splits ? "partial " : "", stage_.joins ? "" : tiling_.rows ? "rows" : "columns",
+      detail::note(cat(stage_.joins    ? "joining"
+                       : stage_.splits ? "partial "
+                                       : "",
+                       stage_.joins   ? ""
+                       : tiling_.rows ? "rows"
+                                      : "columns",
                        ", ", launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along));
     backend_.launch(launch, [this] { return text(); });
   }
@@ -99,7 +111,8 @@ class ReduceKernel {
     }
     for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
       const bool full = program_.outputs[o].full;
-      if (full ? stage_.full_outputs : stage_.reduced_outputs) (full ? full_outputs_ : reduced_outputs_).push_back(static_cast<int>(o));
+      if (full ? stage_.full_outputs : stage_.reduced_outputs)
+        (full ? full_outputs_ : reduced_outputs_).push_back(static_cast<int>(o));
     }
     std::vector<int> read;
     const auto add = [&](const std::vector<int>& wanted) {
@@ -195,7 +208,8 @@ class ReduceKernel {
     }
     bind();
     choose();
-    const std::int64_t segment = round_up(ceil_div(walked, std::max<std::int64_t>(stage_.splits ? stage_.segments : 1, 1)), group_);
+    const std::int64_t segment =
+        round_up(ceil_div(walked, std::max<std::int64_t>(stage_.splits ? stage_.segments : 1, 1)), group_);
     plan_.set(segment_slot_, static_cast<std::uint64_t>(segment));
   }
 
@@ -204,11 +218,13 @@ class ReduceKernel {
     std::vector<ByteRange> touched;
     for (const Access& a : plan_.accesses) {
       const bool linear = a.actual.empty() && a.view->strides.empty();
-      touched.push_back(linear ? ByteRange{0, static_cast<std::int64_t>(a.view->storage->bytes())} : bytes_touched(*a.view, sizes));
+      touched.push_back(linear ? ByteRange{0, static_cast<std::int64_t>(a.view->storage->bytes())}
+                               : bytes_touched(*a.view, sizes));
     }
     for (std::size_t i = 0; i < sources_.size(); ++i)
       if (access_[i] >= 0)
-        touched[static_cast<std::size_t>(access_[i])] = bytes_touched(r_.inputs[static_cast<std::size_t>(step(sources_[i]).index)], sizes);
+        touched[static_cast<std::size_t>(access_[i])] =
+            bytes_touched(r_.inputs[static_cast<std::size_t>(step(sources_[i]).index)], sizes);
     plan_.bind(touched);
   }
 
@@ -253,7 +269,8 @@ class ReduceKernel {
     for (std::size_t k = 0; k < reduced_.original.size(); ++k) {
       if (reduced_.original[k] != axis) continue;
       const std::size_t place = kept_.sizes.size() + k;
-      value += cat(" + ", at.coordinates[place], static_cast<int>(place) == at.inner ? cat(" + ", e, "u") : std::string());
+      value +=
+          cat(" + ", at.coordinates[place], static_cast<int>(place) == at.inner ? cat(" + ", e, "u") : std::string());
     }
     return cat("bitcast<i32>(", value, ")");
   }
@@ -283,7 +300,8 @@ class ReduceKernel {
 
   std::string walk(const std::string& body) const {
     const Dialect& d = backend_.dialect();
-    std::string lines = cat("for (var r = begin + ty * ", group_, "u; r < end; r += ", tiling_.along * group_, "u) {\n");
+    std::string lines =
+        cat("for (var r = begin + ty * ", group_, "u; r < end; r += ", tiling_.along * group_, "u) {\n");
     std::vector<std::string> unused;
     lines += indented(Io(plan_, d).coordinates(reduced_, "r", "d", unused) + body);
     return lines + "}\n";
@@ -307,11 +325,16 @@ class ReduceKernel {
       for (std::size_t k = 0; k < reductions.size(); ++k) {
         const int s = reductions[k];
         const Access& a = plan_.access(partial_access_[k]);
-        body += cat("acc", s, " = ", printer.combined(s, cat("acc", s), io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k"))), ";\n");
+        body += cat("acc", s, " = ",
+                    printer.combined(s, cat("acc", s),
+                                     io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k"))),
+                    ";\n");
       }
-      lines += cat("if (inside) {\n  for (var r = ty; r < end; r += ", tiling_.along, "u) {\n", indented(indented(body)), "  }\n}\n");
+      lines += cat("if (inside) {\n  for (var r = ty; r < end; r += ", tiling_.along, "u) {\n",
+                   indented(indented(body)), "  }\n}\n");
     } else {
-      const Function f = printer.function(cat("pass", p), arguments_of(reductions), [this](int i) { return is_source(i); });
+      const Function f =
+          printer.function(cat("pass", p), arguments_of(reductions), [this](int i) { return is_source(i); });
       functions += f.text;
       const Position at = position(true);
       std::vector<std::string> values;
@@ -335,10 +358,13 @@ class ReduceKernel {
     const int step = tiling_.rows ? 1 : tiling_.across;
     std::string lines = cat("shared_words[thread] = bitcast<u32>(", acc, ");\n", d.barrier());
     for (int half = tiling_.along / 2; half > 0; half /= 2) {
-      const std::string a = cat("bitcast<", type, ">(shared_words[thread])"), b = cat("bitcast<", type, ">(shared_words[thread + ", half * step, "u])");
-      lines += cat("if (ty < ", half, "u) { shared_words[thread] = bitcast<u32>(", printer.combined(s, a, b), "); }\n", d.barrier());
+      const std::string a = cat("bitcast<", type, ">(shared_words[thread])"),
+                        b = cat("bitcast<", type, ">(shared_words[thread + ", half * step, "u])");
+      lines += cat("if (ty < ", half, "u) { shared_words[thread] = bitcast<u32>(", printer.combined(s, a, b), "); }\n",
+                   d.barrier());
     }
-    lines += cat("let red", s, " = bitcast<", type, ">(shared_words[", tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx"), "]);\n");
+    lines += cat("let red", s, " = bitcast<", type, ">(shared_words[",
+                 tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx"), "]);\n");
     return lines + d.barrier();
   }
 
@@ -350,7 +376,10 @@ class ReduceKernel {
     };
     if (stage_.splits)
       for (std::size_t k = 0; k < passes_[0].size(); ++k)
-        write(partial_access_[k], cat(io.param(plan_.access(partial_access_[k]).base), " + (segment + ", io.param(first_segment_slot_), ") * ", io.param(kept_slot_), " + k"), passes_[0][k]);
+        write(partial_access_[k],
+              cat(io.param(plan_.access(partial_access_[k]).base), " + (segment + ", io.param(first_segment_slot_),
+                  ") * ", io.param(kept_slot_), " + k"),
+              passes_[0][k]);
     for (std::size_t k = 0; k < stage_.results.size(); ++k)
       write(result_access_[k], cat(io.param(plan_.access(result_access_[k]).base), " + k"), stage_.results[k].step);
     if (!reduced_outputs_.empty()) {
@@ -386,21 +415,31 @@ class ReduceKernel {
     Io io(plan_, d);
     io.check_indices_in(flags_, plan_.launch.check_slot);
     std::string functions, body;
-    if (stage_.splits) body += cat("let row_group = group / ", d.param(segments_slot_), ";\nlet segment = group - row_group * ", d.param(segments_slot_), ";\n");
+    if (stage_.splits)
+      body += cat("let row_group = group / ", d.param(segments_slot_), ";\nlet segment = group - row_group * ",
+                  d.param(segments_slot_), ";\n");
     else body += "let row_group = group;\nlet segment = 0u;\n";
-    if (tiling_.rows) body += cat("let tx = thread / ", tiling_.along, "u;\nlet ty = thread - tx * ", tiling_.along, "u;\n");
+    if (tiling_.rows)
+      body += cat("let tx = thread / ", tiling_.along, "u;\nlet ty = thread - tx * ", tiling_.along, "u;\n");
     else body += cat("let ty = thread / ", tiling_.across, "u;\nlet tx = thread - ty * ", tiling_.across, "u;\n");
     body += cat("let k = row_group * ", tiling_.across, "u + tx;\nlet inside = k < ", d.param(kept_slot_), ";\n");
-    body += cat("let begin = segment * ", d.param(segment_slot_), ";\nlet end = min(", d.param(length_slot_), ", begin + ", d.param(segment_slot_), ");\n");
+    body += cat("let begin = segment * ", d.param(segment_slot_), ";\nlet end = min(", d.param(length_slot_),
+                ", begin + ", d.param(segment_slot_), ");\n");
     body += io.coordinates(kept_, "k", "c", kept_names_);
     for (std::size_t i = 0; i < stage_.known.size(); ++i) {
       const Access& a = plan_.access(known_access_[i]);
-      body += cat("let red", stage_.known[i].step, " = ", io.loaded(a, cat(d.param(a.base), " + min(k, ", d.param(kept_slot_), " - 1u)")), ";\n");
+      body += cat("let red", stage_.known[i].step, " = ",
+                  io.loaded(a, cat(d.param(a.base), " + min(k, ", d.param(kept_slot_), " - 1u)")), ";\n");
     }
     for (std::size_t p = 0; p < passes_.size(); ++p) body += pass(io, printer, p, functions);
     body += results(io, printer, functions);
-    Module module{"reduction", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
-                  {{"u32", "shared_words", tiling_.threads()}}, functions, body};
+    Module module{"reduction",
+                  plan_.launch.bindings,
+                  plan_.launch.params.size(),
+                  plan_.launch.threads,
+                  {{"u32", "shared_words", tiling_.threads()}},
+                  functions,
+                  body};
     return d.module(module);
   }
 
@@ -419,7 +458,8 @@ class ReduceKernel {
   std::vector<int> partial_access_, known_access_, result_access_, origin_slots_;
   std::int64_t kept_count_ = 1;
   View flags_view_;
-  int kept_slot_ = -1, length_slot_ = -1, segments_slot_ = -1, segment_slot_ = -1, first_segment_slot_ = -1, flags_ = -1, group_ = 1;
+  int kept_slot_ = -1, length_slot_ = -1, segments_slot_ = -1, segment_slot_ = -1, first_segment_slot_ = -1,
+      flags_ = -1, group_ = 1;
 };
 
 class ReduceRun {
@@ -436,7 +476,8 @@ class ReduceRun {
     const Tiling tiling = choose_tiling();
     const std::int64_t groups = ceil_div(kept_, tiling.across), walk = ceil_div(length_, tiling.along);
     std::int64_t segments = 1;
-    if (groups < kEnoughGroups && walk > kWalk) segments = std::min(ceil_div(walk, kWalk / 2), ceil_div(2 * kEnoughGroups, groups));
+    if (groups < kEnoughGroups && walk > kWalk)
+      segments = std::min(ceil_div(walk, kWalk / 2), ceil_div(2 * kEnoughGroups, groups));
     if (segments == 1 && !needs_stages(tiling)) return run_whole(tiling);
     run_staged(tiling, segments);
   }
@@ -459,7 +500,9 @@ class ReduceRun {
     for (const Operand& o : r_.inputs) vote(o.view);
     for (const View& v : r_.outputs) vote(v);
     const auto threads = static_cast<std::int64_t>(std::min<std::uint32_t>(256, backend_.limits().threads));
-    const auto power = [](std::int64_t n) { return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1)))); };
+    const auto power = [](std::int64_t n) {
+      return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
+    };
     Tiling t;
     t.rows = votes >= 0;
     if (t.rows) {
@@ -562,7 +605,9 @@ class ReduceRun {
       const View& v = r_.outputs[o];
       const auto size = static_cast<std::int64_t>(dtype_size(v.dtype));
       if (!program_.outputs[o].full || size == 4) continue;
-      if (v.strides[static_cast<std::size_t>(last)] != 1 || r_.space[static_cast<std::size_t>(last)] * size % 4 || v.offset * size % 4) return false;
+      if (v.strides[static_cast<std::size_t>(last)] != 1 || r_.space[static_cast<std::size_t>(last)] * size % 4 ||
+          v.offset * size % 4)
+        return false;
       for (int i = 0; i < r_.space.rank(); ++i)
         if (i != last && v.strides[static_cast<std::size_t>(i)] * size % 4) return false;
     }
@@ -576,7 +621,8 @@ class ReduceRun {
     if (program_.phases < 2) stage.last = -1;
     launch(stage, tiling, r_, begin_, r_.space);
   }
-  void launch(const Stage& stage, const Tiling& tiling, const FusedRequest& request, const std::vector<std::int64_t>& begin, const Shape& space) {
+  void launch(const Stage& stage, const Tiling& tiling, const FusedRequest& request,
+              const std::vector<std::int64_t>& begin, const Shape& space) {
     ReduceKernel(backend_, request, stage, tiling, begin, space).run();
   }
 
@@ -585,8 +631,11 @@ class ReduceRun {
     std::vector<Stored> list;
     keep_.push_back(backend_.temporary(elements * static_cast<std::int64_t>(reductions.size()), DType::u32));
     for (const int s : reductions)
-      list.push_back({s, {keep_.back().get(), stored_dtype(program_.steps[static_cast<std::size_t>(s)].lane),
-                          elements * static_cast<std::int64_t>(list.size()), {}}});
+      list.push_back({s,
+                      {keep_.back().get(),
+                       stored_dtype(program_.steps[static_cast<std::size_t>(s)].lane),
+                       elements * static_cast<std::int64_t>(list.size()),
+                       {}}});
     return list;
   }
 
@@ -621,8 +670,10 @@ class ReduceRun {
     Tiling t;
     t.rows = false;
     const auto threads = static_cast<std::int64_t>(std::min<std::uint32_t>(256, backend_.limits().threads));
-    t.along = static_cast<int>(std::min<std::int64_t>(threads, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(segments, 4))))));
-    t.across = static_cast<int>(std::min(threads / t.along, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kept_)))));
+    t.along = static_cast<int>(std::min<std::int64_t>(
+        threads, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(segments, 4))))));
+    t.across = static_cast<int>(
+        std::min(threads / t.along, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(kept_)))));
     return t;
   }
 
@@ -721,15 +772,18 @@ class ReduceRun {
   /// Full outputs (and, of a program without reductions, all) from the joined results.
   void finish(const std::vector<Stored>& known) {
     Elementwise job;
-    job.op = r_.op, job.program = &program_, job.space = job.whole = r_.space, job.reduced = r_.reduced, job.extent = length_;
+    job.op = r_.op, job.program = &program_, job.space = job.whole = r_.space, job.reduced = r_.reduced,
+    job.extent = length_;
     job.origin = Shape(begin_);
     job.inputs.assign(r_.inputs.begin(), r_.inputs.end());
     Strides over_kept;
     over_kept.resize(r_.space.rank(), 0);
     std::int64_t step = 1;
     for (int i = r_.space.rank() - 1; i >= 0; --i)
-      if (!(r_.reduced >> i & 1)) over_kept[static_cast<std::size_t>(i)] = step, step *= r_.space[static_cast<std::size_t>(i)];
-    for (const Stored& s : known) job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
+      if (!(r_.reduced >> i & 1))
+        over_kept[static_cast<std::size_t>(i)] = step, step *= r_.space[static_cast<std::size_t>(i)];
+    for (const Stored& s : known)
+      job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
     for (std::size_t o = 0; o < r_.outputs.size(); ++o)
       if (program_.outputs[o].full) job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
     if (!job.outputs.empty()) run_elementwise(backend_, job);

@@ -51,7 +51,8 @@ class ScatterKernel {
     output.view = r_.output;
     detail::Gather all_entries = r_.target;
     output.gather = &all_entries;
-    plan_.bind({bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
+    plan_.bind(
+        {bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
   }
 
   void run() {
@@ -74,8 +75,10 @@ class ScatterKernel {
     const Dialect& d = backend_.dialect();
     Io io(plan_, d);
     const auto p = [&](int slot) { return d.param(slot); };
-    std::string body = cat("let t = group * ", plan_.launch.threads, "u + thread;\nif (t >= ", p(count_slot_), ") { return; }\n");
-    body += cat("let entry = t / ", p(kept_slot_), ";\nlet k = t - entry * ", p(kept_slot_), ";\nlet wanted = entry + ", p(first_slot_), ";\n");
+    std::string body =
+        cat("let t = group * ", plan_.launch.threads, "u + thread;\nif (t >= ", p(count_slot_), ") { return; }\n");
+    body += cat("let entry = t / ", p(kept_slot_), ";\nlet k = t - entry * ", p(kept_slot_), ";\nlet wanted = entry + ",
+                p(first_slot_), ";\n");
     Position at;
     std::vector<std::string> summed;
     body += io.coordinates(kept_, "k", "c", at.coordinates);
@@ -89,8 +92,12 @@ class ScatterKernel {
     std::string step = inner;
     step += cat("let index = ", io.loaded(table, io.element(table, at, 0)), ";\n");
     step += cat("let place = bitcast<u32>(index) + select(0u, ", p(size_slot_), ", index < 0i);\n");
-    step += cat("if (place >= ", p(size_slot_), ") {\n  if (entry == 0u) {\n    ", d.report_index(plan_.access(3).binding, p(plan_.launch.check_slot), "index"), "  }\n}\n");
-    step += cat("if (place == wanted) { acc = ", d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {"acc", io.loaded(source, io.element(source, at, 0))}), "; }\n");
+    step += cat("if (place >= ", p(size_slot_), ") {\n  if (entry == 0u) {\n    ",
+                d.report_index(plan_.access(3).binding, p(plan_.launch.check_slot), "index"), "  }\n}\n");
+    step +=
+        cat("if (place == wanted) { acc = ",
+            d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {"acc", io.loaded(source, io.element(source, at, 0))}),
+            "; }\n");
     body += cat("for (var j = ", p(begin_slot_), "; j < ", p(end_slot_), "; j += 1u) {\n", indented(step), "}\n");
     body += cat(binding_word(output), " = bitcast<u32>(acc);\n");
     return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, "", body});
@@ -109,7 +116,8 @@ class ScatterKernel {
 /// Halves the request until every buffer fits a binding: along the axis the widest operand reaches furthest over.
 void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) {
   if (r.space.numel() == 0 || entries.first >= entries.last) return;
-  const auto most = static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes;
+  const auto most =
+      static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment - kVectorBytes;
   const std::vector<std::int64_t> sizes(r.space.begin(), r.space.end());
   int axis = -1;
   std::int64_t furthest = 0;
@@ -126,7 +134,8 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
   const auto a = static_cast<std::size_t>(axis);
   ScatterRequest first = r, second = r;
   first.space[a] = r.space[a] / 2, second.space[a] = r.space[a] - first.space[a];
-  second.source.offset += first.space[a] * r.source.strides[a], second.output.offset += first.space[a] * r.output.strides[a];
+  second.source.offset += first.space[a] * r.source.strides[a],
+      second.output.offset += first.space[a] * r.output.strides[a];
   second.target.table.offset += first.space[a] * r.target.table.strides[a];
   run_scatter(backend, first, entries);
   run_scatter(backend, second, entries);

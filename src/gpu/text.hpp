@@ -11,10 +11,8 @@ namespace text {
 inline void append(std::string& out, std::string_view s) { out += s; }
 inline void append(std::string& out, char c) { out += c; }
 template <class T>
-  requires std::is_integral_v<T>
-void append(std::string& out, T number) {
-  out += std::to_string(number);
-}
+requires std::is_integral_v<T>
+void append(std::string& out, T number) { out += std::to_string(number); }
 }  // namespace text
 
 /// The parts one after the other; numbers in decimal.

@@ -14,9 +14,7 @@ class Wgsl final : public Dialect {
   std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
     return fill_in(spelling_of(leaf).wgsl, lane_name(lane), arguments);
   }
-  std::string param(int slot) const override {
-    return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]);
-  }
+  std::string param(int slot) const override { return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]); }
   std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
     std::string text = cat("struct ", name, " {\n");
     for (const auto& [type, field] : fields) text += cat("  ", field, ": ", type, ",\n");
@@ -55,11 +53,14 @@ class Wgsl final : public Dialect {
     text += "@group(0) @binding(0) var<uniform> params: Params;\n";
     for (std::size_t k = 0; k < m.bindings.size(); ++k) {
       const Binding& b = m.bindings[k];
-      text += cat("@group(0) @binding(", k + 1, ") var<storage, ", b.written || b.atomic ? "read_write" : "read",
-                  "> b", k, ": array<", b.atomic ? "atomic<u32>" : b.vectors ? "vec4<u32>" : "u32", ">;\n");
+      text += cat("@group(0) @binding(", k + 1, ") var<storage, ", b.written || b.atomic ? "read_write" : "read", "> b",
+                  k, ": array<",
+                  b.atomic    ? "atomic<u32>"
+                  : b.vectors ? "vec4<u32>"
+                              : "u32",
+                  ">;\n");
     }
-    for (const Shared& s : m.shared)
-      text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");
+    for (const Shared& s : m.shared) text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");
     text += library(m.functions + m.body) + m.functions;
     text += cat("@compute @workgroup_size(", m.threads,
                 ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) "
@@ -103,7 +104,8 @@ class Wgsl final : public Dialect {
 }  // namespace
 
 const Dialect& wgsl(WgslAbilities abilities) {
-  static const Wgsl instances[2][2] = {{Wgsl({false, false}), Wgsl({false, true})}, {Wgsl({true, false}), Wgsl({true, true})}};
+  static const Wgsl instances[2][2] = {{Wgsl({false, false}), Wgsl({false, true})},
+                                       {Wgsl({true, false}), Wgsl({true, true})}};
   return instances[abilities.fused_fma][abilities.exact_half];
 }
 

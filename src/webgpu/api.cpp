@@ -53,7 +53,7 @@ Loaded load() {
     }
     std::string missing;
 #define TERN_WEBGPU_FIND(name) \
-    if (!find(library, "wgpu" #name, result.api.name)) missing = "wgpu" #name;
+  if (!find(library, "wgpu" #name, result.api.name)) missing = "wgpu" #name;
     TERN_WEBGPU_FUNCTIONS(TERN_WEBGPU_FIND)
 #undef TERN_WEBGPU_FIND
     find(library, "wgpuDevicePoll", result.api.DevicePoll);

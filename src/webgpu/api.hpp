@@ -7,19 +7,20 @@
 namespace tern::detail_webgpu {
 
 // What both implementations offer, under the names of webgpu.h.
-#define TERN_WEBGPU_FUNCTIONS(X)                                                                                      \
-  X(CreateInstance) X(InstanceRequestAdapter) X(InstanceProcessEvents) X(InstanceRelease)                             \
-  X(AdapterGetInfo) X(AdapterGetLimits) X(AdapterHasFeature) X(AdapterRequestDevice) X(AdapterRelease)                \
-  X(DeviceCreateBindGroup) X(DeviceCreateBindGroupLayout) X(DeviceCreateBuffer) X(DeviceCreateCommandEncoder)         \
-  X(DeviceCreateComputePipeline) X(DeviceCreatePipelineLayout) X(DeviceCreateShaderModule) X(DeviceDestroy)           \
-  X(DeviceGetQueue) X(DeviceRelease)                                                                                  \
-  X(BufferGetConstMappedRange) X(BufferMapAsync) X(BufferUnmap) X(BufferDestroy) X(BufferRelease)                     \
-  X(CommandEncoderBeginComputePass) X(CommandEncoderCopyBufferToBuffer) X(CommandEncoderClearBuffer)                  \
-  X(CommandEncoderFinish) X(CommandEncoderRelease) X(CommandBufferRelease)                                            \
-  X(ComputePassEncoderSetPipeline) X(ComputePassEncoderSetBindGroup) X(ComputePassEncoderDispatchWorkgroups)          \
-  X(ComputePassEncoderEnd) X(ComputePassEncoderRelease)                                                               \
-  X(QueueSubmit) X(QueueWriteBuffer) X(QueueRelease)                                                                  \
-  X(BindGroupRelease) X(ShaderModuleRelease) X(ComputePipelineRelease)
+#define TERN_WEBGPU_FUNCTIONS(X)                                                                                     \
+  X(CreateInstance)                                                                                                  \
+  X(InstanceRequestAdapter) X(InstanceProcessEvents) X(InstanceRelease) X(AdapterGetInfo) X(AdapterGetLimits)        \
+      X(AdapterHasFeature) X(AdapterRequestDevice) X(AdapterRelease) X(DeviceCreateBindGroup)                        \
+          X(DeviceCreateBindGroupLayout) X(DeviceCreateBuffer) X(DeviceCreateCommandEncoder)                         \
+              X(DeviceCreateComputePipeline) X(DeviceCreatePipelineLayout) X(DeviceCreateShaderModule)               \
+                  X(DeviceDestroy) X(DeviceGetQueue) X(DeviceRelease) X(BufferGetConstMappedRange) X(BufferMapAsync) \
+                      X(BufferUnmap) X(BufferDestroy) X(BufferRelease) X(CommandEncoderBeginComputePass)             \
+                          X(CommandEncoderCopyBufferToBuffer) X(CommandEncoderClearBuffer) X(CommandEncoderFinish)   \
+                              X(CommandEncoderRelease) X(CommandBufferRelease) X(ComputePassEncoderSetPipeline)      \
+                                  X(ComputePassEncoderSetBindGroup) X(ComputePassEncoderDispatchWorkgroups)          \
+                                      X(ComputePassEncoderEnd) X(ComputePassEncoderRelease) X(QueueSubmit)           \
+                                          X(QueueWriteBuffer) X(QueueRelease) X(BindGroupRelease)                    \
+                                              X(ShaderModuleRelease) X(ComputePipelineRelease)
 
 /// The loaded library; one for the process.
 struct Api {

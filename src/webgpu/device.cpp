@@ -11,10 +11,10 @@
 namespace tern::detail_webgpu {
 namespace {
 
-constexpr std::size_t kParamsBytes = 256 << 10;      // of kernels recorded but not submitted
-constexpr std::size_t kStagingBytes = 1 << 20;       // of small uploads likewise
-constexpr int kMostRecorded = 256;                   // kernels before the encoder is submitted
-constexpr std::uint64_t kMostPooled = 4ull << 30;    // bytes kept for reuse
+constexpr std::size_t kParamsBytes = 256 << 10;    // of kernels recorded but not submitted
+constexpr std::size_t kStagingBytes = 1 << 20;     // of small uploads likewise
+constexpr int kMostRecorded = 256;                 // kernels before the encoder is submitted
+constexpr std::uint64_t kMostPooled = 4ull << 30;  // bytes kept for reuse
 constexpr std::size_t kMostBindGroups = 8192;
 
 /// Waits for a callback that wgpu-native calls at once and Dawn on ProcessEvents.
@@ -80,10 +80,14 @@ Found find_adapters() {
       api->AdapterRelease(adapter);  // OpenGL shows the same processors again, with fewer abilities
       continue;
     }
-    found.adapters.push_back({adapter, to_string(info.device) + " (WebGPU, " + to_string(info.description) + ")", rank_of(info.adapterType)});
+    found.adapters.push_back({adapter, to_string(info.device) + " (WebGPU, " + to_string(info.description) + ")",
+                              rank_of(info.adapterType)});
   }
-  std::stable_sort(found.adapters.begin(), found.adapters.end(), [](const Adapter& a, const Adapter& b) { return a.rank < b.rank; });
-  if (found.adapters.empty()) found.reason = "the WebGPU library " + api->path + " finds no adapter: no Vulkan, Metal or D3D12 driver is installed";
+  std::stable_sort(found.adapters.begin(), found.adapters.end(),
+                   [](const Adapter& a, const Adapter& b) { return a.rank < b.rank; });
+  if (found.adapters.empty())
+    found.reason =
+        "the WebGPU library " + api->path + " finds no adapter: no Vulkan, Metal or D3D12 driver is installed";
   return found;
 }
 
@@ -115,13 +119,16 @@ GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) :
   } answer;
   WGPUDeviceDescriptor descriptor{};
   descriptor.requiredLimits = &limits;
-  descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message, void* user, void*) {
+  descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
+                                                       void* user, void*) {
     auto& faults = *static_cast<Faults*>(user);
-    if (faults.error.empty()) faults.error = to_string(message), faults.out_of_memory = type == WGPUErrorType_OutOfMemory;
+    if (faults.error.empty())
+      faults.error = to_string(message), faults.out_of_memory = type == WGPUErrorType_OutOfMemory;
   };
   descriptor.uncapturedErrorCallbackInfo.userdata1 = faults_.get();
   descriptor.deviceLostCallbackInfo.mode = WGPUCallbackMode_AllowSpontaneous;
-  descriptor.deviceLostCallbackInfo.callback = [](const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView message, void* user, void*) {
+  descriptor.deviceLostCallbackInfo.callback = [](const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView message,
+                                                  void* user, void*) {
     const std::string text = to_string(message);
     static_cast<Faults*>(user)->lost = text.empty() ? "no reason was given" : text;
   };
@@ -168,14 +175,16 @@ void GpuDevice::lose() { api_.DeviceDestroy(device_), poll(); }
 // ---- errors ----
 void GpuDevice::check(const std::string& doing) {
   // wgpu-native may tell of a loss by the next error alone.
-  if (faults_->lost.empty() && faults_->error.find("device is lost") != std::string::npos) faults_->lost = "it was destroyed, or the driver gave it up";
+  if (faults_->lost.empty() && faults_->error.find("device is lost") != std::string::npos)
+    faults_->lost = "it was destroyed, or the driver gave it up";
   if (!faults_->lost.empty())
     throw Error(ErrorKind::backend, doing + ": the device " + name_ + " was lost (" + faults_->lost +
                                         "); its tensors are gone, and the next use of " + name_ + " makes a new one");
   if (faults_->error.empty()) return;
   const Faults faults = *faults_;
   faults_->error.clear(), faults_->out_of_memory = false;
-  throw Error(faults.out_of_memory ? ErrorKind::out_of_memory : ErrorKind::backend, doing + " on " + name_ + ": " + faults.error);
+  throw Error(faults.out_of_memory ? ErrorKind::out_of_memory : ErrorKind::backend,
+              doing + " on " + name_ + ": " + faults.error);
 }
 
 // ---- memory ----
@@ -183,7 +192,8 @@ Buffer* GpuDevice::create(std::uint64_t bytes, WGPUBufferUsage usage) {
   WGPUBufferDescriptor descriptor{};
   descriptor.usage = usage, descriptor.size = bytes;
   const WGPUBuffer handle = api_.DeviceCreateBuffer(device_, &descriptor);
-  if (!handle && faults_->error.empty()) faults_->error = "no buffer of " + std::to_string(bytes) + " bytes", faults_->out_of_memory = true;
+  if (!handle && faults_->error.empty())
+    faults_->error = "no buffer of " + std::to_string(bytes) + " bytes", faults_->out_of_memory = true;
   return new Buffer{handle, bytes, next_id_++};
 }
 
@@ -205,8 +215,9 @@ Buffer* GpuDevice::allocate(std::uint64_t bytes) {
     return buffer;
   }
   if (bytes > max_buffer_bytes_)
-    throw Error(ErrorKind::out_of_memory, "a tensor of " + std::to_string(bytes) + " bytes is larger than the largest buffer of " + name_ +
-                                              ", " + std::to_string(max_buffer_bytes_) + " bytes");
+    throw Error(ErrorKind::out_of_memory, "a tensor of " + std::to_string(bytes) +
+                                              " bytes is larger than the largest buffer of " + name_ + ", " +
+                                              std::to_string(max_buffer_bytes_) + " bytes");
   constexpr auto usage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
   const std::uint64_t wanted = std::min(size, max_buffer_bytes_ / 16 * 16);
   Buffer* buffer = create(wanted, usage);
@@ -273,8 +284,10 @@ void GpuDevice::flush() {
   if (!encoder_) return;
   end_pass();
   // Writes to a buffer are done in the queue's order: after the submissions before, and before this one.
-  if (!params_arena_.empty()) api_.QueueWriteBuffer(queue_, params_->handle, 0, params_arena_.data(), params_arena_.size());
-  if (!staging_arena_.empty()) api_.QueueWriteBuffer(queue_, staging_->handle, 0, staging_arena_.data(), staging_arena_.size());
+  if (!params_arena_.empty())
+    api_.QueueWriteBuffer(queue_, params_->handle, 0, params_arena_.data(), params_arena_.size());
+  if (!staging_arena_.empty())
+    api_.QueueWriteBuffer(queue_, staging_->handle, 0, staging_arena_.data(), staging_arena_.size());
   const WGPUCommandBuffer commands = api_.CommandEncoderFinish(encoder_, nullptr);
   api_.CommandEncoderRelease(encoder_);
   encoder_ = nullptr;
@@ -300,7 +313,8 @@ void GpuDevice::wait() {
   check("waiting for kernels");
 }
 
-std::uint64_t GpuDevice::add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena, std::size_t capacity) {
+std::uint64_t GpuDevice::add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena,
+                                       std::size_t capacity) {
   const std::size_t padded = (bytes + 15) / 16 * 16;
   std::size_t at = (arena.size() + uniform_alignment_ - 1) / uniform_alignment_ * uniform_alignment_;
   if (at + padded > capacity) {
@@ -338,7 +352,8 @@ void GpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size
     const std::uint64_t size = std::min(kPiece, end - piece);
     if (!readback_ || readback_->capacity < size) {
       if (readback_) destroy(readback_);
-      readback_ = create(std::bit_ceil(std::max<std::uint64_t>(size, 4096)), WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst);
+      readback_ =
+          create(std::bit_ceil(std::max<std::uint64_t>(size, 4096)), WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst);
       check("allocating memory for a download");
     }
     end_pass();
@@ -477,12 +492,14 @@ void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) 
   const std::uint64_t rows = (launch.groups + limits_.groups - 1) / limits_.groups;
   const std::uint64_t width = (launch.groups + rows - 1) / rows;
   params[0] = static_cast<std::uint32_t>(width);
-  const auto offset = static_cast<std::uint32_t>(add_constants(params.data(), params.size() * 4, params_arena_, kParamsBytes));
+  const auto offset =
+      static_cast<std::uint32_t>(add_constants(params.data(), params.size() * 4, params_arena_, kParamsBytes));
   const WGPUBindGroup group = bind_group(launch, pipeline);
   const WGPUComputePassEncoder pass = this->pass();
   api_.ComputePassEncoderSetPipeline(pass, pipeline.handle);
   api_.ComputePassEncoderSetBindGroup(pass, 0, group, 1, &offset);
-  api_.ComputePassEncoderDispatchWorkgroups(pass, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows), 1);
+  api_.ComputePassEncoderDispatchWorkgroups(pass, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows),
+                                            1);
   if (++recorded_ >= kMostRecorded) flush();
 }
 

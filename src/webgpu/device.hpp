@@ -44,7 +44,8 @@ class GpuDevice {
 
   Buffer* allocate(std::uint64_t bytes);
   void deallocate(Buffer* buffer) noexcept;
-  /// Copies through the encoder, so that it does not overtake kernels already recorded. Offset and size are whole words.
+  /// Copies through the encoder, so that it does not overtake kernels already recorded. Offset and size are whole
+  /// words.
   void upload(Buffer& to, std::uint64_t offset, const void* from, std::size_t bytes);
   void download(Buffer& from, std::uint64_t offset, void* to, std::size_t bytes);
   /// Queues a kernel; `text` is asked for where its key is new.

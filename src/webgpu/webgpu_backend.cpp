@@ -136,13 +136,15 @@ WebgpuBackend& backend_at(int index) {
   std::string reason;
   const std::vector<Adapter>& list = adapters(reason);
   if (static_cast<std::size_t>(index) >= list.size())
-    throw Error(ErrorKind::device, "device " + webgpu(index).to_string() + " is not available: " +
-                                       (list.empty() ? reason : "there are " + std::to_string(list.size()) + " adapters"));
+    throw Error(ErrorKind::device,
+                "device " + webgpu(index).to_string() + " is not available: " +
+                    (list.empty() ? reason : "there are " + std::to_string(list.size()) + " adapters"));
   const std::lock_guard hold(registry_lock);
   made.resize(list.size());
   std::vector<WebgpuBackend*>& of_adapter = made[static_cast<std::size_t>(index)];
   if (of_adapter.empty() || of_adapter.back()->lost())
-    of_adapter.push_back(new WebgpuBackend(index, *api(reason), list[static_cast<std::size_t>(index)]));  // outlives tensors in static storage
+    of_adapter.push_back(new WebgpuBackend(
+        index, *api(reason), list[static_cast<std::size_t>(index)]));  // outlives tensors in static storage
   return *of_adapter.back();
 }
 

@@ -7,7 +7,9 @@ namespace {
 
 class Limits : public testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(is_present(webgpu())) << "no WebGPU device: install Mesa's mesa-vulkan-drivers (script/setup)"; }
+  void SetUp() override {
+    ASSERT_TRUE(is_present(webgpu())) << "no WebGPU device: install Mesa's mesa-vulkan-drivers (script/setup)";
+  }
   static bool is_present(Device device) {
     for (const DeviceInfo& info : devices())
       if (info.device == device) return info.available;
@@ -20,7 +22,8 @@ class Limits : public testing::Test {
     const std::vector<double> want = doubles(f(x)), got = doubles(f(moved));
     ASSERT_EQ(got.size(), want.size()) << what;
     for (std::size_t i = 0; i < got.size(); ++i)
-      ASSERT_LE(std::abs(got[i] - want[i]), factor * epsilon(f32) * (1 + std::abs(want[i]))) << what << ", element " << i;
+      ASSERT_LE(std::abs(got[i] - want[i]), factor * epsilon(f32) * (1 + std::abs(want[i])))
+          << what << ", element " << i;
   }
   Tensor random(const Shape& shape) { return randn(shape, generator_); }
   Generator generator_{5};
@@ -32,15 +35,28 @@ TEST_F(Limits, ElementwiseOfMoreThanABinding) {
   compare("silu_mul", 16, [](const auto& x) { return silu_mul(x[0], x[1]); }, {a, b});
   compare("broadcasts", 8, [](const auto& x) { return x[0] * x[1] + x[2]; }, {a, row, column});
   compare("transposed", 1, [](const auto& x) { return (x[0].transpose(0, 1) + x[1].transpose(0, 1)).clone(); }, {a, b});
-  compare("in place", 1, [](const auto& x) { Tensor y = x[0].clone(); y += x[1]; return y; }, {a, b});
-  compare("in place, of another part", 1, [](const auto& x) {
-    Tensor y = x[0].clone();
-    Tensor part = y.slice(0, 515, 1030);
-    part.copy_from(y.slice(0, 0, 515));
-    return y;
-  }, {a});
+  compare("in place", 1,
+          [](const auto& x) {
+            Tensor y = x[0].clone();
+            y += x[1];
+            return y;
+          },
+          {a, b});
+  compare("in place, of another part", 1,
+          [](const auto& x) {
+            Tensor y = x[0].clone();
+            Tensor part = y.slice(0, 515, 1030);
+            part.copy_from(y.slice(0, 0, 515));
+            return y;
+          },
+          {a});
   compare("halves of numbers", 600, [](const auto& x) { return (x[0].to(bf16) + x[1].to(bf16)).to(f32); }, {a, b});
-  compare("positions", 1, [](const auto& x) { return Pointwise("ramp", [](auto v) { return v * 0 + cast(index(v, 0), f32) * 0.5 + cast(index(v, 1), f32); })(x[0]); }, {a});
+  compare("positions", 1,
+          [](const auto& x) {
+            return Pointwise(
+                "ramp", [](auto v) { return v * 0 + cast(index(v, 0), f32) * 0.5 + cast(index(v, 1), f32); })(x[0]);
+          },
+          {a});
 }
 TEST_F(Limits, ReductionsOfMoreThanABinding) {
   const Tensor a = random({1030, 1021});
@@ -55,15 +71,16 @@ TEST_F(Limits, ReductionsOfMoreThanABinding) {
 TEST_F(Limits, MoreOperandsThanBindings) {
   std::vector<Tensor> x;
   for (int i = 0; i < 12; ++i) x.push_back(random({37, 21}));
-  const Pointwise total("total", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) {
-    return a + b * c + d * e + f * g + h * i + j * k + l;
-  });
-  compare("twelve", 16, [&](const auto& t) { return total(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11]); }, x);
+  const Pointwise total("total", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j,
+                                    auto k, auto l) { return a + b * c + d * e + f * g + h * i + j * k + l; });
+  compare(
+      "twelve", 16,
+      [&](const auto& t) { return total(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11]); },
+      x);
 }
 TEST_F(Limits, MoreResultsThanBindings) {
-  const Pointwise<10> powers("powers", [](auto x) {
-    return std::array{x, x * 2, x * 3, x * 4, x * 5, x * 6, x * 7, x * 8, x * 9, x * 10};
-  });
+  const Pointwise<10> powers(
+      "powers", [](auto x) { return std::array{x, x * 2, x * 3, x * 4, x * 5, x * 6, x * 7, x * 8, x * 9, x * 10}; });
   const Tensor x = random({123});
   const std::vector<double> want = doubles(x);
   const auto results = powers(x.to(webgpu()));
@@ -77,16 +94,21 @@ TEST_F(Limits, ProductsOfMoreThanABinding) {
   const Tensor a = random({530, 521}), b = random({521, 600}), bias = random({600});
   const auto within = [](std::int64_t k) { return 4.0 * static_cast<double>(k); };
   compare("product", within(521), [](const auto& x) { return matmul(x[0], x[1]); }, {a, b});
-  compare("fused", within(521), [](const auto& x) { return matmul_bias_activation(x[0], x[1], x[2], op::gelu); }, {a, b, bias});
-  compare("transposed", within(530), [](const auto& x) { return matmul(x[0].transpose(0, 1), x[1].transpose(0, 1)); }, {a, random({600, 530})});
-  compare("batched", within(64), [](const auto& x) { return matmul(x[0], x[1]); }, {random({70, 64, 64}), random({70, 64, 64})});
+  compare("fused", within(521), [](const auto& x) { return matmul_bias_activation(x[0], x[1], x[2], op::gelu); },
+          {a, b, bias});
+  compare("transposed", within(530), [](const auto& x) { return matmul(x[0].transpose(0, 1), x[1].transpose(0, 1)); },
+          {a, random({600, 530})});
+  compare("batched", within(64), [](const auto& x) { return matmul(x[0], x[1]); },
+          {random({70, 64, 64}), random({70, 64, 64})});
 }
 TEST_F(Limits, IndexOperationsOfMoreThanABinding) {
   const Tensor table = random({300, 1000}), rows = randint(0, 300, {700}, generator_);
-  compare("take", 0, [](const auto& x) { return take(x[0], x[1].to(i32)); }, {table.slice(0, 0, 200), randint(0, 200, {700}, generator_)});
+  compare("take", 0, [](const auto& x) { return take(x[0], x[1].to(i32)); },
+          {table.slice(0, 0, 200), randint(0, 200, {700}, generator_)});
   compare("cumsum", 3000, [](const auto& x) { return cumsum(x[0], 1); }, {table});
   compare("sort", 0, [](const auto& x) { return sort(x[0], 1).values; }, {table});
-  compare("scatter_add", 40, [](const auto& x) { return scatter_add(x[0], x[1], x[2], 0); }, {table, rows, random({700, 1000})});
+  compare("scatter_add", 40, [](const auto& x) { return scatter_add(x[0], x[1], x[2], 0); },
+          {table, rows, random({700, 1000})});
 }
 TEST_F(Limits, MoreWorkgroupsThanOneDimensionHolds) {
   const Tensor x = ones({1 << 20, 18}, {.device = webgpu()}).slice(1, 0, 17);  // 17·2^20 elements, one an invocation:

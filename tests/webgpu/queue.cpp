@@ -56,9 +56,12 @@ TEST_F(Queue, PackedSlicesAtOddPlaces) {
 }
 TEST_F(Queue, DtypesWithoutKernelsAreRefusedByName) {
   for (const DType dtype : {f64, i64}) {
-    expect_error(ErrorKind::unsupported, {"full", std::string(to_string(dtype)), "webgpu:0"}, [&] { zeros({2}, dtype); });
-    expect_error(ErrorKind::unsupported, {"to", std::string(to_string(dtype)), "webgpu:0"}, [&] { ones({2}).to(dtype); });
-    expect_error(ErrorKind::unsupported, {std::string(to_string(dtype)), "webgpu:0"}, [&] { zeros({2}, {.dtype = dtype, .device = cpu()}).to(webgpu()); });
+    expect_error(ErrorKind::unsupported, {"full", std::string(to_string(dtype)), "webgpu:0"},
+                 [&] { zeros({2}, dtype); });
+    expect_error(ErrorKind::unsupported, {"to", std::string(to_string(dtype)), "webgpu:0"},
+                 [&] { ones({2}).to(dtype); });
+    expect_error(ErrorKind::unsupported, {std::string(to_string(dtype)), "webgpu:0"},
+                 [&] { zeros({2}, {.dtype = dtype, .device = cpu()}).to(webgpu()); });
   }
 }
 TEST_F(Queue, MoreMemoryThanThereIsIsRefused) {
