@@ -201,6 +201,8 @@ class ElementwiseKernel {
     const Function f = printer.function("formula", wanted_, [this](int step) { return is_source(step); });
     Io io(plan_, d);
     io.check_indices_in(flags_, plan_.launch.check_slot);
+    const std::string guard = plan_.guarded ? cat("i + $0 < ", d.param(count_slot_)) : std::string();
+    io.guard_checks(guard);
     Position at{{}, static_cast<int>(axes_.sizes.size()) - 1, group_};
     std::string body = cat("let i = (group * ", plan_.launch.threads, "u + thread) * ", group_, "u;\n");
     body += cat("if (i >= ", d.param(count_slot_), ") { return; }\n");
@@ -220,7 +222,6 @@ class ElementwiseKernel {
       body += cat("let ", value, " = ", d.call("formula", arguments), ";\n");
       for (std::size_t o = 0; o < outputs_.size(); ++o) results[o].push_back(ProgramPrinter::result(f, value, o));
     }
-    const std::string guard = plan_.guarded ? cat("i + $0 < ", d.param(count_slot_)) : std::string();
     for (std::size_t o = 0; o < outputs_.size(); ++o) body += io.store(outputs_[o], at, results[o], guard);
     Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text,
                   body};

@@ -80,9 +80,10 @@ std::string Io::gathered(const Access& a, const Position& at, int e, std::string
   lines += cat("let ", entry, " = ", loaded(table, element(table, at, e)), ";\n");
   lines += cat("var ", place, " = bitcast<u32>(", entry, ")",
                a.wraps ? cat(" + select(0u, ", param(a.table_size), ", ", entry, " < 0i)") : std::string(), ";\n");
-  lines += cat("if (", place, " >= ", param(a.table_size), ") {\n  ",
-               flags_ >= 0 ? dialect_.report_index(flags_, param(launch_slot_), entry) : std::string(), "  ", place,
-               " = 0u;\n}\n");
+  std::string report = flags_ >= 0 ? dialect_.report_index(flags_, param(launch_slot_), entry) : std::string();
+  if (!report.empty() && !guard_.empty())
+    report = cat("if (", fill_in(guard_, "", {std::to_string(e) + "u"}), ") {\n", indented(report), "}\n");
+  lines += cat("if (", place, " >= ", param(a.table_size), ") {\n", indented(report + cat(place, " = 0u;\n")), "}\n");
   return cat(" + ", place, " * ", param(a.table_step));
 }
 

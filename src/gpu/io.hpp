@@ -35,6 +35,8 @@ class Io {
   std::string loaded(const Access& a, const std::string& element) const;
   /// Whether a check of indices stands in what was printed, and the binding of its flags.
   void check_indices_in(int binding, int launch_slot) { flags_ = binding, launch_slot_ = launch_slot; }
+  /// The condition on an element's number ($0) under which it is inside; a cut group loads more, unchecked.
+  void guard_checks(const std::string& guard) { guard_ = guard; }
 
  private:
   std::string word(const Access& a, const std::string& index) const;
@@ -49,6 +51,7 @@ class Io {
   const Plan& plan_;
   const Dialect& dialect_;
   int next_ = 0, flags_ = -1, launch_slot_ = -1;
+  std::string guard_;
 };
 
 /// A stored element as a value of its lane, and back to the bits that are stored.

@@ -140,8 +140,7 @@ bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   for (const Access& a : accesses) {  // a cut group writes whole words or vectors: nothing may stand behind the view
     if (!a.written || (a.size() == 4 && !aligned(a, inner, kVectorBytes))) continue;
     const std::int64_t end = (a.view->offset + size) * a.size();
-    if (round_up(end, kVectorBytes) < round_up(static_cast<std::int64_t>(a.view->storage->bytes()), kVectorBytes))
-      return false;
+    if (end % kVectorBytes != 0 && end < static_cast<std::int64_t>(a.view->storage->bytes())) return false;
   }
   return true;
 }

@@ -291,13 +291,13 @@ void GpuDevice::flush() {
   const WGPUCommandBuffer commands = api_.CommandEncoderFinish(encoder_, nullptr);
   api_.CommandEncoderRelease(encoder_);
   encoder_ = nullptr;
-  if (commands) {
-    api_.QueueSubmit(queue_, 1, &commands);
-    api_.CommandBufferRelease(commands);
-  }
-  ++submissions;
   params_arena_.clear(), staging_arena_.clear();
   recorded_ = 0;
+  // wgpu-native 0.32 ends the process for an error in a submission: what is invalid must not get there, and the calls
+  // above tell of a lost device.
+  const bool valid = commands && faults_->error.empty() && faults_->lost.empty();
+  if (valid) api_.QueueSubmit(queue_, 1, &commands), ++submissions;
+  if (commands) api_.CommandBufferRelease(commands);
   check("running kernels");
 }
 

@@ -73,6 +73,16 @@ TEST_F(Queue, IndicesOutOfRangeArriveWithTheNextWait) {
   expect_error(ErrorKind::index, {"take", "7", "5", "f32[5, 2]"}, [&] { y.to_vector<float>(); });
   EXPECT_EQ(doubles(take(x, tensor({1}))), (std::vector<double>{1, 1}));
 }
+/// What stands behind the last index in memory is loaded along with it, and no error.
+TEST_F(Queue, IndicesBehindTheLastAreNotChecked) {
+  for (const std::int64_t count : {1, 2, 3, 5, 6}) {
+    const Tensor garbage = full({8}, 1000000, i32);
+    Tensor indices = garbage.clone();
+    indices = Tensor();  // its memory is given out again
+    indices = zeros({count}, i32);
+    EXPECT_EQ(take(ones({4}), indices).to_vector<float>(), std::vector<float>(static_cast<std::size_t>(count), 1.0f));
+  }
+}
 /// Last, as it takes the device away.
 TEST_F(Queue, ZALostDeviceIsReplaced) {
   const Tensor host = tensor({1.0f, 2.0f}).to(cpu());
