@@ -33,6 +33,10 @@ struct Module {
 class Dialect {
  public:
   virtual ~Dialect() = default;
+  /// Whether memory is addressed by elements of any size and lanes of 64 bits exist; as Limits::native.
+  virtual bool native() const { return false; }
+  /// The element at an index of a binding that is taken as elements of so many bytes, an unsigned integer. Native only.
+  virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }
   /// A leaf applied to expressions of one lane type.
   virtual std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const = 0;
   virtual std::string param(int slot) const = 0;  // a u32
@@ -59,8 +63,9 @@ struct WgslAbilities {
   bool exact_half = false;  // unpack2x16float keeps subnormal numbers
 };
 const Dialect& wgsl(WgslAbilities abilities = {});
+const Dialect& cuda_dialect();
 
-/// "f32", "i32", "u32": the names both languages use.
+/// "f32", "i32", "u32", "f64", "i64": the names both languages use, WGSL without the last two.
 const char* lane_name(detail::Lane lane);
 
 }  // namespace tern::detail_gpu

@@ -1,5 +1,7 @@
 #include "gpu/io.hpp"
 
+#include <algorithm>
+
 #include "gpu/text.hpp"
 
 namespace tern::detail_gpu {
@@ -12,6 +14,8 @@ std::string unpacked(DType dtype, const std::string& bits) {
     case DType::i8: return cat("(bitcast<i32>((", bits, ") << 24u) >> 24u)");
     case DType::i16: return cat("(bitcast<i32>((", bits, ") << 16u) >> 16u)");
     case DType::u32: return bits;
+    case DType::f64: return cat("bitcast<f64>(", bits, ")");
+    case DType::i64: return cat("bitcast<i64>(", bits, ")");
     default: return cat("bitcast<i32>(", bits, ")");
   }
 }
@@ -21,6 +25,8 @@ std::string packed(DType dtype, const std::string& value) {
     case DType::f32:
     case DType::i32:
     case DType::u32: return cat("bitcast<u32>(", value, ")");
+    case DType::f64:
+    case DType::i64: return cat("bitcast<u64>(", value, ")");
     case DType::f16: return cat("tern_f32_to_f16_bits(", value, ")");
     case DType::bf16: return cat("tern_f32_to_bf16_bits(", value, ")");
     case DType::i16: return cat("(bitcast<u32>(", value, ") & 0xffffu)");
@@ -67,6 +73,10 @@ std::string Io::word(const Access& a, const std::string& index) const {
 }
 
 std::string Io::loaded(const Access& a, const std::string& element) const {
+  if (plan_.native() && !binding(a).atomic) {
+    const std::string bits = dialect_.element(a.binding, a.size(), element);
+    return unpacked(a.dtype(), a.size() < 4 ? cat("u32(", bits, ")") : bits);
+  }
   if (a.size() == 4) return unpacked(a.dtype(), word(a, element));
   const int shift = a.size() == 2 ? 1 : 2, bits = 8 * a.size();
   const char* mask = a.size() == 2 ? "0xffffu" : "0xffu";
@@ -79,7 +89,7 @@ std::string Io::gathered(const Access& a, const Position& at, int e, std::string
   const std::string entry = unique("index"), place = unique("place");
   lines += cat("let ", entry, " = ", loaded(table, element(table, at, e)), ";\n");
   lines += cat("var ", place, " = bitcast<u32>(", entry, ")",
-               a.wraps ? cat(" + select(0u, ", param(a.table_size), ", ", entry, " < 0i)") : std::string(), ";\n");
+               a.wraps ? cat(" + select(0u, ", param(a.table_size), ", ", entry, " < 0)") : std::string(), ";\n");
   std::string report = flags_ >= 0 ? dialect_.report_index(flags_, param(launch_slot_), entry) : std::string();
   if (!report.empty() && !guard_.empty())
     report = cat("if (", fill_in(guard_, "", {std::to_string(e) + "u"}), ") {\n", indented(report), "}\n");
@@ -104,7 +114,7 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
     }
     const std::string from = element(a, at, e) + (table_moves ? gathered(a, at, e, lines) : shift);
     std::string place = from;
-    if (a.size() < 4) {
+    if (a.size() < 4 && !plan_.native()) {
       place = unique("at");
       lines += cat("let ", place, " = ", from, ";\n");
     }
@@ -116,7 +126,7 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
 
 std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::string>& names,
                           const std::string& first) {
-  const int per_vector = kVectorBytes / a.size(), per_word = 4 / a.size();
+  const int per_vector = kVectorBytes / a.size(), per_word = 4 / a.size();  // 0: two words to an element
   const std::string start = unique("w");
   std::string lines = cat("let ", start, " = (", first, ") / ", per_vector, "u;\n");
   std::string vector;
@@ -125,7 +135,8 @@ std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::
       vector = unique("q");
       lines += cat("let ", vector, " = b", a.binding, "[", start, " + ", e / per_vector, "u];\n");
     }
-    std::string bits = cat(vector, ".", "xyzw"[e % per_vector / per_word]);
+    std::string bits = per_word == 0 ? cat("tern_join(", vector, e % 2 ? ".z, " : ".x, ", vector, e % 2 ? ".w)" : ".y)")
+                                     : cat(vector, ".", "xyzw"[e % per_vector / per_word]);
     if (per_word > 1) {
       const int shift = e % per_word * 8 * a.size();
       if (shift) bits = cat("(", bits, " >> ", shift, "u)");
@@ -139,7 +150,8 @@ std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::
 
 std::string Io::store(int index, const Position& at, const std::vector<std::string>& values, const std::string& guard) {
   const Access& a = plan_.access(index);
-  if (a.wide) return store_wide(a, at, values, guard);
+  if (a.wide) return plan_.native() ? store_wide_or_elements(a, at, values, guard) : store_wide(a, at, values, guard);
+  if (plan_.native()) return store_elements(a, at, values, 0, at.group, guard);
   if (a.size() < 4 && !binding(a).atomic) return store_words(a, at, values, guard);
   std::string lines;
   for (int e = 0; e < at.group; ++e) {
@@ -177,6 +189,32 @@ std::string joined(const Access& a, const std::vector<std::string>& values, int 
 }
 }  // namespace
 
+std::string Io::stored(const Access& a, const std::string& element, const std::string& value) const {
+  if (plan_.native()) return cat(dialect_.element(a.binding, a.size(), element), " = ", packed(a.dtype(), value), ";\n");
+  return cat("b", a.binding, "[", element, "] = ", packed(a.dtype(), value), ";\n");
+}
+
+std::string Io::store_elements(const Access& a, const Position& at, const std::vector<std::string>& values, int first,
+                               int last, const std::string& guard) {
+  std::string lines;
+  for (int e = first; e < last; ++e) {
+    const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(e)]);
+    const std::string one = cat(dialect_.element(a.binding, a.size(), element(a, at, e)), " = ",
+                                a.size() < 4 ? cat("u", 8 * a.size(), "(", bits, ")") : bits, ";\n");
+    lines += guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(e) + "u"}), ") { ", one, "}\n");
+  }
+  return lines;
+}
+
+/// Vectors where the whole group is inside, else what is inside, by elements.
+std::string Io::store_wide_or_elements(const Access& a, const Position& at, const std::vector<std::string>& values,
+                                       const std::string& guard) {
+  const std::string wide = store_wide(a, at, values, "");
+  if (guard.empty()) return wide;
+  return cat("if (", fill_in(guard, "", {std::to_string(at.group - 1) + "u"}), ") {\n", indented(wide), "} else {\n",
+             indented(store_elements(a, at, values, 0, at.group, guard)), "}\n");
+}
+
 std::string Io::store_wide(const Access& a, const Position& at, const std::vector<std::string>& values,
                            const std::string& guard) {
   const int per_vector = kVectorBytes / a.size(), per_word = 4 / a.size();
@@ -184,7 +222,14 @@ std::string Io::store_wide(const Access& a, const Position& at, const std::vecto
   std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_vector, "u;\n");
   for (int first = 0; first < at.group; first += per_vector) {
     std::vector<std::string> words;
-    for (int k = 0; k < per_vector; k += per_word) words.push_back(joined(a, values, first + k));
+    for (int k = 0; k < per_vector; k += std::max(per_word, 1)) {
+      if (per_word) {
+        words.push_back(joined(a, values, first + k));
+        continue;
+      }
+      const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(first + k)]);
+      words.push_back(cat("u32(", bits, ")")), words.push_back(cat("u32(", bits, " >> 32u)"));
+    }
     const std::string one =
         cat("b", a.binding, "[", start, " + ", first / per_vector, "u] = vec4<u32>(", join(words), ");\n");
     lines +=

@@ -33,6 +33,8 @@ class Io {
   std::string param(int slot) const { return dialect_.param(slot); }
   /// The element at an index of the buffer, as a value of its lane.
   std::string loaded(const Access& a, const std::string& element) const;
+  /// The statement that writes a value of its lane there; for dtypes of 4 bytes and more.
+  std::string stored(const Access& a, const std::string& element, const std::string& value) const;
   /// Whether a check of indices stands in what was printed, and the binding of its flags.
   void check_indices_in(int binding, int launch_slot) { flags_ = binding, launch_slot_ = launch_slot; }
   /// The condition on an element's number ($0) under which it is inside; a cut group loads more, unchecked.
@@ -42,8 +44,12 @@ class Io {
   std::string word(const Access& a, const std::string& index) const;
   std::string gathered(const Access& a, const Position& at, int e, std::string& lines);
   std::string load_wide(const Access& a, const Position& at, std::vector<std::string>& names, const std::string& first);
+  std::string store_wide_or_elements(const Access& a, const Position& at, const std::vector<std::string>& values,
+                                     const std::string& guard);
   std::string store_wide(const Access& a, const Position& at, const std::vector<std::string>& values,
                          const std::string& guard);
+  std::string store_elements(const Access& a, const Position& at, const std::vector<std::string>& values, int first,
+                             int last, const std::string& guard);
   std::string store_words(const Access& a, const Position& at, const std::vector<std::string>& values,
                           const std::string& guard);
   const Binding& binding(const Access& a) const { return plan_.launch.bindings[static_cast<std::size_t>(a.binding)]; }

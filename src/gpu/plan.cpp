@@ -104,11 +104,17 @@ std::vector<int> Plan::add_numbers(const detail::Program& program, std::span<con
     if (step.kind == detail::StepKind::extent) slots[i] = add_param(static_cast<std::uint64_t>(extent));
     if (step.kind != detail::StepKind::param) continue;
     const Number& n = inputs[static_cast<std::size_t>(step.index)].number;
-    if (kernel_lane(step) == detail::Lane::f32) {
-      const double value = n.is_integer ? static_cast<double>(n.integer) : n.real;
-      slots[i] = add_param(std::bit_cast<std::uint32_t>(static_cast<float>(value)));
-    } else {
-      slots[i] = add_param(static_cast<std::uint64_t>(n.is_integer ? n.integer : static_cast<std::int64_t>(n.real)));
+    const double real = n.is_integer ? static_cast<double>(n.integer) : n.real;
+    const auto integer = static_cast<std::uint64_t>(n.is_integer ? n.integer : static_cast<std::int64_t>(n.real));
+    const auto add_both_halves = [&](std::uint64_t bits) {
+      slots[i] = add_param(bits);
+      add_param(bits >> 32);
+    };
+    switch (kernel_lane(step, limits_.native)) {
+      case detail::Lane::f32: slots[i] = add_param(std::bit_cast<std::uint32_t>(static_cast<float>(real))); break;
+      case detail::Lane::f64: add_both_halves(std::bit_cast<std::uint64_t>(real)); break;
+      case detail::Lane::i64: add_both_halves(integer); break;
+      default: slots[i] = add_param(integer);
     }
   }
   return slots;
@@ -137,6 +143,7 @@ bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   guarded = lone;  // whatever the size: sizes are in no key
   if (size % group == 0) return true;
   if (!lone) return false;
+  if (limits_.native) return true;  // what a vector does not fill is written by elements
   for (const Access& a : accesses) {  // a cut group writes whole words or vectors: nothing may stand behind the view
     if (!a.written || (a.size() == 4 && !aligned(a, inner, kVectorBytes))) continue;
     const std::int64_t end = (a.view->offset + size) * a.size();
@@ -149,7 +156,7 @@ int Plan::choose_group(int inner, std::int64_t size, bool lone) {
   bool whole_words = inner >= 0;
   int words = 1, vectors = 1;
   for (const Access& a : accesses) {
-    if (a.written && a.size() < 4) {
+    if (a.written && a.size() < 4 && !limits_.native) {
       whole_words &= inner >= 0 && aligned(a, inner, 4);
       words = std::max(words, 4 / a.size());
     }
@@ -166,7 +173,7 @@ int Plan::choose_group(int inner, std::int64_t size, bool lone) {
   }
   guarded = false;
   for (std::size_t i = 0; i < accesses.size(); ++i)
-    if (accesses[i].written && accesses[i].size() < 4) make_atomic(static_cast<int>(i));
+    if (accesses[i].written && accesses[i].size() < 4) merge_parts(static_cast<int>(i));
   return 1;
 }
 

@@ -84,7 +84,9 @@ class Plan {
   void set(int slot, std::uint64_t value) {
     launch.params[static_cast<std::size_t>(slot)] = static_cast<std::uint32_t>(value);
   }
-  /// Marks the access as written by merging parts of words.
+  bool native() const { return limits_.native; }
+  /// Marks the access as written by parts of words, which must be merged where memory is words.
+  void merge_parts(int access) { binding_of(access).atomic |= !limits_.native; }
   void make_atomic(int access) { binding_of(access).atomic = true; }
   void make_wide(int access);
   /// Fixes the windows of the bindings and the bases of the accesses; `limits` were checked before.

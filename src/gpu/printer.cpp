@@ -31,6 +31,12 @@ bool rounds_integer(const Program& program, const Step& step) {
 
 std::string literal(const Number& number, Lane lane) {
   char text[48];
+  if (lane == Lane::f64) {
+    const double value = real_of(number);
+    std::snprintf(text, sizeof text, "bitcast<f64>(0x%016llxull)",
+                  static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
+    return text;
+  }
   if (lane == Lane::f32) {
     const float value = static_cast<float>(real_of(number));
     if (!std::isfinite(value) || (value != 0 && std::abs(value) < 0x1p-126f) || (value == 0 && std::signbit(value))) {
@@ -43,14 +49,15 @@ std::string literal(const Number& number, Lane lane) {
     return text;
   }
   const std::int64_t value = number.is_integer ? number.integer : static_cast<std::int64_t>(number.real);
+  if (lane == Lane::i64) return cat("bitcast<i64>(", static_cast<std::uint64_t>(value), "ull)");
   const auto bits = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value));
   std::snprintf(text, sizeof text, lane == Lane::u32 ? "%uu" : "bitcast<i32>(%uu)", bits);
   return text;
 }
 
-Lane kernel_lane(const Step& step) {
+Lane kernel_lane(const Step& step, bool native) {
   const Lane lane = step.result_lane();
-  return lane == Lane::f64 ? Lane::f32 : lane;
+  return lane == Lane::f64 && !native ? Lane::f32 : lane;
 }
 
 DType unsupported_dtype(const Program& program) {
@@ -68,13 +75,14 @@ DType unsupported_dtype(const Program& program) {
   return DType::f32;
 }
 
-std::string ProgramPrinter::type(int step) const { return lane_name(kernel_lane(at(step))); }
+std::string ProgramPrinter::type(int step) const { return lane_name(kernel_lane(at(step), dialect_.native())); }
 
 std::string ProgramPrinter::identity(int step) const {
   const Step& s = at(step);
   const double value = detail::rule_of(s.leaf).identity;
-  if (s.lane == Lane::f32 || std::isfinite(value)) return literal(Number(value), s.lane);
+  if (s.lane == Lane::f32 || s.lane == Lane::f64 || std::isfinite(value)) return literal(Number(value), s.lane);
   const bool highest = value > 0;
+  if (s.lane == Lane::i64) return literal(Number(highest ? INT64_MAX : INT64_MIN), s.lane);
   if (s.lane == Lane::u32) return highest ? "0xffffffffu" : "0u";
   return highest ? "bitcast<i32>(0x7fffffffu)" : "bitcast<i32>(0x80000000u)";
 }
@@ -89,18 +97,20 @@ std::string ProgramPrinter::wrapped(const Step& step) const {
     case DType::f16:
     case DType::bf16: {
       const bool half = step.dtype == DType::f16;
+      const char* name = half ? "f16" : "bf16";
+      if (step.lane == Lane::f64 && dialect_.native())
+        return cat("f64(tern_", name, "_bits_to_f32(tern_f64_to_", name, "_bits(", x, ")))");
       if (step.lane == Lane::f64) {
         const Step& convert = at(step.args[0]);
         const std::string integer = name_of(convert.args[0]);
         if (!half) return cat("tern_", lane_name(convert.from), "_to_bf16(", integer, ")");
         return cat("tern_f16_bits_to_f32(tern_f32_to_f16_bits(f32(", integer, ")))");  // 24 bits hold every f16 integer
       }
-      return half ? cat("tern_f16_bits_to_f32(tern_f32_to_f16_bits(", x, "))")
-                  : cat("tern_bf16_bits_to_f32(tern_f32_to_bf16_bits(", x, "))");
+      return cat("tern_", name, "_bits_to_f32(tern_f32_to_", name, "_bits(", x, "))");
     }
-    case DType::u8: return step.saturate ? cat("clamp(", x, ", 0i, 255i)") : cat("(", x, " & 255i)");
-    case DType::i8: return step.saturate ? cat("clamp(", x, ", -128i, 127i)") : cat("((", x, " << 24u) >> 24u)");
-    case DType::i16: return step.saturate ? cat("clamp(", x, ", -32768i, 32767i)") : cat("((", x, " << 16u) >> 16u)");
+    case DType::u8: return step.saturate ? cat("clamp(", x, ", 0, 255)") : cat("(", x, " & 255)");
+    case DType::i8: return step.saturate ? cat("clamp(", x, ", -128, 127)") : cat("((", x, " << 24u) >> 24u)");
+    case DType::i16: return step.saturate ? cat("clamp(", x, ", -32768, 32767)") : cat("((", x, " << 16u) >> 16u)");
     default: return x;
   }
 }
@@ -110,15 +120,19 @@ std::string ProgramPrinter::expression(int index) const {
   const auto slot = static_cast<std::size_t>(index);
   const auto arg = [&](int i) { return name_of(step.args[i]); };
   switch (step.kind) {
-    case StepKind::number: return literal(step.number, kernel_lane(step));
-    case StepKind::param: return cat("bitcast<", type(index), ">(", dialect_.param(slots_[slot]), ")");
+    case StepKind::number: return literal(step.number, kernel_lane(step, dialect_.native()));
+    case StepKind::param:
+      if (detail::is_wide_lane(kernel_lane(step, dialect_.native())))
+        return cat("bitcast<", type(index), ">(tern_join(", dialect_.param(slots_[slot]), ", ",
+                   dialect_.param(slots_[slot] + 1), "))");
+      return cat("bitcast<", type(index), ">(", dialect_.param(slots_[slot]), ")");
     case StepKind::extent: return cat(type(index), "(", dialect_.param(slots_[slot]), ")");
     case StepKind::wrap: return wrapped(step);
     case StepKind::convert:
-      if (step.from == Lane::f64) return arg(0);
-      if (step.from == Lane::f32 && step.lane != Lane::f64)
-        return cat("tern_f32_to_", lane_name(step.lane), "(", arg(0), ")");
-      return cat(lane_name(kernel_lane(step)), "(", arg(0), ")");
+      if (step.from == Lane::f64 && !dialect_.native()) return arg(0);
+      if (detail::is_float_lane(step.from) && !detail::is_float_lane(step.lane))
+        return cat("tern_", lane_name(step.from), "_to_", lane_name(step.lane), "(", arg(0), ")");
+      return cat(lane_name(kernel_lane(step, dialect_.native())), "(", arg(0), ")");
     case StepKind::leaf: {
       std::vector<std::string> arguments;
       for (int i = 0; i < 3 && step.args[i] >= 0; ++i) arguments.push_back(arg(i));

@@ -49,8 +49,9 @@ std::vector<int> sources_of(const detail::Program& program, const std::vector<in
                             const std::function<bool(int)>& is_source);
 /// A number as a literal of a lane type.
 std::string literal(const Number& number, detail::Lane lane);
-/// The lane a step's value has in a kernel: f64 that only serves to round an integer once is f32 there.
-detail::Lane kernel_lane(const detail::Step& step);
+/// The lane a step's value has in a kernel. Where there are no lanes of 64 bits, f64 only serves to round an integer
+/// once, and is f32.
+detail::Lane kernel_lane(const detail::Step& step, bool native);
 /// The dtype of the first step that no kernel for 32-bit lanes can hold; f32 where there is none.
 DType unsupported_dtype(const detail::Program& program);
 

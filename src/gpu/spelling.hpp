@@ -1,5 +1,7 @@
 // How leaves are spelled in the GPU languages: the SPELLING sections of the leaf files as tables.
 #pragma once
+#include <functional>
+#include <string>
 #include <string_view>
 
 #include "formula/leaf.hpp"
@@ -15,5 +17,11 @@ const Spelling& spelling_of(detail::Leaf leaf);
 
 /// The text of a function of the WGSL library ("tern_tanh"); empty where there is none.
 std::string_view wgsl_function(std::string_view name);
+/// The text of a function for CUDA: its own, else the WGSL library's in CUDA C++; empty where there is neither.
+std::string cuda_function(std::string_view name);
+
+/// The functions a text calls ("tern_tanh("), and those they call, before their users. `function` gives the text of one
+/// by name, empty where there is none.
+std::string library(std::string_view text, const std::function<std::string(std::string_view)>& function);
 
 }  // namespace tern::detail_gpu

@@ -1,6 +1,4 @@
 // WGSL: https://www.w3.org/TR/WGSL/
-#include <set>
-
 #include "gpu/dialect.hpp"
 #include "gpu/spelling.hpp"
 #include "gpu/text.hpp"
@@ -61,7 +59,8 @@ class Wgsl final : public Dialect {
                   ">;\n");
     }
     for (const Shared& s : m.shared) text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");
-    text += library(m.functions + m.body) + m.functions;
+    text += library(m.functions + m.body, [this](std::string_view name) { return std::string(variant(name)); });
+    text += m.functions;
     text += cat("@compute @workgroup_size(", m.threads,
                 ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) "
                 "{\n  let group = group_id.x + group_id.y * ",
@@ -70,28 +69,6 @@ class Wgsl final : public Dialect {
   }
 
  private:
-  /// The library functions a text calls, and those they call, before their users.
-  std::string library(const std::string& text) const {
-    std::set<std::string, std::less<>> done;
-    std::string result;
-    collect(text, done, result);
-    return result;
-  }
-  void collect(std::string_view text, std::set<std::string, std::less<>>& done, std::string& result) const {
-    const auto name_character = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
-    };
-    for (std::size_t at = text.find("tern_"); at != text.npos; at = text.find("tern_", at + 5)) {
-      std::size_t end = at;
-      while (end < text.size() && name_character(text[end])) ++end;
-      const std::string_view name = text.substr(at, end - at);
-      if (end == text.size() || text[end] != '(' || !done.insert(std::string(name)).second) continue;
-      const std::string_view function = variant(name);
-      if (function.empty()) continue;
-      collect(function, done, result);
-      result += std::string(function) + "\n";
-    }
-  }
   std::string_view variant(std::string_view name) const {
     if (abilities_.fused_fma && name == "tern_residual") return wgsl_function("tern_residual_where_fused");
     if (abilities_.exact_half && name == "tern_f16_factor") return wgsl_function("tern_f16_factor_where_exact");

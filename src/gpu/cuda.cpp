@@ -1,0 +1,77 @@
+// CUDA C++ for NVRTC: no header is included. https://docs.nvidia.com/cuda/nvrtc/
+#include "gpu/dialect.hpp"
+#include "gpu/spelling.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+namespace {
+
+constexpr const char* kPrelude =
+#include "gpu/cuda_prelude.inc"
+    ;
+
+class Cuda final : public Dialect {
+ public:
+  bool native() const override { return true; }
+  /// f32 shares the functions of WGSL, whose accuracy is proved there; the others have CUDA's.
+  std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
+    const Spelling& s = spelling_of(leaf);
+    return fill_in(lane == detail::Lane::f32 ? s.wgsl : s.cuda, lane_name(lane), arguments);
+  }
+  std::string param(int slot) const override { return cat("params.v[", slot, "]"); }
+  std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
+    std::string text = cat("struct ", name, " {\n");
+    for (const auto& [type, field] : fields) text += cat("  ", type, " ", field, ";\n");
+    return text + "};\n";
+  }
+  std::string construct(const std::string& type, const std::vector<std::string>& values) const override {
+    return cat(type, "{", join(values), "}");
+  }
+  std::string function_head(const std::string& name, const std::vector<Named>& parameters,
+                            const std::string& result) const override {
+    std::vector<std::string> list{"const Params& params"};
+    for (const auto& [type, parameter] : parameters) list.push_back(cat(type, " ", parameter));
+    return cat("TERN_DEVICE ", result, " ", name, "(", join(list), ") {\n");
+  }
+  std::string call(const std::string& name, const std::vector<std::string>& arguments) const override {
+    return cat(name, "(params", arguments.empty() ? "" : ", ", join(arguments), ")");
+  }
+  std::string barrier() const override { return "__syncthreads();\n"; }
+  std::string element(int binding, int bytes, const std::string& index) const override {
+    return cat("((u", 8 * bytes, "*)b", binding, ")[", index, "]");
+  }
+  std::string merge_word(int binding, const std::string& word, const std::string& mask,
+                         const std::string& bits) const override {
+    const std::string at = cat("b", binding, "[", word, "]");
+    return cat(at, " = (", at, " & ~(", mask, ")) | (", bits, ");\n");  // no kernel asks for it: bytes are addressed
+  }
+  std::string atomic_load(int binding, const std::string& word) const override { return cat("b", binding, "[", word, "]"); }
+  std::string report_index(int binding, const std::string& launch, const std::string& index) const override {
+    return cat("if (atomicCAS(&b", binding, "[0], 0u, ", launch, ") == 0u) { b", binding, "[1] = u32(", index, "); }\n");
+  }
+  std::string module(const Module& m) const override {
+    std::string text = cat("// ", m.title, "\n", kPrelude);
+    text += cat("struct Params {\n  u32 v[", m.params, "];\n};\n");
+    text += library(m.functions + m.body, cuda_function) + m.functions;
+    std::vector<std::string> parameters;
+    for (std::size_t k = 0; k < m.bindings.size(); ++k) {
+      const Binding& b = m.bindings[k];
+      parameters.push_back(cat(b.written || b.atomic ? "" : "const ", b.vectors ? "vec4<u32>" : "u32",
+                               "* __restrict__ b", k));
+    }
+    parameters.push_back("const __grid_constant__ Params params");
+    text += cat("extern \"C\" __global__ void __launch_bounds__(", m.threads, ") tern_kernel(", join(parameters),
+                ") {\n  const u32 thread = threadIdx.x, group = blockIdx.x;\n");
+    for (const Shared& s : m.shared) text += cat("  __shared__ ", s.type, " ", s.name, "[", s.count, "];\n");
+    return text + indented(m.body) + "}\n";
+  }
+};
+
+}  // namespace
+
+const Dialect& cuda_dialect() {
+  static const Cuda instance;
+  return instance;
+}
+
+}  // namespace tern::detail_gpu
