@@ -1,0 +1,437 @@
+// The text and the arguments of a kernel with reductions. An invocation walks its part of the reduced axes once for
+// every phase of the program; the invocations of a row then join their results in workgroup memory.
+#include "gpu/reduce_kernel.hpp"
+
+#include <algorithm>
+
+#include "backend/trace.hpp"
+#include "gpu/io.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::FusedRequest;
+using detail::Program;
+using detail::Step;
+using detail::StepKind;
+
+namespace {
+
+class ReduceKernel {
+ public:
+  ReduceKernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
+               const std::vector<std::int64_t>& reduced_begin, const Shape& space)
+      : backend_(backend),
+        r_(request),
+        stage_(stage),
+        tiling_(tiling),
+        program_(*request.program),
+        space_(space),
+        begin_(reduced_begin),
+        plan_(backend.limits(), request.op, 'r') {
+    collect_steps();
+    lay_out();
+  }
+
+  void run() {
+    Launch& launch = plan_.launch;
+    launch.threads = static_cast<std::uint32_t>(tiling_.threads());
+    launch.in_bounds = true;
+    const std::int64_t groups = ceil_div(kept_count_, tiling_.across);
+    launch.groups = static_cast<std::uint64_t>(groups * (stage_.splits ? stage_.segments : 1));
+    plan_.note(program_.serial), plan_.note(static_cast<char>(group_));
+    plan_.note(tiling_.rows), plan_.note(tiling_.across), plan_.note(tiling_.along);
+    plan_.note(static_cast<char>(stage_.first)), plan_.note(static_cast<char>(stage_.last));
+    plan_.note(
+        static_cast<char>(stage_.joins | stage_.splits << 1 | stage_.reduced_outputs << 2 | stage_.full_outputs << 3));
+    for (const Stored& s : stage_.known) plan_.note(static_cast<std::int16_t>(s.step));
+    for (const Stored& s : stage_.results) plan_.note(static_cast<std::int16_t>(s.step));
+    for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
+    for (const int axis : reduced_.original) plan_.note(static_cast<char>(axis));
+    plan_.finish_key();
+    if (detail::tracing())
+      detail::note(cat(stage_.joins    ? "joining"
+                       : stage_.splits ? "partial "
+                                       : "",
+                       stage_.joins   ? ""
+                       : tiling_.rows ? "rows"
+                                      : "columns",
+                       ", ", launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along));
+    backend_.launch(launch, [this] { return text(); });
+  }
+
+ private:
+  const Step& step(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+  static bool is_source_kind(const Step& s) {
+    return s.kind == StepKind::input || s.kind == StepKind::position || s.kind == StepKind::reduce;
+  }
+  bool is_source(int i) const { return is_source_kind(step(i)); }
+
+  /// The reductions of each pass, the outputs, and every source some part of the kernel reads.
+  void collect_steps() {
+    for (int p = stage_.first; p <= stage_.last; ++p) {
+      passes_.emplace_back();
+      for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+        if (step(i).kind == StepKind::reduce && step(i).phase == p + 1) passes_.back().push_back(i);
+    }
+    for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
+      const bool full = program_.outputs[o].full;
+      if (full ? stage_.full_outputs : stage_.reduced_outputs)
+        (full ? full_outputs_ : reduced_outputs_).push_back(static_cast<int>(o));
+    }
+    std::vector<int> read;
+    const auto add = [&](const std::vector<int>& wanted) {
+      if (wanted.empty()) return;
+      for (const int s : sources_of(program_, wanted, [this](int i) { return is_source(i); })) read.push_back(s);
+    };
+    if (!stage_.joins)
+      for (const auto& pass : passes_) add(arguments_of(pass));
+    add(steps_of(full_outputs_)), add(steps_of(reduced_outputs_));
+    std::sort(read.begin(), read.end());
+    read.erase(std::unique(read.begin(), read.end()), read.end());
+    sources_ = read;
+  }
+  std::vector<int> arguments_of(const std::vector<int>& reductions) const {
+    std::vector<int> result;
+    for (const int i : reductions) result.push_back(step(i).args[0]);
+    return result;
+  }
+  std::vector<int> steps_of(const std::vector<int>& outputs) const {
+    std::vector<int> result;
+    for (const int o : outputs) result.push_back(program_.outputs[static_cast<std::size_t>(o)].step);
+    return result;
+  }
+
+  std::uint32_t pinned_axes() const {
+    std::uint32_t pinned = 0;
+    for (const int s : sources_)
+      if (step(s).kind == StepKind::position && step(s).index != detail::kOrdinalAxis)
+        pinned |= 1u << (step(s).index < 0 ? step(s).index + space_.rank() : step(s).index);
+    return pinned;
+  }
+
+  void lay_out() {
+    const int rank = space_.rank();
+    std::vector<const View*> views;
+    for (const int o : full_outputs_) views.push_back(&r_.outputs[static_cast<std::size_t>(o)]);
+    for (const int o : reduced_outputs_) views.push_back(&r_.outputs[static_cast<std::size_t>(o)]);
+    std::vector<const Operand*> operands;
+    for (const int s : sources_) {
+      if (step(s).kind != StepKind::input) continue;
+      operands.push_back(&r_.inputs[static_cast<std::size_t>(step(s).index)]);
+      views.push_back(&operands.back()->view);
+      if (operands.back()->gather) views.push_back(&operands.back()->gather->table);
+    }
+    const std::uint32_t all = (1u << rank) - 1;
+    kept_ = merge_axes(space_, all & ~r_.reduced, views, pinned_axes());
+    reduced_ = merge_axes(space_, all & r_.reduced, views, pinned_axes());
+    kept_count_ = kept_.count();
+    std::int64_t length = reduced_.count();
+    kept_slot_ = plan_.add_param(static_cast<std::uint64_t>(kept_count_));
+    plan_.add_axes(kept_);
+    const std::int64_t walked = stage_.joins ? stage_.segments : length;
+    length_slot_ = plan_.add_param(static_cast<std::uint64_t>(walked));
+    segments_slot_ = plan_.add_param(static_cast<std::uint64_t>(stage_.segments));
+    segment_slot_ = plan_.add_param(0);
+    first_segment_slot_ = plan_.add_param(static_cast<std::uint64_t>(stage_.first_segment));
+    plan_.add_axes(reduced_);
+    std::size_t v = 0;
+    const auto add = [&](bool written) {
+      std::vector<std::int64_t> strides = kept_.strides[v];
+      strides.insert(strides.end(), reduced_.strides[v].begin(), reduced_.strides[v].end());
+      return plan_.add_access(*views[v++], strides, written);
+    };
+    for (std::size_t i = 0; i < full_outputs_.size(); ++i) full_access_.push_back(add(true));
+    for (std::size_t i = 0; i < reduced_outputs_.size(); ++i) reduced_access_.push_back(add(true));
+    std::size_t operand = 0;
+    for (const int s : sources_) {
+      access_.push_back(-1);
+      if (step(s).kind == StepKind::position) add_origin(step(s));
+      if (step(s).kind != StepKind::input) continue;
+      access_.back() = add(false);
+      const Gather* gather = operands[operand++]->gather;
+      if (!gather) continue;
+      std::vector<std::int64_t> strides = kept_.strides[v];
+      strides.insert(strides.end(), reduced_.strides[v].begin(), reduced_.strides[v].end());
+      ++v;
+      plan_.add_gather(access_.back(), *gather, strides);
+      plan_.launch.checked_size = gather->size;
+    }
+    std::int64_t extent = 1;
+    for (int i = 0; i < rank; ++i)
+      if (r_.reduced >> i & 1) extent *= r_.space[static_cast<std::size_t>(i)];
+    slots_ = plan_.add_numbers(program_, r_.inputs, extent);
+    for (const Stored& s : stage_.partials) partial_access_.push_back(plan_.add_access(s.view, {}, stage_.splits));
+    for (const Stored& s : stage_.known) known_access_.push_back(plan_.add_access(s.view, {}, false));
+    for (const Stored& s : stage_.results) result_access_.push_back(plan_.add_access(s.view, {}, true));
+    if (plan_.launch.checked_size > 0) {
+      flags_view_ = {&backend_.index_flags(), DType::u32, 0, {}};
+      const int flags = plan_.add_access(flags_view_, {}, true);
+      plan_.make_atomic(flags);
+      flags_ = plan_.access(flags).binding;
+      plan_.launch.check_slot = plan_.add_param(0);
+    }
+    bind();
+    choose();
+    const std::int64_t segment =
+        round_up(ceil_div(walked, std::max<std::int64_t>(stage_.splits ? stage_.segments : 1, 1)), group_);
+    plan_.set(segment_slot_, static_cast<std::uint64_t>(segment));
+  }
+
+  void bind() {
+    const std::vector<std::int64_t> sizes(space_.begin(), space_.end());
+    std::vector<ByteRange> touched;
+    for (const Access& a : plan_.accesses) {
+      const bool linear = a.actual.empty() && a.view->strides.empty();
+      touched.push_back(linear ? ByteRange{0, static_cast<std::int64_t>(a.view->storage->bytes())}
+                               : bytes_touched(*a.view, sizes));
+    }
+    for (std::size_t i = 0; i < sources_.size(); ++i)
+      if (access_[i] >= 0)
+        touched[static_cast<std::size_t>(access_[i])] =
+            bytes_touched(r_.inputs[static_cast<std::size_t>(step(sources_[i]).index)], sizes);
+    plan_.bind(touched);
+  }
+
+  /// Neighbours an invocation handles: whole words of packed full outputs; reduced ones are merged into words.
+  void choose() {
+    const int inner = static_cast<int>(kept_.sizes.size() + reduced_.sizes.size()) - 1;
+    for (const int a : reduced_access_)
+      if (plan_.access(a).size() < 4) plan_.make_atomic(a);
+    if (tiling_.rows && !reduced_.sizes.empty() && !stage_.joins) {
+      group_ = plan_.choose_group(inner, reduced_.sizes.back(), false);
+      return;
+    }
+    for (const int a : full_access_)
+      if (plan_.access(a).size() < 4) plan_.make_atomic(a);
+  }
+
+  void add_origin(const Step& s) {
+    std::int64_t first = 0;
+    const auto begin = [&](int axis) { return begin_[static_cast<std::size_t>(axis)]; };
+    if (s.index == detail::kOrdinalAxis) {
+      std::int64_t stride = 1;
+      for (int i = space_.rank() - 1; i >= 0; --i)
+        if (r_.reduced >> i & 1) first += stride * begin(i), stride *= r_.space[static_cast<std::size_t>(i)];
+    } else {
+      first = begin(s.index < 0 ? s.index + space_.rank() : s.index);
+    }
+    origin_slots_.push_back(plan_.add_param(static_cast<std::uint64_t>(first)));
+  }
+
+  // ---- text ----
+  std::string position_value(int s, const Position& at, int e) const {
+    std::size_t n = 0;
+    for (const int other : sources_) {
+      if (other == s) break;
+      n += step(other).kind == StepKind::position;
+    }
+    std::string value = backend_.dialect().param(origin_slots_[n]);
+    if (step(s).index == detail::kOrdinalAxis) return cat("bitcast<i32>(", value, " + r + ", e, "u)");
+    const int axis = step(s).index < 0 ? step(s).index + space_.rank() : step(s).index;
+    for (std::size_t k = 0; k < kept_.original.size(); ++k)
+      if (kept_.original[k] == axis) value += cat(" + ", at.coordinates[k]);
+    for (std::size_t k = 0; k < reduced_.original.size(); ++k) {
+      if (reduced_.original[k] != axis) continue;
+      const std::size_t place = kept_.sizes.size() + k;
+      value +=
+          cat(" + ", at.coordinates[place], static_cast<int>(place) == at.inner ? cat(" + ", e, "u") : std::string());
+    }
+    return cat("bitcast<i32>(", value, ")");
+  }
+
+  /// Lines that call a function for each element of the group; `values` names the results.
+  std::string calls(Io& io, const Function& f, const Position& at, std::vector<std::string>& values) {
+    std::string lines;
+    std::vector<std::vector<std::string>> loaded;
+    for (const int s : f.sources) {
+      loaded.emplace_back();
+      const auto place = static_cast<std::size_t>(std::find(sources_.begin(), sources_.end(), s) - sources_.begin());
+      if (step(s).kind == StepKind::input) lines += io.load(access_[place], at, loaded.back());
+    }
+    for (int e = 0; e < at.group; ++e) {
+      std::vector<std::string> arguments;
+      for (std::size_t k = 0; k < f.sources.size(); ++k) {
+        const int s = f.sources[k];
+        arguments.push_back(step(s).kind == StepKind::input      ? loaded[k][static_cast<std::size_t>(e)]
+                            : step(s).kind == StepKind::position ? position_value(s, at, e)
+                                                                 : cat("red", s));
+      }
+      values.push_back(io.unique("y"));
+      lines += cat("let ", values.back(), " = ", backend_.dialect().call(f.name, arguments), ";\n");
+    }
+    return lines;
+  }
+
+  std::string walk(const std::string& body) const {
+    const Dialect& d = backend_.dialect();
+    std::string lines =
+        cat("for (var r = begin + ty * ", group_, "u; r < end; r += ", tiling_.along * group_, "u) {\n");
+    std::vector<std::string> unused;
+    lines += indented(Io(plan_, d).coordinates(reduced_, "r", "d", unused) + body);
+    return lines + "}\n";
+  }
+  Position position(bool full) const {
+    Position at{kept_names_, -1, 1};
+    std::vector<std::string> names;
+    Io(plan_, backend_.dialect()).coordinates(reduced_, full ? "r" : "0u", "d", names);
+    if (!full) names.assign(names.size(), "0u");
+    at.coordinates.insert(at.coordinates.end(), names.begin(), names.end());
+    if (full && !reduced_.sizes.empty()) at.inner = static_cast<int>(at.coordinates.size()) - 1, at.group = group_;
+    return at;
+  }
+
+  std::string pass(Io& io, const ProgramPrinter& printer, std::size_t p, std::string& functions) {
+    const std::vector<int>& reductions = passes_[p];
+    if (reductions.empty()) return "";
+    std::string lines, body;
+    for (const int s : reductions) lines += cat("var acc", s, " = ", printer.identity(s), ";\n");
+    if (stage_.joins) {
+      for (std::size_t k = 0; k < reductions.size(); ++k) {
+        const int s = reductions[k];
+        const Access& a = plan_.access(partial_access_[k]);
+        body += cat("acc", s, " = ",
+                    printer.combined(s, cat("acc", s),
+                                     io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k"))),
+                    ";\n");
+      }
+      lines += cat("if (inside) {\n  for (var r = ty; r < end; r += ", tiling_.along, "u) {\n",
+                   indented(indented(body)), "  }\n}\n");
+    } else {
+      const Function f =
+          printer.function(cat("pass", p), arguments_of(reductions), [this](int i) { return is_source(i); });
+      functions += f.text;
+      const Position at = position(true);
+      std::vector<std::string> values;
+      body = calls(io, f, at, values);
+      for (const std::string& value : values)
+        for (std::size_t k = 0; k < reductions.size(); ++k) {
+          const int s = reductions[k];
+          body += cat("acc", s, " = ", printer.combined(s, cat("acc", s), ProgramPrinter::result(f, value, k)), ";\n");
+        }
+      lines += cat("if (inside) {\n", indented(walk(body)), "}\n");
+    }
+    for (const int s : reductions) lines += join_threads(printer, s);
+    return lines;
+  }
+
+  /// A tree over the invocations of a row; all of them get the result.
+  std::string join_threads(const ProgramPrinter& printer, int s) const {
+    const std::string acc = cat("acc", s), type = printer.type(s);
+    if (tiling_.along == 1) return cat("let red", s, " = ", acc, ";\n");
+    const Dialect& d = backend_.dialect();
+    const int step = tiling_.rows ? 1 : tiling_.across;
+    std::string lines = cat("shared_words[thread] = bitcast<u32>(", acc, ");\n", d.barrier());
+    for (int half = tiling_.along / 2; half > 0; half /= 2) {
+      const std::string a = cat("bitcast<", type, ">(shared_words[thread])"),
+                        b = cat("bitcast<", type, ">(shared_words[thread + ", half * step, "u])");
+      lines += cat("if (ty < ", half, "u) { shared_words[thread] = bitcast<u32>(", printer.combined(s, a, b), "); }\n",
+                   d.barrier());
+    }
+    lines += cat("let red", s, " = bitcast<", type, ">(shared_words[",
+                 tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx"), "]);\n");
+    return lines + d.barrier();
+  }
+
+  std::string results(Io& io, const ProgramPrinter& printer, std::string& functions) {
+    std::string once;
+    const auto write = [&](int access, const std::string& index, int s) {
+      const Access& a = plan_.access(access);
+      once += cat("b", a.binding, "[", index, "] = bitcast<u32>(red", s, ");\n");
+    };
+    if (stage_.splits)
+      for (std::size_t k = 0; k < passes_[0].size(); ++k)
+        write(partial_access_[k],
+              cat(io.param(plan_.access(partial_access_[k]).base), " + (segment + ", io.param(first_segment_slot_),
+                  ") * ", io.param(kept_slot_), " + k"),
+              passes_[0][k]);
+    for (std::size_t k = 0; k < stage_.results.size(); ++k)
+      write(result_access_[k], cat(io.param(plan_.access(result_access_[k]).base), " + k"), stage_.results[k].step);
+    if (!reduced_outputs_.empty()) {
+      const Function f = printer.function("finish", steps_of(reduced_outputs_), [this](int i) { return is_source(i); });
+      functions += f.text;
+      const Position at = position(false);
+      std::vector<std::string> values;
+      once += calls(io, f, at, values);
+      for (std::size_t o = 0; o < reduced_outputs_.size(); ++o)
+        once += io.store(reduced_access_[o], at, {ProgramPrinter::result(f, values[0], o)}, "");
+    }
+    std::string lines;
+    if (!full_outputs_.empty()) {
+      const Function f = printer.function("full", steps_of(full_outputs_), [this](int i) { return is_source(i); });
+      functions += f.text;
+      const Position at = position(true);
+      std::vector<std::string> values;
+      std::string body = calls(io, f, at, values);
+      for (std::size_t o = 0; o < full_outputs_.size(); ++o) {
+        std::vector<std::string> of_output;
+        for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, o));
+        body += io.store(full_access_[o], at, of_output, "");
+      }
+      lines += cat("if (inside) {\n", indented(walk(body)), "}\n");
+    }
+    if (!once.empty()) lines += cat("if (inside && ty == 0u) {\n", indented(once), "}\n");
+    return lines;
+  }
+
+  std::string text() {
+    const Dialect& d = backend_.dialect();
+    const ProgramPrinter printer(program_, d, slots_);
+    Io io(plan_, d);
+    io.check_indices_in(flags_, plan_.launch.check_slot);
+    std::string functions, body;
+    if (stage_.splits)
+      body += cat("let row_group = group / ", d.param(segments_slot_), ";\nlet segment = group - row_group * ",
+                  d.param(segments_slot_), ";\n");
+    else body += "let row_group = group;\nlet segment = 0u;\n";
+    if (tiling_.rows)
+      body += cat("let tx = thread / ", tiling_.along, "u;\nlet ty = thread - tx * ", tiling_.along, "u;\n");
+    else body += cat("let ty = thread / ", tiling_.across, "u;\nlet tx = thread - ty * ", tiling_.across, "u;\n");
+    body += cat("let k = row_group * ", tiling_.across, "u + tx;\nlet inside = k < ", d.param(kept_slot_), ";\n");
+    body += cat("let begin = segment * ", d.param(segment_slot_), ";\nlet end = min(", d.param(length_slot_),
+                ", begin + ", d.param(segment_slot_), ");\n");
+    body += io.coordinates(kept_, "k", "c", kept_names_);
+    for (std::size_t i = 0; i < stage_.known.size(); ++i) {
+      const Access& a = plan_.access(known_access_[i]);
+      body += cat("let red", stage_.known[i].step, " = ",
+                  io.loaded(a, cat(d.param(a.base), " + min(k, ", d.param(kept_slot_), " - 1u)")), ";\n");
+    }
+    for (std::size_t p = 0; p < passes_.size(); ++p) body += pass(io, printer, p, functions);
+    body += results(io, printer, functions);
+    Module module{"reduction",
+                  plan_.launch.bindings,
+                  plan_.launch.params.size(),
+                  plan_.launch.threads,
+                  {{"u32", "shared_words", tiling_.threads()}},
+                  functions,
+                  body};
+    return d.module(module);
+  }
+
+  GpuBackend& backend_;
+  const FusedRequest& r_;
+  const Stage& stage_;
+  Tiling tiling_;
+  const Program& program_;
+  Shape space_;
+  std::vector<std::int64_t> begin_;
+  Plan plan_;
+  Axes kept_, reduced_;
+  std::vector<std::string> kept_names_;
+  std::vector<std::vector<int>> passes_;
+  std::vector<int> full_outputs_, reduced_outputs_, full_access_, reduced_access_, sources_, access_, slots_;
+  std::vector<int> partial_access_, known_access_, result_access_, origin_slots_;
+  std::int64_t kept_count_ = 1;
+  View flags_view_;
+  int kept_slot_ = -1, length_slot_ = -1, segments_slot_ = -1, segment_slot_ = -1, first_segment_slot_ = -1,
+      flags_ = -1, group_ = 1;
+};
+
+}  // namespace
+
+void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
+                       const std::vector<std::int64_t>& begin, const Shape& space) {
+  ReduceKernel(backend, request, stage, tiling, begin, space).run();
+}
+
+}  // namespace tern::detail_gpu
