@@ -121,6 +121,7 @@ void CapturedCalls::run_all() const {
 
 void CapturedCalls::finish() {
   if (!backend_.records()) return;
+  const Uncounted uncounted;
   backend_.begin_capture();
   try {
     run_all();

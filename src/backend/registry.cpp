@@ -6,6 +6,7 @@
 #include "backend/backend.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/threads.hpp"
+#include "cuda/cuda_backend.hpp"
 #ifdef TERN_WEBGPU
 #include "webgpu/webgpu_backend.hpp"
 #endif
@@ -20,10 +21,9 @@ const char* kind_name(DeviceKind kind) {
   constexpr const char* names[] = {"cpu", "cuda", "webgpu"};
   return names[static_cast<int>(kind)];
 }
-const char* absence_reason(DeviceKind kind) {
-  return kind == DeviceKind::cuda ? "this build of tern has no CUDA backend"
-                                  : "this build of tern has no WebGPU backend (webgpu.h was not found)";
-}
+#ifndef TERN_WEBGPU
+constexpr const char* kNoWebgpu = "this build of tern has no WebGPU backend (webgpu.h was not found)";
+#endif
 }  // namespace
 
 std::string Device::to_string() const {
@@ -63,11 +63,11 @@ void set_default_device(Device device) {
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> list;
   list.push_back({cpu(), true, detail::backend_of(cpu()).name(), ""});
-  list.push_back({cuda(), false, "", absence_reason(DeviceKind::cuda)});
+  for (DeviceInfo& info : detail_cuda::cuda_devices()) list.push_back(std::move(info));
 #ifdef TERN_WEBGPU
   for (DeviceInfo& info : detail_webgpu::webgpu_devices()) list.push_back(std::move(info));
 #else
-  list.push_back({webgpu(), false, "", absence_reason(DeviceKind::webgpu)});
+  list.push_back({webgpu(), false, "", kNoWebgpu});
 #endif
   return list;
 }
@@ -86,11 +86,12 @@ namespace detail {
 
 Backend& backend_of(Device device) {
   if (device.kind() == DeviceKind::cpu) return detail_cpu::cpu_backend();
+  if (device.kind() == DeviceKind::cuda) return detail_cuda::cuda_backend(device.index());
 #ifdef TERN_WEBGPU
-  if (device.kind() == DeviceKind::webgpu) return detail_webgpu::webgpu_backend(device.index());
+  return detail_webgpu::webgpu_backend(device.index());
+#else
+  throw Error(ErrorKind::device, "device " + device.to_string() + " is not available: " + kNoWebgpu);
 #endif
-  throw Error(ErrorKind::device,
-              "device " + device.to_string() + " is not available: " + absence_reason(device.kind()));
 }
 
 void Backend::unsupported(const char* op, const char* verb) const {

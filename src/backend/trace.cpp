@@ -118,6 +118,12 @@ std::string key_text(const detail::Program* program) {
 TraceCounts trace_counts() { return counts; }
 
 namespace detail {
+Uncounted::Uncounted() : before_(counts) {}
+Uncounted::~Uncounted() { counts = before_; }
+}  // namespace detail
+
+
+namespace detail {
 
 const IndexScope*& IndexScope::current() {
   thread_local const IndexScope* scope = nullptr;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/backend.hpp"
+#include "tern/trace.hpp"
 
 namespace tern::detail {
 
@@ -13,6 +14,18 @@ void run(Backend& backend, const ScatterRequest& request);
 void run(Backend& backend, const ScanRequest& request);
 void run(Backend& backend, const SortRequest& request);
 void upload(Backend& backend, Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes);
+
+/// Calls on this thread are not counted while it lives: those that make a native recording execute nothing.
+class Uncounted {
+ public:
+  Uncounted();
+  ~Uncounted();
+  Uncounted(const Uncounted&) = delete;
+  Uncounted& operator=(const Uncounted&) = delete;
+
+ private:
+  TraceCounts before_;
+};
 
 /// Whether calls on this thread are being reported: backends then say with note() what they chose and why.
 bool tracing();

@@ -43,6 +43,7 @@ struct Rule {
   Takes takes = Takes::any;
   Gives gives = Gives::same;
   double ulp_f32 = 0, ulp_f64 = 0;  // largest error in units in the last place; 0: exact (correctly rounded: 0.5)
+  double ulp_f64_cuda = 0;  // of CUDA's own function, as NVIDIA documents it, where that is more than ulp_f64
   std::array<Edge, 8> edges{};      // used as far as `edge_count`
   int edge_count = 0;
   Partials (*vjp)(const Vjp&) = nullptr;  // null: no gradient flows (comparisons, rounding, detach)

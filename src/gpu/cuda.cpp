@@ -18,6 +18,11 @@ class Cuda final : public Dialect {
     const Spelling& s = spelling_of(leaf);
     return fill_in(lane == detail::Lane::f32 ? s.wgsl : s.cuda, lane_name(lane), arguments);
   }
+  bool has_wide(detail::Leaf leaf, detail::Lane lane) const override {
+    const std::string_view pattern = spelling_of(leaf).cuda;
+    const std::size_t end = pattern.find("_$t(");
+    return end == pattern.npos || !cuda_function(cat(pattern.substr(0, end + 1), lane_name(lane))).empty();
+  }
   std::string param(int slot) const override { return cat("params.v[", slot, "]"); }
   std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
     std::string text = cat("struct ", name, " {\n");

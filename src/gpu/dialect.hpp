@@ -39,6 +39,8 @@ class Dialect {
   virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }
   /// A leaf applied to expressions of one lane type.
   virtual std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const = 0;
+  /// Whether there is one for a lane of 64 bits.
+  virtual bool has_wide(detail::Leaf, detail::Lane) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32
   virtual std::string structure(const std::string& name, const std::vector<Named>& fields) const = 0;
   virtual std::string construct(const std::string& type, const std::vector<std::string>& values) const = 0;

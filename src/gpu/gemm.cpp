@@ -77,7 +77,7 @@ class GemmKernel {
     if (axis == rank) return "bitcast<i32>(row)";
     for (std::size_t k = 0; k < kept_.original.size(); ++k)
       if (kept_.original[k] == axis) return cat("bitcast<i32>(", at.coordinates[k], ")");
-    return "0i";
+    return "i32(0)";
   }
   Lane lane() const { return detail::lane_of(r_.a.dtype); }
 
@@ -207,7 +207,7 @@ class GemmKernel {
           return true;
         };
         if (x.size() == 4 && fits(4)) plan_.make_wide(i);
-        if (x.written && x.size() < 4 && !(fits(4 / x.size()) && n_ % 4 == 0)) plan_.make_atomic(i);
+        if (x.written && x.size() < 4 && !(fits(4 / x.size()) && n_ % 4 == 0)) plan_.merge_parts(i);
       }
     for (std::size_t i = 0; i < plan_.accesses.size(); ++i) {  // a buffer whose words are merged is read word by word
       if (!plan_.binding_of(static_cast<int>(i)).atomic) continue;
@@ -253,6 +253,10 @@ class GemmKernel {
         one += whole_ ? cat("let q = b", x.binding, "[at / ", unit, "u];\n")
                       : cat("var q = vec4<u32>();\nif (", inside, ") { q = b", x.binding, "[at / ", unit, "u]; }\n");
         for (int e = 0; e < unit; ++e) {
+          if (x.size() == 8) {
+            values.push_back(unpacked(x.dtype(), e ? "tern_join(q.z, q.w)" : "tern_join(q.x, q.y)"));
+            continue;
+          }
           const int per_word = 4 / x.size(), shift = e % per_word * 8 * x.size();
           std::string bits = cat("q.", "xyzw"[e / per_word]);
           if (per_word > 1) bits = shift ? cat("(", bits, " >> ", shift, "u)") : cat("(", bits, " & 0xffffu)");
@@ -280,8 +284,10 @@ class GemmKernel {
       return lines;
     }
     for (int e = 0; e < unit; ++e)
-      lines += cat(memory, "[(kk + ", along_k ? e : 0, "u) * ", across / 4,
-                   "u + o / 4u][o & 3u] = ", values[static_cast<std::size_t>(e)], ";\n");
+      lines += along_k ? cat(memory, "[(kk + ", e, "u) * ", across / 4, "u + o / 4u][o & 3u] = ",
+                             values[static_cast<std::size_t>(e)], ";\n")
+                       : cat(memory, "[kk * ", across / 4, "u + (o + ", e, "u) / 4u][(o + ", e, "u) & 3u] = ",
+                             values[static_cast<std::size_t>(e)], ";\n");
     return lines;
   }
 
@@ -300,7 +306,7 @@ class GemmKernel {
         for (int r = 0; r < 4; ++r)
           for (int j = 0; j < blocks_n; ++j) {
             const std::string acc = cat("acc", i * 4 + r, "_", j), factor = cat(vector(), "(a", i, ".", "xyzw"[r], ")");
-            one += lane() == Lane::f32 ? cat(acc, " = fma(", factor, ", c", j, ", ", acc, ");\n")
+            one += detail::is_float_lane(lane()) ? cat(acc, " = fma(", factor, ", c", j, ", ", acc, ");\n")
                                        : cat(acc, " += ", factor, " * c", j, ";\n");
           }
       lines += cat("{\n", indented(one), "}\n");

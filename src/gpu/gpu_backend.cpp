@@ -1,5 +1,6 @@
 #include "gpu/gpu_backend.hpp"
 
+#include "formula/rule.hpp"
 #include "gpu/elementwise.hpp"
 #include "gpu/printer.hpp"
 #include "gpu/reduce.hpp"
@@ -14,7 +15,13 @@ void GpuBackend::require_supported(const char* op, const detail::Program& progra
   for (const detail::InputType& input : program.inputs)
     if (!input.number) require_supported(op, input.dtype);
   for (const detail::ProgramOutput& output : program.outputs) require_supported(op, output.dtype);
-  require_supported(op, unsupported_dtype(program));
+  if (!dialect().native()) return require_supported(op, unsupported_dtype(program));
+  for (const detail::Step& step : program.steps)
+    if (step.kind == detail::StepKind::leaf && detail::is_wide_lane(step.lane) &&
+        !dialect().has_wide(step.leaf, step.lane))
+      throw Error(ErrorKind::unsupported, std::string(op) + ": " + detail::rule_of(step.leaf).name +
+                                              " has no kernel for dtype " + std::string(to_string(step.dtype)) +
+                                              " on " + device().to_string());
 }
 
 void GpuBackend::fused(const detail::FusedRequest& r) {

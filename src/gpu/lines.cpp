@@ -36,7 +36,7 @@ class LinePlan {
     }
     touched_ = touched;
     for (std::size_t v = written; v < views_.size(); ++v)
-      if (plan.access(static_cast<int>(v)).size() < 4) plan.make_atomic(static_cast<int>(v));
+      if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
   /// Adds a buffer of words addressed by its own index.
   int add_words(const View& view) {
@@ -169,6 +169,8 @@ std::string key_of(DType dtype, const std::string& x, bool descending) {
   std::string key;
   switch (detail::lane_of(dtype)) {
     case Lane::f32: key = cat("tern_sort_key(", x, ")"); break;
+    case Lane::f64: key = cat("tern_sort_key_f64(", x, ")"); break;
+    case Lane::i64: key = cat("(bitcast<u64>(", x, ") ^ 0x8000000000000000ull)"); break;
     case Lane::u32: key = x; break;
     default: key = cat("(bitcast<u32>(", x, ") ^ 0x80000000u)");
   }
@@ -187,8 +189,10 @@ class Sort {
     n_ = r.space[static_cast<std::size_t>(r.axis)];
     padded_ = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n_, 2))));
     lines_ = r.space.numel() / n_;
-    temporary_ = backend.temporary(2 * lines_ * padded_, DType::u32);
-    words_ = {temporary_.get(), DType::u32, 0, {}};
+    const DType word = detail::is_wide_lane(detail::lane_of(r.input.dtype)) ? DType::i64 : DType::u32;
+    if (word == DType::i64) word_ = "u64";
+    temporary_ = backend.temporary(2 * lines_ * padded_, word);
+    words_ = {temporary_.get(), word, 0, {}};
   }
 
   void run() {
@@ -225,7 +229,8 @@ class Sort {
                                               : elements / block_;
     const Slots s{padded, half, level, distance};
     l.launch(static_cast<std::uint64_t>(groups), kSortThreads, [&] {
-      const std::string b = cat("b", l.plan.access(words).binding);
+      std::string b = cat("b", l.plan.access(words).binding);
+      if (std::string_view(word_) == "u64") b = cat("((u64*)", b, ")");
       return kind == 'g'   ? exchange_text(l, b, s)
              : kind == 'o' ? output_text(l, b, s)
                            : block_text(l, b, s, kind == 'i');
@@ -243,7 +248,7 @@ class Sort {
       Io io(l.plan, d);
       std::vector<std::string> line, names;
       load += cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded),
-                  ";\nvar key = 0xffffffffu;\n");
+                  ";\nvar key = ~", word_, "(0);\n");
       const std::string coordinates = io.coordinates(l.lines, "line", "c", line);
       const std::string read = io.load(0, l.at(line, "at"), names);
       load += cat("if (at < ", l.p(l.length_slot), ") {\n",
@@ -251,7 +256,7 @@ class Sort {
                   "}\n");
       load += "keys[i] = key;\nplaces[i] = at;\n";
     } else {
-      load = cat("keys[i] = ", b, "[first + i];\nplaces[i] = ", b, "[", l.p(s.half), " + first + i];\n");
+      load = cat("keys[i] = ", b, "[first + i];\nplaces[i] = u32(", b, "[", l.p(s.half), " + first + i]);\n");
     }
     body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n", indented(load), "}\n",
                 d.barrier());
@@ -271,9 +276,9 @@ class Sort {
         body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u"));
     }
     body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  ", b,
-                "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = places[i];\n}\n");
+                "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = ", word_, "(places[i]);\n}\n");
     return l.module("sort, blocks", body,
-                    {{"u32", "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}});
+                    {{word_, "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}});
   }
 
   std::string exchange_text(const LinePlan& l, const std::string& b, const Slots& s) const {
@@ -295,7 +300,7 @@ class Sort {
     std::vector<std::string> line, names;
     std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", n, " * ", l.p(l.lines_slot),
                            ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
-    body += cat("let place = ", b, "[", l.p(s.half), " + line * ", l.p(s.padded), " + at];\n",
+    body += cat("let place = u32(", b, "[", l.p(s.half), " + line * ", l.p(s.padded), " + at]);\n",
                 io.coordinates(l.lines, "line", "c", line));
     int access = 1;
     if (r_.values.storage) {
@@ -310,6 +315,7 @@ class Sort {
   const SortRequest& r_;
   std::int64_t n_ = 0, padded_ = 0, lines_ = 0;
   std::uint32_t block_ = kSortBlock;
+  const char* word_ = "u32";  // of the buffer of keys and places
   std::shared_ptr<Storage> temporary_;
   View words_;
 };

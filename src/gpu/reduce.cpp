@@ -23,7 +23,10 @@ namespace {
 constexpr std::int64_t kEnoughGroups = 512;  // workgroups that fill a large GPU
 constexpr std::int64_t kWalk = 16;           // steps an invocation makes before a split into segments pays
 
-DType stored_dtype(Lane lane) { return lane == Lane::f32 ? DType::f32 : lane == Lane::u32 ? DType::u32 : DType::i32; }
+DType stored_dtype(Lane lane) {
+  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
+  return dtypes[static_cast<int>(lane)];
+}
 
 class ReduceRun {
  public:
@@ -151,7 +154,7 @@ class ReduceRun {
     bool packed = false;
     for (std::size_t i = 0; i < r_.outputs.size(); ++i) {
       see(r_.outputs[i]);
-      packed |= program_.outputs[i].full && dtype_size(r_.outputs[i].dtype) < 4;
+      packed |= program_.outputs[i].full && dtype_size(r_.outputs[i].dtype) < 4 && !backend_.limits().native;
     }
     std::sort(seen.begin(), seen.end());
     const auto count = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin()) + checks;

@@ -197,13 +197,13 @@ class ReduceKernel {
   void choose() {
     const int inner = static_cast<int>(kept_.sizes.size() + reduced_.sizes.size()) - 1;
     for (const int a : reduced_access_)
-      if (plan_.access(a).size() < 4) plan_.make_atomic(a);
+      if (plan_.access(a).size() < 4) plan_.merge_parts(a);
     if (tiling_.rows && !reduced_.sizes.empty() && !stage_.joins) {
       group_ = plan_.choose_group(inner, reduced_.sizes.back(), false);
       return;
     }
     for (const int a : full_access_)
-      if (plan_.access(a).size() < 4) plan_.make_atomic(a);
+      if (plan_.access(a).size() < 4) plan_.merge_parts(a);
   }
 
   void add_origin(const Step& s) {
@@ -320,15 +320,16 @@ class ReduceKernel {
     const std::string acc = cat("acc", s), type = printer.type(s);
     if (tiling_.along == 1) return cat("let red", s, " = ", acc, ";\n");
     const Dialect& d = backend_.dialect();
-    const int step = tiling_.rows ? 1 : tiling_.across;
-    std::string lines = cat("shared_words[thread] = bitcast<u32>(", acc, ");\n", d.barrier());
+    const int distance = tiling_.rows ? 1 : tiling_.across;
+    const std::string word = detail::is_wide_lane(step(s).lane) ? "u64" : "u32", memory = word == "u64" ? "shared_pairs" : "shared_words";
+    std::string lines = cat(memory, "[thread] = bitcast<", word, ">(", acc, ");\n", d.barrier());
     for (int half = tiling_.along / 2; half > 0; half /= 2) {
-      const std::string a = cat("bitcast<", type, ">(shared_words[thread])"),
-                        b = cat("bitcast<", type, ">(shared_words[thread + ", half * step, "u])");
-      lines += cat("if (ty < ", half, "u) { shared_words[thread] = bitcast<u32>(", printer.combined(s, a, b), "); }\n",
+      const std::string a = cat("bitcast<", type, ">(", memory, "[thread])"),
+                        b = cat("bitcast<", type, ">(", memory, "[thread + ", half * distance, "u])");
+      lines += cat("if (ty < ", half, "u) { ", memory, "[thread] = bitcast<", word, ">(", printer.combined(s, a, b), "); }\n",
                    d.barrier());
     }
-    lines += cat("let red", s, " = bitcast<", type, ">(shared_words[",
+    lines += cat("let red", s, " = bitcast<", type, ">(", memory, "[",
                  tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx"), "]);\n");
     return lines + d.barrier();
   }
@@ -337,7 +338,7 @@ class ReduceKernel {
     std::string once;
     const auto write = [&](int access, const std::string& index, int s) {
       const Access& a = plan_.access(access);
-      once += cat("b", a.binding, "[", index, "] = bitcast<u32>(red", s, ");\n");
+      once += io.stored(a, index, cat("red", s));
     };
     if (stage_.splits)
       for (std::size_t k = 0; k < passes_[0].size(); ++k)
@@ -398,11 +399,14 @@ class ReduceKernel {
     }
     for (std::size_t p = 0; p < passes_.size(); ++p) body += pass(io, printer, p, functions);
     body += results(io, printer, functions);
+    std::vector<Shared> shared;
+    if (body.find("shared_words") != body.npos) shared.push_back({"u32", "shared_words", tiling_.threads()});
+    if (body.find("shared_pairs") != body.npos) shared.push_back({"u64", "shared_pairs", tiling_.threads()});
     Module module{"reduction",
                   plan_.launch.bindings,
                   plan_.launch.params.size(),
                   plan_.launch.threads,
-                  {{"u32", "shared_words", tiling_.threads()}},
+                  shared,
                   functions,
                   body};
     return d.module(module);

@@ -91,7 +91,7 @@ class ScatterKernel {
     body += cat("var acc = ", io.loaded(output, "to"), ";\n");
     std::string step = inner;
     step += cat("let index = ", io.loaded(table, io.element(table, at, 0)), ";\n");
-    step += cat("let place = bitcast<u32>(index) + select(0u, ", p(size_slot_), ", index < 0i);\n");
+    step += cat("let place = bitcast<u32>(index) + select(0u, ", p(size_slot_), ", index < 0);\n");
     step += cat("if (place >= ", p(size_slot_), ") {\n  if (entry == 0u) {\n    ",
                 d.report_index(plan_.access(3).binding, p(plan_.launch.check_slot), "index"), "  }\n}\n");
     step +=
@@ -99,10 +99,9 @@ class ScatterKernel {
             d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {"acc", io.loaded(source, io.element(source, at, 0))}),
             "; }\n");
     body += cat("for (var j = ", p(begin_slot_), "; j < ", p(end_slot_), "; j += 1u) {\n", indented(step), "}\n");
-    body += cat(binding_word(output), " = bitcast<u32>(acc);\n");
+    body += io.stored(output, "to", "acc");
     return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, "", body});
   }
-  static std::string binding_word(const Access& a) { return cat("b", a.binding, "[to]"); }
 
   GpuBackend& backend_;
   const ScatterRequest& r_;

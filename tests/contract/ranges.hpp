@@ -98,6 +98,7 @@ template <class T, class Real> Range<T> around(Real r, double budget) {
 struct Policy {
   bool outward = false;
   double extra_ulps = 0;
+  bool on_cuda = false;
 };
 
 /// Leaves on ranges. `unsure()` says that the quick reference was too close to a decision.
@@ -141,7 +142,8 @@ template <class T, class Real> class Leaves {
     range.lo = next_down(range.lo), range.hi = next_up(range.hi);
   }
   double budget(const detail::Rule& rule) const {
-    const double ulps = sizeof(T) == 8 ? rule.ulp_f64 : rule.ulp_f32;
+    double ulps = sizeof(T) == 8 ? rule.ulp_f64 : rule.ulp_f32;
+    if (policy_.on_cuda && sizeof(T) == 8) ulps = std::max(ulps, rule.ulp_f64_cuda);
     return ulps > 0 ? ulps + policy_.extra_ulps : 0;
   }
 

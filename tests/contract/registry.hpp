@@ -145,7 +145,5 @@ template <class F> void for_each_float(const F& f) {
 /// The type a kernel computes S in.
 template <class S> using Compute = std::conditional_t<std::is_same_v<S, double>, double, float>;
 
-/// What a device may add to a leaf's budget: WGSL may contract (one ULP more).
-inline double extra_ulps(Device device) { return device.kind() == DeviceKind::webgpu ? 1 : 0; }
 
 }  // namespace tern::contract

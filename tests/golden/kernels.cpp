@@ -1,7 +1,10 @@
-// Prints the WGSL of a few kernels, one of each skeleton, for comparison with golden/kernels.wgsl: a change of the
-// printer shows as a change of text. No device is needed. After a wanted change:
+// Prints a few kernels, one of each skeleton, in WGSL or (with the argument cuda) CUDA C++, for comparison with
+// golden/kernels.wgsl and golden/kernels.cu: a change of a printer shows as a change of text. No device is needed.
+// After a wanted change:
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
+//   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu
 #include <cstdio>
+#include <string_view>
 
 #include "backend/tensor_impl.hpp"
 #include "gpu/gpu_backend.hpp"
@@ -13,11 +16,15 @@ using namespace tern;
 /// A device that prints kernels in place of running them. Memory is of the size asked for and never touched.
 class Printing final : public detail_gpu::GpuBackend {
  public:
-  Device device() const override { return webgpu(0); }
+  explicit Printing(bool in_cuda) : in_cuda_(in_cuda) {
+    if (!in_cuda) return;
+    limits_.native = true, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 64;
+  }
+  Device device() const override { return in_cuda_ ? cuda(0) : webgpu(0); }
   std::string name() const override { return "printer"; }
-  bool supports(DType dtype) const override { return dtype != DType::f64 && dtype != DType::i64; }
+  bool supports(DType dtype) const override { return in_cuda_ || (dtype != DType::f64 && dtype != DType::i64); }
   const detail_gpu::Limits& limits() const override { return limits_; }
-  const detail_gpu::Dialect& dialect() const override { return detail_gpu::wgsl(); }
+  const detail_gpu::Dialect& dialect() const override { return in_cuda_ ? detail_gpu::cuda_dialect() : detail_gpu::wgsl(); }
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     std::printf("// ---- %s: %s, %llu workgroups of %u\n%s\n", title.c_str(), launch.op,
                 static_cast<unsigned long long>(launch.groups), launch.threads, text().c_str());
@@ -32,6 +39,7 @@ class Printing final : public detail_gpu::GpuBackend {
   std::string title;
 
  private:
+  bool in_cuda_;
   std::uintptr_t allocated_ = 0;
   detail_gpu::Limits limits_;
   std::shared_ptr<detail::Storage> flags_ = std::make_shared<detail::Storage>(*this, 256);
@@ -39,8 +47,8 @@ class Printing final : public detail_gpu::GpuBackend {
 
 }  // namespace
 
-int main() {
-  Printing device;
+int main(int count, char** arguments) {
+  Printing device(count > 1 && std::string_view(arguments[1]) == "cuda");
   const auto make = [&](const Shape& shape, DType dtype = f32) { return detail::make_tensor(shape, dtype, device); };
   const auto show = [&](const char* title, auto f) { device.title = title, f(); };
   show("contiguous, in vectors", [&] { relu(make({1000})); });

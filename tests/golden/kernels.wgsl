@@ -894,7 +894,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let c1 = i - cq1 * params.v[0].w;
   let c0 = cq1;
   let index0 = bitcast<i32>(b2[params.v[1].w + c0]);
-  var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0i);
+  var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0);
   if (place1 >= params.v[2].y) {
     if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w).exchanged) { atomicStore(&b3[1], u32(index0)); }
     place1 = 0u;
@@ -963,7 +963,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var acc = bitcast<f32>(b0[to]);
   for (var j = params.v[1].x; j < params.v[1].y; j += 1u) {
     let index = bitcast<i32>(b2[params.v[3].y + j]);
-    let place = bitcast<u32>(index) + select(0u, params.v[1].z, index < 0i);
+    let place = bitcast<u32>(index) + select(0u, params.v[1].z, index < 0);
     if (place >= params.v[1].z) {
       if (entry == 0u) {
         if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].w).exchanged) { atomicStore(&b3[1], u32(index)); }

@@ -1,0 +1,124 @@
+#include "cuda/api.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <vector>
+
+namespace tern::detail_cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders of CUDA's libraries beyond those the system searches.
+std::vector<fs::path> folders() {
+  std::vector<fs::path> list;
+  if (const char* named = std::getenv("TERN_CUDA_LIBRARIES")) {
+    std::stringstream stream(named);
+    for (std::string folder; std::getline(stream, folder, ':');)
+      if (!folder.empty()) list.emplace_back(folder);
+  }
+  list.emplace_back();  // the system's
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char* home = std::getenv(variable); home && *home) list.push_back(fs::path(home) / "lib64");
+  list.emplace_back("/usr/local/cuda/lib64");
+  if (const char* environment = std::getenv("VIRTUAL_ENV"); environment && *environment) {
+    std::error_code ignored;  // PyPI's wheels: lib/python3.x/site-packages/nvidia/<package>/lib
+    for (const auto& python : fs::directory_iterator(fs::path(environment) / "lib", ignored))
+      for (const char* package : {"cu13", "cuda_nvrtc", "cublas"})
+        list.push_back(python.path() / "site-packages" / "nvidia" / package / "lib");
+  }
+  return list;
+}
+
+template <class F> bool find(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  return function != nullptr;
+}
+
+struct FoundDriver {
+  Driver functions;
+  std::string reason;
+};
+FoundDriver find_driver() {
+  FoundDriver found;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    found.reason = "no NVIDIA driver was found (libcuda.so.1)";
+    return found;
+  }
+#define TERN_CUDA_FIND(name, parameters)                                                                   \
+  if (!find(library, #name, found.functions.name) && found.reason.empty())                                 \
+    found.reason = std::string("the NVIDIA driver is too old: libcuda.so.1 has no ") + #name;
+  TERN_CUDA_DRIVER(TERN_CUDA_FIND)
+#undef TERN_CUDA_FIND
+  if (!found.reason.empty()) return found;
+  int count = 0;
+  if (const Result result = found.functions.cuInit(0); result != kSuccess)
+    found.reason = "the NVIDIA driver does not start: " + error_text(found.functions, result);
+  else if (found.functions.cuDeviceGetCount(&count) != kSuccess || count == 0)
+    found.reason = "the NVIDIA driver shows no GPU";
+  return found;
+}
+
+struct FoundNvrtc {
+  Nvrtc functions;
+  std::string reason;
+};
+FoundNvrtc find_nvrtc() {
+  FoundNvrtc found;
+  void* library = open_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
+  if (!library) {
+    found.reason =
+        "NVRTC, CUDA's compiler, was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cuda-nvrtc, and "
+        "name its folder in TERN_CUDA_LIBRARIES";
+    return found;
+  }
+#define TERN_CUDA_FIND(name, parameters) \
+  if (!find(library, #name, found.functions.name)) found.reason = std::string("NVRTC is too old: it has no ") + #name;
+  TERN_CUDA_NVRTC(TERN_CUDA_FIND)
+#undef TERN_CUDA_FIND
+  if (found.reason.empty()) found.functions.nvrtcVersion(&found.functions.major, &found.functions.minor);
+  return found;
+}
+
+}  // namespace
+
+void* open_library(const std::initializer_list<const char*>& names) {
+  for (const fs::path& folder : folders())
+    for (const char* name : names) {
+      const fs::path path = folder.empty() ? fs::path(name) : folder / name;
+      if (!folder.empty() && !fs::exists(path)) continue;
+      // NVRTC opens its built-in header by name alone: it must be there already where its folder is not searched.
+      std::error_code ignored;
+      if (!folder.empty() && std::string_view(name).find("nvrtc") != std::string_view::npos)
+        for (const auto& entry : fs::directory_iterator(folder, ignored))
+          if (entry.path().filename().string().starts_with("libnvrtc-builtins.so"))
+            dlopen(entry.path().c_str(), RTLD_NOW | RTLD_GLOBAL);
+      if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    }
+  return nullptr;
+}
+
+std::string error_text(const Driver& driver, Result result) {
+  const char *name = nullptr, *text = nullptr;
+  driver.cuGetErrorName(result, &name);
+  driver.cuGetErrorString(result, &text);
+  return std::string(name ? name : "an unknown error") + (text ? std::string(" (") + text + ")" : "");
+}
+
+const Driver* driver(std::string& reason) {
+  static const FoundDriver found = find_driver();
+  reason = found.reason;
+  return found.reason.empty() ? &found.functions : nullptr;
+}
+
+const Nvrtc* nvrtc(std::string& reason) {
+  static const FoundNvrtc found = find_nvrtc();
+  reason = found.reason;
+  return found.reason.empty() ? &found.functions : nullptr;
+}
+
+}  // namespace tern::detail_cuda

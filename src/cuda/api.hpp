@@ -1,0 +1,107 @@
+// The CUDA driver and NVRTC, found when the program runs: nothing of CUDA is needed to build tern. Types, values and
+// functions are declared here by hand, as CUDA 12 and 13 have them alike (tests/cuda/headers.cpp holds them against the
+// real headers).
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace tern::detail_cuda {
+
+using Result = int;  // CUresult, nvrtcResult
+using DeviceHandle = int;
+using DevicePointer = unsigned long long;
+struct ContextOf;
+struct StreamOf;
+struct EventOf;
+struct ModuleOf;
+struct FunctionOf;
+struct GraphOf;
+struct GraphExecOf;
+struct ProgramOf;
+using Context = ContextOf*;
+using Stream = StreamOf*;
+using Event = EventOf*;
+using CuModule = ModuleOf*;
+using Function = FunctionOf*;
+using Graph = GraphOf*;
+using GraphExec = GraphExecOf*;
+using Program = ProgramOf*;
+
+inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotInitialized = 3;
+inline constexpr int kComputeMajor = 75, kComputeMinor = 76;           // CUdevice_attribute
+inline constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;  // CUstream_flags, CUevent_flags
+inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstreamCaptureMode
+
+// name, parameters; all return a Result.
+#define TERN_CUDA_DRIVER(X)                                                                                        \
+  X(cuInit, (unsigned flags))                                                                                      \
+  X(cuDriverGetVersion, (int* version))                                                                            \
+  X(cuDeviceGetCount, (int* count))                                                                                \
+  X(cuDeviceGet, (DeviceHandle * device, int ordinal))                                                             \
+  X(cuDeviceGetName, (char* name, int length, DeviceHandle device))                                                \
+  X(cuDeviceGetAttribute, (int* value, int attribute, DeviceHandle device))                                        \
+  X(cuDevicePrimaryCtxRetain, (Context * context, DeviceHandle device))                                            \
+  X(cuCtxSetCurrent, (Context context))                                                                            \
+  X(cuCtxGetCurrent, (Context * context))                                                                          \
+  X(cuMemGetInfo_v2, (std::size_t * free, std::size_t* total))                                                     \
+  X(cuMemAlloc_v2, (DevicePointer * pointer, std::size_t bytes))                                                   \
+  X(cuMemFree_v2, (DevicePointer pointer))                                                                         \
+  X(cuMemHostAlloc, (void** pointer, std::size_t bytes, unsigned flags))                                           \
+  X(cuMemFreeHost, (void* pointer))                                                                                \
+  X(cuMemcpyHtoDAsync_v2, (DevicePointer to, const void* from, std::size_t bytes, Stream stream))                  \
+  X(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, std::size_t bytes, Stream stream))                        \
+  X(cuMemsetD8Async, (DevicePointer to, unsigned char value, std::size_t bytes, Stream stream))                    \
+  X(cuStreamCreate, (Stream * stream, unsigned flags))                                                             \
+  X(cuStreamSynchronize, (Stream stream))                                                                          \
+  X(cuEventCreate, (Event * event, unsigned flags))                                                                \
+  X(cuEventRecord, (Event event, Stream stream))                                                                   \
+  X(cuEventSynchronize, (Event event))                                                                             \
+  X(cuModuleLoadDataEx,                                                                                            \
+    (CuModule * module, const void* image, unsigned options, int* option_names, void** option_values))            \
+  X(cuModuleUnload, (CuModule module))                                                                             \
+  X(cuModuleGetFunction, (Function * function, CuModule module, const char* name))                                 \
+  X(cuLaunchKernel, (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
+                     unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,  \
+                     void** extra))                                                                                \
+  X(cuStreamBeginCapture_v2, (Stream stream, unsigned mode))                                                       \
+  X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                            \
+  X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))                        \
+  X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                                \
+  X(cuGraphExecDestroy, (GraphExec exec))                                                                          \
+  X(cuGraphDestroy, (Graph graph))                                                                                 \
+  X(cuGetErrorName, (Result error, const char** text))                                                             \
+  X(cuGetErrorString, (Result error, const char** text))
+
+#define TERN_CUDA_NVRTC(X)                                                                                         \
+  X(nvrtcVersion, (int* major, int* minor))                                                                        \
+  X(nvrtcCreateProgram, (Program * program, const char* text, const char* name, int headers,                       \
+                         const char* const* header_texts, const char* const* header_names))                        \
+  X(nvrtcCompileProgram, (Program program, int options, const char* const* texts))                                 \
+  X(nvrtcDestroyProgram, (Program * program))                                                                      \
+  X(nvrtcGetCUBINSize, (Program program, std::size_t * bytes))                                                     \
+  X(nvrtcGetCUBIN, (Program program, char* cubin))                                                                 \
+  X(nvrtcGetProgramLogSize, (Program program, std::size_t * bytes))                                                \
+  X(nvrtcGetProgramLog, (Program program, char* log))
+
+#define TERN_CUDA_DECLARE(name, parameters) Result(*name) parameters = nullptr;
+struct Driver {
+  TERN_CUDA_DRIVER(TERN_CUDA_DECLARE)
+};
+struct Nvrtc {
+  TERN_CUDA_NVRTC(TERN_CUDA_DECLARE)
+  int major = 0, minor = 0;
+};
+#undef TERN_CUDA_DECLARE
+
+/// The driver's functions, initialised; null with a reason where there is no driver or no GPU.
+const Driver* driver(std::string& reason);
+/// NVRTC's; null with a reason, which names the remedy.
+const Nvrtc* nvrtc(std::string& reason);
+/// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
+std::string error_text(const Driver& driver, Result result);
+
+/// Opens a CUDA library by the first of `names` that is found: in the folders of TERN_CUDA_LIBRARIES (separated by
+/// colons), by the system, in a CUDA toolkit, or in a Python environment's packages. Null where there is none.
+void* open_library(const std::initializer_list<const char*>& names);
+
+}  // namespace tern::detail_cuda

@@ -1,0 +1,157 @@
+#include "cuda/cuda_backend.hpp"
+
+#include <memory>
+#include <mutex>
+
+#include "cuda/device.hpp"
+#include "gpu/gpu_backend.hpp"
+#include "gpu/index_checks.hpp"
+
+namespace tern::detail_cuda {
+namespace {
+
+using detail::Storage;
+
+DevicePointer pointer_of(const Storage& storage) { return reinterpret_cast<DevicePointer>(storage.data()); }
+
+class CudaBackend final : public detail_gpu::GpuBackend {
+ public:
+  CudaBackend(const Driver& driver, int index, std::string gpu_name)
+      : index_(index), gpu_name_(std::move(gpu_name)), gpu_(driver, index, device().to_string()) {
+    limits_.bindings = 60;
+    limits_.binding_bytes = 0xffffff00ull;  // indices inside a kernel have 32 bits
+    limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
+    limits_.groups = 0x7fffffffu;
+    limits_.param_words = 900;  // 4096 bytes of arguments
+    limits_.native = true;
+    flags_ = std::make_shared<Storage>(*this, 256);
+    gpu_.clear(pointer_of(*flags_), 256);
+  }
+
+  Device device() const override { return cuda(index_); }
+  std::string name() const override { return gpu_name_; }
+  CacheStats cache_stats() const override {
+    const std::lock_guard hold(lock_);
+    return gpu_.stats();
+  }
+  const detail_gpu::Limits& limits() const override { return limits_; }
+  const detail_gpu::Dialect& dialect() const override { return detail_gpu::cuda_dialect(); }
+  Storage& index_flags() override { return *flags_; }
+
+  void* allocate(std::size_t bytes) override {
+    const std::lock_guard hold(lock_);
+    return reinterpret_cast<void*>(gpu_.allocate(bytes));
+  }
+  void deallocate(void* data, std::size_t bytes) noexcept override {
+    const std::lock_guard hold(lock_);
+    gpu_.deallocate(reinterpret_cast<DevicePointer>(data), bytes);
+  }
+  void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const std::lock_guard hold(lock_);
+    gpu_.upload(pointer_of(to) + offset, from, bytes);
+  }
+  void download(const Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
+    if (bytes == 0) return;
+    const std::lock_guard hold(lock_);
+    gpu_.download(pointer_of(from) + offset, to, bytes);
+    check_indices();
+  }
+  void synchronize() override {
+    const std::lock_guard hold(lock_);
+    if (gpu_.capturing()) return;  // nothing runs
+    gpu_.wait();
+    check_indices();
+  }
+  void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
+    const std::lock_guard hold(lock_);
+    if (launch.check_slot >= 0)
+      launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch.op, launch.checked_size);
+    gpu_.launch(launch, text);
+  }
+
+  bool records() const override { return true; }
+  void begin_capture() override {
+    const std::lock_guard hold(lock_);
+    gpu_.begin_capture();
+    first_check_ = checks_.last();
+  }
+  std::unique_ptr<detail::Recording> end_capture() override {
+    const std::lock_guard hold(lock_);
+    const bool checks = checks_.last() != first_check_;
+    checks_.keep_since(first_check_);
+    return std::make_unique<CudaRecording>(*this, gpu_.end_capture(), checks);
+  }
+
+ private:
+  class CudaRecording final : public detail::Recording {
+   public:
+    CudaRecording(CudaBackend& backend, GpuDevice::Captured captured, bool checks)
+        : backend_(backend), captured_(std::move(captured)), checks_(checks) {}
+    ~CudaRecording() override {
+      const std::lock_guard hold(backend_.lock_);
+      backend_.gpu_.release(captured_);
+    }
+    void replay() override {
+      const std::lock_guard hold(backend_.lock_);
+      if (checks_) backend_.checks_.run_again();
+      backend_.gpu_.replay(captured_);
+    }
+
+   private:
+    CudaBackend& backend_;
+    GpuDevice::Captured captured_;
+    bool checks_;
+  };
+
+  /// Throws for the first kernel since the last check that met an index out of range.
+  void check_indices() {
+    if (!checks_.pending()) return;
+    std::uint32_t words[2] = {};
+    gpu_.download(pointer_of(*flags_), words, sizeof words);
+    if (words[0] == 0) return checks_.forget();
+    gpu_.clear(pointer_of(*flags_), 8);
+    const Error error = checks_.error(words[0], static_cast<std::int32_t>(words[1]));
+    checks_.forget();
+    throw error;
+  }
+
+  int index_;
+  std::string gpu_name_;
+  mutable std::recursive_mutex lock_;
+  GpuDevice gpu_;
+  detail_gpu::Limits limits_;
+  std::shared_ptr<Storage> flags_;
+  detail_gpu::IndexChecks checks_;
+  std::uint32_t first_check_ = 0;
+};
+
+}  // namespace
+
+std::vector<DeviceInfo> cuda_devices() {
+  std::string reason;
+  const Driver* found = driver(reason);
+  if (!found) return {{cuda(), false, "", reason}};
+  std::vector<DeviceInfo> infos;
+  for (const std::string& name : gpu_names(*found))
+    infos.push_back({cuda(static_cast<int>(infos.size())), true, name, ""});
+  return infos;
+}
+
+detail::Backend& cuda_backend(int index) {
+  static std::mutex lock;
+  static std::vector<CudaBackend*> made;  // outlive tensors in static storage
+  std::string reason;
+  const Driver* found = driver(reason);
+  const std::vector<std::string> names = found ? gpu_names(*found) : std::vector<std::string>{};
+  if (static_cast<std::size_t>(index) >= names.size())
+    throw Error(ErrorKind::device, "device " + cuda(index).to_string() + " is not available: " +
+                                       (found ? "there are " + std::to_string(names.size()) + " GPUs" : reason));
+  const std::lock_guard hold(lock);
+  made.resize(names.size());
+  CudaBackend*& backend = made[static_cast<std::size_t>(index)];
+  if (!backend) backend = new CudaBackend(*found, index, names[static_cast<std::size_t>(index)]);
+  return *backend;
+}
+
+}  // namespace tern::detail_cuda

@@ -1,0 +1,1675 @@
+// ---- contiguous, in vectors: relu, 1 workgroups of 256
+// elementwise
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[5];
+};
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 formula(const Params& params, f32 v0) {
+  let v1 = f32(0.0);
+  let v2 = tern_max_f32(v0, v1);
+  return v2;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[4] + i) / 4u;
+  let q1 = b1[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let y0 = formula(params, x2);
+  let y1 = formula(params, x3);
+  let y2 = formula(params, x4);
+  let y3 = formula(params, x5);
+  if (i + 3u < params.v[1]) {
+    let w6 = (params.v[3] + i) / 4u;
+    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  } else {
+    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
+    }
+    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
+    }
+    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
+    }
+    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
+    }
+  }
+}
+
+// ---- packed halves: mul, 1 workgroups of 256
+// elementwise
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[6];
+};
+TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
+  return bitcast<f32>((h & 0xffffu) << 16u);
+}
+
+TERN_DEVICE u32 tern_f32_to_bf16_bits(f32 x) {
+  let bits = bitcast<u32>(x);
+  let rounded = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
+  return select(rounded, (bits >> 16u) | 0x40u, (bits & 0x7fffffffu) > 0x7f800000u);
+}
+
+TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 * v1);
+  return v2;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[4] + i) / 8u;
+  let q1 = b1[w0 + 0u];
+  let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
+  let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
+  let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
+  let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
+  let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
+  let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
+  let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
+  let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
+  let w10 = (params.v[5] + i) / 8u;
+  let q11 = b2[w10 + 0u];
+  let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
+  let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
+  let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
+  let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
+  let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
+  let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
+  let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
+  let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
+  let y0 = formula(params, x2, x12);
+  let y1 = formula(params, x3, x13);
+  let y2 = formula(params, x4, x14);
+  let y3 = formula(params, x5, x15);
+  let y4 = formula(params, x6, x16);
+  let y5 = formula(params, x7, x17);
+  let y6 = formula(params, x8, x18);
+  let y7 = formula(params, x9, x19);
+  if (i + 7u < params.v[1]) {
+    let w20 = (params.v[3] + i) / 8u;
+    b0[w20 + 0u] = vec4<u32>(tern_f32_to_bf16_bits(y0) | (tern_f32_to_bf16_bits(y1) << 16u), tern_f32_to_bf16_bits(y2) | (tern_f32_to_bf16_bits(y3) << 16u), tern_f32_to_bf16_bits(y4) | (tern_f32_to_bf16_bits(y5) << 16u), tern_f32_to_bf16_bits(y6) | (tern_f32_to_bf16_bits(y7) << 16u));
+  } else {
+    if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_bf16_bits(y0));
+    }
+    if (i + 1u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 1u)] = u16(tern_f32_to_bf16_bits(y1));
+    }
+    if (i + 2u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 2u)] = u16(tern_f32_to_bf16_bits(y2));
+    }
+    if (i + 3u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 3u)] = u16(tern_f32_to_bf16_bits(y3));
+    }
+    if (i + 4u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 4u)] = u16(tern_f32_to_bf16_bits(y4));
+    }
+    if (i + 5u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 5u)] = u16(tern_f32_to_bf16_bits(y5));
+    }
+    if (i + 6u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 6u)] = u16(tern_f32_to_bf16_bits(y6));
+    }
+    if (i + 7u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 7u)] = u16(tern_f32_to_bf16_bits(y7));
+    }
+  }
+}
+
+// ---- a broadcast row: add, 1 workgroups of 256
+// elementwise
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[9];
+};
+TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  return v2;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 1u;
+  if (i >= params.v[1]) { return; }
+  let cq1 = i / params.v[3];
+  let c1 = i - cq1 * params.v[3];
+  let c0 = cq1;
+  let x0 = bitcast<f32>(((u32*)b1)[params.v[6] + c0 * params.v[7] + c1]);
+  let x1 = bitcast<f32>(((u32*)b2)[params.v[8] + c1]);
+  let y0 = formula(params, x0, x1);
+  ((u32*)b0)[params.v[4] + c0 * params.v[5] + c1] = bitcast<u32>(y0);
+}
+
+// ---- several results: silu_mul_bwd, 1 workgroups of 256
+// elementwise
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[8];
+};
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 tern_min_f32(f32 a, f32 b) { return a < b || a != a ? a : b; }
+template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
+TERN_DEVICE f32 tern_keep(f32 x) { return x; }
+TERN_DEVICE vec2<f32> tern_fast_two_sum(f32 a, f32 b) {
+  let sum = tern_keep(a + b);
+  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+}
+
+TERN_DEVICE f32 tern_exp_polynomial(f32 r) {
+  let r2 = r * r;
+  let p = fma(r2, 0.0013865138f, fma(r, 0.008366725f, 0.0416675f));
+  return fma(r2, p, fma(r, 0.16666542f, 0.49999997f));
+}
+
+TERN_DEVICE vec3<f32> tern_split_exp(f32 x, f32 low) {
+  let n = rintf(x * 1.4426950408889634f);
+  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
+  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
+}
+
+TERN_DEVICE f32 tern_scale(f32 v, i32 n) {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20f;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
+TERN_DEVICE f32 tern_divide_pairs(vec2<f32> a, vec2<f32> b) {
+  let inverse = 1.0f / b.x;
+  let quotient = tern_keep(a.x * inverse);
+  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
+  return fma(rest, inverse, quotient);
+}
+
+TERN_DEVICE f32 tern_sigmoid(f32 x) {
+  let nan = tern_is_nan(x);
+  let number = select(x, 0.0f, nan);
+  let e = tern_split_exp(max(-abs(number), -104.0f), 0.0f);
+  let head = tern_fast_two_sum(1.0f, e.y);
+  let value = tern_fast_two_sum(head.x, head.y + e.z);
+  let n = i32(e.x);
+  let z = vec2<f32>(tern_scale(value.x, n), value.y * bitcast<f32>(bitcast<u32>(max(n, -126) + 127) << 23u));
+  let sum = tern_fast_two_sum(1.0f, z.x);
+  let numerator = select(vec2<f32>(1.0f, 0.0f), z, number < 0.0f);
+  let quotient = tern_divide_pairs(numerator, vec2<f32>(sum.x, sum.y + z.y));
+  let y = select(quotient, z.x, number < -40.0f);
+  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), nan));
+}
+
+struct Result_formula {
+  f32 r0;
+  f32 r1;
+};
+TERN_DEVICE Result_formula formula(const Params& params, f32 v0, f32 v1, f32 v3) {
+  let v2 = (v0 * v1);
+  let v4 = f32(-750.0);
+  let v5 = tern_max_f32(v3, v4);
+  let v6 = f32(750.0);
+  let v7 = tern_min_f32(v5, v6);
+  let v8 = tern_sigmoid(v7);
+  let v9 = (v7 * v8);
+  let v10 = f32(1.0);
+  let v11 = (v10 - v8);
+  let v12 = (v9 * v11);
+  let v13 = (v8 + v12);
+  let v14 = (v2 * v13);
+  let v15 = tern_sigmoid(v3);
+  let v16 = (v5 * v15);
+  let v17 = (v0 * v16);
+  return Result_formula{v14, v17};
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const vec4<u32>* __restrict__ b4, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[5] + i) / 4u;
+  let q1 = b2[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[6] + i) / 4u;
+  let q7 = b3[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let w12 = (params.v[7] + i) / 4u;
+  let q13 = b4[w12 + 0u];
+  let x14 = bitcast<f32>(q13.x);
+  let x15 = bitcast<f32>(q13.y);
+  let x16 = bitcast<f32>(q13.z);
+  let x17 = bitcast<f32>(q13.w);
+  let y0 = formula(params, x2, x8, x14);
+  let y1 = formula(params, x3, x9, x15);
+  let y2 = formula(params, x4, x10, x16);
+  let y3 = formula(params, x5, x11, x17);
+  if (i + 3u < params.v[1]) {
+    let w18 = (params.v[3] + i) / 4u;
+    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0.r0), bitcast<u32>(y1.r0), bitcast<u32>(y2.r0), bitcast<u32>(y3.r0));
+  } else {
+    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0.r0);
+    }
+    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1.r0);
+    }
+    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2.r0);
+    }
+    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3.r0);
+    }
+  }
+  if (i + 3u < params.v[1]) {
+    let w19 = (params.v[4] + i) / 4u;
+    b1[w19 + 0u] = vec4<u32>(bitcast<u32>(y0.r1), bitcast<u32>(y1.r1), bitcast<u32>(y2.r1), bitcast<u32>(y3.r1));
+  } else {
+    if (i + 0u < params.v[1]) { ((u32*)b1)[params.v[4] + i] = bitcast<u32>(y0.r1);
+    }
+    if (i + 1u < params.v[1]) { ((u32*)b1)[params.v[4] + (i + 1u)] = bitcast<u32>(y1.r1);
+    }
+    if (i + 2u < params.v[1]) { ((u32*)b1)[params.v[4] + (i + 2u)] = bitcast<u32>(y2.r1);
+    }
+    if (i + 3u < params.v[1]) { ((u32*)b1)[params.v[4] + (i + 3u)] = bitcast<u32>(y3.r1);
+    }
+  }
+}
+
+// ---- rows: softmax, 75 workgroups of 256
+// reduction
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[12];
+};
+template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
+TERN_DEVICE f32 tern_keep(f32 x) { return x; }
+TERN_DEVICE vec2<f32> tern_fast_two_sum(f32 a, f32 b) {
+  let sum = tern_keep(a + b);
+  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+}
+
+TERN_DEVICE f32 tern_exp_polynomial(f32 r) {
+  let r2 = r * r;
+  let p = fma(r2, 0.0013865138f, fma(r, 0.008366725f, 0.0416675f));
+  return fma(r2, p, fma(r, 0.16666542f, 0.49999997f));
+}
+
+TERN_DEVICE vec3<f32> tern_split_exp(f32 x, f32 low) {
+  let n = rintf(x * 1.4426950408889634f);
+  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
+  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
+}
+
+TERN_DEVICE f32 tern_scale(f32 v, i32 n) {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20f;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+TERN_DEVICE f32 tern_exp(f32 x) {
+  let nan = tern_is_nan(x);
+  let e = tern_split_exp(clamp(select(x, 0.0f, nan), -104.0f, 89.0f), 0.0f);
+  let result = tern_scale(1.0f + tern_keep(e.y + e.z), i32(e.x));
+  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), nan));
+}
+
+TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
+TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+  return v0;
+}
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
+  let v2 = v1;
+  let v3 = (v0 - v2);
+  let v4 = tern_exp(v3);
+  return v4;
+}
+TERN_DEVICE f32 full(const Params& params, f32 v0, f32 v1, f32 v5) {
+  let v2 = v1;
+  let v3 = (v0 - v2);
+  let v4 = tern_exp(v3);
+  let v6 = tern_div(v4, v5);
+  return v6;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[256];
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 64u;
+  let ty = thread - tx * 64u;
+  let k = row_group * 4u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var acc1 = tern_from_bits(0xff800000u);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      acc1 = tern_max_f32(acc1, y6);
+      acc1 = tern_max_f32(acc1, y7);
+      acc1 = tern_max_f32(acc1, y8);
+      acc1 = tern_max_f32(acc1, y9);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  __syncthreads();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
+  __syncthreads();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
+  __syncthreads();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
+  __syncthreads();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
+  __syncthreads();
+  let red1 = bitcast<f32>(shared_words[tx * 64u]);
+  __syncthreads();
+  var acc5 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w10 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q11 = b1[w10 + 0u];
+      let x12 = bitcast<f32>(q11.x);
+      let x13 = bitcast<f32>(q11.y);
+      let x14 = bitcast<f32>(q11.z);
+      let x15 = bitcast<f32>(q11.w);
+      let y16 = pass1(params, x12, red1);
+      let y17 = pass1(params, x13, red1);
+      let y18 = pass1(params, x14, red1);
+      let y19 = pass1(params, x15, red1);
+      acc5 = (acc5 + y16);
+      acc5 = (acc5 + y17);
+      acc5 = (acc5 + y18);
+      acc5 = (acc5 + y19);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc5);
+  __syncthreads();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  __syncthreads();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  __syncthreads();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  __syncthreads();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  __syncthreads();
+  let red5 = bitcast<f32>(shared_words[tx * 64u]);
+  __syncthreads();
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w20 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q21 = b1[w20 + 0u];
+      let x22 = bitcast<f32>(q21.x);
+      let x23 = bitcast<f32>(q21.y);
+      let x24 = bitcast<f32>(q21.z);
+      let x25 = bitcast<f32>(q21.w);
+      let y26 = full(params, x22, red1, red5);
+      let y27 = full(params, x23, red1, red5);
+      let y28 = full(params, x24, red1, red5);
+      let y29 = full(params, x25, red1, red5);
+      let w30 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
+    }
+  }
+}
+
+// ---- columns: sum, 5 workgroups of 256
+// reduction
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[11];
+};
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+  return v0;
+}
+TERN_DEVICE f32 finish(const Params& params, f32 v1) {
+  return v1;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[256];
+  let row_group = group;
+  let segment = 0u;
+  let ty = thread / 64u;
+  let tx = thread - ty * 64u;
+  let k = row_group * 64u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 1u; r < end; r += 4u) {
+      let x0 = bitcast<f32>(((u32*)b1)[params.v[9] + k + r * params.v[10]]);
+      let y1 = pass0(params, x0);
+      acc1 = (acc1 + y1);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  __syncthreads();
+  let red1 = bitcast<f32>(shared_words[tx]);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    let y2 = finish(params, red1);
+    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y2);
+  }
+}
+
+// ---- many elements to one result: sum, 512 workgroups of 256
+// reduction
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[9];
+};
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+  return v0;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[256];
+  let row_group = group / params.v[3];
+  let segment = group - row_group * params.v[3];
+  let tx = thread / 256u;
+  let ty = thread - tx * 256u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[4];
+  let end = min(params.v[2], begin + params.v[4]);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 1024u) {
+      let w0 = (params.v[7] + r) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      acc1 = (acc1 + y6);
+      acc1 = (acc1 + y7);
+      acc1 = (acc1 + y8);
+      acc1 = (acc1 + y9);
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  __syncthreads();
+  if (ty < 128u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  __syncthreads();
+  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  __syncthreads();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  __syncthreads();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  __syncthreads();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  __syncthreads();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  __syncthreads();
+  let red1 = bitcast<f32>(shared_words[tx * 256u]);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    ((u32*)b1)[params.v[8] + (segment + params.v[5]) * params.v[1] + k] = bitcast<u32>(red1);
+  }
+}
+
+// ---- many elements to one result: sum, 1 workgroups of 128
+// reduction
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[10];
+};
+TERN_DEVICE f32 finish(const Params& params, f32 v1) {
+  return v1;
+}
+extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[128];
+  let row_group = group;
+  let segment = 0u;
+  let ty = thread / 1u;
+  let tx = thread - ty * 1u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[4];
+  let end = min(params.v[2], begin + params.v[4]);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = ty; r < end; r += 128u) {
+      acc1 = (acc1 + bitcast<f32>(((u32*)b1)[params.v[8] + r * params.v[1] + k]));
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  __syncthreads();
+  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  __syncthreads();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  __syncthreads();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  __syncthreads();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  __syncthreads();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  __syncthreads();
+  let red1 = bitcast<f32>(shared_words[tx]);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    ((u32*)b2)[params.v[9] + k] = bitcast<u32>(red1);
+    let y0 = finish(params, red1);
+    ((u32*)b0)[params.v[7]] = bitcast<u32>(y0);
+  }
+}
+
+// ---- product: matmul_bias_activation, 4 workgroups of 64
+// product, tiles of 32x32x8
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[14];
+};
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  let v3 = f32(0.0);
+  let v4 = tern_max_f32(v2, v3);
+  return v4;
+}
+extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ vec4<f32> tile_a[64];
+  __shared__ vec4<f32> tile_b[64];
+  let tiles = params.v[4] * params.v[5];
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[5]);
+  let in_band = tile - band * 8u * params.v[5];
+  let band_rows = min(8u, params.v[4] - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[10];
+  let base_b = params.v[12];
+  for (var kt = 0u; kt < params.v[3]; kt += 8u) {
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = base_a + (first_m + o) * params.v[11] + (kt + kk);
+      var q = vec4<u32>();
+      if (first_m + o < params.v[1] && kt + kk < params.v[3]) { q = b2[at / 4u]; }
+      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
+      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
+      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
+      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[13];
+      var q = vec4<u32>();
+      if (first_n + o < params.v[2] && kt + kk < params.v[3]) { q = b3[at / 4u]; }
+      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+    }
+    __syncthreads();
+    {
+      let a0 = tile_a[0u + ty];
+      let c0 = tile_b[0u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[8u + ty];
+      let c0 = tile_b[8u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[16u + ty];
+      let c0 = tile_b[16u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[24u + ty];
+      let c0 = tile_b[24u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[32u + ty];
+      let c0 = tile_b[32u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[40u + ty];
+      let c0 = tile_b[40u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[48u + ty];
+      let c0 = tile_b[48u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    {
+      let a0 = tile_a[56u + ty];
+      let c0 = tile_b[56u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    __syncthreads();
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[1]) {
+      if (first_n + 0u + tx * 4u < params.v[2]) {
+        let col = first_n + 0u + tx * 4u;
+        let w0 = (params.v[9] + col) / 4u;
+        let q1 = b1[w0 + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = epilogue(params, acc0_0.x, x2);
+        let y7 = epilogue(params, acc0_0.y, x3);
+        let y8 = epilogue(params, acc0_0.z, x4);
+        let y9 = epilogue(params, acc0_0.w, x5);
+        let w10 = (params.v[7] + row * params.v[8] + col) / 4u;
+        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
+}
+
+// ---- by index: take, 1 workgroups of 256
+// elementwise
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[12];
+};
+TERN_DEVICE f32 formula(const Params& params, f32 v0) {
+  return v0;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let cq1 = i / params.v[3];
+  let c1 = i - cq1 * params.v[3];
+  let c0 = cq1;
+  let index0 = bitcast<i32>(((u32*)b2)[params.v[7] + c0]);
+  var place1 = bitcast<u32>(index0) + select(0u, params.v[9], index0 < 0);
+  if (place1 >= params.v[9]) {
+    if (atomicCAS(&b3[0], 0u, params.v[11]) == 0u) { b3[1] = u32(index0); }
+    place1 = 0u;
+  }
+  let w2 = (params.v[6] + c1 + place1 * params.v[8]) / 4u;
+  let q3 = b1[w2 + 0u];
+  let x4 = bitcast<f32>(q3.x);
+  let x5 = bitcast<f32>(q3.y);
+  let x6 = bitcast<f32>(q3.z);
+  let x7 = bitcast<f32>(q3.w);
+  let y0 = formula(params, x4);
+  let y1 = formula(params, x5);
+  let y2 = formula(params, x6);
+  let y3 = formula(params, x7);
+  let w8 = (params.v[4] + c0 * params.v[5] + c1) / 4u;
+  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- scatter: clone, 1 workgroups of 256
+// elementwise
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[5];
+};
+TERN_DEVICE f32 formula(const Params& params, f32 v0) {
+  return v0;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[4] + i) / 4u;
+  let q1 = b1[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let y0 = formula(params, x2);
+  let y1 = formula(params, x3);
+  let y2 = formula(params, x4);
+  let y3 = formula(params, x5);
+  if (i + 3u < params.v[1]) {
+    let w6 = (params.v[3] + i) / 4u;
+    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  } else {
+    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
+    }
+    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
+    }
+    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
+    }
+    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
+    }
+  }
+}
+
+// ---- scatter: scatter_add, 1 workgroups of 256
+// scatter
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[16];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let entry = t / params.v[2];
+  let k = t - entry * params.v[2];
+  let wanted = entry + params.v[3];
+  let to = params.v[10] + k + wanted * params.v[7];
+  var acc = bitcast<f32>(((u32*)b0)[to]);
+  for (var j = params.v[4]; j < params.v[5]; j += 1u) {
+    let index = bitcast<i32>(((u32*)b2)[params.v[13] + j]);
+    let place = bitcast<u32>(index) + select(0u, params.v[6], index < 0);
+    if (place >= params.v[6]) {
+      if (entry == 0u) {
+        if (atomicCAS(&b3[0], 0u, params.v[15]) == 0u) { b3[1] = u32(index); }
+      }
+    }
+    if (place == wanted) { acc = (acc + bitcast<f32>(((u32*)b1)[params.v[11] + k + j * params.v[12]])); }
+  }
+  ((u32*)b0)[to] = bitcast<u32>(acc);
+}
+
+// ---- scan: cumsum, 6 workgroups of 256
+// scan
+
+#define TERN_DEVICE static __device__ __forceinline__
+#define let const auto
+#define var auto
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+template <class T> struct Unsigned { typedef T type; };
+template <> struct Unsigned<i32> { typedef u32 type; };
+template <> struct Unsigned<i64> { typedef u64 type; };
+template <class T> struct vec2 {
+  T x, y;
+  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
+};
+template <class T> struct vec3 {
+  T x, y, z;
+  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
+  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
+};
+template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
+  T x, y, z, w;
+  vec4() = default;  // shared arrays are left as they are
+  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
+  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
+  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
+  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
+  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
+  __device__ __forceinline__ vec4& operator+=(vec4 o) {
+    x += o.x, y += o.y, z += o.z, w += o.w;
+    return *this;
+  }
+};
+template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
+  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
+}
+template <class T> struct Same { typedef T type; };
+template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
+  return condition ? if_true : if_false;
+}
+template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
+  return x < low ? low : x > high ? high : x;
+}
+template <class To, class From> TERN_DEVICE To bitcast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "bitcast");
+  union {
+    From from;
+    To to;
+  } bits = {from};
+  return bits.to;
+}
+#define countLeadingZeros(x) u32(__clz(i32(x)))
+#define inverseSqrt(x) rsqrtf(x)
+struct Params {
+  u32 v[8];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ f32 sums[256];
+  var carry = f32();
+  for (var start = 0u; start < params.v[2]; start += 1024u) {
+    let i0 = start + thread * 4u + 0u;
+    let at0 = i0;
+    var s0 = f32();
+    if (i0 < params.v[2]) {
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at0]);
+      s0 = x0;
+    }
+    let i1 = start + thread * 4u + 1u;
+    let at1 = i1;
+    var s1 = f32();
+    if (i1 < params.v[2]) {
+      let x1 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at1]);
+      s1 = x1;
+    }
+    s1 = (s0 + s1);
+    let i2 = start + thread * 4u + 2u;
+    let at2 = i2;
+    var s2 = f32();
+    if (i2 < params.v[2]) {
+      let x2 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at2]);
+      s2 = x2;
+    }
+    s2 = (s1 + s2);
+    let i3 = start + thread * 4u + 3u;
+    let at3 = i3;
+    var s3 = f32();
+    if (i3 < params.v[2]) {
+      let x3 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at3]);
+      s3 = x3;
+    }
+    s3 = (s2 + s3);
+    sums[thread] = s3;
+    __syncthreads();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    __syncthreads();
+    sums[thread] = t1;
+    __syncthreads();
+    var t2 = sums[thread];
+    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
+    __syncthreads();
+    sums[thread] = t2;
+    __syncthreads();
+    var t4 = sums[thread];
+    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
+    __syncthreads();
+    sums[thread] = t4;
+    __syncthreads();
+    var t8 = sums[thread];
+    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
+    __syncthreads();
+    sums[thread] = t8;
+    __syncthreads();
+    var t16 = sums[thread];
+    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
+    __syncthreads();
+    sums[thread] = t16;
+    __syncthreads();
+    var t32 = sums[thread];
+    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
+    __syncthreads();
+    sums[thread] = t32;
+    __syncthreads();
+    var t64 = sums[thread];
+    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
+    __syncthreads();
+    sums[thread] = t64;
+    __syncthreads();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    __syncthreads();
+    sums[thread] = t128;
+    __syncthreads();
+    var before = carry;
+    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (i0 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + group * params.v[7] + at0] = bitcast<u32>((before + s0));
+    }
+    if (i1 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + group * params.v[7] + at1] = bitcast<u32>((before + s1));
+    }
+    if (i2 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + group * params.v[7] + at2] = bitcast<u32>((before + s2));
+    }
+    if (i3 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + group * params.v[7] + at3] = bitcast<u32>((before + s3));
+    }
+    carry = (carry + sums[255]);
+    __syncthreads();
+  }
+}
+
