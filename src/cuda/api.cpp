@@ -84,6 +84,26 @@ FoundNvrtc find_nvrtc() {
   return found;
 }
 
+struct FoundBlas {
+  BlasApi functions;
+  std::string reason;
+};
+FoundBlas find_blas() {
+  FoundBlas found;
+  void* library = open_library({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
+  if (!library) {
+    found.reason =
+        "cuBLASLt was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cublas, and name its folder in "
+        "TERN_CUDA_LIBRARIES";
+    return found;
+  }
+#define TERN_CUDA_FIND(name, parameters) \
+  if (!find(library, #name, found.functions.name)) found.reason = std::string("cuBLASLt has no ") + #name;
+  TERN_CUDA_BLAS(TERN_CUDA_FIND)
+#undef TERN_CUDA_FIND
+  return found;
+}
+
 }  // namespace
 
 void* open_library(const std::initializer_list<const char*>& names) {
@@ -111,6 +131,12 @@ std::string error_text(const Driver& driver, Result result) {
 
 const Driver* driver(std::string& reason) {
   static const FoundDriver found = find_driver();
+  reason = found.reason;
+  return found.reason.empty() ? &found.functions : nullptr;
+}
+
+const BlasApi* blas(std::string& reason) {
+  static const FoundBlas found = find_blas();
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }

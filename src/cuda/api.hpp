@@ -83,7 +83,55 @@ inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstre
   X(nvrtcGetProgramLogSize, (Program program, std::size_t * bytes))                                                \
   X(nvrtcGetProgramLog, (Program program, char* log))
 
+struct BlasOf;
+struct BlasOperationOf;
+struct BlasLayoutOf;
+struct BlasPreferenceOf;
+using Blas = BlasOf*;
+using BlasOperation = BlasOperationOf*;
+using BlasLayout = BlasLayoutOf*;
+using BlasPreference = BlasPreferenceOf*;
+struct BlasAlgorithm {
+  unsigned long long data[8];
+};
+/// cublasLtMatmulHeuristicResult_t.
+struct BlasChoice {
+  BlasAlgorithm algorithm;
+  std::size_t workspace_bytes;
+  int state;
+  float waves;
+  int reserved[4];
+};
+inline constexpr int kReal32 = 0, kReal64 = 1, kReal16 = 2, kBrain16 = 14;  // cudaDataType_t
+inline constexpr int kCompute32 = 68, kCompute64 = 70;                      // cublasComputeType_t
+inline constexpr int kTransposeA = 3, kTransposeB = 4;                      // cublasLtMatmulDescAttributes_t
+inline constexpr int kBatchCount = 5, kBatchStride = 6;                     // cublasLtMatrixLayoutAttribute_t
+inline constexpr int kWorkspaceBytes = 1, kAlignmentOfA = 5;                // cublasLtMatmulPreferenceAttributes_t
+
+#define TERN_CUDA_BLAS(X)                                                                                          \
+  X(cublasLtCreate, (Blas * handle))                                                                               \
+  X(cublasLtMatmulDescCreate, (BlasOperation * operation, int compute, int scale))                                 \
+  X(cublasLtMatmulDescSetAttribute,                                                                                \
+    (BlasOperation operation, int attribute, const void* value, std::size_t bytes))                                \
+  X(cublasLtMatrixLayoutCreate,                                                                                    \
+    (BlasLayout * layout, int type, unsigned long long rows, unsigned long long columns, long long stride))        \
+  X(cublasLtMatrixLayoutSetAttribute, (BlasLayout layout, int attribute, const void* value, std::size_t bytes))    \
+  X(cublasLtMatmulPreferenceCreate, (BlasPreference * preference))                                                 \
+  X(cublasLtMatmulPreferenceSetAttribute,                                                                          \
+    (BlasPreference preference, int attribute, const void* value, std::size_t bytes))                              \
+  X(cublasLtMatmulPreferenceDestroy, (BlasPreference preference))                                                  \
+  X(cublasLtMatmulAlgoGetHeuristic,                                                                                \
+    (Blas handle, BlasOperation operation, BlasLayout a, BlasLayout b, BlasLayout c, BlasLayout d,                 \
+     BlasPreference preference, int wanted, BlasChoice* choices, int* found))                                      \
+  X(cublasLtMatmul,                                                                                                \
+    (Blas handle, BlasOperation operation, const void* alpha, const void* a, BlasLayout of_a, const void* b,       \
+     BlasLayout of_b, const void* beta, const void* c, BlasLayout of_c, void* d, BlasLayout of_d,                  \
+     const BlasAlgorithm* algorithm, void* workspace, std::size_t workspace_bytes, Stream stream))
+
 #define TERN_CUDA_DECLARE(name, parameters) Result(*name) parameters = nullptr;
+struct BlasApi {
+  TERN_CUDA_BLAS(TERN_CUDA_DECLARE)
+};
 struct Driver {
   TERN_CUDA_DRIVER(TERN_CUDA_DECLARE)
 };
@@ -97,6 +145,8 @@ struct Nvrtc {
 const Driver* driver(std::string& reason);
 /// NVRTC's; null with a reason, which names the remedy.
 const Nvrtc* nvrtc(std::string& reason);
+/// cuBLASLt's, likewise.
+const BlasApi* blas(std::string& reason);
 /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
 std::string error_text(const Driver& driver, Result result);
 

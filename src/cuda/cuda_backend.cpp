@@ -1,9 +1,12 @@
 #include "cuda/cuda_backend.hpp"
 
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 
+#include "cuda/blas.hpp"
 #include "cuda/device.hpp"
+#include "cuda/gemm.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/index_checks.hpp"
 
@@ -11,6 +14,15 @@ namespace tern::detail_cuda {
 namespace {
 
 using detail::Storage;
+
+/// TERN_CUDA_BLAS=0: products by the kernels of src/gpu/, as where there is no cuBLASLt (tests).
+bool blas_wanted() {
+  static const bool wanted = [] {
+    const char* value = std::getenv("TERN_CUDA_BLAS");
+    return !value || std::string_view(value) != "0";
+  }();
+  return wanted;
+}
 
 DevicePointer pointer_of(const Storage& storage) { return reinterpret_cast<DevicePointer>(storage.data()); }
 
@@ -63,6 +75,24 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     gpu_.wait();
     check_indices();
   }
+  void gemm(const detail::GemmRequest& request) override {
+    require_supported(request.op, *request.epilogue);
+    std::string reason;
+    const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
+    const auto multiply = [this, api](const Product& product) {
+      const std::lock_guard hold(lock_);
+      if (!products_) products_ = std::make_unique<Products>(*api);
+      if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
+      gpu_.use();
+      return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
+    };
+    std::int64_t elements = request.m * request.n;
+    for (int i = 0; i < request.batch.rank(); ++i)
+      if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
+    if (elements == 0) return;
+    if (!api || !run_gemm(*this, request, multiply)) GpuBackend::gemm(request);
+  }
+
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     const std::lock_guard hold(lock_);
     if (launch.check_slot >= 0)
@@ -121,7 +151,8 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   mutable std::recursive_mutex lock_;
   GpuDevice gpu_;
   detail_gpu::Limits limits_;
-  std::shared_ptr<Storage> flags_;
+  std::shared_ptr<Storage> flags_, workspace_;
+  std::unique_ptr<Products> products_;
   detail_gpu::IndexChecks checks_;
   std::uint32_t first_check_ = 0;
 };

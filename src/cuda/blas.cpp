@@ -1,0 +1,101 @@
+#include "cuda/blas.hpp"
+
+#include <algorithm>
+
+#include "tern/error.hpp"
+
+namespace tern::detail_cuda {
+namespace {
+
+int type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return kReal64;
+    case DType::f16: return kReal16;
+    case DType::bf16: return kBrain16;
+    default: return kReal32;
+  }
+}
+
+void check(Result result, const char* what) {
+  if (result != 0)
+    throw Error(ErrorKind::backend, std::string("cuBLASLt: ") + what + " failed with status " + std::to_string(result));
+}
+
+/// The largest power of two, up to 256, that divides an address: algorithms ask for some.
+std::uint32_t alignment(DevicePointer pointer) {
+  std::uint32_t bytes = 256;
+  while (pointer % bytes != 0) bytes /= 2;
+  return bytes;
+}
+
+}  // namespace
+
+// cuBLASLt's matrices lie by columns: what lies by rows is their transpose, and out' = b'·a'.
+BlasLayout Products::layout(const Matrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batches) const {
+  if (!matrix.transposed) std::swap(rows, columns);
+  BlasLayout layout = nullptr;
+  check(api_.cublasLtMatrixLayoutCreate(&layout, type_of(matrix.dtype), static_cast<unsigned long long>(rows),
+                                        static_cast<unsigned long long>(columns), std::max(matrix.stride, rows)),
+        "a layout");
+  if (batches > 1) {
+    const auto count = static_cast<std::int32_t>(batches);
+    check(api_.cublasLtMatrixLayoutSetAttribute(layout, kBatchCount, &count, sizeof count), "a layout");
+    check(api_.cublasLtMatrixLayoutSetAttribute(layout, kBatchStride, &matrix.batch_stride, sizeof(std::int64_t)),
+          "a layout");
+  }
+  return layout;
+}
+
+const Products::Plan& Products::plan(const Product& p) {
+  const std::uint32_t alignments[] = {alignment(p.b.data), alignment(p.a.data), alignment(p.out.data),
+                                      alignment(p.out.data)};
+  std::string key;
+  const auto add = [&key](std::int64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  add(p.m), add(p.n), add(p.k), add(p.batches);
+  for (const Matrix* matrix : {&p.a, &p.b, &p.out})
+    add(static_cast<std::int64_t>(matrix->dtype) << 1 | matrix->transposed), add(matrix->stride),
+        add(matrix->batch_stride);
+  for (const std::uint32_t bytes : alignments) add(bytes);
+  const auto [it, fresh] = plans_.try_emplace(key);
+  Plan& made = it->second;
+  if (!fresh) return made;
+  if (!handle_) check(api_.cublasLtCreate(&handle_), "starting");
+  const bool wide = p.a.dtype == DType::f64;
+  check(api_.cublasLtMatmulDescCreate(&made.operation, wide ? kCompute64 : kCompute32, wide ? kReal64 : kReal32),
+        "an operation");
+  const std::int32_t first = p.b.transposed, second = p.a.transposed;
+  check(api_.cublasLtMatmulDescSetAttribute(made.operation, kTransposeA, &first, sizeof first), "an operation");
+  check(api_.cublasLtMatmulDescSetAttribute(made.operation, kTransposeB, &second, sizeof second), "an operation");
+  made.a = layout(p.b, p.k, p.n, p.batches), made.b = layout(p.a, p.m, p.k, p.batches);
+  made.out = layout(p.out, p.m, p.n, p.batches);
+  BlasPreference preference = nullptr;
+  check(api_.cublasLtMatmulPreferenceCreate(&preference), "a preference");
+  const std::size_t bytes = kWorkspace;
+  api_.cublasLtMatmulPreferenceSetAttribute(preference, kWorkspaceBytes, &bytes, sizeof bytes);
+  for (int i = 0; i < 4; ++i)
+    api_.cublasLtMatmulPreferenceSetAttribute(preference, kAlignmentOfA + i, &alignments[i], sizeof alignments[i]);
+  int found = 0;
+  const Result result = api_.cublasLtMatmulAlgoGetHeuristic(handle_, made.operation, made.a, made.b, made.out, made.out,
+                                                            preference, 1, &made.choice, &found);
+  api_.cublasLtMatmulPreferenceDestroy(preference);
+  made.found = result == 0 && found > 0 && made.choice.state == 0;
+  return made;
+}
+
+bool Products::run(const Product& p, Stream stream, DevicePointer workspace) {
+  const Plan& made = plan(p);
+  if (!made.found) return false;
+  const double one64 = 1, zero64 = 0;
+  const float one32 = 1, zero32 = 0;
+  const bool wide = p.a.dtype == DType::f64;
+  const void *one = wide ? static_cast<const void*>(&one64) : &one32,
+             *zero = wide ? static_cast<const void*>(&zero64) : &zero32;
+  void* out = reinterpret_cast<void*>(p.out.data);
+  check(api_.cublasLtMatmul(handle_, made.operation, one, reinterpret_cast<const void*>(p.b.data), made.a,
+                            reinterpret_cast<const void*>(p.a.data), made.b, zero, out, made.out, out, made.out,
+                            &made.choice.algorithm, reinterpret_cast<void*>(workspace), kWorkspace, stream),
+        "a product");
+  return true;
+}
+
+}  // namespace tern::detail_cuda

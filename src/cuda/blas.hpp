@@ -1,0 +1,51 @@
+// Matrix products by cuBLASLt.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "cuda/api.hpp"
+#include "tern/dtype.hpp"
+
+namespace tern::detail_cuda {
+
+/// A matrix in memory: rows `stride` elements apart, neighbours within a row; or, transposed, columns.
+struct Matrix {
+  DevicePointer data = 0;
+  DType dtype = DType::f32;
+  std::int64_t stride = 0;
+  bool transposed = false;
+  std::int64_t batch_stride = 0;  // 0: the same for all
+};
+
+/// out[m, n] = a[m, k]·b[k, n] for each of `batches`; out is not transposed. f16 and bf16 are accumulated in f32.
+struct Product {
+  std::int64_t m = 0, n = 0, k = 0, batches = 1;
+  Matrix a, b, out;
+};
+
+/// Products on one GPU. Layouts and algorithms are kept by shape.
+class Products {
+ public:
+  explicit Products(const BlasApi& api) : api_(api) {}
+
+  /// Queues the product; false where cuBLASLt has no algorithm for it. `workspace` is of kWorkspace bytes.
+  bool run(const Product& product, Stream stream, DevicePointer workspace);
+  static constexpr std::size_t kWorkspace = 32 << 20;
+
+ private:
+  struct Plan {
+    BlasOperation operation = nullptr;
+    BlasLayout a = nullptr, b = nullptr, out = nullptr;
+    BlasChoice choice{};
+    bool found = false;
+  };
+  const Plan& plan(const Product& product);
+  BlasLayout layout(const Matrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batches) const;
+
+  const BlasApi& api_;
+  Blas handle_ = nullptr;
+  std::unordered_map<std::string, Plan> plans_;
+};
+
+}  // namespace tern::detail_cuda

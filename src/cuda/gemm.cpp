@@ -1,0 +1,137 @@
+#include "cuda/gemm.hpp"
+
+#include "backend/trace.hpp"
+#include "gpu/elementwise.hpp"
+#include "gpu/plan.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_cuda {
+namespace {
+
+using detail::GemmRequest;
+using detail::View;
+using detail_gpu::Axes;
+using detail_gpu::Elementwise;
+
+/// A factor or an output as a matrix: one of its last two axes has neighbours in memory.
+std::optional<Matrix> matrix_of(const View& view, std::int64_t row_stride, std::int64_t column_stride,
+                                std::int64_t rows, std::int64_t columns) {
+  const auto size = static_cast<std::int64_t>(dtype_size(view.dtype));
+  Matrix m;
+  m.data = reinterpret_cast<DevicePointer>(view.storage->data()) + static_cast<DevicePointer>(view.offset * size);
+  m.dtype = view.dtype;
+  if ((column_stride == 1 || columns == 1) && (row_stride >= columns || rows == 1)) m.stride = row_stride;
+  else if ((row_stride == 1 || rows == 1) && (column_stride >= rows || columns == 1))
+    m.stride = column_stride, m.transposed = true;
+  else return std::nullopt;
+  if ((m.transposed ? columns : rows) == 1) m.stride = m.transposed ? rows : columns;
+  return m;
+}
+
+/// One product of a request whose batch axes fit one stride for each operand.
+class Request {
+ public:
+  Request(detail_gpu::GpuBackend& backend, const GemmRequest& r)
+      : backend_(backend), r_(r), row_(static_cast<std::size_t>(r.batch.rank())) {}
+
+  bool run(const std::function<bool(const Product&)>& multiply) {
+    if (r_.k == 0 || !is_floating(r_.a.dtype) || r_.a.dtype != r_.b.dtype) return false;
+    const bool plain = is_plain();
+    std::vector<const View*> views{&r_.a, &r_.b};
+    if (plain) views.push_back(&r_.outputs[0]);
+    const std::uint32_t all = (1u << r_.batch.rank()) - 1;
+    Axes kept = detail_gpu::merge_axes(r_.batch, all & ~r_.contracted, views, 0);
+    const Axes contracted = detail_gpu::merge_axes(r_.batch, all & r_.contracted, std::span(views).first(2), 0);
+    if (kept.sizes.size() > 1 || contracted.sizes.size() > 1) return false;
+    Product p{r_.m, r_.n, r_.k, 1, {}, {}, {}};
+    if (!contracted.sizes.empty()) {  // batches that follow each other along k are a longer k
+      if (contracted.strides[0][0] != r_.k * r_.a.strides[row_ + 1] ||
+          contracted.strides[1][0] != r_.k * r_.b.strides[row_])
+        return false;
+      p.k *= contracted.sizes[0];
+    }
+    if (!kept.sizes.empty()) {
+      const std::int64_t step_a = kept.strides[0][0], step_b = kept.strides[1][0];
+      const bool rows_follow = step_b == 0 && step_a == r_.m * r_.a.strides[row_] &&
+                               (!plain || kept.strides[2][0] == r_.m * r_.outputs[0].strides[row_]);
+      if (rows_follow) p.m *= kept.sizes[0];  // they share b: more rows
+      else p.batches = kept.sizes[0];
+    }
+    return complete(p, kept, plain, multiply);
+  }
+
+ private:
+  /// The output is the product itself, in a type that cuBLASLt rounds to.
+  bool is_plain() const {
+    const detail::Program& program = *r_.epilogue;
+    if (r_.outputs.size() != 1 || !r_.inputs.empty()) return false;
+    const detail::Step& step = program.steps[static_cast<std::size_t>(program.outputs[0].step)];
+    const bool is_acc = step.kind == detail::StepKind::input && step.index == 0;
+    const bool rounded = step.kind == detail::StepKind::wrap && step.dtype == r_.a.dtype && step.args[0] >= 0 &&
+                         program.steps[static_cast<std::size_t>(step.args[0])].kind == detail::StepKind::input;
+    const DType out = r_.outputs[0].dtype;
+    return (is_acc || rounded) && (out == r_.a.dtype || (out == DType::f32 && r_.a.dtype != DType::f64)) &&
+           r_.outputs[0].strides[row_ + 1] == 1 && (r_.m == 1 || r_.outputs[0].strides[row_] >= r_.n);
+  }
+
+  bool complete(Product& p, const Axes& kept, bool plain, const std::function<bool(const Product&)>& multiply) {
+    const auto a = matrix_of(r_.a, r_.a.strides[row_], r_.a.strides[row_ + 1], p.m, p.k);
+    const auto b = matrix_of(r_.b, r_.b.strides[row_], r_.b.strides[row_ + 1], p.k, p.n);
+    if (!a || !b) return false;
+    p.a = *a, p.b = *b;
+    if (p.batches > 1) p.a.batch_stride = kept.strides[0][0], p.b.batch_stride = kept.strides[1][0];
+    if (plain) {
+      p.out = *matrix_of(r_.outputs[0], r_.outputs[0].strides[row_], 1, p.m, p.n);
+      p.out.transposed = false, p.out.stride = p.m == 1 ? p.n : r_.outputs[0].strides[row_];
+      if (p.batches > 1) p.out.batch_stride = kept.strides[2][0];
+      return multiply(p) && noted("cuBLASLt");
+    }
+    const DType acc = r_.a.dtype == DType::f64 ? DType::f64 : DType::f32;
+    const auto memory = backend_.temporary(p.batches * p.m * p.n, acc);
+    p.out = {reinterpret_cast<DevicePointer>(memory->data()), acc, p.n, false, p.batches > 1 ? p.m * p.n : 0};
+    if (!multiply(p)) return false;
+    finish(*memory, acc);
+    return noted("cuBLASLt and a fused pass");
+  }
+
+  /// The epilogue over the products in memory, which lie as the kept batch axes do.
+  void finish(detail::Storage& memory, DType acc) const {
+    Elementwise job;
+    job.op = r_.op, job.program = r_.epilogue;
+    job.space = r_.batch;
+    for (int i = 0; i < r_.batch.rank(); ++i)
+      if (r_.contracted >> i & 1) job.space[static_cast<std::size_t>(i)] = 1;
+    std::vector<std::int64_t> sizes(job.space.begin(), job.space.end());
+    sizes.push_back(r_.m), sizes.push_back(r_.n);
+    job.space = job.whole = Shape(sizes);
+    job.origin.resize(job.space.rank(), 0);
+    View products{&memory, acc, 0, {}};
+    products.strides.resize(job.space.rank(), 0);
+    std::int64_t step = 1;
+    for (int i = job.space.rank() - 1; i >= 0; --i)
+      products.strides[static_cast<std::size_t>(i)] = step, step *= job.space[static_cast<std::size_t>(i)];
+    job.inputs.push_back({products, {}, nullptr});
+    job.inputs.insert(job.inputs.end(), r_.inputs.begin(), r_.inputs.end());
+    for (std::size_t o = 0; o < r_.outputs.size(); ++o)
+      job.outputs.push_back({r_.epilogue->outputs[o].step, r_.outputs[o]});
+    detail_gpu::run_elementwise(backend_, job);
+  }
+
+  bool noted(const char* how) const {
+    if (detail::tracing()) detail::note(how);
+    return true;
+  }
+
+  detail_gpu::GpuBackend& backend_;
+  const GemmRequest& r_;
+  std::size_t row_;
+};
+
+}  // namespace
+
+bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request,
+              const std::function<bool(const Product&)>& run) {
+  return Request(backend, request).run(run);
+}
+
+}  // namespace tern::detail_cuda
