@@ -106,7 +106,8 @@ inline constexpr int kReal32 = 0, kReal64 = 1, kReal16 = 2, kBrain16 = 14;  // c
 inline constexpr int kCompute32 = 68, kCompute64 = 70;                      // cublasComputeType_t
 inline constexpr int kTransposeA = 3, kTransposeB = 4;                      // cublasLtMatmulDescAttributes_t
 inline constexpr int kBatchCount = 5, kBatchStride = 6;                     // cublasLtMatrixLayoutAttribute_t
-inline constexpr int kWorkspaceBytes = 1, kAlignmentOfA = 5;                // cublasLtMatmulPreferenceAttributes_t
+inline constexpr int kWorkspaceBytes = 1, kReductionSchemes = 3, kAlignmentOfA = 5;  // cublasLtMatmulPreferenceAttributes_t
+inline constexpr unsigned kReduceInComputeType = 2;  // cublasLtReductionScheme_t
 
 #define TERN_CUDA_BLAS(X)                                                                                          \
   X(cublasLtCreate, (Blas * handle))                                                                               \

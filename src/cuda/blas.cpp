@@ -72,6 +72,10 @@ const Products::Plan& Products::plan(const Product& p) {
   check(api_.cublasLtMatmulPreferenceCreate(&preference), "a preference");
   const std::size_t bytes = kWorkspace;
   api_.cublasLtMatmulPreferenceSetAttribute(preference, kWorkspaceBytes, &bytes, sizeof bytes);
+  // Parts of a long k are added up in f32 (or f64), never in the type of the output: in bf16 that was seen to lose
+  // three units in the last place over k = 784.
+  const std::uint32_t schemes = kReduceInComputeType;
+  api_.cublasLtMatmulPreferenceSetAttribute(preference, kReductionSchemes, &schemes, sizeof schemes);
   for (int i = 0; i < 4; ++i)
     api_.cublasLtMatmulPreferenceSetAttribute(preference, kAlignmentOfA + i, &alignments[i], sizeof alignments[i]);
   int found = 0;

@@ -1,7 +1,6 @@
 #include "cuda/gemm.hpp"
 
 #include "backend/trace.hpp"
-#include "gpu/elementwise.hpp"
 #include "gpu/plan.hpp"
 #include "gpu/text.hpp"
 
@@ -11,7 +10,6 @@ namespace {
 using detail::GemmRequest;
 using detail::View;
 using detail_gpu::Axes;
-using detail_gpu::Elementwise;
 
 /// A factor or an output as a matrix: one of its last two axes has neighbours in memory.
 std::optional<Matrix> matrix_of(const View& view, std::int64_t row_stride, std::int64_t column_stride,
@@ -96,25 +94,21 @@ class Request {
 
   /// The epilogue over the products in memory, which lie as the kept batch axes do.
   void finish(detail::Storage& memory, DType acc) const {
-    Elementwise job;
-    job.op = r_.op, job.program = r_.epilogue;
-    job.space = r_.batch;
+    detail::FusedRequest fused;
+    fused.op = r_.op, fused.program = r_.epilogue;
+    fused.space = r_.batch;
     for (int i = 0; i < r_.batch.rank(); ++i)
-      if (r_.contracted >> i & 1) job.space[static_cast<std::size_t>(i)] = 1;
-    std::vector<std::int64_t> sizes(job.space.begin(), job.space.end());
-    sizes.push_back(r_.m), sizes.push_back(r_.n);
-    job.space = job.whole = Shape(sizes);
-    job.origin.resize(job.space.rank(), 0);
+      if (r_.contracted >> i & 1) fused.space[static_cast<std::size_t>(i)] = 1;
+    fused.space.push_back(r_.m), fused.space.push_back(r_.n);
     View products{&memory, acc, 0, {}};
-    products.strides.resize(job.space.rank(), 0);
+    products.strides.resize(fused.space.rank(), 0);
     std::int64_t step = 1;
-    for (int i = job.space.rank() - 1; i >= 0; --i)
-      products.strides[static_cast<std::size_t>(i)] = step, step *= job.space[static_cast<std::size_t>(i)];
-    job.inputs.push_back({products, {}, nullptr});
-    job.inputs.insert(job.inputs.end(), r_.inputs.begin(), r_.inputs.end());
-    for (std::size_t o = 0; o < r_.outputs.size(); ++o)
-      job.outputs.push_back({r_.epilogue->outputs[o].step, r_.outputs[o]});
-    detail_gpu::run_elementwise(backend_, job);
+    for (auto i = static_cast<std::size_t>(fused.space.rank()); i-- > 0; step *= fused.space[i])
+      products.strides[i] = step;
+    std::vector<detail::Operand> inputs{{products, {}, nullptr}};
+    inputs.insert(inputs.end(), r_.inputs.begin(), r_.inputs.end());
+    fused.inputs = inputs, fused.outputs = r_.outputs;
+    backend_.fused(fused);
   }
 
   bool noted(const char* how) const {

@@ -74,6 +74,20 @@ Expr intern(Node&& node) {
 bool is_leaf(Expr x, Leaf leaf) { return x.node()->kind == NodeKind::leaf && x.node()->leaf == leaf; }
 Expr argument(Expr x, std::size_t i) { return Expr(x.node()->args[i]); }
 
+/// A leaf that is constant far out takes its argument from before a clamp that is further out. (The derivatives of silu
+/// and gelu clamp theirs against inf · 0: with this, their sigmoid is that of the value, computed once.)
+Expr unclamped(Leaf leaf, const std::vector<const Node*>& args) {
+  const double limit = rule_of(leaf).saturates;
+  if (limit == 0 || args[0]->kind != NodeKind::leaf) return {};
+  const Leaf clamp = args[0]->leaf;
+  if (clamp != Leaf::maximum && clamp != Leaf::minimum) return {};
+  const Node* bound = args[0]->args[1];
+  if (bound->kind != NodeKind::constant) return {};
+  const double at = bound->number.is_integer ? static_cast<double>(bound->number.integer) : bound->number.real;
+  const bool further = clamp == Leaf::maximum ? at <= -limit : at >= limit;
+  return further ? make_leaf(leaf, {Expr(args[0]->args[0])}) : Expr();
+}
+
 /// Rewrites that give the same bits for every input. Undefined where none applies. (x + 0 is not one: -0 + 0 is +0.)
 Expr simplified(Leaf leaf, const std::vector<const Node*>& args) {
   const auto x = [&](std::size_t i) { return Expr(args[i]); };
@@ -93,7 +107,7 @@ Expr simplified(Leaf leaf, const std::vector<const Node*>& args) {
     case Leaf::neg: return is_leaf(x(0), Leaf::neg) ? argument(x(0), 0) : Expr();
     case Leaf::where: return args[1] == args[2] ? x(1) : Expr();
     case Leaf::detach: return is_leaf(x(0), Leaf::detach) || args[0]->kind == NodeKind::constant ? x(0) : Expr();
-    default: return {};
+    default: return unclamped(leaf, args);
   }
 }
 

@@ -54,7 +54,7 @@ class ElementwiseKernel {
     if (detail::tracing())
       detail::note(cat("elementwise, ", group_, group_ == 1 ? " element" : " elements", " an invocation, ",
                        launch.groups, " workgroups of ", launch.threads));
-    backend_.launch(launch, [this] { return text(); });
+    backend_.queue(launch, [this] { return text(); });
   }
 
  private:
@@ -382,7 +382,7 @@ class Fitting {
     };
     std::int64_t bytes = 0;
     for (const View* v : views) bytes += round_up(elements(*v) * static_cast<std::int64_t>(dtype_size(v->dtype)), 256);
-    auto buffer = std::make_shared<Storage>(backend_, static_cast<std::size_t>(bytes));
+    auto buffer = backend_.temporary(bytes, DType::u8);
     keep_.push_back(buffer);
     std::int64_t at = 0;
     for (View* v : views) {

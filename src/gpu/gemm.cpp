@@ -58,7 +58,7 @@ class GemmKernel {
       detail::note(cat("tiles of ", tile_.m, "x", tile_.n, "x", tile_.k, ", ", launch.groups, " workgroups of ",
                        launch.threads, whole_ ? "" : ", checked edges", wide_a_ ? "" : ", a by elements",
                        wide_b_ ? "" : ", b by elements"));
-    backend_.launch(launch, [this] { return text(); });
+    backend_.queue(launch, [this] { return text(); });
   }
 
  private:

@@ -25,7 +25,14 @@ void GpuBackend::require_supported(const char* op, const detail::Program& progra
 }
 
 void GpuBackend::fused(const detail::FusedRequest& r) {
+  if (prepared_.run(*this, r)) return;
   require_supported(r.op, *r.program);
+  Preparing preparing;
+  plan(r);
+  prepared_.remember(preparing.result());
+}
+
+void GpuBackend::plan(const detail::FusedRequest& r) {
   if (r.program->reduces) return run_reducing(*this, r);
   Elementwise job;
   job.op = r.op, job.program = r.program, job.space = job.whole = r.space, job.reduced = r.reduced;

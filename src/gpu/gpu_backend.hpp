@@ -6,6 +6,7 @@
 
 #include "gpu/dialect.hpp"
 #include "gpu/kernel.hpp"
+#include "gpu/prepared.hpp"
 
 namespace tern::detail_gpu {
 
@@ -21,16 +22,27 @@ class GpuBackend : public detail::Backend {
   virtual const Dialect& dialect() const = 0;
   /// Queues a kernel; `text` is called where no kernel has the key yet.
   virtual void launch(Launch& launch, const std::function<std::string()>& text) = 0;
+  /// The same for a kernel just planned, which is written down where the request is to be prepared.
+  void queue(Launch& planned, const std::function<std::string()>& text) {
+    if (Preparing* preparing = Preparing::current()) preparing->launched(planned);
+    launch(planned, text);
+  }
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 
   /// Memory for results between kernels.
   std::shared_ptr<Storage> temporary(std::int64_t elements, DType dtype) {
-    return std::make_shared<Storage>(*this, static_cast<std::size_t>(elements) * dtype_size(dtype));
+    auto storage = std::make_shared<Storage>(*this, static_cast<std::size_t>(elements) * dtype_size(dtype));
+    if (Preparing* preparing = Preparing::current()) preparing->allocated(storage);
+    return storage;
   }
   /// Throws UnsupportedDType where the device has no kernels for the program or one of the views.
   void require_supported(const char* op, const detail::Program& program) const;
   void require_supported(const char* op, DType dtype) const;
+
+ private:
+  void plan(const detail::FusedRequest& request);
+  PreparedRequests prepared_;
 };
 
 }  // namespace tern::detail_gpu

@@ -34,12 +34,19 @@ struct Binding {
   bool vectors = false;  // accessed as vec4<u32>
 };
 
+/// A plain number of the request among the parameters.
+struct NumberParam {
+  int slot = -1, input = -1;
+  detail::Lane lane = detail::Lane::f32;
+};
+
 /// One kernel with its arguments. `key` decides the text.
 struct Launch {
   const char* op = "";
   std::string key;
   std::vector<Binding> bindings;
   std::vector<std::uint32_t> params;  // word 0: the number of groups along x
+  std::vector<NumberParam> numbers;
   std::uint64_t groups = 0;
   std::uint32_t threads = 256;
   /// No access can lie outside its binding: the kernel needs no checks of its own. (Checks on workgroup memory alone

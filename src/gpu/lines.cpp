@@ -46,7 +46,7 @@ class LinePlan {
   void launch(std::uint64_t groups, std::uint32_t threads, const std::function<std::string()>& text) {
     if (!bound_) plan.bind(touched_), plan.finish_key(), bound_ = true;
     plan.launch.groups = groups, plan.launch.threads = threads;
-    backend.launch(plan.launch, text);
+    backend.queue(plan.launch, text);
   }
   std::string p(int slot) const { return backend.dialect().param(slot); }
   Position at(const std::vector<std::string>& line, const std::string& index) const {

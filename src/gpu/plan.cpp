@@ -96,6 +96,22 @@ void Plan::add_gather(int target, const Gather& gather, const std::vector<std::i
   a.table = table, a.table_step = step, a.table_size = size, a.wraps = gather.wraps;
 }
 
+void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, const Number& n) {
+  const double real = n.is_integer ? static_cast<double>(n.integer) : n.real;
+  const auto integer = static_cast<std::uint64_t>(n.is_integer ? n.integer : static_cast<std::int64_t>(n.real));
+  const auto slot = static_cast<std::size_t>(param.slot);
+  switch (param.lane) {
+    case detail::Lane::f32: params[slot] = std::bit_cast<std::uint32_t>(static_cast<float>(real)); break;
+    case detail::Lane::f64:
+    case detail::Lane::i64: {
+      const std::uint64_t bits = param.lane == detail::Lane::f64 ? std::bit_cast<std::uint64_t>(real) : integer;
+      params[slot] = static_cast<std::uint32_t>(bits), params[slot + 1] = static_cast<std::uint32_t>(bits >> 32);
+      break;
+    }
+    default: params[slot] = static_cast<std::uint32_t>(integer);
+  }
+}
+
 std::vector<int> Plan::add_numbers(const detail::Program& program, std::span<const Operand> inputs,
                                    std::int64_t extent) {
   std::vector<int> slots(program.steps.size(), -1);
@@ -104,18 +120,11 @@ std::vector<int> Plan::add_numbers(const detail::Program& program, std::span<con
     if (step.kind == detail::StepKind::extent) slots[i] = add_param(static_cast<std::uint64_t>(extent));
     if (step.kind != detail::StepKind::param) continue;
     const Number& n = inputs[static_cast<std::size_t>(step.index)].number;
-    const double real = n.is_integer ? static_cast<double>(n.integer) : n.real;
-    const auto integer = static_cast<std::uint64_t>(n.is_integer ? n.integer : static_cast<std::int64_t>(n.real));
-    const auto add_both_halves = [&](std::uint64_t bits) {
-      slots[i] = add_param(bits);
-      add_param(bits >> 32);
-    };
-    switch (kernel_lane(step, limits_.native)) {
-      case detail::Lane::f32: slots[i] = add_param(std::bit_cast<std::uint32_t>(static_cast<float>(real))); break;
-      case detail::Lane::f64: add_both_halves(std::bit_cast<std::uint64_t>(real)); break;
-      case detail::Lane::i64: add_both_halves(integer); break;
-      default: slots[i] = add_param(integer);
-    }
+    const NumberParam param{add_param(0), step.index, kernel_lane(step, limits_.native)};
+    if (detail::is_wide_lane(param.lane)) add_param(0);
+    slots[i] = param.slot;
+    launch.numbers.push_back(param);
+    write_number(launch.params, param, n);
   }
   return slots;
 }

@@ -60,6 +60,9 @@ struct ByteRange {
 ByteRange bytes_touched(const View& view, std::span<const std::int64_t> sizes);
 ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> sizes);
 
+/// Puts a number's bits where a kernel reads them: one word, or two of a lane of 64 bits.
+void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, const Number& number);
+
 /// Collects what a launch needs. Accesses are added first; bind() then fixes windows, and with them the bases.
 class Plan {
  public:

@@ -326,7 +326,7 @@ class ReduceRun {
       }
       bytes += round_up(step * static_cast<std::int64_t>(dtype_size(v.dtype)), 256);
     }
-    keep_.push_back(std::make_shared<Storage>(backend_, static_cast<std::size_t>(bytes)));
+    keep_.push_back(backend_.temporary(bytes, DType::u8));
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].view.storage || inputs[i].gather) continue;
       to[i].storage = keep_.back().get();

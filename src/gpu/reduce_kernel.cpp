@@ -57,7 +57,7 @@ class ReduceKernel {
                        : tiling_.rows ? "rows"
                                       : "columns",
                        ", ", launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along));
-    backend_.launch(launch, [this] { return text(); });
+    backend_.queue(launch, [this] { return text(); });
   }
 
  private:

@@ -66,7 +66,7 @@ class ScatterKernel {
       plan_.set(begin_slot_, static_cast<std::uint64_t>(begin));
       plan_.set(end_slot_, static_cast<std::uint64_t>(std::min(length, begin + most)));
       plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(outputs, plan_.launch.threads));
-      backend_.launch(plan_.launch, [this] { return text(); });
+      backend_.queue(plan_.launch, [this] { return text(); });
     }
   }
 

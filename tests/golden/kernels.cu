@@ -161,12 +161,16 @@ TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
   return bitcast<f32>((h & 0xffffu) << 16u);
 }
 
-TERN_DEVICE u32 tern_f32_to_bf16_bits(f32 x) {
-  let bits = bitcast<u32>(x);
-  let rounded = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
-  return select(rounded, (bits >> 16u) | 0x40u, (bits & 0x7fffffffu) > 0x7f800000u);
+TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
+  u32 word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
 }
-
+TERN_DEVICE u32 tern_f32_to_bf16_bits(f32 x) {
+  u16 h;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
+  return h;
+}
 TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v1) {
   let v2 = (v0 * v1);
   return v2;
@@ -205,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let y7 = formula(params, x9, x19);
   if (i + 7u < params.v[1]) {
     let w20 = (params.v[3] + i) / 8u;
-    b0[w20 + 0u] = vec4<u32>(tern_f32_to_bf16_bits(y0) | (tern_f32_to_bf16_bits(y1) << 16u), tern_f32_to_bf16_bits(y2) | (tern_f32_to_bf16_bits(y3) << 16u), tern_f32_to_bf16_bits(y4) | (tern_f32_to_bf16_bits(y5) << 16u), tern_f32_to_bf16_bits(y6) | (tern_f32_to_bf16_bits(y7) << 16u));
+    b0[w20 + 0u] = vec4<u32>(tern_f32_pair_to_bf16(y0, y1), tern_f32_pair_to_bf16(y2, y3), tern_f32_pair_to_bf16(y4, y5), tern_f32_pair_to_bf16(y6, y7));
   } else {
     if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_bf16_bits(y0));
     }
@@ -367,80 +371,63 @@ template <class To, class From> TERN_DEVICE To bitcast(From from) {
 struct Params {
   u32 v[8];
 };
+TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
+  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
+  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
+  f32 p = fma(0.0013865138f, r, 0.008366725f);
+  p = fma(p, r, 0.0416675f);
+  p = fma(p, r, 0.16666542f);
+  p = fma(p, r, 0.49999997f);
+  n = bitcast<i32>(rounded) - 0x4b400000;
+  return fma(r * r, p, r);
+}
+TERN_DEVICE f32 tern_within(f32 x, f32 low, f32 high) {
+  const f32 above = x < low ? low : x;
+  return above > high ? high : above;
+}
+TERN_DEVICE f32 tern_exp(f32 x) {
+  i32 n;
+  const f32 high = 1.0f + tern_exp_parts(tern_within(x, -104.0f, 89.0f), n);
+  const i32 half = n >> 1;
+  return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
+}
+TERN_DEVICE f32 tern_sigmoid(f32 x) {
+  if (x < -87.0f) return tern_exp(x);
+  const f32 magnitude = fabsf(x);
+  i32 n;
+  const f32 q = tern_exp_parts(-(magnitude > 87.0f ? 87.0f : magnitude), n);
+  const f32 high = 1.0f + q, low = q - (high - 1.0f), scale = bitcast<f32>((n << 23) + 0x3f800000);
+  const f32 z = scale * high, z_low = scale * low;
+  const f32 sum = 1.0f + z, sum_low = z - (sum - 1.0f) + z_low;
+  const bool negative = x < 0.0f;
+  const f32 numerator = negative ? z : 1.0f, rest = negative ? z_low : 0.0f;
+  f32 inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
+  const f32 quotient = numerator * inverse;
+  return fma(fma(-quotient, sum, numerator) + fma(-quotient, sum_low, rest), inverse, quotient);
+}
 TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
 TERN_DEVICE f32 tern_min_f32(f32 a, f32 b) { return a < b || a != a ? a : b; }
-template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
-TERN_DEVICE f32 tern_keep(f32 x) { return x; }
-TERN_DEVICE vec2<f32> tern_fast_two_sum(f32 a, f32 b) {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
-}
-
-TERN_DEVICE f32 tern_exp_polynomial(f32 r) {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138f, fma(r, 0.008366725f, 0.0416675f));
-  return fma(r2, p, fma(r, 0.16666542f, 0.49999997f));
-}
-
-TERN_DEVICE vec3<f32> tern_split_exp(f32 x, f32 low) {
-  let n = rintf(x * 1.4426950408889634f);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
-}
-
-TERN_DEVICE f32 tern_scale(f32 v, i32 n) {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20f;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
-TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
-TERN_DEVICE f32 tern_divide_pairs(vec2<f32> a, vec2<f32> b) {
-  let inverse = 1.0f / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
-
-TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  let nan = tern_is_nan(x);
-  let number = select(x, 0.0f, nan);
-  let e = tern_split_exp(max(-abs(number), -104.0f), 0.0f);
-  let head = tern_fast_two_sum(1.0f, e.y);
-  let value = tern_fast_two_sum(head.x, head.y + e.z);
-  let n = i32(e.x);
-  let z = vec2<f32>(tern_scale(value.x, n), value.y * bitcast<f32>(bitcast<u32>(max(n, -126) + 127) << 23u));
-  let sum = tern_fast_two_sum(1.0f, z.x);
-  let numerator = select(vec2<f32>(1.0f, 0.0f), z, number < 0.0f);
-  let quotient = tern_divide_pairs(numerator, vec2<f32>(sum.x, sum.y + z.y));
-  let y = select(quotient, z.x, number < -40.0f);
-  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), nan));
-}
-
 struct Result_formula {
   f32 r0;
   f32 r1;
 };
 TERN_DEVICE Result_formula formula(const Params& params, f32 v0, f32 v1, f32 v3) {
   let v2 = (v0 * v1);
-  let v4 = f32(-750.0);
-  let v5 = tern_max_f32(v3, v4);
-  let v6 = f32(750.0);
-  let v7 = tern_min_f32(v5, v6);
-  let v8 = tern_sigmoid(v7);
-  let v9 = (v7 * v8);
+  let v4 = tern_sigmoid(v3);
+  let v5 = f32(-750.0);
+  let v6 = tern_max_f32(v3, v5);
+  let v7 = f32(750.0);
+  let v8 = tern_min_f32(v6, v7);
+  let v9 = (v8 * v4);
   let v10 = f32(1.0);
-  let v11 = (v10 - v8);
+  let v11 = (v10 - v4);
   let v12 = (v9 * v11);
-  let v13 = (v8 + v12);
+  let v13 = (v4 + v12);
   let v14 = (v2 * v13);
-  let v15 = tern_sigmoid(v3);
-  let v16 = (v5 * v15);
-  let v17 = (v0 * v16);
-  return Result_formula{v14, v17};
+  let v15 = (v6 * v4);
+  let v16 = (v0 * v15);
+  return Result_formula{v14, v16};
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const vec4<u32>* __restrict__ b4, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -558,41 +545,26 @@ template <class To, class From> TERN_DEVICE To bitcast(From from) {
 struct Params {
   u32 v[12];
 };
-template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
-TERN_DEVICE f32 tern_keep(f32 x) { return x; }
-TERN_DEVICE vec2<f32> tern_fast_two_sum(f32 a, f32 b) {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
+  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
+  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
+  f32 p = fma(0.0013865138f, r, 0.008366725f);
+  p = fma(p, r, 0.0416675f);
+  p = fma(p, r, 0.16666542f);
+  p = fma(p, r, 0.49999997f);
+  n = bitcast<i32>(rounded) - 0x4b400000;
+  return fma(r * r, p, r);
 }
-
-TERN_DEVICE f32 tern_exp_polynomial(f32 r) {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138f, fma(r, 0.008366725f, 0.0416675f));
-  return fma(r2, p, fma(r, 0.16666542f, 0.49999997f));
+TERN_DEVICE f32 tern_within(f32 x, f32 low, f32 high) {
+  const f32 above = x < low ? low : x;
+  return above > high ? high : above;
 }
-
-TERN_DEVICE vec3<f32> tern_split_exp(f32 x, f32 low) {
-  let n = rintf(x * 1.4426950408889634f);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
-}
-
-TERN_DEVICE f32 tern_scale(f32 v, i32 n) {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20f;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
 TERN_DEVICE f32 tern_exp(f32 x) {
-  let nan = tern_is_nan(x);
-  let e = tern_split_exp(clamp(select(x, 0.0f, nan), -104.0f, 89.0f), 0.0f);
-  let result = tern_scale(1.0f + tern_keep(e.y + e.z), i32(e.x));
-  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), nan));
+  i32 n;
+  const f32 high = 1.0f + tern_exp_parts(tern_within(x, -104.0f, 89.0f), n);
+  const i32 half = n >> 1;
+  return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
 }
-
 TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
 TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
 TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
