@@ -134,6 +134,8 @@ class Backend {
   virtual CacheStats cache_stats() const { return {}; }
   /// Whether it has kernels for a dtype.
   virtual bool supports(DType) const { return true; }
+  /// Bytes of a temporary that are better made and used up strip by strip than all at once: as many as stay in cache.
+  virtual std::int64_t strip_bytes() const { return std::int64_t{4} << 20; }
 
   // 1. memory
   /// At least 64-byte aligned; uninitialised. Throws out_of_memory.

@@ -11,6 +11,9 @@ namespace tern::detail_gpu {
 
 class GpuBackend : public detail::Backend {
  public:
+  /// No strips: a launch costs more than a temporary.
+  std::int64_t strip_bytes() const override { return INT64_MAX; }
+
   void fused(const detail::FusedRequest& request) override;
   void gemm(const detail::GemmRequest& request) override;
   void scatter(const detail::ScatterRequest& request) override;

@@ -127,6 +127,7 @@ void Plan::make_wide(int i) {
 
 bool Plan::aligned(const Access& a, int inner, int unit) const {
   if (a.steps.empty() || a.steps[static_cast<std::size_t>(inner)] != '1') return false;
+  if (launch.bindings[static_cast<std::size_t>(a.binding)].atomic) return false;
   const auto even = [&](std::int64_t elements) { return elements * a.size() % unit == 0; };
   for (std::size_t i = 0; i < a.actual.size(); ++i)
     if (static_cast<int>(i) != inner && !even(a.actual[i])) return false;
@@ -156,7 +157,7 @@ int Plan::choose_group(int inner, std::int64_t size, bool lone) {
   bool whole_words = inner >= 0;
   int words = 1, vectors = 1;
   for (const Access& a : accesses) {
-    if (a.written && a.size() < 4 && !limits_.native) {
+    if (a.written && a.size() < 4 && !limits_.native && !launch.bindings[static_cast<std::size_t>(a.binding)].atomic) {
       whole_words &= inner >= 0 && aligned(a, inner, 4);
       words = std::max(words, 4 / a.size());
     }

@@ -500,6 +500,7 @@ void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) 
   api_.ComputePassEncoderSetBindGroup(pass, 0, group, 1, &offset);
   api_.ComputePassEncoderDispatchWorkgroups(pass, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows),
                                             1);
+  ++kernels;
   if (++recorded_ >= kMostRecorded) flush();
 }
 

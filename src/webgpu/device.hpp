@@ -60,7 +60,7 @@ class GpuDevice {
   /// Ends the device, as a driver may at any time (tests).
   void lose();
 
-  std::uint64_t submissions = 0, waits = 0;
+  std::uint64_t submissions = 0, waits = 0, kernels = 0;
 
  private:
   /// What callbacks report; outlives the device.

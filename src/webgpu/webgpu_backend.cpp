@@ -163,7 +163,7 @@ std::vector<DeviceInfo> webgpu_devices() {
 
 QueueCounts queue_counts(int index) {
   const GpuDevice& gpu = backend_at(index).gpu();
-  return {gpu.submissions, gpu.waits};
+  return {gpu.submissions, gpu.waits, gpu.kernels};
 }
 void lose_device(int index) { backend_at(index).gpu().lose(); }
 

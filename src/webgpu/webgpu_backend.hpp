@@ -11,9 +11,9 @@ detail::Backend& webgpu_backend(int index);
 /// Every adapter, or one entry with the reason there is none.
 std::vector<DeviceInfo> webgpu_devices();
 
-/// How often commands were submitted and waited for (tests).
+/// How often commands were submitted and waited for, and how many kernels were recorded (tests).
 struct QueueCounts {
-  std::uint64_t submissions = 0, waits = 0;
+  std::uint64_t submissions = 0, waits = 0, kernels = 0;
 };
 QueueCounts queue_counts(int index);
 /// Ends the device, as a driver may at any time (tests).

@@ -434,7 +434,7 @@ fn pass1(v0: f32, v1: f32) -> f32 {
   let v4 = tern_exp(v3);
   return v4;
 }
-fn full(v0: f32, v1: f32, v5: f32) -> f32 {
+fn pass2(v0: f32, v1: f32, v5: f32) -> f32 {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
@@ -530,23 +530,23 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x23 = bitcast<f32>(q21.y);
       let x24 = bitcast<f32>(q21.z);
       let x25 = bitcast<f32>(q21.w);
-      let y26 = full(x22, red1, red5);
-      let y27 = full(x23, red1, red5);
-      let y28 = full(x24, red1, red5);
-      let y29 = full(x25, red1, red5);
+      let y26 = pass2(x22, red1, red5);
+      let y27 = pass2(x23, red1, red5);
+      let y28 = pass2(x24, red1, red5);
+      let y29 = pass2(x25, red1, red5);
       let w30 = (params.v[2].x + k * params.v[2].y + r) / 4u;
       b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
     }
   }
 }
 
-// ---- columns: sum, 5 workgroups of 256
+// ---- columns: sum, 19 workgroups of 256
 // reduction
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
-var<workgroup> shared_words: array<u32, 256>;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+var<workgroup> shared_words: array<u32, 1024>;
 fn pass0(v0: f32) -> f32 {
   return v0;
 }
@@ -558,32 +558,93 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let ty = thread / 64u;
-  let tx = thread - ty * 64u;
-  let k = row_group * 64u + tx;
+  let ty = thread / 4u;
+  let tx = thread - ty * 4u;
+  let k = (row_group * 4u + tx) * 4u;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
-  var acc1 = f32(0.0);
+  var acc1_0 = f32(0.0);
+  var acc1_1 = f32(0.0);
+  var acc1_2 = f32(0.0);
+  var acc1_3 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 1u; r < end; r += 4u) {
-      let x0 = bitcast<f32>(b1[params.v[2].y + k + r * params.v[2].z]);
-      let y1 = pass0(x0);
-      acc1 = (acc1 + y1);
+    for (var r = begin + ty * 1u; r < end; r += 64u) {
+      let w0 = (params.v[2].y + k + r * params.v[2].z) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(x2);
+      let y7 = pass0(x3);
+      let y8 = pass0(x4);
+      let y9 = pass0(x5);
+      acc1_0 = (acc1_0 + y6);
+      acc1_1 = (acc1_1 + y7);
+      acc1_2 = (acc1_2 + y8);
+      acc1_3 = (acc1_3 + y9);
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
+  shared_words[thread] = bitcast<u32>(acc1_0);
+  shared_words[thread + 256u] = bitcast<u32>(acc1_1);
+  shared_words[thread + 512u] = bitcast<u32>(acc1_2);
+  shared_words[thread + 768u] = bitcast<u32>(acc1_3);
   workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 128u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 128u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 128u + 768u])));
+  }
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 64u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 64u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 64u + 768u])));
+  }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx]);
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 32u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 32u + 768u])));
+  }
+  workgroupBarrier();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 16u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 16u + 768u])));
+  }
+  workgroupBarrier();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 8u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 8u + 768u])));
+  }
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 4u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 4u + 768u])));
+  }
+  workgroupBarrier();
+  let red1_0 = bitcast<f32>(shared_words[tx]);
+  let red1_1 = bitcast<f32>(shared_words[tx + 256u]);
+  let red1_2 = bitcast<f32>(shared_words[tx + 512u]);
+  let red1_3 = bitcast<f32>(shared_words[tx + 768u]);
   workgroupBarrier();
   if (inside && ty == 0u) {
-    let y2 = finish(red1);
-    let to3 = params.v[2].x + k;
-    b0[to3] = bitcast<u32>(y2);
+    let y10 = finish(red1_0);
+    let y11 = finish(red1_1);
+    let y12 = finish(red1_2);
+    let y13 = finish(red1_3);
+    let w14 = (params.v[2].x + k) / 4u;
+    b0[w14 + 0u] = vec4<u32>(bitcast<u32>(y10), bitcast<u32>(y11), bitcast<u32>(y12), bitcast<u32>(y13));
   }
 }
 
