@@ -59,7 +59,8 @@ Loaded load() {
     find(library, "wgpuDevicePoll", result.api.DevicePoll);
     find(library, "wgpuInstanceEnumerateAdapters", result.api.InstanceEnumerateAdapters);
     find(library, "wgpuDeviceCreateShaderModuleTrusted", result.api.DeviceCreateShaderModuleTrusted);
-    find(library, "wgpuInstanceWaitAny", result.api.InstanceWaitAny);
+    find(library, "wgpuQueueOnSubmittedWorkDone", result.api.QueueOnSubmittedWorkDone);
+    if (!result.api.DevicePoll && !result.api.QueueOnSubmittedWorkDone) missing = "wgpuQueueOnSubmittedWorkDone";
     if (!missing.empty()) {
       tried = path + " has no " + missing;
       dlclose(library);

@@ -32,8 +32,7 @@ struct Api {
   std::size_t (*InstanceEnumerateAdapters)(WGPUInstance, const void* options, WGPUAdapter* adapters) = nullptr;
   WGPUShaderModule (*DeviceCreateShaderModuleTrusted)(WGPUDevice, const WGPUShaderModuleDescriptor*,
                                                       std::uint64_t checks) = nullptr;
-  // Dawn only.
-  WGPUProcInstanceWaitAny InstanceWaitAny = nullptr;
+  WGPUProcQueueOnSubmittedWorkDone QueueOnSubmittedWorkDone = nullptr;  // what waits where there is no DevicePoll
   std::string path;
 };
 

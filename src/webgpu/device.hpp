@@ -10,7 +10,7 @@
 
 #include "gpu/kernel.hpp"
 #include "tern/device.hpp"
-#include "webgpu/api.hpp"
+#include "webgpu/adapters.hpp"
 
 namespace tern::detail_webgpu {
 
@@ -18,18 +18,9 @@ namespace tern::detail_webgpu {
 struct Buffer {
   WGPUBuffer handle = nullptr;
   std::uint64_t capacity = 0;
-  std::uint64_t id = 0;  // never reused: names it in keys
+  std::uint64_t id = 0;        // never reused: names it in keys
+  std::uint64_t recorded = 0;  // the encoder that used it last, counted from 1
 };
-
-/// An adapter as devices() shows it.
-struct Adapter {
-  WGPUAdapter handle = nullptr;
-  std::string name;
-  int rank = 0;  // discrete GPUs first
-};
-
-/// The adapters of this machine, best first; empty with a reason where there is none.
-const std::vector<Adapter>& adapters(std::string& reason);
 
 class GpuDevice {
  public:
@@ -61,6 +52,8 @@ class GpuDevice {
   void lose();
 
   std::uint64_t submissions = 0, waits = 0, kernels = 0;
+  /// Bytes freed by the program while commands not yet submitted use them: with more, these are submitted.
+  std::uint64_t most_waiting_bytes = 256ull << 20;
 
  private:
   /// What callbacks report; outlives the device.
@@ -71,7 +64,7 @@ class GpuDevice {
   struct Pipeline {
     WGPUComputePipeline handle = nullptr;
     WGPUBindGroupLayout layout = nullptr;
-    std::uint64_t id = 0;
+    std::string name;  // operation and kernel, for errors
   };
   struct Layout {
     WGPUBindGroupLayout group = nullptr;
@@ -88,7 +81,11 @@ class GpuDevice {
   }
   const Pipeline& compile(const detail_gpu::Launch& launch, const std::string& text);
   const Layout& layout_of(const detail_gpu::Launch& launch);
-  const Buffer& buffer_of(const detail_gpu::Launch& launch, std::size_t k);
+  Buffer& buffer_of(const detail_gpu::Launch& launch, std::size_t k);
+  void use(Buffer& buffer) { buffer.recorded = encoders_; }
+  bool in_use(const Buffer& buffer) const { return buffer.recorded == encoders_ && encoder_ != nullptr; }
+  /// The kernels of the encoder, for an error that WebGPU reports only with all of them.
+  std::string recorded_kernels() const;
   WGPUBindGroup bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline);
   void run(const detail_gpu::Launch& launch, const Pipeline& pipeline);
   WGPUCommandEncoder encoder();
@@ -98,6 +95,7 @@ class GpuDevice {
   void release_pool();
   void destroy(Buffer* buffer) noexcept;
   void poll();
+  void finish_work();
   void check(const std::string& doing);
   std::uint64_t add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena, std::size_t capacity);
 
@@ -112,7 +110,8 @@ class GpuDevice {
 
   WGPUCommandEncoder encoder_ = nullptr;
   WGPUComputePassEncoder pass_ = nullptr;
-  int recorded_ = 0;
+  std::uint64_t encoders_ = 0, waiting_bytes_ = 0;
+  std::vector<const Pipeline*> recorded_;
   Buffer *params_ = nullptr, *staging_ = nullptr, *readback_ = nullptr;
   std::vector<Buffer*> empty_;
   std::vector<std::byte> params_arena_, staging_arena_;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "backend/trace.hpp"
 #include "gpu/gpu_backend.hpp"
@@ -164,6 +165,9 @@ std::vector<DeviceInfo> webgpu_devices() {
 QueueCounts queue_counts(int index) {
   const GpuDevice& gpu = backend_at(index).gpu();
   return {gpu.submissions, gpu.waits, gpu.kernels};
+}
+std::uint64_t set_most_waiting_bytes(int index, std::uint64_t bytes) {
+  return std::exchange(backend_at(index).gpu().most_waiting_bytes, bytes);
 }
 void lose_device(int index) { backend_at(index).gpu().lose(); }
 

@@ -16,6 +16,8 @@ struct QueueCounts {
   std::uint64_t submissions = 0, waits = 0, kernels = 0;
 };
 QueueCounts queue_counts(int index);
+/// Sets how many bytes may wait for a submission to be freed; returns what was set before (tests).
+std::uint64_t set_most_waiting_bytes(int index, std::uint64_t bytes);
 /// Ends the device, as a driver may at any time (tests).
 void lose_device(int index);
 
