@@ -28,6 +28,8 @@ class Storage : public std::enable_shared_from_this<Storage> {
   /// The CPU's pointer; on other devices the backend's handle.
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  /// Whether its backend allocated it; borrowed memory ends where it ends, without padding.
+  bool owned() const { return owned_; }
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -144,6 +144,8 @@ bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   guarded = lone;  // whatever the size: sizes are in no key
   if (size % group == 0) return true;
   if (!lone) return false;
+  for (const Access& a : accesses)
+    if (!a.view->storage->owned()) return false;  // nothing behind its end may be touched
   if (limits_.native) return true;  // what a vector does not fill is written by elements
   for (const Access& a : accesses) {  // a cut group writes whole words or vectors: nothing may stand behind the view
     if (!a.written || (a.size() == 4 && !aligned(a, inner, kVectorBytes))) continue;
@@ -188,7 +190,9 @@ void Plan::bind(const std::vector<ByteRange>& touched) {
   for (std::size_t k = 0; k < windows.size(); ++k) {
     Binding& b = launch.bindings[k];
     // Up to the next 256 bytes, which buffers have: the last group of a kernel may reach past the last element.
-    const auto all = static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(b.storage->bytes()), 256));
+    const auto all = b.storage->owned()
+                         ? static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(b.storage->bytes()), 256))
+                         : b.storage->bytes();
     b.begin = 0, b.end = all;
     if (all <= limits_.binding_bytes) continue;
     b.begin = static_cast<std::uint64_t>(std::max<std::int64_t>(windows[k].begin, 0)) / limits_.binding_alignment *

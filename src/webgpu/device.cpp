@@ -28,7 +28,29 @@ void lower_limits(detail_gpu::Limits& limits) {
 
 }  // namespace
 
+void GpuDevice::Faults::add(WGPUErrorType type, WGPUStringView message) {
+  if (!error.empty()) return;
+  error = to_string(message);
+  // wgpu-native 0.32 calls exhausted memory an error of validation.
+  out_of_memory = type == WGPUErrorType_OutOfMemory || error.find("Not enough memory left") != std::string::npos;
+}
+
 GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) : api_(api), name_(std::move(name)) {
+  request_device(adapter);
+}
+
+GpuDevice::GpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name)
+    : api_(api), name_(std::move(name)), adopted_(true), device_(device), queue_(queue) {
+  WGPULimits limits{};
+  if (api_.DeviceGetLimits(device, &limits) != WGPUStatus_Success)
+    throw Error(ErrorKind::device, name_ + ": the device does not tell its limits");
+  api_.DeviceAddRef(device), api_.QueueAddRef(queue);
+  catch_errors();
+  set_up(limits);
+  release_errors();
+}
+
+void GpuDevice::request_device(const Adapter& adapter) {
   WGPULimits limits{};
   if (api_.AdapterGetLimits(adapter.handle, &limits) != WGPUStatus_Success)
     throw Error(ErrorKind::device, name_ + ": the adapter does not tell its limits");
@@ -41,14 +63,8 @@ GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) :
   WGPUDeviceDescriptor descriptor{};
   descriptor.requiredLimits = &limits;
   descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
-                                                       void* user, void*) {
-    auto& faults = *static_cast<Faults*>(user);
-    if (!faults.error.empty()) return;
-    faults.error = to_string(message);
-    // wgpu-native 0.32 calls it an error of validation.
-    faults.out_of_memory =
-        type == WGPUErrorType_OutOfMemory || faults.error.find("Not enough memory left") != std::string::npos;
-  };
+                                                       void* user,
+                                                       void*) { static_cast<Faults*>(user)->add(type, message); };
   descriptor.uncapturedErrorCallbackInfo.userdata1 = faults_.get();
   descriptor.deviceLostCallbackInfo.mode = WGPUCallbackMode_AllowSpontaneous;
   descriptor.deviceLostCallbackInfo.callback = [](const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView message,
@@ -68,6 +84,10 @@ GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) :
   if (!answer.device) throw Error(ErrorKind::device, name_ + ": the adapter gives no device: " + answer.message);
   device_ = answer.device;
   queue_ = api_.DeviceGetQueue(device_);
+  set_up(limits);
+}
+
+void GpuDevice::set_up(const WGPULimits& limits) {
   limits_.bindings = limits.maxStorageBuffersPerShaderStage;
   limits_.binding_bytes = std::min<std::uint64_t>(limits.maxStorageBufferBindingSize, 0xffffff00ull);
   limits_.binding_alignment = std::max<std::uint32_t>(limits.minStorageBufferOffsetAlignment, 256);
@@ -97,7 +117,31 @@ GpuDevice::~GpuDevice() {
 void GpuDevice::lose() { api_.DeviceDestroy(device_), poll(); }
 
 // ---- errors ----
+namespace {
+// Not Internal: wgpu-native 0.32 has no such errors, and ends the process where one asks for them.
+constexpr WGPUErrorFilter kFilters[] = {WGPUErrorFilter_Validation, WGPUErrorFilter_OutOfMemory};
+}  // namespace
+
+void GpuDevice::catch_errors() {
+  if (!adopted_) return;
+  for (const WGPUErrorFilter filter : kFilters) api_.DevicePushErrorScope(device_, filter);
+}
+
+void GpuDevice::release_errors() {
+  if (!adopted_) return;
+  for (std::size_t i = 0; i < std::size(kFilters); ++i) {
+    WGPUPopErrorScopeCallbackInfo callback{};
+    callback.mode = WGPUCallbackMode_AllowSpontaneous;
+    callback.callback = [](WGPUPopErrorScopeStatus, WGPUErrorType type, WGPUStringView message, void* user, void*) {
+      if (type != WGPUErrorType_NoError) static_cast<Faults*>(user)->add(type, message);
+    };
+    callback.userdata1 = faults_.get();
+    api_.DevicePopErrorScope(device_, callback);
+  }
+}
+
 void GpuDevice::check(const std::string& doing) {
+  release_errors(), catch_errors();
   // wgpu-native may tell of a loss by the next error alone.
   if (faults_->lost.empty() && faults_->error.find("device is lost") != std::string::npos)
     faults_->lost = "it was destroyed, or the driver gave it up";
@@ -182,9 +226,26 @@ void GpuDevice::destroy(Buffer* buffer) noexcept {
   delete buffer;
 }
 
-void GpuDevice::release_pool() {
+Buffer* GpuDevice::adopt(WGPUBuffer buffer) {
+  constexpr auto needed = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+  if ((api_.BufferGetUsage(buffer) & needed) != needed)
+    throw Error(ErrorKind::device, "view: the buffer's usage must have Storage, CopySrc and CopyDst");
+  api_.BufferAddRef(buffer);
+  return new Buffer{buffer, api_.BufferGetSize(buffer) / 4 * 4, next_id_++};
+}
+
+void GpuDevice::forget(Buffer* buffer) noexcept {
+  release_bind_groups();  // they would keep its memory
+  destroy(buffer);
+}
+
+void GpuDevice::release_bind_groups() {
   for (auto& [key, group] : bind_groups_) api_.BindGroupRelease(group);
   bind_groups_.clear();
+}
+
+void GpuDevice::release_pool() {
+  release_bind_groups();
   for (auto& [size, list] : pool_)
     for (Buffer* b : list) destroy(b);
   pool_.clear();
@@ -222,6 +283,7 @@ void GpuDevice::flush() {
   waiting_bytes_ = 0;
   // wgpu-native 0.32 ends the process for an error in a submission: what is invalid must not get there, and the calls
   // above tell of a lost device.
+  release_errors(), catch_errors();
   const bool valid = commands && faults_->error.empty() && faults_->lost.empty();
   if (valid) api_.QueueSubmit(queue_, 1, &commands), ++submissions;
   if (commands) api_.CommandBufferRelease(commands);
@@ -442,10 +504,7 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
   for (std::size_t k = 0; k < launch.bindings.size(); ++k)
     add(buffer_of(launch, k).id), add(launch.bindings[k].begin), add(launch.bindings[k].end);
   if (const auto found = bind_groups_.find(key); found != bind_groups_.end()) return found->second;
-  if (bind_groups_.size() > kMostBindGroups) {
-    for (auto& [old, group] : bind_groups_) api_.BindGroupRelease(group);
-    bind_groups_.clear();
-  }
+  if (bind_groups_.size() > kMostBindGroups) release_bind_groups();
   std::vector<WGPUBindGroupEntry> entries(launch.bindings.size() + 1);
   entries[0] = {};
   entries[0].buffer = params_->handle, entries[0].size = params_bytes;

@@ -25,6 +25,9 @@ struct Buffer {
 class GpuDevice {
  public:
   GpuDevice(const Api& api, const Adapter& adapter, std::string name);
+  /// Uses the program's own device, of which it holds a reference. Its errors go to the program's callback, so that
+  /// calls must stand between catch_errors() and release_errors().
+  GpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name);
   ~GpuDevice();
   GpuDevice(const GpuDevice&) = delete;
   GpuDevice& operator=(const GpuDevice&) = delete;
@@ -32,9 +35,16 @@ class GpuDevice {
   const detail_gpu::Limits& limits() const { return limits_; }
   const CacheStats& stats() const { return stats_; }
   bool lost() const { return !faults_->lost.empty(); }
+  bool adopted() const { return adopted_; }
+  void catch_errors();
+  void release_errors();
 
   Buffer* allocate(std::uint64_t bytes);
   void deallocate(Buffer* buffer) noexcept;
+  /// The program's buffer as one of this device, of which it holds a reference; to be given to forget(). Throws
+  /// `device` where its usage does not suffice.
+  Buffer* adopt(WGPUBuffer buffer);
+  void forget(Buffer* buffer) noexcept;
   /// Copies through the encoder, so that it does not overtake kernels already recorded. Offset and size are whole
   /// words.
   void upload(Buffer& to, std::uint64_t offset, const void* from, std::size_t bytes);
@@ -60,6 +70,7 @@ class GpuDevice {
   struct Faults {
     std::string error, lost;
     bool out_of_memory = false;
+    void add(WGPUErrorType type, WGPUStringView message);
   };
   struct Pipeline {
     WGPUComputePipeline handle = nullptr;
@@ -91,6 +102,9 @@ class GpuDevice {
   WGPUCommandEncoder encoder();
   WGPUComputePassEncoder pass();
   void end_pass();
+  void request_device(const Adapter& adapter);
+  void set_up(const WGPULimits& limits);
+  void release_bind_groups();
   Buffer* create(std::uint64_t bytes, WGPUBufferUsage usage);
   void release_pool();
   void destroy(Buffer* buffer) noexcept;
@@ -102,6 +116,7 @@ class GpuDevice {
   const Api& api_;
   std::string name_;
   std::unique_ptr<Faults> faults_ = std::make_unique<Faults>();
+  bool adopted_ = false;
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
   detail_gpu::Limits limits_;
