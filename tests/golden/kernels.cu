@@ -605,7 +605,7 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
   let v4 = tern_exp(v3);
   return v4;
 }
-TERN_DEVICE f32 full(const Params& params, f32 v0, f32 v1, f32 v5) {
+TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v5) {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
@@ -701,17 +701,17 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       let x23 = bitcast<f32>(q21.y);
       let x24 = bitcast<f32>(q21.z);
       let x25 = bitcast<f32>(q21.w);
-      let y26 = full(params, x22, red1, red5);
-      let y27 = full(params, x23, red1, red5);
-      let y28 = full(params, x24, red1, red5);
-      let y29 = full(params, x25, red1, red5);
+      let y26 = pass2(params, x22, red1, red5);
+      let y27 = pass2(params, x23, red1, red5);
+      let y28 = pass2(params, x24, red1, red5);
+      let y29 = pass2(params, x25, red1, red5);
       let w30 = (params.v[8] + k * params.v[9] + r) / 4u;
       b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
     }
   }
 }
 
-// ---- columns: sum, 5 workgroups of 256
+// ---- columns: sum, 19 workgroups of 256
 // reduction
 
 #define TERN_DEVICE static __device__ __forceinline__
@@ -779,36 +779,98 @@ TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
 TERN_DEVICE f32 finish(const Params& params, f32 v1) {
   return v1;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[256];
+  __shared__ u32 shared_words[1024];
   let row_group = group;
   let segment = 0u;
-  let ty = thread / 64u;
-  let tx = thread - ty * 64u;
-  let k = row_group * 64u + tx;
+  let ty = thread / 4u;
+  let tx = thread - ty * 4u;
+  let k = (row_group * 4u + tx) * 4u;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
-  var acc1 = f32(0.0);
+  var acc1_0 = f32(0.0);
+  var acc1_1 = f32(0.0);
+  var acc1_2 = f32(0.0);
+  var acc1_3 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 1u; r < end; r += 4u) {
-      let x0 = bitcast<f32>(((u32*)b1)[params.v[9] + k + r * params.v[10]]);
-      let y1 = pass0(params, x0);
-      acc1 = (acc1 + y1);
+    for (var r = begin + ty * 1u; r < end; r += 64u) {
+      let w0 = (params.v[9] + k + r * params.v[10]) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      acc1_0 = (acc1_0 + y6);
+      acc1_1 = (acc1_1 + y7);
+      acc1_2 = (acc1_2 + y8);
+      acc1_3 = (acc1_3 + y9);
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
+  shared_words[thread] = bitcast<u32>(acc1_0);
+  shared_words[thread + 256u] = bitcast<u32>(acc1_1);
+  shared_words[thread + 512u] = bitcast<u32>(acc1_2);
+  shared_words[thread + 768u] = bitcast<u32>(acc1_3);
   __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 128u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 128u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 128u + 768u])));
+  }
   __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 64u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 64u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 64u + 768u])));
+  }
   __syncthreads();
-  let red1 = bitcast<f32>(shared_words[tx]);
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 32u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 32u + 768u])));
+  }
+  __syncthreads();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 16u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 16u + 768u])));
+  }
+  __syncthreads();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 8u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 8u + 768u])));
+  }
+  __syncthreads();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 4u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 4u + 768u])));
+  }
+  __syncthreads();
+  let red1_0 = bitcast<f32>(shared_words[tx]);
+  let red1_1 = bitcast<f32>(shared_words[tx + 256u]);
+  let red1_2 = bitcast<f32>(shared_words[tx + 512u]);
+  let red1_3 = bitcast<f32>(shared_words[tx + 768u]);
   __syncthreads();
   if (inside && ty == 0u) {
-    let y2 = finish(params, red1);
-    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y2);
+    let y10 = finish(params, red1_0);
+    let y11 = finish(params, red1_1);
+    let y12 = finish(params, red1_2);
+    let y13 = finish(params, red1_3);
+    let w14 = (params.v[8] + k) / 4u;
+    b0[w14 + 0u] = vec4<u32>(bitcast<u32>(y10), bitcast<u32>(y11), bitcast<u32>(y12), bitcast<u32>(y13));
   }
 }
 
