@@ -1,5 +1,6 @@
 // The verbs of a backend over kernels as text. A GPU API adds memory, a dialect and the launch.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -8,6 +9,8 @@
 #include "gpu/kernel.hpp"
 
 namespace tern::detail_gpu {
+
+class GemmTiles;
 
 class GpuBackend : public detail::Backend {
  public:
@@ -21,6 +24,9 @@ class GpuBackend : public detail::Backend {
   void sort(const detail::SortRequest& request) override;
 
   virtual const Limits& limits() const = 0;
+  /// Which devices share what was measured: a line without tabs.
+  virtual std::string device_class() const { return name(); }
+  const GemmTiles& gemm_tiles();
   virtual const Dialect& dialect() const = 0;
   /// Queues a kernel; `text` is called where no kernel has the key yet.
   virtual void launch(Launch& launch, const std::function<std::string()>& text) = 0;
@@ -34,6 +40,9 @@ class GpuBackend : public detail::Backend {
   /// Throws UnsupportedDType where the device has no kernels for the program or one of the views.
   void require_supported(const char* op, const detail::Program& program) const;
   void require_supported(const char* op, DType dtype) const;
+
+ private:
+  std::atomic<const GemmTiles*> gemm_tiles_{nullptr};
 };
 
 }  // namespace tern::detail_gpu

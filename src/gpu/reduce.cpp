@@ -25,11 +25,6 @@ constexpr std::int64_t kWalk = 16;           // steps an invocation makes before
 // The same of columns, which are read in vectors, and the fewest neighbours of a workgroup.
 constexpr std::int64_t kEnoughOfColumns = 256, kWalkOfColumns = 32, kFewestColumns = 16;
 
-DType stored_dtype(Lane lane) {
-  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
-  return dtypes[static_cast<int>(lane)];
-}
-
 class ReduceRun {
  public:
   /// `begin`: coordinates of the request's first element, where it is a part of another.
@@ -210,7 +205,7 @@ class ReduceRun {
     for (const int s : reductions)
       list.push_back({s,
                       {keep_.back().get(),
-                       stored_dtype(program_.steps[static_cast<std::size_t>(s)].lane),
+                       lane_dtype(program_.steps[static_cast<std::size_t>(s)].lane),
                        elements * static_cast<std::int64_t>(list.size()),
                        {}}});
     return list;
@@ -398,6 +393,11 @@ class ReduceRun {
 };
 
 }  // namespace
+
+DType lane_dtype(Lane lane) {
+  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
+  return dtypes[static_cast<int>(lane)];
+}
 
 void run_reducing(GpuBackend& backend, const FusedRequest& request) {
   ReduceRun(backend, request, std::vector<std::int64_t>(static_cast<std::size_t>(request.space.rank()), 0)).run();

@@ -59,7 +59,7 @@ Found find_adapters() {
       continue;
     }
     found.adapters.push_back({adapter, to_string(info.device) + " (WebGPU, " + to_string(info.description) + ")",
-                              rank_of(info.adapterType)});
+                              to_string(info.device), rank_of(info.adapterType)});
   }
   std::stable_sort(found.adapters.begin(), found.adapters.end(),
                    [](const Adapter& a, const Adapter& b) { return a.rank < b.rank; });

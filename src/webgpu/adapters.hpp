@@ -10,8 +10,8 @@ namespace tern::detail_webgpu {
 /// An adapter as devices() shows it.
 struct Adapter {
   WGPUAdapter handle = nullptr;
-  std::string name;
-  int rank = 0;  // discrete GPUs first
+  std::string name, device;  // for people, and the processor alone
+  int rank = 0;              // discrete GPUs first
 };
 
 /// The adapters of this machine, best first; empty with a reason where there is none.

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kParamsBytes = 256 << 10;    // of kernels recorded but not submitted
 constexpr std::size_t kStagingBytes = 1 << 20;     // of small uploads likewise
 constexpr std::size_t kMostRecorded = 256;         // kernels before the encoder is submitted
+constexpr std::uint64_t kMostSteps = 1ull << 36;   // multiply-adds likewise: watchdogs look at submissions
 constexpr std::uint64_t kMostPooled = 4ull << 30;  // bytes kept for reuse
 constexpr std::size_t kMostBindGroups = 8192;
 
@@ -280,7 +281,7 @@ void GpuDevice::flush() {
   api_.CommandEncoderRelease(encoder_);
   encoder_ = nullptr;
   params_arena_.clear(), staging_arena_.clear();
-  waiting_bytes_ = 0;
+  waiting_bytes_ = 0, steps_ = 0;
   // wgpu-native 0.32 ends the process for an error in a submission: what is invalid must not get there, and the calls
   // above tell of a lost device.
   release_errors(), catch_errors();
@@ -547,7 +548,8 @@ void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) 
   ++kernels;
   for (std::size_t k = 0; k < launch.bindings.size(); ++k) use(buffer_of(launch, k));
   recorded_.push_back(&pipeline);
-  if (recorded_.size() >= kMostRecorded) flush();
+  steps_ += launch.steps;
+  if (recorded_.size() >= kMostRecorded || steps_ >= kMostSteps) flush();
 }
 
 }  // namespace tern::detail_webgpu

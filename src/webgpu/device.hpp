@@ -125,7 +125,7 @@ class GpuDevice {
 
   WGPUCommandEncoder encoder_ = nullptr;
   WGPUComputePassEncoder pass_ = nullptr;
-  std::uint64_t encoders_ = 0, waiting_bytes_ = 0;
+  std::uint64_t encoders_ = 0, waiting_bytes_ = 0, steps_ = 0;
   std::vector<const Pipeline*> recorded_;
   Buffer *params_ = nullptr, *staging_ = nullptr, *readback_ = nullptr;
   std::vector<Buffer*> empty_;

@@ -9,6 +9,7 @@
 #include "backend/trace.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "webgpu/device.hpp"
+#include "webgpu/probe.hpp"
 
 namespace tern::detail_webgpu {
 namespace {
@@ -18,19 +19,24 @@ using detail::Storage;
 class WebgpuBackend final : public detail_gpu::GpuBackend {
  public:
   WebgpuBackend(int index, const Api& api, const Adapter& adapter)
-      : index_(index), adapter_name_(adapter.name), gpu_(api, adapter, device().to_string()) {
+      : index_(index),
+        adapter_name_(adapter.name),
+        device_class_(adapter.device),
+        gpu_(api, adapter, device().to_string()) {
     set_up();
   }
   /// On the program's own device.
   WebgpuBackend(int index, const Api& api, WGPUDevice device, WGPUQueue queue)
       : index_(index),
         adapter_name_("the program's own WebGPU device"),
+        device_class_("the program's own"),
         gpu_(api, device, queue, webgpu(index).to_string()) {
     set_up();
   }
 
   Device device() const override { return webgpu(index_); }
   std::string name() const override { return adapter_name_; }
+  std::string device_class() const override { return "webgpu, " + device_class_; }
   CacheStats cache_stats() const override {
     const std::lock_guard hold(lock_);
     return gpu_.stats();
@@ -127,29 +133,8 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     const Call call(*this);
     flags_ = std::make_shared<Storage>(*this, 256);
     gpu_.clear(*static_cast<Buffer*>(flags_->data()));
-    abilities_ = probe();
+    abilities_ = probe(gpu_, std::make_shared<Storage>(*this, 256));
   }
-  /// Sees whether fma(a, a, c) with a = 1 + 2^-12 and c = -(1 + 2^-11) keeps the 2^-24 that a product rounded first
-  /// loses, and whether the least f16 arrives as 2^-24. The numbers are parameters, so that nothing is folded.
-  detail_gpu::WgslAbilities probe() {
-    static const std::string text =
-        "struct Params { v: array<vec4<u32>, 1> }\n@group(0) @binding(0) var<uniform> params: Params;\n"
-        "@group(0) @binding(1) var<storage, read_write> b0: array<u32>;\n"
-        "@compute @workgroup_size(1) fn main() {\n"
-        "  let a = bitcast<f32>(params.v[0].y);\n"
-        "  b0[0] = bitcast<u32>(fma(a, a, bitcast<f32>(params.v[0].z)));\n"
-        "  b0[1] = bitcast<u32>(unpack2x16float(params.v[0].w).x);\n}\n";
-    const auto seen = std::make_shared<Storage>(*this, 256);
-    detail_gpu::Launch launch;
-    launch.op = "probe", launch.key = "probe", launch.groups = 1, launch.threads = 1;
-    launch.params = {0, 0x3f800800u, 0xbf801000u, 1u};
-    launch.bindings = {{seen.get(), 0, 256, true, false, false}};
-    gpu_.launch(launch, [] { return text; });
-    std::uint32_t words[2] = {};
-    gpu_.download(*static_cast<Buffer*>(seen->data()), 0, words, sizeof words);
-    return {words[0] == 0x33800000u, words[1] == 0x33800000u};
-  }
-
   /// Throws for the first kernel since the last check that met an index out of range.
   void check_indices() {
     if (checked_.empty()) return;
@@ -177,7 +162,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     std::string place;
   };
   int index_;
-  std::string adapter_name_;
+  std::string adapter_name_, device_class_;
   mutable std::recursive_mutex lock_;
   mutable int depth_ = 0;  // of calls within each other
   mutable GpuDevice gpu_;
