@@ -367,80 +367,62 @@ template <class To, class From> TERN_DEVICE To bitcast(From from) {
 struct Params {
   u32 v[8];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 tern_min_f32(f32 a, f32 b) { return a < b || a != a ? a : b; }
-template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
 TERN_DEVICE f32 tern_keep(f32 x) { return x; }
-TERN_DEVICE vec2<f32> tern_fast_two_sum(f32 a, f32 b) {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
-}
-
 TERN_DEVICE f32 tern_exp_polynomial(f32 r) {
   let r2 = r * r;
   let p = fma(r2, 0.0013865138f, fma(r, 0.008366725f, 0.0416675f));
   return fma(r2, p, fma(r, 0.16666542f, 0.49999997f));
 }
 
-TERN_DEVICE vec3<f32> tern_split_exp(f32 x, f32 low) {
-  let n = rintf(x * 1.4426950408889634f);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
-}
-
-TERN_DEVICE f32 tern_scale(f32 v, i32 n) {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20f;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+TERN_DEVICE vec2<f32> tern_reduce_exp(f32 x) {
+  let moved = tern_keep(fma(x, 1.4426950408889634f, 12582912.0f));
+  let n = tern_keep(moved - 12582912.0f);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
 
 TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
-TERN_DEVICE f32 tern_divide_pairs(vec2<f32> a, vec2<f32> b) {
-  let inverse = 1.0f / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
-
+template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
 TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  let nan = tern_is_nan(x);
-  let number = select(x, 0.0f, nan);
-  let e = tern_split_exp(max(-abs(number), -104.0f), 0.0f);
-  let head = tern_fast_two_sum(1.0f, e.y);
-  let value = tern_fast_two_sum(head.x, head.y + e.z);
-  let n = i32(e.x);
-  let z = vec2<f32>(tern_scale(value.x, n), value.y * bitcast<f32>(bitcast<u32>(max(n, -126) + 127) << 23u));
-  let sum = tern_fast_two_sum(1.0f, z.x);
-  let numerator = select(vec2<f32>(1.0f, 0.0f), z, number < 0.0f);
-  let quotient = tern_divide_pairs(numerator, vec2<f32>(sum.x, sum.y + z.y));
-  let y = select(quotient, z.x, number < -40.0f);
-  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), nan));
+  let e = tern_reduce_exp(max(-abs(x), -104.0f));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let bounded = max(n, -100);
+  let scale = bitcast<f32>(bitcast<u32>(127 - bounded) << 23u);
+  let value = tern_keep(1.0f + e.y);
+  let value_rest = e.y - tern_keep(value - 1.0f);
+  let sum = tern_keep(scale + value);
+  let sum_rest = (value - tern_keep(sum - scale)) + value_rest;
+  let negative = bitcast<i32>(x) < 0;
+  let top = select(scale, value, negative);
+  let inverse = 1.0f / sum;
+  let quotient = tern_keep(top * inverse);
+  let rest = tern_residual(top, quotient, sum) + fma(-quotient, sum_rest, select(0.0f, value_rest, negative));
+  let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
 }
 
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 tern_min_f32(f32 a, f32 b) { return a < b || a != a ? a : b; }
 struct Result_formula {
   f32 r0;
   f32 r1;
 };
 TERN_DEVICE Result_formula formula(const Params& params, f32 v0, f32 v1, f32 v3) {
   let v2 = (v0 * v1);
-  let v4 = f32(-750.0);
-  let v5 = tern_max_f32(v3, v4);
-  let v6 = f32(750.0);
-  let v7 = tern_min_f32(v5, v6);
-  let v8 = tern_sigmoid(v7);
-  let v9 = (v7 * v8);
+  let v4 = tern_sigmoid(v3);
+  let v5 = f32(-750.0);
+  let v6 = tern_max_f32(v3, v5);
+  let v7 = f32(750.0);
+  let v8 = tern_min_f32(v6, v7);
+  let v9 = (v8 * v4);
   let v10 = f32(1.0);
-  let v11 = (v10 - v8);
+  let v11 = (v10 - v4);
   let v12 = (v9 * v11);
-  let v13 = (v8 + v12);
+  let v13 = (v4 + v12);
   let v14 = (v2 * v13);
-  let v15 = tern_sigmoid(v3);
-  let v16 = (v5 * v15);
-  let v17 = (v0 * v16);
-  return Result_formula{v14, v17};
+  let v15 = (v6 * v4);
+  let v16 = (v0 * v15);
+  return Result_formula{v14, v16};
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const vec4<u32>* __restrict__ b4, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -558,39 +540,28 @@ template <class To, class From> TERN_DEVICE To bitcast(From from) {
 struct Params {
   u32 v[12];
 };
-template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
 TERN_DEVICE f32 tern_keep(f32 x) { return x; }
-TERN_DEVICE vec2<f32> tern_fast_two_sum(f32 a, f32 b) {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
-}
-
 TERN_DEVICE f32 tern_exp_polynomial(f32 r) {
   let r2 = r * r;
   let p = fma(r2, 0.0013865138f, fma(r, 0.008366725f, 0.0416675f));
   return fma(r2, p, fma(r, 0.16666542f, 0.49999997f));
 }
 
-TERN_DEVICE vec3<f32> tern_split_exp(f32 x, f32 low) {
-  let n = rintf(x * 1.4426950408889634f);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
+TERN_DEVICE vec2<f32> tern_reduce_exp(f32 x) {
+  let moved = tern_keep(fma(x, 1.4426950408889634f, 12582912.0f));
+  let n = tern_keep(moved - 12582912.0f);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
 
-TERN_DEVICE f32 tern_scale(f32 v, i32 n) {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20f;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
+template <class T> TERN_DEVICE bool tern_is_nan(T x) { return x != x; }
 TERN_DEVICE f32 tern_exp(f32 x) {
-  let nan = tern_is_nan(x);
-  let e = tern_split_exp(clamp(select(x, 0.0f, nan), -104.0f, 89.0f), 0.0f);
-  let result = tern_scale(1.0f + tern_keep(e.y + e.z), i32(e.x));
-  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), nan));
+  let e = tern_reduce_exp(clamp(x, -104.0f, 89.0f));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let half = n >> 1u;
+  let result = tern_keep((1.0f + e.y) * bitcast<f32>(bitcast<u32>(half + 127) << 23u)) *
+               bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
 }
 
 TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }

@@ -7,7 +7,8 @@ struct Params { v: array<vec4<u32>, 2> }
 
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
 }
 
 
@@ -145,38 +146,8 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
 
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-
-fn tern_min_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) < tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-
 fn tern_keep(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  return bitcast<f32>(min(bits & 0x7fffffffu, 0x7ffffffeu) | (bits & 0x80000000u));
-}
-
-
-fn tern_fast_two_sum(a: f32, b: f32) -> vec2<f32> {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
 }
 
 
@@ -187,20 +158,11 @@ fn tern_exp_polynomial(r: f32) -> f32 {
 }
 
 
-fn tern_split_exp(x: f32, low: f32) -> vec3<f32> {
-  let n = round(x * 1.4426950408889634);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
-}
-
-
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+fn tern_reduce_exp(x: f32) -> vec2<f32> {
+  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
+  let n = tern_keep(moved - 12582912.0);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
 
 
@@ -221,27 +183,46 @@ fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
 }
 
 
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 
 fn tern_sigmoid(x: f32) -> f32 {
-  let nan = tern_is_nan(x);
-  let number = select(x, 0.0, nan);
-  let e = tern_split_exp(max(-abs(number), -104.0), 0.0);
-  let head = tern_fast_two_sum(1.0, e.y);
-  let value = tern_fast_two_sum(head.x, head.y + e.z);
-  let n = i32(e.x);
-  let z = vec2<f32>(tern_scale(value.x, n), value.y * bitcast<f32>(bitcast<u32>(max(n, -126) + 127) << 23u));
-  let sum = tern_fast_two_sum(1.0, z.x);
-  let numerator = select(vec2<f32>(1.0, 0.0), z, number < 0.0);
-  let quotient = tern_divide_pairs(numerator, vec2<f32>(sum.x, sum.y + z.y));
-  let y = select(quotient, z.x, number < -40.0);
-  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), nan));
+  let e = tern_reduce_exp(max(-abs(x), -104.0));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let bounded = max(n, -100);
+  let scale = bitcast<f32>(bitcast<u32>(127 - bounded) << 23u);
+  let value = tern_keep(1.0 + e.y);
+  let value_rest = e.y - tern_keep(value - 1.0);
+  let sum = tern_keep(scale + value);
+  let sum_rest = (value - tern_keep(sum - scale)) + value_rest;
+  let negative = bitcast<i32>(x) < 0;
+  let top = select(scale, value, negative);
+  let inverse = 1.0 / sum;
+  let quotient = tern_keep(top * inverse);
+  let rest = tern_residual(top, quotient, sum) + fma(-quotient, sum_rest, select(0.0, value_rest, negative));
+  let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
+}
+
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+
+fn tern_min_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) < tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
 }
 
 struct Result_formula {
@@ -250,21 +231,20 @@ struct Result_formula {
 }
 fn formula(v0: f32, v1: f32, v3: f32) -> Result_formula {
   let v2 = (v0 * v1);
-  let v4 = f32(-750.0);
-  let v5 = tern_max_f32(v3, v4);
-  let v6 = f32(750.0);
-  let v7 = tern_min_f32(v5, v6);
-  let v8 = tern_sigmoid(v7);
-  let v9 = (v7 * v8);
+  let v4 = tern_sigmoid(v3);
+  let v5 = f32(-750.0);
+  let v6 = tern_max_f32(v3, v5);
+  let v7 = f32(750.0);
+  let v8 = tern_min_f32(v6, v7);
+  let v9 = (v8 * v4);
   let v10 = f32(1.0);
-  let v11 = (v10 - v8);
+  let v11 = (v10 - v4);
   let v12 = (v9 * v11);
-  let v13 = (v8 + v12);
+  let v13 = (v4 + v12);
   let v14 = (v2 * v13);
-  let v15 = tern_sigmoid(v3);
-  let v16 = (v5 * v15);
-  let v17 = (v0 * v16);
-  return Result_formula(v14, v17);
+  let v15 = (v6 * v4);
+  let v16 = (v0 * v15);
+  return Result_formula(v14, v16);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -311,20 +291,8 @@ struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 256>;
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
 fn tern_keep(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  return bitcast<f32>(min(bits & 0x7fffffffu, 0x7ffffffeu) | (bits & 0x80000000u));
-}
-
-
-fn tern_fast_two_sum(a: f32, b: f32) -> vec2<f32> {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
 }
 
 
@@ -335,28 +303,26 @@ fn tern_exp_polynomial(r: f32) -> f32 {
 }
 
 
-fn tern_split_exp(x: f32, low: f32) -> vec3<f32> {
-  let n = round(x * 1.4426950408889634);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
+fn tern_reduce_exp(x: f32) -> vec2<f32> {
+  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
+  let n = tern_keep(moved - 12582912.0);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
 
 
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 
 fn tern_exp(x: f32) -> f32 {
-  let nan = tern_is_nan(x);
-  let e = tern_split_exp(clamp(select(x, 0.0, nan), -104.0, 89.0), 0.0);
-  let result = tern_scale(1.0 + tern_keep(e.y + e.z), i32(e.x));
-  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), nan));
+  let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let half = n >> 1u;
+  let result = tern_keep((1.0 + e.y) * bitcast<f32>(bitcast<u32>(half + 127) << 23u)) *
+               bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
 }
 
 
@@ -394,6 +360,16 @@ fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
 }
 
 
+fn tern_scale(v: f32, n: i32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+
 fn tern_div(a: f32, b: f32) -> f32 {
   let x = tern_split_number(a);
   let y = tern_split_number(b);
@@ -416,7 +392,8 @@ fn tern_from_bits(bits: u32) -> f32 {
 
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
 }
 
 
@@ -780,7 +757,8 @@ var<workgroup> tile_b: array<vec4<f32>, 64>;
 
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
 }
 
 
