@@ -13,6 +13,8 @@
 #include "tern/formula.hpp"
 #include "tern/shape.hpp"
 
+struct WGPUBufferImpl;  // WGPUBuffer of webgpu.h is a pointer to it
+
 namespace tern {
 
 namespace detail {
@@ -34,6 +36,13 @@ class Tensor {
     return borrow(const_cast<std::remove_cv_t<T>*>(pointer), dtype_of<T>, shape, strides, std::move(keep_alive),
                   device);
   }
+
+  /// A tensor over the program's own WebGPU buffer, of a `device` that webgpu_device() gave. The buffer's usage must have
+  /// Storage, CopySrc and CopyDst, and it must hold the elements (`shape` error otherwise). Dtypes of 8 and 16 bits are
+  /// packed into its words. tern holds a reference of it as long as there are views.
+  static Tensor view(WGPUBufferImpl* buffer, DType dtype, const Shape& shape,
+                     const std::vector<std::int64_t>& strides = {}, std::shared_ptr<const void> keep_alive = {},
+                     Device device = webgpu());
 
   bool defined() const { return impl_ != nullptr; }
   const Shape& shape() const;

@@ -15,3 +15,4 @@
 #include "tern/tuning.hpp"
 #include "tern/transforms.hpp"
 #include "tern/tree.hpp"
+#include "tern/webgpu.hpp"

@@ -28,6 +28,8 @@ class Storage : public std::enable_shared_from_this<Storage> {
   /// The CPU's pointer; on other devices the backend's handle.
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  /// Whether its backend allocated it; borrowed memory ends where it ends, without padding.
+  bool owned() const { return owned_; }
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -134,6 +136,8 @@ class Backend {
   virtual CacheStats cache_stats() const { return {}; }
   /// Whether it has kernels for a dtype.
   virtual bool supports(DType) const { return true; }
+  /// Bytes of a temporary that are better made and used up strip by strip than all at once: as many as stay in cache.
+  virtual std::int64_t strip_bytes() const { return std::int64_t{4} << 20; }
 
   // 1. memory
   /// At least 64-byte aligned; uninitialised. Throws out_of_memory.

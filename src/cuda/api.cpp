@@ -24,6 +24,9 @@ std::vector<fs::path> folders() {
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"})
     if (const char* home = std::getenv(variable); home && *home) list.push_back(fs::path(home) / "lib64");
   list.emplace_back("/usr/local/cuda/lib64");
+#ifdef TERN_CUDA_BUILT_WITH
+  list.emplace_back(TERN_CUDA_BUILT_WITH);
+#endif
   if (const char* environment = std::getenv("VIRTUAL_ENV"); environment && *environment) {
     std::error_code ignored;  // PyPI's wheels: lib/python3.x/site-packages/nvidia/<package>/lib
     for (const auto& python : fs::directory_iterator(fs::path(environment) / "lib", ignored))

@@ -63,6 +63,7 @@ class Dialect {
 struct WgslAbilities {
   bool fused_fma = false;   // fma() rounds once
   bool exact_half = false;  // unpack2x16float keeps subnormal numbers
+  bool exact_half_store = false;  // pack2x16float rounds to nearest even, to subnormal numbers and infinity too
 };
 const Dialect& wgsl(WgslAbilities abilities = {});
 const Dialect& cuda_dialect();

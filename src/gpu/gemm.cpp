@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "backend/trace.hpp"
-#include "gpu/elementwise.hpp"
+#include "gpu/gemm_tiles.hpp"
 #include "gpu/io.hpp"
 #include "gpu/text.hpp"
 
@@ -45,6 +45,7 @@ class GemmKernel {
     Launch& launch = plan_.launch;
     launch.threads = static_cast<std::uint32_t>(tile_.threads());
     launch.in_bounds = whole_;
+    launch.steps = static_cast<std::uint64_t>(m_ * n_ * k_ * kept_.count() * contracted_.count());
     const std::int64_t tiles_m = ceil_div(m_, tile_.m), tiles_n = ceil_div(n_, tile_.n);
     plan_.set(tiles_m_slot_, static_cast<std::uint64_t>(tiles_m)),
         plan_.set(tiles_n_slot_, static_cast<std::uint64_t>(tiles_n));
@@ -162,11 +163,7 @@ class GemmKernel {
   }
 
   void choose_tile() {
-    const std::int64_t batches = kept_.count();
-    const auto tiles = [&](int m, int n) { return ceil_div(m_, m) * ceil_div(n_, n) * batches; };
-    if (m_ <= 32 || n_ <= 32 || tiles(64, 64) < 32) tile_ = {32, 32, 8, 4, 4};
-    else if (tiles(128, 128) < 100) tile_ = {64, 64, 16, 4, 4};
-    else tile_ = {128, 128, 16, 8, 8};
+    tile_ = backend_.gemm_tiles()(m_, n_, kept_.count(), static_cast<int>(dtype_size(r_.a.dtype)));
     if (const char* text = std::getenv("TERN_GEMM_TILE"); text && *text) {
       GemmTile t;
       if (std::sscanf(text, "%d,%d,%d,%d,%d", &t.m, &t.n, &t.k, &t.part_m, &t.part_n) == 5) tile_ = t;
@@ -284,10 +281,10 @@ class GemmKernel {
       return lines;
     }
     for (int e = 0; e < unit; ++e)
-      lines += along_k ? cat(memory, "[(kk + ", e, "u) * ", across / 4, "u + o / 4u][o & 3u] = ",
-                             values[static_cast<std::size_t>(e)], ";\n")
-                       : cat(memory, "[kk * ", across / 4, "u + (o + ", e, "u) / 4u][(o + ", e, "u) & 3u] = ",
-                             values[static_cast<std::size_t>(e)], ";\n");
+      lines += along_k ? cat(memory, "[(kk + ", e, "u) * ", across / 4,
+                             "u + o / 4u][o & 3u] = ", values[static_cast<std::size_t>(e)], ";\n")
+                       : cat(memory, "[kk * ", across / 4, "u + (o + ", e, "u) / 4u][(o + ", e,
+                             "u) & 3u] = ", values[static_cast<std::size_t>(e)], ";\n");
     return lines;
   }
 
@@ -307,7 +304,7 @@ class GemmKernel {
           for (int j = 0; j < blocks_n; ++j) {
             const std::string acc = cat("acc", i * 4 + r, "_", j), factor = cat(vector(), "(a", i, ".", "xyzw"[r], ")");
             one += detail::is_float_lane(lane()) ? cat(acc, " = fma(", factor, ", c", j, ", ", acc, ");\n")
-                                       : cat(acc, " += ", factor, " * c", j, ";\n");
+                                                 : cat(acc, " += ", factor, " * c", j, ";\n");
           }
       lines += cat("{\n", indented(one), "}\n");
     }
@@ -430,106 +427,6 @@ class GemmKernel {
 
 }  // namespace
 
-namespace {
-
-/// Cuts a product into parts whose operands fit a binding: batches, then rows and columns of the output; a factor that
-/// reaches further than its elements need is copied.
-class Parts {
- public:
-  Parts(GpuBackend& backend, const GemmRequest& request)
-      : backend_(backend),
-        r_(request),
-        inputs_(request.inputs.begin(), request.inputs.end()),
-        outputs_(request.outputs.begin(), request.outputs.end()),
-        most_(static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment -
-              kVectorBytes) {
-    r_.inputs = inputs_, r_.outputs = outputs_;
-  }
-
-  void run() {
-    const int rank = r_.batch.rank();
-    std::vector<std::int64_t> tile = sizes(r_.m, r_.n), of_a = sizes(r_.m, r_.k), of_b = sizes(r_.k, r_.n);
-    for (int i = 0; i < rank; ++i)
-      if (r_.contracted >> i & 1) tile[static_cast<std::size_t>(i)] = 1;
-    bool over_tile = false;
-    for (const View& v : outputs_) over_tile |= too_wide(v, tile);
-    for (const Operand& o : inputs_) over_tile |= o.view.storage && too_wide(o.view, tile);
-    const bool a = too_wide(r_.a, of_a), b = too_wide(r_.b, of_b);
-    if (!over_tile && !a && !b) return GemmKernel(backend_, r_).run();
-    for (int i = 0; i < rank; ++i)
-      if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
-    const bool many_a = bytes(r_.a, of_a) > most_, many_b = bytes(r_.b, of_b) > most_;
-    if ((over_tile || many_a) && r_.m > 1) return halve(rank);
-    if ((over_tile || many_b) && r_.n > 1) return halve(rank + 1);
-    if (over_tile || many_a || many_b)
-      throw Error(ErrorKind::unsupported,
-                  cat(r_.op, ": one row of a or column of b is larger than the ", backend_.limits().binding_bytes >> 20,
-                      " MiB that a kernel can see on ", backend_.device().to_string()));
-    std::vector<std::shared_ptr<Storage>> keep;
-    if (a) r_.a = copied(backend_, r_.op, r_.a, Shape(of_a), keep);
-    if (b) r_.b = copied(backend_, r_.op, r_.b, Shape(of_b), keep);
-    GemmKernel(backend_, r_).run();
-  }
-
- private:
-  std::vector<std::int64_t> sizes(std::int64_t rows, std::int64_t columns) const {
-    std::vector<std::int64_t> list(r_.batch.begin(), r_.batch.end());
-    list.push_back(rows), list.push_back(columns);
-    return list;
-  }
-  bool too_wide(const View& v, const std::vector<std::int64_t>& over) const {
-    const ByteRange touched = bytes_touched(v, over);
-    return static_cast<std::int64_t>(v.storage->bytes()) > most_ && touched.end - touched.begin > most_;
-  }
-  static std::int64_t bytes(const View& v, const std::vector<std::int64_t>& over) {
-    std::int64_t n = static_cast<std::int64_t>(dtype_size(v.dtype));
-    for (std::size_t i = 0; i < over.size(); ++i)
-      if (v.strides[i] != 0) n *= over[i];
-    return n;
-  }
-
-  /// Runs the halves along an axis of batch + [m, n].
-  void halve(int axis) const {
-    const auto at = static_cast<std::size_t>(axis);
-    const int rank = r_.batch.rank();
-    const std::int64_t size = axis == rank ? r_.m : axis > rank ? r_.n : r_.batch[at];
-    const std::int64_t half = size > 32 ? round_up(size / 2, 16) : (size + 1) / 2;
-    for (const bool second : {false, true}) {
-      const std::int64_t shift = second ? half : 0, count = second ? size - half : half;
-      std::vector<Operand> inputs = inputs_;
-      std::vector<View> outputs = outputs_;
-      for (Operand& o : inputs)
-        if (o.view.storage) o.view.offset += shift * o.view.strides[at];
-      for (View& v : outputs) v.offset += shift * v.strides[at];
-      GemmRequest part = r_;
-      part.inputs = inputs, part.outputs = outputs;
-      if (axis <= rank) part.a.offset += shift * r_.a.strides[at];
-      if (axis != rank) part.b.offset += shift * r_.b.strides[at];
-      (axis == rank ? part.m : axis > rank ? part.n : part.batch[at]) = count;
-      Parts(backend_, part).run();
-    }
-  }
-
-  GpuBackend& backend_;
-  GemmRequest r_;
-  std::vector<Operand> inputs_;
-  std::vector<View> outputs_;
-  std::int64_t most_;
-};
-
-}  // namespace
-
-void run_gemm(GpuBackend& backend, const GemmRequest& r) {
-  std::int64_t kept = r.m * r.n;
-  for (int i = 0; i < r.batch.rank(); ++i)
-    if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];
-  if (kept > 0) Parts(backend, r).run();
-}
-
-void GpuBackend::gemm(const GemmRequest& request) {
-  require_supported(request.op, *request.epilogue);
-  require_supported(request.op, request.a.dtype);
-  run_gemm(*this, request);
-}
+void run_gemm_kernel(GpuBackend& backend, const GemmRequest& request) { GemmKernel(backend, request).run(); }
 
 }  // namespace tern::detail_gpu

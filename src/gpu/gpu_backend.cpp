@@ -2,6 +2,7 @@
 
 #include "formula/rule.hpp"
 #include "gpu/elementwise.hpp"
+#include "gpu/gemm_tiles.hpp"
 #include "gpu/printer.hpp"
 #include "gpu/reduce.hpp"
 
@@ -22,6 +23,12 @@ void GpuBackend::require_supported(const char* op, const detail::Program& progra
       throw Error(ErrorKind::unsupported, std::string(op) + ": " + detail::rule_of(step.leaf).name +
                                               " has no kernel for dtype " + std::string(to_string(step.dtype)) +
                                               " on " + device().to_string());
+}
+
+const GemmTiles& GpuBackend::gemm_tiles() {
+  const GemmTiles* tiles = gemm_tiles_.load(std::memory_order_acquire);
+  if (!tiles) gemm_tiles_.store(tiles = &GemmTiles::of(device_class(), limits()), std::memory_order_release);
+  return *tiles;
 }
 
 void GpuBackend::fused(const detail::FusedRequest& r) {

@@ -1,5 +1,6 @@
 // The verbs of a backend over kernels as text. A GPU API adds memory, a dialect and the launch.
 #pragma once
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,8 +11,13 @@
 
 namespace tern::detail_gpu {
 
+class GemmTiles;
+
 class GpuBackend : public detail::Backend {
  public:
+  /// No strips: a launch costs more than a temporary.
+  std::int64_t strip_bytes() const override { return INT64_MAX; }
+
   void fused(const detail::FusedRequest& request) override;
   void gemm(const detail::GemmRequest& request) override;
   void scatter(const detail::ScatterRequest& request) override;
@@ -19,6 +25,9 @@ class GpuBackend : public detail::Backend {
   void sort(const detail::SortRequest& request) override;
 
   virtual const Limits& limits() const = 0;
+  /// Which devices share what was measured: a line without tabs.
+  virtual std::string device_class() const { return name(); }
+  const GemmTiles& gemm_tiles();
   virtual const Dialect& dialect() const = 0;
   /// Queues a kernel; `text` is called where no kernel has the key yet.
   virtual void launch(Launch& launch, const std::function<std::string()>& text) = 0;
@@ -43,6 +52,7 @@ class GpuBackend : public detail::Backend {
  private:
   void plan(const detail::FusedRequest& request);
   PreparedRequests prepared_;
+  std::atomic<const GemmTiles*> gemm_tiles_{nullptr};
 };
 
 }  // namespace tern::detail_gpu

@@ -55,6 +55,7 @@ struct Launch {
   /// Kernels that check indices: the parameter that receives the launch's number, by which an error names it.
   int check_slot = -1;
   std::int64_t checked_size = 0;
+  std::uint64_t steps = 0;  // multiply-adds, of a product: what much of it is recorded is submitted
 };
 
 /// Bytes in one vector of words: the unit of wide loads and stores.

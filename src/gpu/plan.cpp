@@ -136,6 +136,7 @@ void Plan::make_wide(int i) {
 
 bool Plan::aligned(const Access& a, int inner, int unit) const {
   if (a.steps.empty() || a.steps[static_cast<std::size_t>(inner)] != '1') return false;
+  if (launch.bindings[static_cast<std::size_t>(a.binding)].atomic) return false;
   const auto even = [&](std::int64_t elements) { return elements * a.size() % unit == 0; };
   for (std::size_t i = 0; i < a.actual.size(); ++i)
     if (static_cast<int>(i) != inner && !even(a.actual[i])) return false;
@@ -152,6 +153,8 @@ bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   guarded = lone;  // whatever the size: sizes are in no key
   if (size % group == 0) return true;
   if (!lone) return false;
+  for (const Access& a : accesses)
+    if (!a.view->storage->owned()) return false;  // nothing behind its end may be touched
   if (limits_.native) return true;  // what a vector does not fill is written by elements
   for (const Access& a : accesses) {  // a cut group writes whole words or vectors: nothing may stand behind the view
     if (!a.written || (a.size() == 4 && !aligned(a, inner, kVectorBytes))) continue;
@@ -165,7 +168,7 @@ int Plan::choose_group(int inner, std::int64_t size, bool lone) {
   bool whole_words = inner >= 0;
   int words = 1, vectors = 1;
   for (const Access& a : accesses) {
-    if (a.written && a.size() < 4 && !limits_.native) {
+    if (a.written && a.size() < 4 && !limits_.native && !launch.bindings[static_cast<std::size_t>(a.binding)].atomic) {
       whole_words &= inner >= 0 && aligned(a, inner, 4);
       words = std::max(words, 4 / a.size());
     }
@@ -196,7 +199,9 @@ void Plan::bind(const std::vector<ByteRange>& touched) {
   for (std::size_t k = 0; k < windows.size(); ++k) {
     Binding& b = launch.bindings[k];
     // Up to the next 256 bytes, which buffers have: the last group of a kernel may reach past the last element.
-    const auto all = static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(b.storage->bytes()), 256));
+    const auto all = b.storage->owned()
+                         ? static_cast<std::uint64_t>(round_up(static_cast<std::int64_t>(b.storage->bytes()), 256))
+                         : b.storage->bytes();
     b.begin = 0, b.end = all;
     if (all <= limits_.binding_bytes) continue;
     b.begin = static_cast<std::uint64_t>(std::max<std::int64_t>(windows[k].begin, 0)) / limits_.binding_alignment *

@@ -1,7 +1,7 @@
-// Three ways to run a program with reductions, chosen by the shapes alone (so that results do not depend on the
-// device's load): whole rows (or columns) in one kernel that walks the reduced axes once for every phase; or, where
-// there are few results and much to reduce, for every phase a kernel of partial results and one that joins them; full
-// outputs then come from an elementwise kernel that reads the joined results.
+// Ways to run a program with reductions, chosen by the shapes alone (so that results do not depend on the device's
+// load): whole rows (or columns) in one kernel that walks the reduced axes once for every phase; or, where there are
+// few results and much to reduce, for every phase a kernel of partial results and one that joins them. Full outputs are
+// written by the first walk that knows what they read, or else by an elementwise kernel that reads the joined results.
 #include "gpu/reduce.hpp"
 
 #include <algorithm>
@@ -22,11 +22,8 @@ namespace {
 
 constexpr std::int64_t kEnoughGroups = 512;  // workgroups that fill a large GPU
 constexpr std::int64_t kWalk = 16;           // steps an invocation makes before a split into segments pays
-
-DType stored_dtype(Lane lane) {
-  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
-  return dtypes[static_cast<int>(lane)];
-}
+// The same of columns, which are read in vectors, and the fewest neighbours of a workgroup.
+constexpr std::int64_t kEnoughOfColumns = 256, kWalkOfColumns = 32, kFewestColumns = 16;
 
 class ReduceRun {
  public:
@@ -40,9 +37,11 @@ class ReduceRun {
   void run() {
     if (kept_ == 0 || halved()) return;
     const Tiling tiling = choose_tiling();
-    const std::int64_t groups = ceil_div(kept_, tiling.across), walk = ceil_div(length_, tiling.along);
+    const std::int64_t groups = ceil_div(kept_, tiling.across);
+    const std::int64_t at_once = tiling.rows ? 1 : kVectorBytes / narrowest();
+    const std::int64_t walk = ceil_div(length_, at_once * tiling.along);
     std::int64_t segments = 1;
-    if (groups < kEnoughGroups && walk > kWalk)
+    if (tiling.rows ? groups < kEnoughGroups && walk > kWalk : groups < kEnoughOfColumns && walk > kWalkOfColumns)
       segments = std::min(ceil_div(walk, kWalk / 2), ceil_div(2 * kEnoughGroups, groups));
     if (segments == 1 && !needs_stages(tiling)) return run_whole(tiling);
     run_staged(tiling, segments);
@@ -75,10 +74,20 @@ class ReduceRun {
       t.along = static_cast<int>(std::min(threads, power(ceil_div(length_, 2))));
       t.across = static_cast<int>(std::min(threads / t.along, power(kept_)));
     } else {
-      t.across = static_cast<int>(std::min<std::int64_t>(std::min<std::int64_t>(threads, 64), power(kept_)));
+      std::int64_t across = std::min<std::int64_t>(threads, 64);
+      while (ceil_div(kept_, across) < kEnoughOfColumns && across > kFewestColumns) across /= 2;
+      t.across = static_cast<int>(std::min(across, power(kept_)));
       t.along = static_cast<int>(std::min(threads / t.across, power(length_)));
     }
     return t;
+  }
+
+  /// Bytes in an element of the narrowest operand.
+  std::int64_t narrowest() const {
+    std::size_t least = 4;
+    for (const Operand& o : r_.inputs)
+      if (o.view.storage) least = std::min(least, dtype_size(o.view.dtype));
+    return static_cast<std::int64_t>(least);
   }
 
   std::int64_t window() const {
@@ -133,12 +142,9 @@ class ReduceRun {
   bool has_full_outputs() const {
     return std::any_of(program_.outputs.begin(), program_.outputs.end(), [](const auto& o) { return o.full; });
   }
-  bool has_reduced_outputs() const {
-    return std::any_of(program_.outputs.begin(), program_.outputs.end(), [](const auto& o) { return !o.full; });
-  }
 
-  /// One kernel cannot do it: an operand is larger than a binding, there are too many, or packed full outputs whose
-  /// words no invocation owns.
+  /// One kernel cannot do it: an operand is larger than a binding, or there are too many. Or it should not: packed rows
+  /// whose words no invocation owns.
   bool needs_stages(const Tiling& tiling) const {
     std::vector<Storage*> seen;
     bool too_large = false, checks = false;
@@ -159,7 +165,7 @@ class ReduceRun {
     std::sort(seen.begin(), seen.end());
     const auto count = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin()) + checks;
     if (too_large || count > backend_.limits().bindings || r_.space.numel() >= (std::int64_t{1} << 31)) return true;
-    return packed && (!tiling.rows || !words_owned() || has_reduced_outputs());
+    return packed && tiling.rows && !words_owned();
   }
   /// Whether an invocation can own whole words of every packed full output along the last reduced axis.
   bool words_owned() const {
@@ -199,7 +205,7 @@ class ReduceRun {
     for (const int s : reductions)
       list.push_back({s,
                       {keep_.back().get(),
-                       stored_dtype(program_.steps[static_cast<std::size_t>(s)].lane),
+                       lane_dtype(program_.steps[static_cast<std::size_t>(s)].lane),
                        elements * static_cast<std::int64_t>(list.size()),
                        {}}});
     return list;
@@ -218,19 +224,41 @@ class ReduceRun {
       part.first = part.last = p, part.splits = true, part.known = known, part.segments = segments;
       std::vector<Chunk> chunks = chunk(Chunk{r_.space, begin_});
       part.all_segments = segments * static_cast<std::int64_t>(chunks.size());
+      part.full_outputs = chunks.size() == 1 && writes_full_outputs(tiling, known.size() + reductions.size());
       part.partials = new_results(reductions, kept_ * part.all_segments);
       for (const Chunk& c : chunks) {
         partial(part, tiling, c);
         part.first_segment += segments;
       }
+      for (std::size_t o = 0; o < written_.size() && part.full_outputs; ++o)
+        if (program_.outputs[o].full && pass_of_full_output(r_, o) == p) written_[o] = true;
       Stage join = part;
-      join.splits = false, join.joins = true, join.segments = part.all_segments, join.first_segment = 0;
+      join.full_outputs = false, join.splits = false, join.joins = true, join.segments = part.all_segments,
+      join.first_segment = 0;
       join.reduced_outputs = p + 1 == passes;
       join.results = new_results(reductions, kept_);
       launch(join, joining_tiling(part.all_segments), r_, begin_, r_.space);
       known.insert(known.end(), join.results.begin(), join.results.end());
     }
     if (has_full_outputs() || passes == 0) finish(known);
+  }
+  /// Whether kernels of partial results, which read `others` results besides the inputs, can also write full outputs.
+  bool writes_full_outputs(const Tiling& tiling, std::size_t others) const {
+    std::vector<Storage*> seen;
+    bool fits = true, packed = false;
+    for (const Operand& o : r_.inputs) {
+      if (o.view.storage) seen.push_back(o.view.storage);
+      if (o.gather) seen.push_back(o.gather->table.storage), ++others;
+    }
+    for (std::size_t o = 0; o < r_.outputs.size(); ++o) {
+      if (!program_.outputs[o].full) continue;
+      seen.push_back(r_.outputs[o].storage);
+      fits &= static_cast<std::int64_t>(r_.outputs[o].storage->bytes()) <= window();
+      packed |= dtype_size(r_.outputs[o].dtype) < 4;
+    }
+    std::sort(seen.begin(), seen.end());
+    const auto distinct = static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
+    return fits && distinct + others + 1 <= backend_.limits().bindings && (!packed || !tiling.rows || words_owned());
   }
   Tiling joining_tiling(std::int64_t segments) const {
     Tiling t;
@@ -351,7 +379,7 @@ class ReduceRun {
     for (const Stored& s : known)
       job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
     for (std::size_t o = 0; o < r_.outputs.size(); ++o)
-      if (program_.outputs[o].full) job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
+      if (program_.outputs[o].full && !written_[o]) job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
     if (!job.outputs.empty()) run_elementwise(backend_, job);
   }
 
@@ -360,10 +388,16 @@ class ReduceRun {
   const Program& program_;
   std::vector<std::int64_t> begin_;
   std::int64_t kept_ = 1, length_ = 1;
+  std::vector<char> written_ = std::vector<char>(r_.outputs.size(), 0);  // full outputs that partial kernels wrote
   std::vector<std::shared_ptr<Storage>> keep_;
 };
 
 }  // namespace
+
+DType lane_dtype(Lane lane) {
+  constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
+  return dtypes[static_cast<int>(lane)];
+}
 
 void run_reducing(GpuBackend& backend, const FusedRequest& request) {
   ReduceRun(backend, request, std::vector<std::int64_t>(static_cast<std::size_t>(request.space.rank()), 0)).run();

@@ -4,6 +4,8 @@
 
 namespace tern::detail_gpu {
 
+/// What memory holds a lane's values as.
+DType lane_dtype(detail::Lane lane);
 /// Runs a request whose program reduces.
 void run_reducing(GpuBackend& backend, const detail::FusedRequest& request);
 

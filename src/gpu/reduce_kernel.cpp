@@ -3,6 +3,7 @@
 #include "gpu/reduce_kernel.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/trace.hpp"
 #include "gpu/io.hpp"
@@ -37,13 +38,14 @@ class ReduceKernel {
     Launch& launch = plan_.launch;
     launch.threads = static_cast<std::uint32_t>(tiling_.threads());
     launch.in_bounds = true;
-    const std::int64_t groups = ceil_div(kept_count_, tiling_.across);
+    const std::int64_t groups = ceil_div(kept_count_, tiling_.across * kept_group());
     launch.groups = static_cast<std::uint64_t>(groups * (stage_.splits ? stage_.segments : 1));
     plan_.note(program_.serial), plan_.note(static_cast<char>(group_));
     plan_.note(tiling_.rows), plan_.note(tiling_.across), plan_.note(tiling_.along);
     plan_.note(static_cast<char>(stage_.first)), plan_.note(static_cast<char>(stage_.last));
     plan_.note(
         static_cast<char>(stage_.joins | stage_.splits << 1 | stage_.reduced_outputs << 2 | stage_.full_outputs << 3));
+    for (const int o : full_outputs_) plan_.note(static_cast<std::int16_t>(o));
     for (const Stored& s : stage_.known) plan_.note(static_cast<std::int16_t>(s.step));
     for (const Stored& s : stage_.results) plan_.note(static_cast<std::int16_t>(s.step));
     for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
@@ -56,7 +58,8 @@ class ReduceKernel {
                        stage_.joins   ? ""
                        : tiling_.rows ? "rows"
                                       : "columns",
-                       ", ", launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along));
+                       ", ", launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along,
+                       group_ > 1 ? cat(", ", group_, " elements at once") : std::string()));
     backend_.queue(launch, [this] { return text(); });
   }
 
@@ -76,7 +79,8 @@ class ReduceKernel {
     }
     for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
       const bool full = program_.outputs[o].full;
-      if (full ? stage_.full_outputs : stage_.reduced_outputs)
+      if (full ? stage_.full_outputs && (!stage_.splits || pass_of(static_cast<int>(o)) == stage_.first)
+               : stage_.reduced_outputs)
         (full ? full_outputs_ : reduced_outputs_).push_back(static_cast<int>(o));
     }
     std::vector<int> read;
@@ -90,6 +94,13 @@ class ReduceKernel {
     std::sort(read.begin(), read.end());
     read.erase(std::unique(read.begin(), read.end()), read.end());
     sources_ = read;
+  }
+  int pass_of(int output) const { return pass_of_full_output(r_, static_cast<std::size_t>(output)); }
+  std::vector<int> outputs_of_pass(int p) const {
+    std::vector<int> list;
+    for (const int o : full_outputs_)
+      if (pass_of(o) == p) list.push_back(o);
+    return list;
   }
   std::vector<int> arguments_of(const std::vector<int>& reductions) const {
     std::vector<int> result;
@@ -174,7 +185,7 @@ class ReduceKernel {
     bind();
     choose();
     const std::int64_t segment =
-        round_up(ceil_div(walked, std::max<std::int64_t>(stage_.splits ? stage_.segments : 1, 1)), group_);
+        round_up(ceil_div(walked, std::max<std::int64_t>(stage_.splits ? stage_.segments : 1, 1)), reduced_group());
     plan_.set(segment_slot_, static_cast<std::uint64_t>(segment));
   }
 
@@ -193,18 +204,33 @@ class ReduceKernel {
     plan_.bind(touched);
   }
 
-  /// Neighbours an invocation handles: whole words of packed full outputs; reduced ones are merged into words.
+  /// Neighbours an invocation handles, along the last reduced axis (rows) or the last kept one (columns): whole words
+  /// of packed outputs where it can; else those are merged into words.
   void choose() {
-    const int inner = static_cast<int>(kept_.sizes.size() + reduced_.sizes.size()) - 1;
-    for (const int a : reduced_access_)
-      if (plan_.access(a).size() < 4) plan_.merge_parts(a);
-    if (tiling_.rows && !reduced_.sizes.empty() && !stage_.joins) {
-      group_ = plan_.choose_group(inner, reduced_.sizes.back(), false);
+    if (stage_.joins || (tiling_.rows ? reduced_ : kept_).sizes.empty()) {
+      for (const auto* list : {&reduced_access_, &full_access_})
+        for (const int a : *list)
+          if (plan_.access(a).size() < 4) plan_.merge_parts(a);
       return;
     }
-    for (const int a : full_access_)
-      if (plan_.access(a).size() < 4) plan_.merge_parts(a);
+    if (tiling_.rows)
+      for (const int a : reduced_access_)
+        if (plan_.access(a).size() < 4) plan_.merge_parts(a);
+    const Axes& axes = tiling_.rows ? reduced_ : kept_;
+    const auto inner = kept_.sizes.size() + (tiling_.rows ? reduced_.sizes.size() : 0) - 1;
+    group_ = plan_.choose_group(static_cast<int>(inner), axes.sizes.back(), false);
+    if (tiling_.rows) return;
+    const int threads = tiling_.threads();  // the workgroup's columns stay, its invocations walk more steeply
+    tiling_.across = std::max(1, tiling_.across / group_);
+    const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(reduced_.count(), 1));
+    tiling_.along =
+        static_cast<int>(std::min(static_cast<std::uint64_t>(threads / tiling_.across), std::bit_ceil(length)));
   }
+  int kept_group() const { return tiling_.rows ? 1 : group_; }
+  int reduced_group() const { return tiling_.rows ? group_ : 1; }
+  /// A reduction's result, of element e of a group of kept positions.
+  std::string red(int s, int e) const { return kept_group() > 1 ? cat("red", s, "_", e) : cat("red", s); }
+  std::string acc(int s, int e) const { return kept_group() > 1 ? cat("acc", s, "_", e) : cat("acc", s); }
 
   void add_origin(const Step& s) {
     std::int64_t first = 0;
@@ -227,16 +253,17 @@ class ReduceKernel {
       n += step(other).kind == StepKind::position;
     }
     std::string value = backend_.dialect().param(origin_slots_[n]);
-    if (step(s).index == detail::kOrdinalAxis) return cat("bitcast<i32>(", value, " + r + ", e, "u)");
+    if (step(s).index == detail::kOrdinalAxis)
+      return cat("bitcast<i32>(", value, " + r + ", tiling_.rows ? e : 0, "u)");
     const int axis = step(s).index < 0 ? step(s).index + space_.rank() : step(s).index;
-    for (std::size_t k = 0; k < kept_.original.size(); ++k)
-      if (kept_.original[k] == axis) value += cat(" + ", at.coordinates[k]);
-    for (std::size_t k = 0; k < reduced_.original.size(); ++k) {
-      if (reduced_.original[k] != axis) continue;
-      const std::size_t place = kept_.sizes.size() + k;
+    const auto add = [&](std::size_t place) {
       value +=
           cat(" + ", at.coordinates[place], static_cast<int>(place) == at.inner ? cat(" + ", e, "u") : std::string());
-    }
+    };
+    for (std::size_t k = 0; k < kept_.original.size(); ++k)
+      if (kept_.original[k] == axis) add(k);
+    for (std::size_t k = 0; k < reduced_.original.size(); ++k)
+      if (reduced_.original[k] == axis) add(kept_.sizes.size() + k);
     return cat("bitcast<i32>(", value, ")");
   }
 
@@ -255,7 +282,7 @@ class ReduceKernel {
         const int s = f.sources[k];
         arguments.push_back(step(s).kind == StepKind::input      ? loaded[k][static_cast<std::size_t>(e)]
                             : step(s).kind == StepKind::position ? position_value(s, at, e)
-                                                                 : cat("red", s));
+                                                                 : red(s, tiling_.rows ? 0 : e));
       }
       values.push_back(io.unique("y"));
       lines += cat("let ", values.back(), " = ", backend_.dialect().call(f.name, arguments), ";\n");
@@ -265,8 +292,8 @@ class ReduceKernel {
 
   std::string walk(const std::string& body) const {
     const Dialect& d = backend_.dialect();
-    std::string lines =
-        cat("for (var r = begin + ty * ", group_, "u; r < end; r += ", tiling_.along * group_, "u) {\n");
+    std::string lines = cat("for (var r = begin + ty * ", reduced_group(),
+                            "u; r < end; r += ", tiling_.along * reduced_group(), "u) {\n");
     std::vector<std::string> unused;
     lines += indented(Io(plan_, d).coordinates(reduced_, "r", "d", unused) + body);
     return lines + "}\n";
@@ -277,60 +304,103 @@ class ReduceKernel {
     Io(plan_, backend_.dialect()).coordinates(reduced_, full ? "r" : "0u", "d", names);
     if (!full) names.assign(names.size(), "0u");
     at.coordinates.insert(at.coordinates.end(), names.begin(), names.end());
-    if (full && !reduced_.sizes.empty()) at.inner = static_cast<int>(at.coordinates.size()) - 1, at.group = group_;
+    const std::size_t kept = kept_.sizes.size();
+    if (!tiling_.rows && kept > 0) at.inner = static_cast<int>(kept) - 1, at.group = group_;
+    if (tiling_.rows && full && !reduced_.sizes.empty())
+      at.inner = static_cast<int>(at.coordinates.size()) - 1, at.group = group_;
     return at;
   }
 
+  /// The walk of a pass: its reductions' arguments and the full outputs that it can write, by one function.
   std::string pass(Io& io, const ProgramPrinter& printer, std::size_t p, std::string& functions) {
     const std::vector<int>& reductions = passes_[p];
-    if (reductions.empty()) return "";
-    std::string lines, body;
-    for (const int s : reductions) lines += cat("var acc", s, " = ", printer.identity(s), ";\n");
-    if (stage_.joins) {
-      for (std::size_t k = 0; k < reductions.size(); ++k) {
-        const int s = reductions[k];
-        const Access& a = plan_.access(partial_access_[k]);
-        body += cat("acc", s, " = ",
-                    printer.combined(s, cat("acc", s),
-                                     io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k"))),
-                    ";\n");
-      }
-      lines += cat("if (inside) {\n  for (var r = ty; r < end; r += ", tiling_.along, "u) {\n",
-                   indented(indented(body)), "  }\n}\n");
-    } else {
-      const Function f =
-          printer.function(cat("pass", p), arguments_of(reductions), [this](int i) { return is_source(i); });
-      functions += f.text;
-      const Position at = position(true);
-      std::vector<std::string> values;
-      body = calls(io, f, at, values);
-      for (const std::string& value : values)
-        for (std::size_t k = 0; k < reductions.size(); ++k) {
-          const int s = reductions[k];
-          body += cat("acc", s, " = ", printer.combined(s, cat("acc", s), ProgramPrinter::result(f, value, k)), ";\n");
-        }
-      lines += cat("if (inside) {\n", indented(walk(body)), "}\n");
-    }
+    const std::vector<int> outputs =
+        stage_.joins ? std::vector<int>{} : outputs_of_pass(stage_.first + static_cast<int>(p));
+    if (reductions.empty() && outputs.empty()) return "";
+    std::string lines;
+    for (const int s : reductions)
+      for (int e = 0; e < kept_group(); ++e) lines += cat("var ", acc(s, e), " = ", printer.identity(s), ";\n");
+    if (stage_.joins) lines += join_partials(io, printer, reductions);
+    else lines += cat("if (inside) {\n", indented(walk(visit(io, printer, p, reductions, outputs, functions))), "}\n");
     for (const int s : reductions) lines += join_threads(printer, s);
     return lines;
   }
 
-  /// A tree over the invocations of a row; all of them get the result.
-  std::string join_threads(const ProgramPrinter& printer, int s) const {
-    const std::string acc = cat("acc", s), type = printer.type(s);
-    if (tiling_.along == 1) return cat("let red", s, " = ", acc, ";\n");
-    const Dialect& d = backend_.dialect();
-    const int distance = tiling_.rows ? 1 : tiling_.across;
-    const std::string word = detail::is_wide_lane(step(s).lane) ? "u64" : "u32", memory = word == "u64" ? "shared_pairs" : "shared_words";
-    std::string lines = cat(memory, "[thread] = bitcast<", word, ">(", acc, ");\n", d.barrier());
-    for (int half = tiling_.along / 2; half > 0; half /= 2) {
-      const std::string a = cat("bitcast<", type, ">(", memory, "[thread])"),
-                        b = cat("bitcast<", type, ">(", memory, "[thread + ", half * distance, "u])");
-      lines += cat("if (ty < ", half, "u) { ", memory, "[thread] = bitcast<", word, ">(", printer.combined(s, a, b), "); }\n",
-                   d.barrier());
+  /// The body of a walk.
+  std::string visit(Io& io, const ProgramPrinter& printer, std::size_t p, const std::vector<int>& reductions,
+                    const std::vector<int>& outputs, std::string& functions) {
+    std::vector<int> wanted = arguments_of(reductions);
+    for (const int step : steps_of(outputs)) wanted.push_back(step);
+    const Function f = printer.function(cat("pass", p), wanted, [this](int i) { return is_source(i); });
+    functions += f.text;
+    const Position at = position(true);
+    std::vector<std::string> values;
+    std::string body = calls(io, f, at, values);
+    for (std::size_t e = 0; e < values.size(); ++e)
+      for (std::size_t k = 0; k < reductions.size(); ++k) {
+        const int s = reductions[k];
+        const std::string a = acc(s, tiling_.rows ? 0 : static_cast<int>(e));
+        body += cat(a, " = ", printer.combined(s, a, ProgramPrinter::result(f, values[e], k)), ";\n");
+      }
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      std::vector<std::string> of_output;
+      for (const std::string& value : values)
+        of_output.push_back(ProgramPrinter::result(f, value, reductions.size() + o));
+      body += io.store(access_of_full(outputs[o]), at, of_output, "");
     }
-    lines += cat("let red", s, " = bitcast<", type, ">(", memory, "[",
-                 tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx"), "]);\n");
+    return body;
+  }
+  int access_of_full(int output) const {
+    const auto place = std::find(full_outputs_.begin(), full_outputs_.end(), output) - full_outputs_.begin();
+    return full_access_[static_cast<std::size_t>(place)];
+  }
+
+  std::string join_partials(Io& io, const ProgramPrinter& printer, const std::vector<int>& reductions) {
+    std::string body;
+    for (std::size_t k = 0; k < reductions.size(); ++k) {
+      const int s = reductions[k];
+      const Access& a = plan_.access(partial_access_[k]);
+      body += cat(
+          acc(s, 0), " = ",
+          printer.combined(s, acc(s, 0), io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k"))),
+          ";\n");
+    }
+    return cat("if (inside) {\n  for (var r = ty; r < end; r += ", tiling_.along, "u) {\n", indented(indented(body)),
+               "  }\n}\n");
+  }
+
+  /// A tree over the invocations of a row (or of a group of columns); all of them get the result.
+  std::string join_threads(const ProgramPrinter& printer, int s) const {
+    const std::string type = printer.type(s);
+    const int group = kept_group();
+    std::string lines;
+    if (tiling_.along == 1) {
+      for (int e = 0; e < group; ++e) lines += cat("let ", red(s, e), " = ", acc(s, e), ";\n");
+      return lines;
+    }
+    const Dialect& d = backend_.dialect();
+    const int distance = tiling_.rows ? 1 : tiling_.across, threads = tiling_.threads();
+    const bool wide = detail::is_wide_lane(step(s).lane);
+    const char *const bits = wide ? "u64" : "u32", *const memory = wide ? "shared_pairs" : "shared_words";
+    const auto word = [&](const std::string& at, int e) {
+      return cat(memory, "[", at, e ? cat(" + ", e * threads, "u") : std::string(), "]");
+    };
+    const auto value = [&](const std::string& at, int e) { return cat("bitcast<", type, ">(", word(at, e), ")"); };
+    for (int e = 0; e < group; ++e) lines += cat(word("thread", e), " = bitcast<", bits, ">(", acc(s, e), ");\n");
+    lines += d.barrier();
+    for (int half = tiling_.along / 2; half > 0; half /= 2) {
+      std::string one;
+      for (int e = 0; e < group; ++e) {
+        const std::string a = value("thread", e), b = value(cat("thread + ", half * distance, "u"), e);
+        one +=
+            cat(word("thread", e), " = bitcast<", bits, ">(", printer.combined(s, a, b), ");", group > 1 ? "\n" : " ");
+      }
+      lines += group > 1 ? cat("if (ty < ", half, "u) {\n", indented(one), "}\n")
+                         : cat("if (ty < ", half, "u) { ", one, "}\n");
+      lines += d.barrier();
+    }
+    const std::string first = tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx");
+    for (int e = 0; e < group; ++e) lines += cat("let ", red(s, e), " = ", value(first, e), ";\n");
     return lines + d.barrier();
   }
 
@@ -338,7 +408,7 @@ class ReduceKernel {
     std::string once;
     const auto write = [&](int access, const std::string& index, int s) {
       const Access& a = plan_.access(access);
-      once += io.stored(a, index, cat("red", s));
+      for (int e = 0; e < kept_group(); ++e) once += io.stored(a, e ? cat(index, " + ", e, "u") : index, red(s, e));
     };
     if (stage_.splits)
       for (std::size_t k = 0; k < passes_[0].size(); ++k)
@@ -354,22 +424,17 @@ class ReduceKernel {
       const Position at = position(false);
       std::vector<std::string> values;
       once += calls(io, f, at, values);
-      for (std::size_t o = 0; o < reduced_outputs_.size(); ++o)
-        once += io.store(reduced_access_[o], at, {ProgramPrinter::result(f, values[0], o)}, "");
-    }
-    std::string lines;
-    if (!full_outputs_.empty()) {
-      const Function f = printer.function("full", steps_of(full_outputs_), [this](int i) { return is_source(i); });
-      functions += f.text;
-      const Position at = position(true);
-      std::vector<std::string> values;
-      std::string body = calls(io, f, at, values);
-      for (std::size_t o = 0; o < full_outputs_.size(); ++o) {
+      for (std::size_t o = 0; o < reduced_outputs_.size(); ++o) {
         std::vector<std::string> of_output;
         for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, o));
-        body += io.store(full_access_[o], at, of_output, "");
+        once += io.store(reduced_access_[o], at, of_output, "");
       }
-      lines += cat("if (inside) {\n", indented(walk(body)), "}\n");
+    }
+    std::string lines;
+    if (!stage_.splits) {  // what reads the last reductions
+      const std::vector<int> last = outputs_of_pass(stage_.last + 1);
+      if (!last.empty())
+        lines += cat("if (inside) {\n", indented(walk(visit(io, printer, passes_.size(), {}, last, functions))), "}\n");
     }
     if (!once.empty()) lines += cat("if (inside && ty == 0u) {\n", indented(once), "}\n");
     return lines;
@@ -388,27 +453,29 @@ class ReduceKernel {
     if (tiling_.rows)
       body += cat("let tx = thread / ", tiling_.along, "u;\nlet ty = thread - tx * ", tiling_.along, "u;\n");
     else body += cat("let ty = thread / ", tiling_.across, "u;\nlet tx = thread - ty * ", tiling_.across, "u;\n");
-    body += cat("let k = row_group * ", tiling_.across, "u + tx;\nlet inside = k < ", d.param(kept_slot_), ";\n");
+    body += kept_group() > 1 ? cat("let k = (row_group * ", tiling_.across, "u + tx) * ", group_, "u;\n")
+                             : cat("let k = row_group * ", tiling_.across, "u + tx;\n");
+    body += cat("let inside = k < ", d.param(kept_slot_), ";\n");
     body += cat("let begin = segment * ", d.param(segment_slot_), ";\nlet end = min(", d.param(length_slot_),
                 ", begin + ", d.param(segment_slot_), ");\n");
     body += io.coordinates(kept_, "k", "c", kept_names_);
     for (std::size_t i = 0; i < stage_.known.size(); ++i) {
       const Access& a = plan_.access(known_access_[i]);
-      body += cat("let red", stage_.known[i].step, " = ",
-                  io.loaded(a, cat(d.param(a.base), " + min(k, ", d.param(kept_slot_), " - 1u)")), ";\n");
+      for (int e = 0; e < kept_group(); ++e)
+        body += cat("let ", red(stage_.known[i].step, e), " = ",
+                    io.loaded(a, cat(d.param(a.base), " + min(k, ", d.param(kept_slot_), " - ", kept_group(), "u)",
+                                     e ? cat(" + ", e, "u") : std::string())),
+                    ";\n");
     }
     for (std::size_t p = 0; p < passes_.size(); ++p) body += pass(io, printer, p, functions);
     body += results(io, printer, functions);
     std::vector<Shared> shared;
-    if (body.find("shared_words") != body.npos) shared.push_back({"u32", "shared_words", tiling_.threads()});
-    if (body.find("shared_pairs") != body.npos) shared.push_back({"u64", "shared_pairs", tiling_.threads()});
-    Module module{"reduction",
-                  plan_.launch.bindings,
-                  plan_.launch.params.size(),
-                  plan_.launch.threads,
-                  shared,
-                  functions,
-                  body};
+    if (body.find("shared_words") != body.npos)
+      shared.push_back({"u32", "shared_words", tiling_.threads() * kept_group()});
+    if (body.find("shared_pairs") != body.npos)
+      shared.push_back({"u64", "shared_pairs", tiling_.threads() * kept_group()});
+    Module module{
+        "reduction", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, shared, functions, body};
     return d.module(module);
   }
 
@@ -432,6 +499,14 @@ class ReduceKernel {
 };
 
 }  // namespace
+
+int pass_of_full_output(const FusedRequest& r, std::size_t output) {
+  for (const Operand& o : r.inputs)
+    if (o.view.storage == r.outputs[output].storage ||
+        (o.gather && o.gather->table.storage == r.outputs[output].storage))
+      return r.program->phases - 1;  // later walks read what it would overwrite
+  return r.program->steps[static_cast<std::size_t>(r.program->outputs[output].step)].phase;
+}
 
 void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
                        const std::vector<std::int64_t>& begin, const Shape& space) {

@@ -25,12 +25,16 @@ struct Stage {
   std::int64_t first_segment = 0, all_segments = 1;  // where this launch's partial results go
 };
 
-/// How invocations lie over the index space.
+/// How invocations lie over the index space. In columns, where operands are aligned, an invocation handles a few
+/// neighbours: there are then fewer across and more along.
 struct Tiling {
   bool rows = true;  // neighbours lie along the reduced axes
   int across = 1, along = 256;
   int threads() const { return across * along; }
 };
+
+/// The walk over the reduced axes (counted from 0) that writes a full output: the first that knows all it reads.
+int pass_of_full_output(const detail::FusedRequest& request, std::size_t output);
 
 /// Queues one kernel of a request: `stage` says what it computes, over `space`, whose first element has the coordinates
 /// `begin` in the request.

@@ -1,9 +1,11 @@
 // Scatter-reduce without float atomics: an invocation owns an element of the output and looks through the table in
-// order, so that sums have the same bits every time. Work: output elements × table entries; cut into launches of 2^33
-// steps, so that no launch holds a display for long.
-#include <algorithm>
+// order, so that sums have the same bits every time. Work: output elements × table entries; large tables are sorted
+// first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds a display for long.
+#include "gpu/scatter.hpp"
 
-#include "gpu/gpu_backend.hpp"
+#include <algorithm>
+#include <bit>
+
 #include "gpu/io.hpp"
 #include "gpu/text.hpp"
 
@@ -14,6 +16,16 @@ using detail::ScatterRequest;
 namespace {
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 33;
+// Up to so many entries for each element, and steps in all, looking through them beats the kernels of a sort.
+constexpr std::int64_t kFewEntries = 2048, kFewSteps = std::int64_t{1} << 30;
+
+/// Whether the table is worth sorting, and a line of it fits what the sort can see.
+bool should_sort(const GpuBackend& backend, const ScatterRequest& r) {
+  std::int64_t length = 1, outputs = r.target.size;
+  for (std::size_t i = 0; i < r.space.size(); ++i) (r.output.strides[i] == 0 ? length : outputs) *= r.space[i];
+  const std::uint64_t room = 8 * std::bit_ceil(static_cast<std::uint64_t>(length));
+  return (length > kFewEntries || outputs * length > kFewSteps) && room <= backend.limits().binding_bytes;
+}
 
 /// Entries [first, last) of the output along the indexed axis.
 struct Entries {
@@ -129,6 +141,7 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
       if (r.space[a] > 1 && reach > furthest) furthest = reach, axis = i;
     }
   }
+  if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
   if (axis < 0) return ScatterKernel(backend, r, entries).run();
   const auto a = static_cast<std::size_t>(axis);
   ScatterRequest first = r, second = r;

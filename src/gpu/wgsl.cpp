@@ -1,4 +1,6 @@
 // WGSL: https://www.w3.org/TR/WGSL/
+#include <array>
+
 #include "gpu/dialect.hpp"
 #include "gpu/spelling.hpp"
 #include "gpu/text.hpp"
@@ -72,6 +74,10 @@ class Wgsl final : public Dialect {
   std::string_view variant(std::string_view name) const {
     if (abilities_.fused_fma && name == "tern_residual") return wgsl_function("tern_residual_where_fused");
     if (abilities_.exact_half && name == "tern_f16_factor") return wgsl_function("tern_f16_factor_where_exact");
+    if (abilities_.exact_half && name == "tern_f16_bits_to_f32")
+      return wgsl_function("tern_f16_bits_to_f32_where_exact");
+    if (abilities_.exact_half_store && name == "tern_f32_to_f16_bits")
+      return wgsl_function("tern_f32_to_f16_bits_where_exact");
     return wgsl_function(name);
   }
 
@@ -81,9 +87,11 @@ class Wgsl final : public Dialect {
 }  // namespace
 
 const Dialect& wgsl(WgslAbilities abilities) {
-  static const Wgsl instances[2][2] = {{Wgsl({false, false}), Wgsl({false, true})},
-                                       {Wgsl({true, false}), Wgsl({true, true})}};
-  return instances[abilities.fused_fma][abilities.exact_half];
+  static const std::array<Wgsl, 8> instances = [] {
+    const auto make = [](unsigned i) { return Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0}); };
+    return std::array{make(0), make(1), make(2), make(3), make(4), make(5), make(6), make(7)};
+  }();
+  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2];
 }
 
 const char* lane_name(detail::Lane lane) {

@@ -233,45 +233,51 @@ struct PreGradient {
   Tensor d, d_bias;
 };
 
-/// (x, bias, grad, parameters…) → d = grad · activation'(x + bias) and Σ d, summed before d is rounded to `dtype`.
-/// 16-bit operands are widened first.
-const Graph* summed_graph(const Graph* recomputed, DType dtype) {
-  return cached(recomputed, kWithSum + static_cast<int>(dtype), [&] {
+/// (x, bias, grad, parameters…) → d = grad · activation'(x + bias) and Σ d in `sum_dtype`, summed before d is rounded to
+/// `dtype`. 16-bit operands are widened first.
+const Graph* summed_graph(const Graph* recomputed, DType dtype, DType sum_dtype) {
+  return cached(recomputed, kWithSum + static_cast<int>(dtype) * 16 + static_cast<int>(sum_dtype), [&] {
     const bool narrow = dtype_size(dtype) == 2;
     std::vector<Expr> args;
     for (int i = 0; i < recomputed->inputs; ++i)
       args.push_back(narrow && i <= 2 ? cast(make_input(i), DType::f32) : make_input(i));
     const Expr d = substitute(recomputed, args)[0];
-    const Expr outputs[] = {narrow ? cast(d, dtype) : d, sum(d)};
+    const Expr total = sum(d);
+    const Expr outputs[] = {narrow ? cast(d, dtype) : d, dtype_size(sum_dtype) == 2 ? cast(total, sum_dtype) : total};
     return make_graph(outputs, recomputed->inputs);
   });
 }
 
 PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, const Tensor& bias, const Tensor& grad,
-                                std::span<const Number> values, const Tensor& into = {}) {
+                                std::span<const Number> values, DType sum_dtype, const Tensor& into = {}) {
   std::vector<Argument> list{Argument(pre), bias.defined() ? Argument(bias) : Argument(0), Argument(grad)};
   for (const Number& value : values) list.push_back(Argument(value));
   std::vector<Tensor> results = run_fused(
-      {kBwd, summed_graph(recomputed, grad.dtype()), all_but_last(grad.dim()), grad.shape()}, list, {&into, 1});
+      {kBwd, summed_graph(recomputed, grad.dtype(), sum_dtype), all_but_last(grad.dim()), grad.shape()}, list, {&into, 1});
   return {results[0], results[1].reshape({grad.size(-1)})};
 }
 
 /// 16-bit operands without a saved pre-activation: strips of rows of it, in f32, so that Σ d adds unrounded values and
-/// d is the only M×N temporary. A strip is 4 MiB: it stays in cache, and packing b again for each costs little.
+/// d is the only M×N temporary. A strip is what the backend likes (on the CPU it stays in cache, and packing b again for
+/// each costs little); where one holds all rows, there are two calls.
 PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
-                      std::span<const Number> values) {
+                      std::span<const Number> values, DType sum_dtype) {
   static const Graph* const unrounded = graph_of([](auto acc) { return cast(acc, DType::f32); });
   const std::int64_t rows = grad.size(-2),
                      row_bytes = std::max<std::int64_t>(1, grad.numel() / std::max<std::int64_t>(rows, 1) * 4);
-  const std::int64_t strip = std::max<std::int64_t>(64, (std::int64_t{4} << 20) / row_bytes);
+  const std::int64_t strip = std::max<std::int64_t>(64, a.impl()->storage->backend().strip_bytes() / row_bytes);
   const Shape batch = batch_of(grad.shape());
+  if (strip >= rows)
+    return from_pre_activation(recomputed, run_product({kBwd, unrounded, batch, {}}, a, b)[0], bias, grad, values,
+                               sum_dtype);
   PreGradient result{zeros(grad.shape(), {.dtype = grad.dtype(), .device = grad.device()}),
                      zeros(bias.shape(), {.dtype = DType::f32, .device = bias.device()})};
   for (std::int64_t begin = 0; begin < rows; begin += strip) {
     const std::int64_t end = std::min(rows, begin + strip);
     const Tensor pre = run_product({kBwd, unrounded, batch, {}}, a.slice(-2, begin, end), b)[0];
     result.d_bias +=
-        from_pre_activation(recomputed, pre, bias, grad.slice(-2, begin, end), values, result.d.slice(-2, begin, end))
+        from_pre_activation(recomputed, pre, bias, grad.slice(-2, begin, end), values, DType::f32,
+                            result.d.slice(-2, begin, end))
             .d_bias;
   }
   return result;
@@ -281,22 +287,27 @@ PreGradient pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, c
                          const Pointwise<>& activation, const MatmulBwdOptions& options) {
   const Graph* graph = activation.graph();
   const bool finite_only = options.nonfinite == NonFinite::zero, wants_bias = options.wanted.d_bias;
+  // Sums of 16-bit gradients are rounded where they are made, unless they are yet to be added to something.
+  const bool adds = options.accumulate_into && options.accumulate_into->d_bias.defined();
+  const DType sum_dtype = adds && dtype_size(bias.dtype()) == 2 ? DType::f32 : bias.dtype();
   const GradientGraph& g = gradient(graph, 1, 1, finite_only);
   if (g.graph && g.graph->outputs[0]->kind == NodeKind::input) {  // identity
     static const Graph* const wide_sum = graph_of([](auto x) { return sum(cast(x, DType::f32)); });
-    if (!wants_bias || dtype_size(grad.dtype()) != 2)
+    if (!wants_bias || sum_dtype == grad.dtype())
       return {grad, wants_bias ? sum_to(as_var(grad), bias.shape()).value() : Tensor()};
     const Argument list[] = {Argument(grad)};
     return {grad, run_fused({kBwd, wide_sum, all_but_last(grad.dim()), {}}, list)[0].reshape(bias.shape())};
   }
   const Graph* recomputed = recomputed_graph(graph, finite_only);
   if (options.pre_activation.defined()) {
-    if (wants_bias) return from_pre_activation(recomputed, options.pre_activation, {}, grad, activation.values());
+    if (wants_bias)
+      return from_pre_activation(recomputed, options.pre_activation, {}, grad, activation.values(), sum_dtype);
     std::vector<Argument> list{Argument(options.pre_activation), Argument(0), Argument(grad)};
     for (const Number& value : activation.values()) list.push_back(Argument(value));
     return {run_fused({kBwd, recomputed, 0, grad.shape()}, list)[0], {}};
   }
-  if (wants_bias && dtype_size(grad.dtype()) == 2) return in_strips(recomputed, grad, a, b, bias, activation.values());
+  if (wants_bias && dtype_size(grad.dtype()) == 2)
+    return in_strips(recomputed, grad, a, b, bias, activation.values(), sum_dtype);
   std::vector<Argument> list{Argument(bias), Argument(grad)};
   for (const Number& value : activation.values()) list.push_back(Argument(value));
   Tensor d = run_product({kBwd, recomputed, product_shape(kBwd, a, b).batch, {}}, a, b, list)[0];

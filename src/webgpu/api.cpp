@@ -41,26 +41,38 @@ template <class F> bool find(void* library, const char* name, F& function) {
   return function != nullptr;
 }
 
+/// Finds the functions; gives the name of one that is missing, or nothing.
+std::string find_all(void* library, Api& api) {
+  std::string missing;
+#define TERN_WEBGPU_FIND(name) \
+  if (!find(library, "wgpu" #name, api.name)) missing = "wgpu" #name;
+  TERN_WEBGPU_FUNCTIONS(TERN_WEBGPU_FIND)
+#undef TERN_WEBGPU_FIND
+  find(library, "wgpuDevicePoll", api.DevicePoll);
+  find(library, "wgpuInstanceEnumerateAdapters", api.InstanceEnumerateAdapters);
+  find(library, "wgpuDeviceCreateShaderModuleTrusted", api.DeviceCreateShaderModuleTrusted);
+  find(library, "wgpuQueueOnSubmittedWorkDone", api.QueueOnSubmittedWorkDone);
+  if (!api.DevicePoll && !api.QueueOnSubmittedWorkDone) missing = "wgpuQueueOnSubmittedWorkDone";
+  return missing;
+}
+
 Loaded load() {
   Loaded result;
+  const char* named = std::getenv("TERN_WEBGPU_LIBRARY");
+  if (!(named && *named) && find_all(RTLD_DEFAULT, result.api).empty()) {
+    result.api.path = "linked with the program";
+    result.found = true;
+    return result;
+  }
   std::string tried;
   for (const std::string& path : candidates()) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
       const char* error = dlerror();
-      if (std::filesystem::exists(path) || std::getenv("TERN_WEBGPU_LIBRARY")) tried = error ? error : path;
+      if (std::filesystem::exists(path) || named) tried = error ? error : path;
       continue;
     }
-    std::string missing;
-#define TERN_WEBGPU_FIND(name) \
-  if (!find(library, "wgpu" #name, result.api.name)) missing = "wgpu" #name;
-    TERN_WEBGPU_FUNCTIONS(TERN_WEBGPU_FIND)
-#undef TERN_WEBGPU_FIND
-    find(library, "wgpuDevicePoll", result.api.DevicePoll);
-    find(library, "wgpuInstanceEnumerateAdapters", result.api.InstanceEnumerateAdapters);
-    find(library, "wgpuDeviceCreateShaderModuleTrusted", result.api.DeviceCreateShaderModuleTrusted);
-    find(library, "wgpuInstanceWaitAny", result.api.InstanceWaitAny);
-    if (!missing.empty()) {
+    if (const std::string missing = find_all(library, result.api); !missing.empty()) {
       tried = path + " has no " + missing;
       dlclose(library);
       continue;

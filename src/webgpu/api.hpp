@@ -20,7 +20,9 @@ namespace tern::detail_webgpu {
                                   X(ComputePassEncoderSetBindGroup) X(ComputePassEncoderDispatchWorkgroups)          \
                                       X(ComputePassEncoderEnd) X(ComputePassEncoderRelease) X(QueueSubmit)           \
                                           X(QueueWriteBuffer) X(QueueRelease) X(BindGroupRelease)                    \
-                                              X(ShaderModuleRelease) X(ComputePipelineRelease)
+                                              X(ShaderModuleRelease) X(ComputePipelineRelease)           \
+      X(DeviceGetLimits) X(DevicePushErrorScope) X(DevicePopErrorScope) X(DeviceAddRef) X(QueueAddRef)              \
+          X(BufferAddRef) X(BufferGetSize) X(BufferGetUsage)
 
 /// The loaded library; one for the process.
 struct Api {
@@ -32,12 +34,12 @@ struct Api {
   std::size_t (*InstanceEnumerateAdapters)(WGPUInstance, const void* options, WGPUAdapter* adapters) = nullptr;
   WGPUShaderModule (*DeviceCreateShaderModuleTrusted)(WGPUDevice, const WGPUShaderModuleDescriptor*,
                                                       std::uint64_t checks) = nullptr;
-  // Dawn only.
-  WGPUProcInstanceWaitAny InstanceWaitAny = nullptr;
+  WGPUProcQueueOnSubmittedWorkDone QueueOnSubmittedWorkDone = nullptr;  // what waits where there is no DevicePoll
   std::string path;
 };
 
-/// The library, or null with the reason it is absent.
+/// The library: the one named in TERN_WEBGPU_LIBRARY, else the one the program is linked with (whose devices and buffers
+/// can then be shared), else one that is found. Null with the reason where there is none.
 const Api* api(std::string& reason);
 
 inline WGPUStringView view(const std::string& text) { return {text.data(), text.size()}; }

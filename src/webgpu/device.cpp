@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backend/trace.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_webgpu {
@@ -13,83 +14,10 @@ namespace {
 
 constexpr std::size_t kParamsBytes = 256 << 10;    // of kernels recorded but not submitted
 constexpr std::size_t kStagingBytes = 1 << 20;     // of small uploads likewise
-constexpr int kMostRecorded = 256;                 // kernels before the encoder is submitted
+constexpr std::size_t kMostRecorded = 256;         // kernels before the encoder is submitted
+constexpr std::uint64_t kMostSteps = 1ull << 36;   // multiply-adds likewise: watchdogs look at submissions
 constexpr std::uint64_t kMostPooled = 4ull << 30;  // bytes kept for reuse
 constexpr std::size_t kMostBindGroups = 8192;
-
-/// Waits for a callback that wgpu-native calls at once and Dawn on ProcessEvents.
-template <class Done> void process_until(const Api& api, WGPUInstance instance, Done done) {
-  for (int i = 0; i < 1000000 && !done(); ++i) api.InstanceProcessEvents(instance);
-}
-
-int rank_of(WGPUAdapterType type) {
-  switch (type) {
-    case WGPUAdapterType_DiscreteGPU: return 0;
-    case WGPUAdapterType_IntegratedGPU: return 1;
-    case WGPUAdapterType_CPU: return 3;
-    default: return 2;
-  }
-}
-
-struct Found {
-  std::vector<Adapter> adapters;
-  std::string reason;
-};
-
-WGPUInstance instance_of(const Api& api) {
-  static const WGPUInstance instance = api.CreateInstance(nullptr);
-  return instance;
-}
-
-std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
-  if (api.InstanceEnumerateAdapters) {
-    std::vector<WGPUAdapter> list(api.InstanceEnumerateAdapters(instance, nullptr, nullptr));
-    if (!list.empty()) api.InstanceEnumerateAdapters(instance, nullptr, list.data());
-    return list;
-  }
-  struct Answer {
-    WGPUAdapter adapter = nullptr;
-    bool done = false;
-  } answer;
-  WGPURequestAdapterOptions options{};
-  options.featureLevel = WGPUFeatureLevel_Core, options.powerPreference = WGPUPowerPreference_HighPerformance;
-  WGPURequestAdapterCallbackInfo callback{};
-  callback.mode = WGPUCallbackMode_AllowProcessEvents;
-  callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter adapter, WGPUStringView, void* user, void*) {
-    *static_cast<Answer*>(user) = {adapter, true};
-  };
-  callback.userdata1 = &answer;
-  api.InstanceRequestAdapter(instance, &options, callback);
-  process_until(api, instance, [&] { return answer.done; });
-  return answer.adapter ? std::vector<WGPUAdapter>{answer.adapter} : std::vector<WGPUAdapter>{};
-}
-
-Found find_adapters() {
-  Found found;
-  const Api* api = detail_webgpu::api(found.reason);
-  if (!api) return found;
-  const WGPUInstance instance = instance_of(*api);
-  if (!instance) {
-    found.reason = api->path + " could not make an instance";
-    return found;
-  }
-  for (const WGPUAdapter adapter : list_adapters(*api, instance)) {
-    WGPUAdapterInfo info{};
-    if (api->AdapterGetInfo(adapter, &info) != WGPUStatus_Success || info.backendType == WGPUBackendType_OpenGL ||
-        info.backendType == WGPUBackendType_OpenGLES) {
-      api->AdapterRelease(adapter);  // OpenGL shows the same processors again, with fewer abilities
-      continue;
-    }
-    found.adapters.push_back({adapter, to_string(info.device) + " (WebGPU, " + to_string(info.description) + ")",
-                              rank_of(info.adapterType)});
-  }
-  std::stable_sort(found.adapters.begin(), found.adapters.end(),
-                   [](const Adapter& a, const Adapter& b) { return a.rank < b.rank; });
-  if (found.adapters.empty())
-    found.reason =
-        "the WebGPU library " + api->path + " finds no adapter: no Vulkan, Metal or D3D12 driver is installed";
-  return found;
-}
 
 /// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
 /// in a binding.
@@ -101,13 +29,29 @@ void lower_limits(detail_gpu::Limits& limits) {
 
 }  // namespace
 
-const std::vector<Adapter>& adapters(std::string& reason) {
-  static const Found found = find_adapters();
-  reason = found.reason;
-  return found.adapters;
+void GpuDevice::Faults::add(WGPUErrorType type, WGPUStringView message) {
+  if (!error.empty()) return;
+  error = to_string(message);
+  // wgpu-native 0.32 calls exhausted memory an error of validation.
+  out_of_memory = type == WGPUErrorType_OutOfMemory || error.find("Not enough memory left") != std::string::npos;
 }
 
 GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) : api_(api), name_(std::move(name)) {
+  request_device(adapter);
+}
+
+GpuDevice::GpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name)
+    : api_(api), name_(std::move(name)), adopted_(true), device_(device), queue_(queue) {
+  WGPULimits limits{};
+  if (api_.DeviceGetLimits(device, &limits) != WGPUStatus_Success)
+    throw Error(ErrorKind::device, name_ + ": the device does not tell its limits");
+  api_.DeviceAddRef(device), api_.QueueAddRef(queue);
+  catch_errors();
+  set_up(limits);
+  release_errors();
+}
+
+void GpuDevice::request_device(const Adapter& adapter) {
   WGPULimits limits{};
   if (api_.AdapterGetLimits(adapter.handle, &limits) != WGPUStatus_Success)
     throw Error(ErrorKind::device, name_ + ": the adapter does not tell its limits");
@@ -120,11 +64,8 @@ GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) :
   WGPUDeviceDescriptor descriptor{};
   descriptor.requiredLimits = &limits;
   descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
-                                                       void* user, void*) {
-    auto& faults = *static_cast<Faults*>(user);
-    if (faults.error.empty())
-      faults.error = to_string(message), faults.out_of_memory = type == WGPUErrorType_OutOfMemory;
-  };
+                                                       void* user,
+                                                       void*) { static_cast<Faults*>(user)->add(type, message); };
   descriptor.uncapturedErrorCallbackInfo.userdata1 = faults_.get();
   descriptor.deviceLostCallbackInfo.mode = WGPUCallbackMode_AllowSpontaneous;
   descriptor.deviceLostCallbackInfo.callback = [](const WGPUDevice*, WGPUDeviceLostReason, WGPUStringView message,
@@ -144,6 +85,10 @@ GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) :
   if (!answer.device) throw Error(ErrorKind::device, name_ + ": the adapter gives no device: " + answer.message);
   device_ = answer.device;
   queue_ = api_.DeviceGetQueue(device_);
+  set_up(limits);
+}
+
+void GpuDevice::set_up(const WGPULimits& limits) {
   limits_.bindings = limits.maxStorageBuffersPerShaderStage;
   limits_.binding_bytes = std::min<std::uint64_t>(limits.maxStorageBufferBindingSize, 0xffffff00ull);
   limits_.binding_alignment = std::max<std::uint32_t>(limits.minStorageBufferOffsetAlignment, 256);
@@ -173,7 +118,31 @@ GpuDevice::~GpuDevice() {
 void GpuDevice::lose() { api_.DeviceDestroy(device_), poll(); }
 
 // ---- errors ----
+namespace {
+// Not Internal: wgpu-native 0.32 has no such errors, and ends the process where one asks for them.
+constexpr WGPUErrorFilter kFilters[] = {WGPUErrorFilter_Validation, WGPUErrorFilter_OutOfMemory};
+}  // namespace
+
+void GpuDevice::catch_errors() {
+  if (!adopted_) return;
+  for (const WGPUErrorFilter filter : kFilters) api_.DevicePushErrorScope(device_, filter);
+}
+
+void GpuDevice::release_errors() {
+  if (!adopted_) return;
+  for (std::size_t i = 0; i < std::size(kFilters); ++i) {
+    WGPUPopErrorScopeCallbackInfo callback{};
+    callback.mode = WGPUCallbackMode_AllowSpontaneous;
+    callback.callback = [](WGPUPopErrorScopeStatus, WGPUErrorType type, WGPUStringView message, void* user, void*) {
+      if (type != WGPUErrorType_NoError) static_cast<Faults*>(user)->add(type, message);
+    };
+    callback.userdata1 = faults_.get();
+    api_.DevicePopErrorScope(device_, callback);
+  }
+}
+
 void GpuDevice::check(const std::string& doing) {
+  release_errors(), catch_errors();
   // wgpu-native may tell of a loss by the next error alone.
   if (faults_->lost.empty() && faults_->error.find("device is lost") != std::string::npos)
     faults_->lost = "it was destroyed, or the driver gave it up";
@@ -212,6 +181,7 @@ Buffer* GpuDevice::allocate(std::uint64_t bytes) {
     Buffer* buffer = found->second.back();
     found->second.pop_back();
     pooled_bytes_ -= size;
+    if (in_use(*buffer)) waiting_bytes_ -= size;
     return buffer;
   }
   if (bytes > max_buffer_bytes_)
@@ -241,13 +211,15 @@ void GpuDevice::deallocate(Buffer* buffer) noexcept {
   // Work is done in the order it is recorded, so the buffer can be given out again at once.
   pool_[buffer->capacity].push_back(buffer);
   pooled_bytes_ += buffer->capacity;
-  if (pooled_bytes_ > kMostPooled) {
+  if (in_use(*buffer)) waiting_bytes_ += buffer->capacity;
+  if (waiting_bytes_ > most_waiting_bytes || pooled_bytes_ > kMostPooled) {
     try {
       flush();
-    } catch (...) {  // it is reported by the next call
+    } catch (const Error& error) {  // reported by the next call
+      if (faults_->error.empty()) faults_->error = error.what();
     }
-    release_pool();
   }
+  if (pooled_bytes_ > kMostPooled) release_pool();
 }
 
 void GpuDevice::destroy(Buffer* buffer) noexcept {
@@ -255,9 +227,26 @@ void GpuDevice::destroy(Buffer* buffer) noexcept {
   delete buffer;
 }
 
-void GpuDevice::release_pool() {
+Buffer* GpuDevice::adopt(WGPUBuffer buffer) {
+  constexpr auto needed = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
+  if ((api_.BufferGetUsage(buffer) & needed) != needed)
+    throw Error(ErrorKind::device, "view: the buffer's usage must have Storage, CopySrc and CopyDst");
+  api_.BufferAddRef(buffer);
+  return new Buffer{buffer, api_.BufferGetSize(buffer) / 4 * 4, next_id_++};
+}
+
+void GpuDevice::forget(Buffer* buffer) noexcept {
+  release_bind_groups();  // they would keep its memory
+  destroy(buffer);
+}
+
+void GpuDevice::release_bind_groups() {
   for (auto& [key, group] : bind_groups_) api_.BindGroupRelease(group);
   bind_groups_.clear();
+}
+
+void GpuDevice::release_pool() {
+  release_bind_groups();
   for (auto& [size, list] : pool_)
     for (Buffer* b : list) destroy(b);
   pool_.clear();
@@ -266,7 +255,7 @@ void GpuDevice::release_pool() {
 
 // ---- commands ----
 WGPUCommandEncoder GpuDevice::encoder() {
-  if (!encoder_) encoder_ = api_.DeviceCreateCommandEncoder(device_, nullptr);
+  if (!encoder_) encoder_ = api_.DeviceCreateCommandEncoder(device_, nullptr), ++encoders_;
   return encoder_;
 }
 WGPUComputePassEncoder GpuDevice::pass() {
@@ -292,13 +281,27 @@ void GpuDevice::flush() {
   api_.CommandEncoderRelease(encoder_);
   encoder_ = nullptr;
   params_arena_.clear(), staging_arena_.clear();
-  recorded_ = 0;
+  waiting_bytes_ = 0, steps_ = 0;
   // wgpu-native 0.32 ends the process for an error in a submission: what is invalid must not get there, and the calls
   // above tell of a lost device.
+  release_errors(), catch_errors();
   const bool valid = commands && faults_->error.empty() && faults_->lost.empty();
   if (valid) api_.QueueSubmit(queue_, 1, &commands), ++submissions;
   if (commands) api_.CommandBufferRelease(commands);
-  check("running kernels");
+  const std::string kernels = valid ? std::string() : recorded_kernels();
+  recorded_.clear();
+  check("running kernels" + kernels);
+}
+
+std::string GpuDevice::recorded_kernels() const {
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::string> names;
+  for (const Pipeline* p : recorded_)
+    if (std::find(names.begin(), names.end(), p->name) == names.end()) names.push_back(p->name);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNamed); ++i) text += (i ? ", " : "") + names[i];
+  if (names.size() > kMostNamed) text += " and " + std::to_string(names.size() - kMostNamed) + " others";
+  return text.empty() ? text : " (" + text + ")";
 }
 
 void GpuDevice::poll() {
@@ -306,10 +309,23 @@ void GpuDevice::poll() {
   else api_.InstanceProcessEvents(instance_of(api_));
 }
 
+void GpuDevice::finish_work() {
+  if (api_.DevicePoll) return poll();
+  bool done = false;
+  WGPUQueueWorkDoneCallbackInfo callback{};
+  callback.mode = WGPUCallbackMode_AllowProcessEvents;
+  callback.callback = [](WGPUQueueWorkDoneStatus, WGPUStringView, void* user, void*) {
+    *static_cast<bool*>(user) = true;
+  };
+  callback.userdata1 = &done;
+  api_.QueueOnSubmittedWorkDone(queue_, callback);
+  while (!done) poll();
+}
+
 void GpuDevice::wait() {
   flush();
   ++waits;
-  poll();
+  finish_work();
   check("waiting for kernels");
 }
 
@@ -332,6 +348,7 @@ void GpuDevice::upload(Buffer& to, std::uint64_t offset, const void* from, std::
     const std::uint64_t at = add_constants(from, bytes, staging_arena_, kStagingBytes);
     end_pass();
     api_.CommandEncoderCopyBufferToBuffer(encoder(), staging_->handle, at, to.handle, offset, padded);
+    use(to);
     return;
   }
   flush();
@@ -372,8 +389,8 @@ void GpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size
     callback.userdata1 = &answer;
     api_.BufferMapAsync(readback_->handle, WGPUMapMode_Read, 0, size, callback);
     ++waits;
-    for (int i = 0; i < 1000000 && !answer.done; ++i) poll();
-    check("downloading");
+    while (!answer.done) poll();
+    check("downloading");  // wgpu-native ends the process where the mapped range of a lost device is asked for
     if (answer.status != WGPUMapAsyncStatus_Success)
       throw Error(ErrorKind::backend, "downloading from " + name_ + ": " + answer.message);
     const auto* mapped = static_cast<const std::byte*>(api_.BufferGetConstMappedRange(readback_->handle, 0, size));
@@ -387,6 +404,7 @@ void GpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size
 void GpuDevice::clear(Buffer& buffer) {
   end_pass();
   api_.CommandEncoderClearBuffer(encoder(), buffer.handle, 0, buffer.capacity);
+  use(buffer);
 }
 
 // ---- kernels ----
@@ -415,11 +433,22 @@ const GpuDevice::Layout& GpuDevice::layout_of(const detail_gpu::Launch& launch) 
   return it->second;
 }
 
+namespace {
+/// "softmax, kernel reduction": the first line of a kernel's text says what it is.
+std::string kernel_name(const detail_gpu::Launch& launch, const std::string& text) {
+  const std::size_t end = text.find('\n');
+  return std::string(launch.op) +
+         (text.starts_with("// ") && end != std::string::npos ? ", kernel " + text.substr(3, end - 3) : "");
+}
+}  // namespace
+
 const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
   const std::string whole = (launch.in_bounds ? "t" : "c") + text;
   if (const auto found = texts_.find(whole); found != texts_.end()) {  // another program, the same kernel
     ++stats_.hits;
-    return pipelines_[launch.key] = found->second;
+    Pipeline& known = pipelines_[launch.key] = found->second;
+    known.name = kernel_name(launch, text);
+    return known;
   }
   const auto start = std::chrono::steady_clock::now();
   if (const char* show = std::getenv("TERN_SHOW_KERNELS"); show && *show) std::fprintf(stderr, "%s\n", text.c_str());
@@ -433,22 +462,36 @@ const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, 
   const WGPUShaderModule module = launch.in_bounds && api_.DeviceCreateShaderModuleTrusted && !checked
                                       ? api_.DeviceCreateShaderModuleTrusted(device_, &descriptor, 0)
                                       : api_.DeviceCreateShaderModule(device_, &descriptor);
-  const std::string doing = std::string(launch.op) + ": compiling a kernel";
-  check(doing);
+  const std::string name = kernel_name(launch, text), doing = name + ": compiling the kernel";
+  const auto require = [&](auto made, auto release) {
+    try {
+      check(doing);
+    } catch (...) {
+      if (made) release(made);
+      throw;
+    }
+  };
+  require(module, api_.ShaderModuleRelease);
   static const std::string entry = "main";
   WGPUComputePipelineDescriptor pipeline{};
   pipeline.layout = layout.pipeline;
   pipeline.compute.module = module, pipeline.compute.entryPoint = view(entry);
-  Pipeline made{api_.DeviceCreateComputePipeline(device_, &pipeline), layout.group, next_id_++};
+  Pipeline made{api_.DeviceCreateComputePipeline(device_, &pipeline), layout.group, name};
   api_.ShaderModuleRelease(module);
-  check(doing);
+  require(made.handle, api_.ComputePipelineRelease);
+  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   ++stats_.misses, ++stats_.kernels;
-  stats_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  stats_.milliseconds += ms;
+  if (detail::tracing()) {
+    char time[48];
+    std::snprintf(time, sizeof time, "compiled in %.1f ms", ms);
+    detail::note(time);
+  }
   return pipelines_[launch.key] = texts_[whole] = made;
 }
 
-const Buffer& GpuDevice::buffer_of(const detail_gpu::Launch& launch, std::size_t k) {
-  if (const auto* buffer = static_cast<const Buffer*>(launch.bindings[k].storage->data())) return *buffer;
+Buffer& GpuDevice::buffer_of(const detail_gpu::Launch& launch, std::size_t k) {
+  if (auto* buffer = static_cast<Buffer*>(launch.bindings[k].storage->data())) return *buffer;
   // A storage without elements has no buffer; each binding has a stand-in of its own, so that none is bound twice.
   while (empty_.size() <= k) empty_.push_back(create(256, WGPUBufferUsage_Storage));
   return *empty_[k];
@@ -462,10 +505,7 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
   for (std::size_t k = 0; k < launch.bindings.size(); ++k)
     add(buffer_of(launch, k).id), add(launch.bindings[k].begin), add(launch.bindings[k].end);
   if (const auto found = bind_groups_.find(key); found != bind_groups_.end()) return found->second;
-  if (bind_groups_.size() > kMostBindGroups) {
-    for (auto& [old, group] : bind_groups_) api_.BindGroupRelease(group);
-    bind_groups_.clear();
-  }
+  if (bind_groups_.size() > kMostBindGroups) release_bind_groups();
   std::vector<WGPUBindGroupEntry> entries(launch.bindings.size() + 1);
   entries[0] = {};
   entries[0].buffer = params_->handle, entries[0].size = params_bytes;
@@ -481,7 +521,12 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
   WGPUBindGroupDescriptor descriptor{};
   descriptor.layout = pipeline.layout, descriptor.entryCount = entries.size(), descriptor.entries = entries.data();
   const WGPUBindGroup group = api_.DeviceCreateBindGroup(device_, &descriptor);
-  check(std::string(launch.op) + ": binding buffers");
+  try {
+    check(pipeline.name + ": binding buffers");
+  } catch (...) {
+    if (group) api_.BindGroupRelease(group);
+    throw;
+  }
   return bind_groups_[key] = group;
 }
 
@@ -500,7 +545,11 @@ void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) 
   api_.ComputePassEncoderSetBindGroup(pass, 0, group, 1, &offset);
   api_.ComputePassEncoderDispatchWorkgroups(pass, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows),
                                             1);
-  if (++recorded_ >= kMostRecorded) flush();
+  ++kernels;
+  for (std::size_t k = 0; k < launch.bindings.size(); ++k) use(buffer_of(launch, k));
+  recorded_.push_back(&pipeline);
+  steps_ += launch.steps;
+  if (recorded_.size() >= kMostRecorded || steps_ >= kMostSteps) flush();
 }
 
 }  // namespace tern::detail_webgpu

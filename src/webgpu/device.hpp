@@ -10,7 +10,7 @@
 
 #include "gpu/kernel.hpp"
 #include "tern/device.hpp"
-#include "webgpu/api.hpp"
+#include "webgpu/adapters.hpp"
 
 namespace tern::detail_webgpu {
 
@@ -18,22 +18,16 @@ namespace tern::detail_webgpu {
 struct Buffer {
   WGPUBuffer handle = nullptr;
   std::uint64_t capacity = 0;
-  std::uint64_t id = 0;  // never reused: names it in keys
+  std::uint64_t id = 0;        // never reused: names it in keys
+  std::uint64_t recorded = 0;  // the encoder that used it last, counted from 1
 };
-
-/// An adapter as devices() shows it.
-struct Adapter {
-  WGPUAdapter handle = nullptr;
-  std::string name;
-  int rank = 0;  // discrete GPUs first
-};
-
-/// The adapters of this machine, best first; empty with a reason where there is none.
-const std::vector<Adapter>& adapters(std::string& reason);
 
 class GpuDevice {
  public:
   GpuDevice(const Api& api, const Adapter& adapter, std::string name);
+  /// Uses the program's own device, of which it holds a reference. Its errors go to the program's callback, so that
+  /// calls must stand between catch_errors() and release_errors().
+  GpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name);
   ~GpuDevice();
   GpuDevice(const GpuDevice&) = delete;
   GpuDevice& operator=(const GpuDevice&) = delete;
@@ -41,9 +35,16 @@ class GpuDevice {
   const detail_gpu::Limits& limits() const { return limits_; }
   const CacheStats& stats() const { return stats_; }
   bool lost() const { return !faults_->lost.empty(); }
+  bool adopted() const { return adopted_; }
+  void catch_errors();
+  void release_errors();
 
   Buffer* allocate(std::uint64_t bytes);
   void deallocate(Buffer* buffer) noexcept;
+  /// The program's buffer as one of this device, of which it holds a reference; to be given to forget(). Throws
+  /// `device` where its usage does not suffice.
+  Buffer* adopt(WGPUBuffer buffer);
+  void forget(Buffer* buffer) noexcept;
   /// Copies through the encoder, so that it does not overtake kernels already recorded. Offset and size are whole
   /// words.
   void upload(Buffer& to, std::uint64_t offset, const void* from, std::size_t bytes);
@@ -60,18 +61,21 @@ class GpuDevice {
   /// Ends the device, as a driver may at any time (tests).
   void lose();
 
-  std::uint64_t submissions = 0, waits = 0;
+  std::uint64_t submissions = 0, waits = 0, kernels = 0;
+  /// Bytes freed by the program while commands not yet submitted use them: with more, these are submitted.
+  std::uint64_t most_waiting_bytes = 256ull << 20;
 
  private:
   /// What callbacks report; outlives the device.
   struct Faults {
     std::string error, lost;
     bool out_of_memory = false;
+    void add(WGPUErrorType type, WGPUStringView message);
   };
   struct Pipeline {
     WGPUComputePipeline handle = nullptr;
     WGPUBindGroupLayout layout = nullptr;
-    std::uint64_t id = 0;
+    std::string name;  // operation and kernel, for errors
   };
   struct Layout {
     WGPUBindGroupLayout group = nullptr;
@@ -88,22 +92,31 @@ class GpuDevice {
   }
   const Pipeline& compile(const detail_gpu::Launch& launch, const std::string& text);
   const Layout& layout_of(const detail_gpu::Launch& launch);
-  const Buffer& buffer_of(const detail_gpu::Launch& launch, std::size_t k);
+  Buffer& buffer_of(const detail_gpu::Launch& launch, std::size_t k);
+  void use(Buffer& buffer) { buffer.recorded = encoders_; }
+  bool in_use(const Buffer& buffer) const { return buffer.recorded == encoders_ && encoder_ != nullptr; }
+  /// The kernels of the encoder, for an error that WebGPU reports only with all of them.
+  std::string recorded_kernels() const;
   WGPUBindGroup bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline);
   void run(const detail_gpu::Launch& launch, const Pipeline& pipeline);
   WGPUCommandEncoder encoder();
   WGPUComputePassEncoder pass();
   void end_pass();
+  void request_device(const Adapter& adapter);
+  void set_up(const WGPULimits& limits);
+  void release_bind_groups();
   Buffer* create(std::uint64_t bytes, WGPUBufferUsage usage);
   void release_pool();
   void destroy(Buffer* buffer) noexcept;
   void poll();
+  void finish_work();
   void check(const std::string& doing);
   std::uint64_t add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena, std::size_t capacity);
 
   const Api& api_;
   std::string name_;
   std::unique_ptr<Faults> faults_ = std::make_unique<Faults>();
+  bool adopted_ = false;
   WGPUDevice device_ = nullptr;
   WGPUQueue queue_ = nullptr;
   detail_gpu::Limits limits_;
@@ -112,7 +125,8 @@ class GpuDevice {
 
   WGPUCommandEncoder encoder_ = nullptr;
   WGPUComputePassEncoder pass_ = nullptr;
-  int recorded_ = 0;
+  std::uint64_t encoders_ = 0, waiting_bytes_ = 0, steps_ = 0;
+  std::vector<const Pipeline*> recorded_;
   Buffer *params_ = nullptr, *staging_ = nullptr, *readback_ = nullptr;
   std::vector<Buffer*> empty_;
   std::vector<std::byte> params_arena_, staging_arena_;

@@ -1,12 +1,15 @@
 #include "webgpu/webgpu_backend.hpp"
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "backend/trace.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "webgpu/device.hpp"
+#include "webgpu/probe.hpp"
 
 namespace tern::detail_webgpu {
 namespace {
@@ -16,14 +19,24 @@ using detail::Storage;
 class WebgpuBackend final : public detail_gpu::GpuBackend {
  public:
   WebgpuBackend(int index, const Api& api, const Adapter& adapter)
-      : index_(index), adapter_name_(adapter.name), gpu_(api, adapter, device().to_string()) {
-    flags_ = std::make_shared<Storage>(*this, 256);
-    gpu_.clear(*static_cast<Buffer*>(flags_->data()));
-    abilities_ = probe();
+      : index_(index),
+        adapter_name_(adapter.name),
+        device_class_(adapter.device),
+        gpu_(api, adapter, device().to_string()) {
+    set_up();
+  }
+  /// On the program's own device.
+  WebgpuBackend(int index, const Api& api, WGPUDevice device, WGPUQueue queue)
+      : index_(index),
+        adapter_name_("the program's own WebGPU device"),
+        device_class_("the program's own"),
+        gpu_(api, device, queue, webgpu(index).to_string()) {
+    set_up();
   }
 
   Device device() const override { return webgpu(index_); }
   std::string name() const override { return adapter_name_; }
+  std::string device_class() const override { return "webgpu, " + device_class_; }
   CacheStats cache_stats() const override {
     const std::lock_guard hold(lock_);
     return gpu_.stats();
@@ -36,17 +49,17 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   GpuDevice& gpu() { return gpu_; }
 
   void* allocate(std::size_t bytes) override {
-    const std::lock_guard hold(lock_);
+    const Call call(*this);
     return gpu_.allocate(bytes);
   }
   void deallocate(void* data, std::size_t) noexcept override {
-    const std::lock_guard hold(lock_);
+    const Call call(*this);
     gpu_.deallocate(static_cast<Buffer*>(data));
   }
 
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
-    const std::lock_guard hold(lock_);
+    const Call call(*this);
     Buffer& buffer = *static_cast<Buffer*>(to.data());
     const bool to_the_end = offset + bytes == to.bytes();
     if (offset % 4 == 0 && (bytes % 4 == 0 || to_the_end)) return gpu_.upload(buffer, offset, from, bytes);
@@ -58,18 +71,18 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   }
   void download(const Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
     if (bytes == 0) return;
-    const std::lock_guard hold(lock_);
+    const Call call(*this);
     gpu_.download(*static_cast<Buffer*>(from.data()), offset, to, bytes);
     check_indices();
   }
   void synchronize() override {
-    const std::lock_guard hold(lock_);
+    const Call call(*this);
     gpu_.wait();
     check_indices();
   }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
-    const std::lock_guard hold(lock_);
+    const Call call(*this);
     if (launch.check_slot >= 0) {
       checked_.push_back({launch.op, launch.checked_size, detail::IndexScope::text()});
       launch.params[static_cast<std::size_t>(launch.check_slot)] = static_cast<std::uint32_t>(checked_.size());
@@ -77,28 +90,51 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     gpu_.launch(launch, text);
   }
 
- private:
-  /// Sees whether fma(a, a, c) with a = 1 + 2^-12 and c = -(1 + 2^-11) keeps the 2^-24 that a product rounded first
-  /// loses, and whether the least f16 arrives as 2^-24. The numbers are parameters, so that nothing is folded.
-  detail_gpu::WgslAbilities probe() {
-    static const std::string text =
-        "struct Params { v: array<vec4<u32>, 1> }\n@group(0) @binding(0) var<uniform> params: Params;\n"
-        "@group(0) @binding(1) var<storage, read_write> b0: array<u32>;\n"
-        "@compute @workgroup_size(1) fn main() {\n"
-        "  let a = bitcast<f32>(params.v[0].y);\n"
-        "  b0[0] = bitcast<u32>(fma(a, a, bitcast<f32>(params.v[0].z)));\n"
-        "  b0[1] = bitcast<u32>(unpack2x16float(params.v[0].w).x);\n}\n";
-    const auto seen = std::make_shared<Storage>(*this, 256);
-    detail_gpu::Launch launch;
-    launch.op = "probe", launch.key = "probe", launch.groups = 1, launch.threads = 1;
-    launch.params = {0, 0x3f800800u, 0xbf801000u, 1u};
-    launch.bindings = {{seen.get(), 0, 256, true, false, false}};
-    gpu_.launch(launch, [] { return text; });
-    std::uint32_t words[2] = {};
-    gpu_.download(*static_cast<Buffer*>(seen->data()), 0, words, sizeof words);
-    return {words[0] == 0x33800000u, words[1] == 0x33800000u};
+  /// The storage over the program's buffer: one, however many views there are, as a kernel must bind it once.
+  std::shared_ptr<Storage> borrow(WGPUBuffer buffer, std::shared_ptr<const void> keep_alive) {
+    const Call call(*this);
+    Borrowed& known = borrowed_[buffer];
+    if (std::shared_ptr<Storage> storage = known.storage.lock()) {
+      known.keep_alive->push_back(std::move(keep_alive));
+      return storage;
+    }
+    Buffer* const adopted = gpu_.adopt(buffer);
+    known.keep_alive = std::make_shared<KeepAlive>(KeepAlive{std::move(keep_alive)});
+    const std::shared_ptr<const void> holder(adopted, [this, kept = known.keep_alive](Buffer* b) {
+      const Call call(*this);
+      gpu_.forget(b);
+    });
+    const auto storage = std::make_shared<Storage>(*this, adopted, adopted->capacity, holder);
+    known.storage = storage;
+    return storage;
   }
 
+ private:
+  /// One at a time; errors of the program's own device are caught meanwhile.
+  class Call {
+   public:
+    explicit Call(const WebgpuBackend& backend) : hold_(backend.lock_), gpu_(backend.gpu_) {
+      if (++backend.depth_ == 1) gpu_.catch_errors();
+      depth_ = &backend.depth_;
+    }
+    ~Call() {
+      if (--*depth_ == 0) gpu_.release_errors();
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+
+   private:
+    std::lock_guard<std::recursive_mutex> hold_;
+    GpuDevice& gpu_;
+    int* depth_;
+  };
+
+  void set_up() {
+    const Call call(*this);
+    flags_ = std::make_shared<Storage>(*this, 256);
+    gpu_.clear(*static_cast<Buffer*>(flags_->data()));
+    abilities_ = probe(gpu_, std::make_shared<Storage>(*this, 256));
+  }
   /// Throws for the first kernel since the last check that met an index out of range.
   void check_indices() {
     if (checked_.empty()) return;
@@ -115,36 +151,61 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
                                       " (found when the device was waited for)");
   }
 
+  using KeepAlive = std::vector<std::shared_ptr<const void>>;
+  struct Borrowed {
+    std::weak_ptr<Storage> storage;
+    std::shared_ptr<KeepAlive> keep_alive;
+  };
   struct Checked {
     std::string op;
     std::int64_t size;
     std::string place;
   };
   int index_;
-  std::string adapter_name_;
+  std::string adapter_name_, device_class_;
   mutable std::recursive_mutex lock_;
-  GpuDevice gpu_;
+  mutable int depth_ = 0;  // of calls within each other
+  mutable GpuDevice gpu_;
   std::shared_ptr<Storage> flags_;
   std::vector<Checked> checked_;
+  std::map<WGPUBuffer, Borrowed> borrowed_;
   detail_gpu::WgslAbilities abilities_;
 };
 
 std::mutex registry_lock;
 
+/// The program's own devices; their numbers follow those of the adapters.
+struct Adopted {
+  WGPUDevice device;
+  WebgpuBackend* backend;  // outlives tensors in static storage
+};
+std::vector<Adopted>& adopted() {
+  static std::vector<Adopted> list;
+  return list;
+}
+
 WebgpuBackend& backend_at(int index) {
   static std::vector<std::vector<WebgpuBackend*>> made;  // of each adapter; the last is in use, the others were lost
   std::string reason;
   const std::vector<Adapter>& list = adapters(reason);
-  if (static_cast<std::size_t>(index) >= list.size())
+  const std::lock_guard hold(registry_lock);
+  const auto at = static_cast<std::size_t>(index);
+  if (at >= list.size() + adopted().size())
     throw Error(ErrorKind::device,
                 "device " + webgpu(index).to_string() + " is not available: " +
                     (list.empty() ? reason : "there are " + std::to_string(list.size()) + " adapters"));
-  const std::lock_guard hold(registry_lock);
+  if (at >= list.size()) {
+    WebgpuBackend& backend = *adopted()[at - list.size()].backend;
+    if (backend.lost())
+      throw Error(ErrorKind::device,
+                  "device " + webgpu(index).to_string() +
+                      " is not available: the program's device was lost; give webgpu_device another");
+    return backend;
+  }
   made.resize(list.size());
-  std::vector<WebgpuBackend*>& of_adapter = made[static_cast<std::size_t>(index)];
+  std::vector<WebgpuBackend*>& of_adapter = made[at];
   if (of_adapter.empty() || of_adapter.back()->lost())
-    of_adapter.push_back(new WebgpuBackend(
-        index, *api(reason), list[static_cast<std::size_t>(index)]));  // outlives tensors in static storage
+    of_adapter.push_back(new WebgpuBackend(index, *api(reason), list[at]));  // outlives tensors in static storage
   return *of_adapter.back();
 }
 
@@ -155,15 +216,39 @@ detail::Backend& webgpu_backend(int index) { return backend_at(index); }
 std::vector<DeviceInfo> webgpu_devices() {
   std::string reason;
   const std::vector<Adapter>& list = adapters(reason);
-  if (list.empty()) return {{webgpu(), false, "", reason}};
   std::vector<DeviceInfo> infos;
   for (std::size_t i = 0; i < list.size(); ++i) infos.push_back({webgpu(static_cast<int>(i)), true, list[i].name, ""});
+  const std::lock_guard hold(registry_lock);
+  for (const Adopted& a : adopted()) infos.push_back({a.backend->device(), true, a.backend->name(), ""});
+  if (infos.empty()) return {{webgpu(), false, "", reason}};
   return infos;
+}
+
+Device adopt_device(WGPUDevice device, WGPUQueue queue) {
+  if (!device || !queue) throw Error(ErrorKind::device, "webgpu_device: the device or the queue is null");
+  std::string reason;
+  const Api* const functions = api(reason);
+  if (!functions) throw Error(ErrorKind::device, "webgpu_device: " + reason);
+  const std::size_t own = adapters(reason).size();
+  const std::lock_guard hold(registry_lock);
+  for (const Adopted& a : adopted())
+    if (a.device == device && !a.backend->lost()) return a.backend->device();
+  const int index = static_cast<int>(own + adopted().size());
+  adopted().push_back({device, new WebgpuBackend(index, *functions, device, queue)});
+  return webgpu(index);
+}
+
+std::shared_ptr<detail::Storage> adopt_buffer(Device device, WGPUBuffer buffer,
+                                              std::shared_ptr<const void> keep_alive) {
+  return backend_at(device.index()).borrow(buffer, std::move(keep_alive));
 }
 
 QueueCounts queue_counts(int index) {
   const GpuDevice& gpu = backend_at(index).gpu();
-  return {gpu.submissions, gpu.waits};
+  return {gpu.submissions, gpu.waits, gpu.kernels};
+}
+std::uint64_t set_most_waiting_bytes(int index, std::uint64_t bytes) {
+  return std::exchange(backend_at(index).gpu().most_waiting_bytes, bytes);
 }
 void lose_device(int index) { backend_at(index).gpu().lose(); }
 

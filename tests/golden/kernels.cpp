@@ -4,53 +4,26 @@
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
 //   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu
 #include <cstdio>
+#include <string>
 #include <string_view>
 
-#include "backend/tensor_impl.hpp"
-#include "gpu/gpu_backend.hpp"
-#include "tern/tern.hpp"
-
-namespace {
-using namespace tern;
-
-/// A device that prints kernels in place of running them. Memory is of the size asked for and never touched.
-class Printing final : public detail_gpu::GpuBackend {
- public:
-  explicit Printing(bool in_cuda) : in_cuda_(in_cuda) {
-    if (!in_cuda) return;
-    limits_.native = true, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 64;
-  }
-  Device device() const override { return in_cuda_ ? cuda(0) : webgpu(0); }
-  std::string name() const override { return "printer"; }
-  bool supports(DType dtype) const override { return in_cuda_ || (dtype != DType::f64 && dtype != DType::i64); }
-  const detail_gpu::Limits& limits() const override { return limits_; }
-  const detail_gpu::Dialect& dialect() const override { return in_cuda_ ? detail_gpu::cuda_dialect() : detail_gpu::wgsl(); }
-  void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
-    std::printf("// ---- %s: %s, %llu workgroups of %u\n%s\n", title.c_str(), launch.op,
-                static_cast<unsigned long long>(launch.groups), launch.threads, text().c_str());
-  }
-  detail::Storage& index_flags() override { return *flags_; }
-  void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_); }
-  void deallocate(void*, std::size_t) noexcept override {}
-  void upload(detail::Storage&, std::size_t, const void*, std::size_t) override {}
-  void download(const detail::Storage&, std::size_t, void*, std::size_t) override {}
-  void synchronize() override {}
-
-  std::string title;
-
- private:
-  bool in_cuda_;
-  std::uintptr_t allocated_ = 0;
-  detail_gpu::Limits limits_;
-  std::shared_ptr<detail::Storage> flags_ = std::make_shared<detail::Storage>(*this, 256);
-};
-
-}  // namespace
+#include "golden/printing.hpp"
 
 int main(int count, char** arguments) {
-  Printing device(count > 1 && std::string_view(arguments[1]) == "cuda");
-  const auto make = [&](const Shape& shape, DType dtype = f32) { return detail::make_tensor(shape, dtype, device); };
-  const auto show = [&](const char* title, auto f) { device.title = title, f(); };
+  using namespace tern;
+  const bool in_cuda = count > 1 && std::string_view(arguments[1]) == "cuda";
+  std::string title;
+  std::size_t prelude = 0;  // CUDA's, the same for every kernel, is printed once
+  test::Printing device(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu, [&](const auto& launch, std::string text) {
+    std::printf("// ---- %s: %s, %llu workgroups of %u\n", title.c_str(), launch.op,
+                static_cast<unsigned long long>(launch.groups), launch.threads);
+    const std::size_t begin = text.find('\n') + 1, end = text.find("struct Params");
+    if (in_cuda && prelude == end - begin) text.erase(begin, prelude);
+    prelude = end - begin;
+    std::printf("%s\n", text.c_str());
+  });
+  const auto make = [&](const Shape& shape, DType dtype = f32) { return device.make(shape, dtype); };
+  const auto show = [&](const char* name, auto f) { title = name, f(); };
   show("contiguous, in vectors", [&] { relu(make({1000})); });
   show("packed halves", [&] { make({1000}, bf16) * make({1000}, bf16); });
   show("a broadcast row", [&] { make({7, 5}) + make({5}); });

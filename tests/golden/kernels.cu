@@ -97,63 +97,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 
 // ---- packed halves: mul, 1 workgroups of 256
 // elementwise
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[6];
 };
@@ -232,63 +175,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 
 // ---- a broadcast row: add, 1 workgroups of 256
 // elementwise
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[9];
 };
@@ -311,63 +197,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 
 // ---- several results: silu_mul_bwd, 1 workgroups of 256
 // elementwise
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[8];
 };
@@ -485,63 +314,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 
 // ---- rows: softmax, 75 workgroups of 256
 // reduction
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[12];
 };
@@ -577,7 +349,7 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
   let v4 = tern_exp(v3);
   return v4;
 }
-TERN_DEVICE f32 full(const Params& params, f32 v0, f32 v1, f32 v5) {
+TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v5) {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
@@ -673,75 +445,18 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       let x23 = bitcast<f32>(q21.y);
       let x24 = bitcast<f32>(q21.z);
       let x25 = bitcast<f32>(q21.w);
-      let y26 = full(params, x22, red1, red5);
-      let y27 = full(params, x23, red1, red5);
-      let y28 = full(params, x24, red1, red5);
-      let y29 = full(params, x25, red1, red5);
+      let y26 = pass2(params, x22, red1, red5);
+      let y27 = pass2(params, x23, red1, red5);
+      let y28 = pass2(params, x24, red1, red5);
+      let y29 = pass2(params, x25, red1, red5);
       let w30 = (params.v[8] + k * params.v[9] + r) / 4u;
       b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
     }
   }
 }
 
-// ---- columns: sum, 5 workgroups of 256
+// ---- columns: sum, 19 workgroups of 256
 // reduction
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[11];
 };
@@ -751,98 +466,103 @@ TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
 TERN_DEVICE f32 finish(const Params& params, f32 v1) {
   return v1;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[256];
+  __shared__ u32 shared_words[1024];
   let row_group = group;
   let segment = 0u;
-  let ty = thread / 64u;
-  let tx = thread - ty * 64u;
-  let k = row_group * 64u + tx;
+  let ty = thread / 4u;
+  let tx = thread - ty * 4u;
+  let k = (row_group * 4u + tx) * 4u;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
-  var acc1 = f32(0.0);
+  var acc1_0 = f32(0.0);
+  var acc1_1 = f32(0.0);
+  var acc1_2 = f32(0.0);
+  var acc1_3 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 1u; r < end; r += 4u) {
-      let x0 = bitcast<f32>(((u32*)b1)[params.v[9] + k + r * params.v[10]]);
-      let y1 = pass0(params, x0);
-      acc1 = (acc1 + y1);
+    for (var r = begin + ty * 1u; r < end; r += 64u) {
+      let w0 = (params.v[9] + k + r * params.v[10]) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      acc1_0 = (acc1_0 + y6);
+      acc1_1 = (acc1_1 + y7);
+      acc1_2 = (acc1_2 + y8);
+      acc1_3 = (acc1_3 + y9);
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
+  shared_words[thread] = bitcast<u32>(acc1_0);
+  shared_words[thread + 256u] = bitcast<u32>(acc1_1);
+  shared_words[thread + 512u] = bitcast<u32>(acc1_2);
+  shared_words[thread + 768u] = bitcast<u32>(acc1_3);
   __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 128u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 128u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 128u + 768u])));
+  }
   __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 64u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 64u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 64u + 768u])));
+  }
   __syncthreads();
-  let red1 = bitcast<f32>(shared_words[tx]);
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 32u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 32u + 768u])));
+  }
+  __syncthreads();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 16u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 16u + 768u])));
+  }
+  __syncthreads();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 8u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 8u + 768u])));
+  }
+  __syncthreads();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 4u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 4u + 768u])));
+  }
+  __syncthreads();
+  let red1_0 = bitcast<f32>(shared_words[tx]);
+  let red1_1 = bitcast<f32>(shared_words[tx + 256u]);
+  let red1_2 = bitcast<f32>(shared_words[tx + 512u]);
+  let red1_3 = bitcast<f32>(shared_words[tx + 768u]);
   __syncthreads();
   if (inside && ty == 0u) {
-    let y2 = finish(params, red1);
-    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y2);
+    let y10 = finish(params, red1_0);
+    let y11 = finish(params, red1_1);
+    let y12 = finish(params, red1_2);
+    let y13 = finish(params, red1_3);
+    let w14 = (params.v[8] + k) / 4u;
+    b0[w14 + 0u] = vec4<u32>(bitcast<u32>(y10), bitcast<u32>(y11), bitcast<u32>(y12), bitcast<u32>(y13));
   }
 }
 
 // ---- many elements to one result: sum, 512 workgroups of 256
 // reduction
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[9];
 };
@@ -906,63 +626,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
 
 // ---- many elements to one result: sum, 1 workgroups of 128
 // reduction
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[10];
 };
@@ -1013,63 +676,6 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
 
 // ---- product: matmul_bias_activation, 4 workgroups of 64
 // product, tiles of 32x32x8
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[14];
 };
@@ -1218,63 +824,6 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
 
 // ---- by index: take, 1 workgroups of 256
 // elementwise
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[12];
 };
@@ -1310,63 +859,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 
 // ---- scatter: clone, 1 workgroups of 256
 // elementwise
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[5];
 };
@@ -1404,63 +896,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 
 // ---- scatter: scatter_add, 1 workgroups of 256
 // scatter
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[16];
 };
@@ -1488,63 +923,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 
 // ---- scan: cumsum, 6 workgroups of 256
 // scan
-
-#define TERN_DEVICE static __device__ __forceinline__
-#define let const auto
-#define var auto
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-typedef long long i64;
-typedef float f32;
-typedef double f64;
-template <class T> struct Unsigned { typedef T type; };
-template <> struct Unsigned<i32> { typedef u32 type; };
-template <> struct Unsigned<i64> { typedef u64 type; };
-template <class T> struct vec2 {
-  T x, y;
-  __device__ __forceinline__ vec2(T a, T b) : x(a), y(b) {}
-};
-template <class T> struct vec3 {
-  T x, y, z;
-  __device__ __forceinline__ vec3(T a, T b, T c) : x(a), y(b), z(c) {}
-  __device__ __forceinline__ vec3(vec2<T> a, T c) : x(a.x), y(a.y), z(c) {}
-};
-template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vec4 {
-  T x, y, z, w;
-  vec4() = default;  // shared arrays are left as they are
-  __device__ __forceinline__ explicit vec4(T a) : x(a), y(a), z(a), w(a) {}
-  __device__ __forceinline__ vec4(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  __device__ __forceinline__ T& operator[](u32 i) { return (&x)[i]; }
-  __device__ __forceinline__ const T& operator[](u32 i) const { return (&x)[i]; }
-  __device__ __forceinline__ vec4 operator*(vec4 o) const { return {x * o.x, y * o.y, z * o.z, w * o.w}; }
-  __device__ __forceinline__ vec4& operator+=(vec4 o) {
-    x += o.x, y += o.y, z += o.z, w += o.w;
-    return *this;
-  }
-};
-template <class T> TERN_DEVICE vec4<T> fma(vec4<T> a, vec4<T> b, vec4<T> c) {
-  return {fma(a.x, b.x, c.x), fma(a.y, b.y, c.y), fma(a.z, b.z, c.z), fma(a.w, b.w, c.w)};
-}
-template <class T> struct Same { typedef T type; };
-template <class T> TERN_DEVICE T select(T if_false, typename Same<T>::type if_true, bool condition) {
-  return condition ? if_true : if_false;
-}
-template <class T> TERN_DEVICE T clamp(T x, typename Same<T>::type low, typename Same<T>::type high) {
-  return x < low ? low : x > high ? high : x;
-}
-template <class To, class From> TERN_DEVICE To bitcast(From from) {
-  static_assert(sizeof(To) == sizeof(From), "bitcast");
-  union {
-    From from;
-    To to;
-  } bits = {from};
-  return bits.to;
-}
-#define countLeadingZeros(x) u32(__clz(i32(x)))
-#define inverseSqrt(x) rsqrtf(x)
 struct Params {
   u32 v[8];
 };

@@ -7,7 +7,8 @@ struct Params { v: array<vec4<u32>, 2> }
 
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
 }
 
 
@@ -145,20 +146,8 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
 fn tern_keep(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  return bitcast<f32>(min(bits & 0x7fffffffu, 0x7ffffffeu) | (bits & 0x80000000u));
-}
-
-
-fn tern_fast_two_sum(a: f32, b: f32) -> vec2<f32> {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
 }
 
 
@@ -169,20 +158,11 @@ fn tern_exp_polynomial(r: f32) -> f32 {
 }
 
 
-fn tern_split_exp(x: f32, low: f32) -> vec3<f32> {
-  let n = round(x * 1.4426950408889634);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
-}
-
-
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+fn tern_reduce_exp(x: f32) -> vec2<f32> {
+  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
+  let n = tern_keep(moved - 12582912.0);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
 
 
@@ -203,33 +183,34 @@ fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
 }
 
 
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 
 fn tern_sigmoid(x: f32) -> f32 {
-  let nan = tern_is_nan(x);
-  let number = select(x, 0.0, nan);
-  let e = tern_split_exp(max(-abs(number), -104.0), 0.0);
-  let head = tern_fast_two_sum(1.0, e.y);
-  let value = tern_fast_two_sum(head.x, head.y + e.z);
-  let n = i32(e.x);
-  let z = vec2<f32>(tern_scale(value.x, n), value.y * bitcast<f32>(bitcast<u32>(max(n, -126) + 127) << 23u));
-  let sum = tern_fast_two_sum(1.0, z.x);
-  let numerator = select(vec2<f32>(1.0, 0.0), z, number < 0.0);
-  let quotient = tern_divide_pairs(numerator, vec2<f32>(sum.x, sum.y + z.y));
-  let y = select(quotient, z.x, number < -40.0);
-  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), nan));
+  let e = tern_reduce_exp(max(-abs(x), -104.0));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let bounded = max(n, -100);
+  let scale = bitcast<f32>(bitcast<u32>(127 - bounded) << 23u);
+  let value = tern_keep(1.0 + e.y);
+  let value_rest = e.y - tern_keep(value - 1.0);
+  let sum = tern_keep(scale + value);
+  let sum_rest = (value - tern_keep(sum - scale)) + value_rest;
+  let negative = bitcast<i32>(x) < 0;
+  let top = select(scale, value, negative);
+  let inverse = 1.0 / sum;
+  let quotient = tern_keep(top * inverse);
+  let rest = tern_residual(top, quotient, sum) + fma(-quotient, sum_rest, select(0.0, value_rest, negative));
+  let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
 }
 
 
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
 }
 
 
@@ -310,20 +291,8 @@ struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 256>;
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
 fn tern_keep(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  return bitcast<f32>(min(bits & 0x7fffffffu, 0x7ffffffeu) | (bits & 0x80000000u));
-}
-
-
-fn tern_fast_two_sum(a: f32, b: f32) -> vec2<f32> {
-  let sum = tern_keep(a + b);
-  return vec2<f32>(sum, tern_keep(b - tern_keep(sum - a)));
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
 }
 
 
@@ -334,28 +303,26 @@ fn tern_exp_polynomial(r: f32) -> f32 {
 }
 
 
-fn tern_split_exp(x: f32, low: f32) -> vec3<f32> {
-  let n = round(x * 1.4426950408889634);
-  let r = tern_fast_two_sum(tern_keep(fma(n, -0x1.62e4p-1f, x)), fma(n, -0x1.7f7d1cp-20f, low));
-  return vec3<f32>(n, r.x, fma(r.x * r.x, tern_exp_polynomial(r.x), r.y));
+fn tern_reduce_exp(x: f32) -> vec2<f32> {
+  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
+  let n = tern_keep(moved - 12582912.0);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
 
 
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
 
 
 fn tern_exp(x: f32) -> f32 {
-  let nan = tern_is_nan(x);
-  let e = tern_split_exp(clamp(select(x, 0.0, nan), -104.0, 89.0), 0.0);
-  let result = tern_scale(1.0 + tern_keep(e.y + e.z), i32(e.x));
-  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), nan));
+  let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let half = n >> 1u;
+  let result = tern_keep((1.0 + e.y) * bitcast<f32>(bitcast<u32>(half + 127) << 23u)) *
+               bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
 }
 
 
@@ -393,6 +360,16 @@ fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
 }
 
 
+fn tern_scale(v: f32, n: i32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+
 fn tern_div(a: f32, b: f32) -> f32 {
   let x = tern_split_number(a);
   let y = tern_split_number(b);
@@ -415,7 +392,8 @@ fn tern_from_bits(bits: u32) -> f32 {
 
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
 }
 
 
@@ -433,7 +411,7 @@ fn pass1(v0: f32, v1: f32) -> f32 {
   let v4 = tern_exp(v3);
   return v4;
 }
-fn full(v0: f32, v1: f32, v5: f32) -> f32 {
+fn pass2(v0: f32, v1: f32, v5: f32) -> f32 {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
@@ -529,23 +507,23 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x23 = bitcast<f32>(q21.y);
       let x24 = bitcast<f32>(q21.z);
       let x25 = bitcast<f32>(q21.w);
-      let y26 = full(x22, red1, red5);
-      let y27 = full(x23, red1, red5);
-      let y28 = full(x24, red1, red5);
-      let y29 = full(x25, red1, red5);
+      let y26 = pass2(x22, red1, red5);
+      let y27 = pass2(x23, red1, red5);
+      let y28 = pass2(x24, red1, red5);
+      let y29 = pass2(x25, red1, red5);
       let w30 = (params.v[2].x + k * params.v[2].y + r) / 4u;
       b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
     }
   }
 }
 
-// ---- columns: sum, 5 workgroups of 256
+// ---- columns: sum, 19 workgroups of 256
 // reduction
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
-var<workgroup> shared_words: array<u32, 256>;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+var<workgroup> shared_words: array<u32, 1024>;
 fn pass0(v0: f32) -> f32 {
   return v0;
 }
@@ -557,32 +535,93 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let ty = thread / 64u;
-  let tx = thread - ty * 64u;
-  let k = row_group * 64u + tx;
+  let ty = thread / 4u;
+  let tx = thread - ty * 4u;
+  let k = (row_group * 4u + tx) * 4u;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
-  var acc1 = f32(0.0);
+  var acc1_0 = f32(0.0);
+  var acc1_1 = f32(0.0);
+  var acc1_2 = f32(0.0);
+  var acc1_3 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 1u; r < end; r += 4u) {
-      let x0 = bitcast<f32>(b1[params.v[2].y + k + r * params.v[2].z]);
-      let y1 = pass0(x0);
-      acc1 = (acc1 + y1);
+    for (var r = begin + ty * 1u; r < end; r += 64u) {
+      let w0 = (params.v[2].y + k + r * params.v[2].z) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(x2);
+      let y7 = pass0(x3);
+      let y8 = pass0(x4);
+      let y9 = pass0(x5);
+      acc1_0 = (acc1_0 + y6);
+      acc1_1 = (acc1_1 + y7);
+      acc1_2 = (acc1_2 + y8);
+      acc1_3 = (acc1_3 + y9);
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
+  shared_words[thread] = bitcast<u32>(acc1_0);
+  shared_words[thread + 256u] = bitcast<u32>(acc1_1);
+  shared_words[thread + 512u] = bitcast<u32>(acc1_2);
+  shared_words[thread + 768u] = bitcast<u32>(acc1_3);
   workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 128u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 128u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 128u + 768u])));
+  }
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 64u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 64u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 64u + 768u])));
+  }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx]);
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 32u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 32u + 768u])));
+  }
+  workgroupBarrier();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 16u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 16u + 768u])));
+  }
+  workgroupBarrier();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 8u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 8u + 768u])));
+  }
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 4u + 512u])));
+    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 4u + 768u])));
+  }
+  workgroupBarrier();
+  let red1_0 = bitcast<f32>(shared_words[tx]);
+  let red1_1 = bitcast<f32>(shared_words[tx + 256u]);
+  let red1_2 = bitcast<f32>(shared_words[tx + 512u]);
+  let red1_3 = bitcast<f32>(shared_words[tx + 768u]);
   workgroupBarrier();
   if (inside && ty == 0u) {
-    let y2 = finish(red1);
-    let to3 = params.v[2].x + k;
-    b0[to3] = bitcast<u32>(y2);
+    let y10 = finish(red1_0);
+    let y11 = finish(red1_1);
+    let y12 = finish(red1_2);
+    let y13 = finish(red1_3);
+    let w14 = (params.v[2].x + k) / 4u;
+    b0[w14 + 0u] = vec4<u32>(bitcast<u32>(y10), bitcast<u32>(y11), bitcast<u32>(y12), bitcast<u32>(y13));
   }
 }
 
@@ -718,7 +757,8 @@ var<workgroup> tile_b: array<vec4<f32>, 64>;
 
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
 }
 
 

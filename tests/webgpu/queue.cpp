@@ -36,6 +36,29 @@ TEST_F(Queue, MemoryGoesRound) {
   const Tensor x = ones({1 << 20});
   for (int i = 0; i < 200; ++i) EXPECT_EQ((x + i).slice(0, 5, 6).item<float>(), 1.0f + static_cast<float>(i));
 }
+TEST_F(Queue, ManyKernelsAreSubmittedMeanwhile) {
+  Tensor x = ones({64});
+  synchronize(webgpu());
+  const auto before = detail_webgpu::queue_counts(0);
+  for (int i = 0; i < 600; ++i) x = x + 1;
+  const auto recorded = detail_webgpu::queue_counts(0);
+  EXPECT_EQ(recorded.submissions - before.submissions, 2u) << "after 256 kernels and after 512";
+  EXPECT_EQ(recorded.waits, before.waits);
+  EXPECT_EQ(x.to_vector<float>()[63], 601.0f);
+}
+/// Memory the program let go of is held by commands that are not submitted: with too much of it, they are.
+TEST_F(Queue, MemoryThatWaitsToBeFreedIsSubmitted) {
+  const Tensor x = ones({2 << 20});
+  synchronize(webgpu());
+  const auto before = detail_webgpu::queue_counts(0);
+  const std::uint64_t limit = detail_webgpu::set_most_waiting_bytes(0, 16 << 20);
+  for (std::int64_t i = 0; i < 8; ++i) x.slice(0, 0, (1 << 20) + (i << 17)) * 2;  // 4 MiB and more, never of one size
+  const auto several = detail_webgpu::queue_counts(0);
+  EXPECT_EQ(several.submissions - before.submissions, 2u) << "of 43 MiB in all";
+  for (int i = 0; i < 20; ++i) x.slice(0, 0, 1 << 20) * 2;  // one size: the same memory serves all
+  EXPECT_EQ(detail_webgpu::queue_counts(0).submissions, several.submissions);
+  detail_webgpu::set_most_waiting_bytes(0, limit);
+}
 /// Elements of packed types share words with their neighbours: writes into a slice leave those alone.
 TEST_F(Queue, PackedSlicesAtOddPlaces) {
   for (const DType dtype : {boolean, u8, i8, i16, f16, bf16})

@@ -1,0 +1,188 @@
+// Scatter-reduce for large tables: the table is sorted along with the places its entries had, stably; an element of the
+// output then finds its entries by bisection, in their order. No atomics: sums have the same bits every time.
+#include <algorithm>
+
+#include "gpu/io.hpp"
+#include "gpu/scatter.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::ScatterRequest;
+
+namespace {
+
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 22;  // an invocation goes through in one launch
+
+class SortedScatter {
+ public:
+  SortedScatter(GpuBackend& backend, const ScatterRequest& request) : backend_(backend), r_(request) {
+    const View& table = r_.target.table;
+    lined_.strides.resize(r_.space.rank(), 0);
+    const auto lay = [&](bool summed, std::int64_t step) {
+      for (int i = r_.space.rank() - 1; i >= 0; --i) {
+        const auto axis = static_cast<std::size_t>(i);
+        if ((r_.output.strides[axis] == 0) != summed || (!summed && table.strides[axis] == 0)) continue;
+        if (summed) summed_ |= 1u << i;
+        else lines_ |= 1u << i;
+        lined_.strides[axis] = step;
+        step *= r_.space[axis];
+      }
+      return step;
+    };
+    length_ = lay(true, 1);
+    count_ = lay(false, length_);
+    lined_.dtype = DType::i32;
+    entries_ = new_words(), keys_ = new_words(), places_ = new_words();
+  }
+
+  void run() {
+    read_table();
+    const std::int64_t lines = count_ / length_;
+    const auto view = [&](const View& v) { return View{v.storage, DType::i32, 0, {length_, 1}}; };
+    backend_.sort({r_.op, Shape{lines, length_}, 1, false, view(entries_), view(keys_), view(places_)});
+    combine();
+  }
+
+ private:
+  View new_words() {
+    keep_.push_back(backend_.temporary(count_, DType::i32));
+    View view = lined_;
+    view.storage = keep_.back().get();
+    return view;
+  }
+  std::uint32_t threads() const { return std::min<std::uint32_t>(256, backend_.limits().threads); }
+
+  /// The entries as [lines, length], counted from 0; those out of range are noted, and stand behind all others.
+  void read_table() {
+    Shape space = r_.space;
+    for (int i = 0; i < space.rank(); ++i)
+      if (!((summed_ | lines_) >> i & 1)) space[static_cast<std::size_t>(i)] = 1;
+    const View* views[] = {&entries_, &r_.target.table};
+    Plan plan(backend_.limits(), r_.op, 'S');
+    Axes axes = merge_axes(space, (1u << space.rank()) - 1, views, 0);
+    const int count = plan.add_param(static_cast<std::uint64_t>(count_)),
+              size = plan.add_param(static_cast<std::uint64_t>(r_.target.size));
+    plan.add_axes(axes);
+    for (std::size_t v = 0; v < 2; ++v) plan.add_access(*views[v], axes.strides[v], v == 0);
+    const View flags{&backend_.index_flags(), DType::u32, 0, {}};
+    plan.make_atomic(plan.add_access(flags, {}, true));
+    plan.launch.check_slot = plan.add_param(0), plan.launch.checked_size = r_.target.size;
+    const std::vector<std::int64_t> sizes(space.begin(), space.end());
+    plan.bind({bytes_touched(entries_, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
+    launch(plan, count_, [&] {
+      const Dialect& d = backend_.dialect();
+      Io io(plan, d);
+      Position at;
+      std::string body = start(plan, count) + io.coordinates(axes, "t", "c", at.coordinates);
+      const Access &entry = plan.access(0), &table = plan.access(1);
+      body += cat("let index = ", io.loaded(table, io.element(table, at, 0)), ";\n");
+      body += cat("var place = bitcast<u32>(index) + select(0u, ", d.param(size), ", index < 0);\n");
+      body += cat("if (place >= ", d.param(size), ") {\n",
+                  indented(cat(d.report_index(plan.access(2).binding, d.param(plan.launch.check_slot), "index"),
+                               "place = ", d.param(size), ";\n")),
+                  "}\n");
+      body += io.stored(entry, io.element(entry, at, 0), "bitcast<i32>(place)");
+      return module(plan, "scatter, reading the table", body);
+    });
+  }
+
+  void combine() {
+    const View* views[] = {&r_.output, &r_.source, &keys_, &places_};
+    const std::uint32_t all = (1u << r_.space.rank()) - 1;
+    Plan plan(backend_.limits(), r_.op, 'C');
+    Axes kept = merge_axes(r_.space, all & ~summed_, views, 0), summed = merge_axes(r_.space, summed_, views, 0);
+    const std::int64_t outputs = kept.count() * r_.target.size;
+    const Slots s{plan.add_param(static_cast<std::uint64_t>(outputs)),
+                  plan.add_param(static_cast<std::uint64_t>(kept.count())),
+                  plan.add_param(static_cast<std::uint64_t>(r_.target.step)),
+                  plan.add_param(static_cast<std::uint64_t>(length_)),
+                  plan.add_param(0),
+                  plan.add_param(0)};
+    plan.add_axes(kept), plan.add_axes(summed);
+    std::vector<ByteRange> touched;
+    const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
+    for (std::size_t v = 0; v < 4; ++v) {
+      std::vector<std::int64_t> strides = kept.strides[v];
+      strides.insert(strides.end(), summed.strides[v].begin(), summed.strides[v].end());
+      plan.add_access(*views[v], strides, v == 0);
+      touched.push_back(bytes_touched(*views[v], sizes));
+    }
+    Operand output;
+    output.view = r_.output, output.gather = &r_.target;
+    touched[0] = bytes_touched(output, sizes);
+    plan.bind(touched);
+    plan.note(r_.combine), plan.note(r_.source.dtype);
+    for (std::int64_t begin = 0; begin < length_; begin += kMostEntries) {
+      plan.set(s.begin, static_cast<std::uint64_t>(begin));
+      plan.set(s.end, static_cast<std::uint64_t>(std::min(length_, begin + kMostEntries)));
+      launch(plan, outputs, [&] { return combine_text(plan, s, kept, summed); });
+    }
+  }
+  struct Slots {
+    int outputs, kept, step, length, begin, end;
+  };
+
+  std::string combine_text(const Plan& plan, const Slots& s, const Axes& kept, const Axes& summed) const {
+    const Dialect& d = backend_.dialect();
+    Io io(plan, d);
+    std::string body = start(plan, s.outputs);
+    body += cat("let wanted = t / ", d.param(s.kept), ";\nlet k = t - wanted * ", d.param(s.kept), ";\n");
+    Position at;
+    std::vector<std::string> inner;
+    body += io.coordinates(kept, "k", "c", at.coordinates);
+    const std::string place = io.coordinates(summed, "j", "d", inner);
+    Position outside = at;
+    at.coordinates.insert(at.coordinates.end(), inner.begin(), inner.end());
+    outside.coordinates.resize(at.coordinates.size(), "0u");
+    const Access &output = plan.access(0), &source = plan.access(1), &keys = plan.access(2), &places = plan.access(3);
+    const auto key = [&](const char* index) {
+      return cat("bitcast<u32>(", io.loaded(keys, cat("keys + ", index)), ")");
+    };
+    body += cat("let keys = ", io.element(keys, outside, 0), ";\nlet places = ", io.element(places, outside, 0), ";\n");
+    body += cat("var low = 0u;\nvar high = ", d.param(s.length), ";\nfor (; low < high;) {\n",
+                "  let middle = (low + high) / 2u;\n  if (", key("middle"),
+                " < wanted) { low = middle + 1u; } else { high = middle; }\n}\n");
+    body += cat("let to = ", io.element(output, outside, 0), " + wanted * ", d.param(s.step), ";\n");
+    body += cat("var acc = ", io.loaded(output, "to"), ";\nlow = max(low, ", d.param(s.begin), ");\n");
+    const std::string next =
+        cat("if (", key("low"), " != wanted) { break; }\nlet j = bitcast<u32>(", io.loaded(places, "places + low"),
+            ");\n", place, "acc = ",
+            d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {"acc", io.loaded(source, io.element(source, at, 0))}),
+            ";\n");
+    body += cat("for (; low < ", d.param(s.end), "; low += 1u) {\n", indented(next), "}\n");
+    body += io.stored(output, "to", "acc");
+    return module(plan, "scatter, sorted", body);
+  }
+
+  std::string start(const Plan& plan, int count_slot) const {
+    return cat("let t = group * ", plan.launch.threads, "u + thread;\nif (t >= ", backend_.dialect().param(count_slot),
+               ") { return; }\n");
+  }
+  std::string module(const Plan& plan, const char* what, const std::string& body) const {
+    return backend_.dialect().module(
+        {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, {}, "", body});
+  }
+  void launch(Plan& plan, std::int64_t invocations, const std::function<std::string()>& text) {
+    if (plan.launch.groups == 0) {
+      plan.launch.threads = threads();
+      plan.note(plan.launch.threads);
+      plan.finish_key();
+    }
+    plan.launch.groups = static_cast<std::uint64_t>(ceil_div(invocations, plan.launch.threads));
+    backend_.queue(plan.launch, text);
+  }
+
+  GpuBackend& backend_;
+  const ScatterRequest& r_;
+  std::uint32_t summed_ = 0, lines_ = 0;  // axes the output does not have, and those the table varies along besides
+  std::int64_t length_ = 1, count_ = 1;   // entries that may meet in an element, and all of them
+  View lined_, entries_, keys_, places_;  // [lines, length] laid over the request's space
+  std::vector<std::shared_ptr<Storage>> keep_;
+};
+
+}  // namespace
+
+void run_scatter_sorted(GpuBackend& backend, const ScatterRequest& request) { SortedScatter(backend, request).run(); }
+
+}  // namespace tern::detail_gpu

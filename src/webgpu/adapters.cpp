@@ -1,0 +1,85 @@
+#include "webgpu/adapters.hpp"
+
+#include <algorithm>
+
+namespace tern::detail_webgpu {
+namespace {
+
+int rank_of(WGPUAdapterType type) {
+  switch (type) {
+    case WGPUAdapterType_DiscreteGPU: return 0;
+    case WGPUAdapterType_IntegratedGPU: return 1;
+    case WGPUAdapterType_CPU: return 3;
+    default: return 2;
+  }
+}
+
+struct Found {
+  std::vector<Adapter> adapters;
+  std::string reason;
+};
+
+std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
+  if (api.InstanceEnumerateAdapters) {
+    std::vector<WGPUAdapter> list(api.InstanceEnumerateAdapters(instance, nullptr, nullptr));
+    if (!list.empty()) api.InstanceEnumerateAdapters(instance, nullptr, list.data());
+    return list;
+  }
+  struct Answer {
+    WGPUAdapter adapter = nullptr;
+    bool done = false;
+  } answer;
+  WGPURequestAdapterOptions options{};
+  options.featureLevel = WGPUFeatureLevel_Core, options.powerPreference = WGPUPowerPreference_HighPerformance;
+  WGPURequestAdapterCallbackInfo callback{};
+  callback.mode = WGPUCallbackMode_AllowProcessEvents;
+  callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter adapter, WGPUStringView, void* user, void*) {
+    *static_cast<Answer*>(user) = {adapter, true};
+  };
+  callback.userdata1 = &answer;
+  api.InstanceRequestAdapter(instance, &options, callback);
+  process_until(api, instance, [&] { return answer.done; });
+  return answer.adapter ? std::vector<WGPUAdapter>{answer.adapter} : std::vector<WGPUAdapter>{};
+}
+
+Found find_adapters() {
+  Found found;
+  const Api* api = detail_webgpu::api(found.reason);
+  if (!api) return found;
+  const WGPUInstance instance = instance_of(*api);
+  if (!instance) {
+    found.reason = api->path + " could not make an instance";
+    return found;
+  }
+  for (const WGPUAdapter adapter : list_adapters(*api, instance)) {
+    WGPUAdapterInfo info{};
+    if (api->AdapterGetInfo(adapter, &info) != WGPUStatus_Success || info.backendType == WGPUBackendType_OpenGL ||
+        info.backendType == WGPUBackendType_OpenGLES) {
+      api->AdapterRelease(adapter);  // OpenGL shows the same processors again, with fewer abilities
+      continue;
+    }
+    found.adapters.push_back({adapter, to_string(info.device) + " (WebGPU, " + to_string(info.description) + ")",
+                              to_string(info.device), rank_of(info.adapterType)});
+  }
+  std::stable_sort(found.adapters.begin(), found.adapters.end(),
+                   [](const Adapter& a, const Adapter& b) { return a.rank < b.rank; });
+  if (found.adapters.empty())
+    found.reason =
+        "the WebGPU library " + api->path + " finds no adapter: no Vulkan, Metal or D3D12 driver is installed";
+  return found;
+}
+
+}  // namespace
+
+WGPUInstance instance_of(const Api& api) {
+  static const WGPUInstance instance = api.CreateInstance(nullptr);
+  return instance;
+}
+
+const std::vector<Adapter>& adapters(std::string& reason) {
+  static const Found found = find_adapters();
+  reason = found.reason;
+  return found.adapters;
+}
+
+}  // namespace tern::detail_webgpu

@@ -1,0 +1,12 @@
+#pragma once
+#include <memory>
+
+#include "gpu/dialect.hpp"
+#include "webgpu/device.hpp"
+
+namespace tern::detail_webgpu {
+
+/// Sees what the device does beyond what WGSL promises. `seen`: memory for the results, 256 bytes.
+detail_gpu::WgslAbilities probe(GpuDevice& gpu, const std::shared_ptr<detail::Storage>& seen);
+
+}  // namespace tern::detail_webgpu

@@ -1,0 +1,103 @@
+// Every kernel text that CUDA devices are given compiles without a warning: each leaf and formula in each dtype, each
+// skeleton in each dtype, for the oldest architecture and the newest. NVRTC needs no GPU; script/setup fetches it.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "contract/registry.hpp"
+#include "cuda/api.hpp"
+#include "cuda/compiler.hpp"
+#include "golden/printing.hpp"
+
+namespace tern::test {
+namespace {
+
+constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i8,  DType::i16,  DType::i32, DType::u32,
+                             DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr int kOldest = 80, kNewest = 90;
+
+/// Compiles what a call prints, once for each text.
+class Compiled {
+ public:
+  explicit Compiled(std::vector<int> architectures) : architectures_(std::move(architectures)) {}
+  /// Whether the call was not refused for its dtypes.
+  bool operator()(const std::string& what, const std::function<void(Printing&)>& call) {
+    Printing device(DeviceKind::cuda, [&](const detail_gpu::Launch&, const std::string& text) {
+      if (!seen_.insert(text).second) return;
+      for (const int architecture : architectures_) {
+        std::string log;
+        EXPECT_NO_THROW(detail_cuda::compiled_anew(text, architecture, what, log)) << what;
+        EXPECT_EQ(log, "") << what << " for sm_" << architecture << "\n" << text;
+      }
+    });
+    try {
+      call(device);
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.kind() == ErrorKind::dtype || error.kind() == ErrorKind::unsupported) << what << error.what();
+      return false;
+    }
+    return true;
+  }
+  std::size_t count() const { return seen_.size(); }
+
+ private:
+  std::vector<int> architectures_;
+  std::set<std::string> seen_;
+};
+
+class CudaTexts : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string reason;
+    ASSERT_NE(detail_cuda::nvrtc(reason), nullptr) << reason << " (script/setup fetches it)";
+  }
+};
+
+TEST_F(CudaTexts, EveryLeafAndFormula) {
+  Compiled compiled({kNewest});
+  for (const contract::Entry& e : contract::registry())
+    for (const DType dtype : kDTypes)
+      compiled(std::string(e.name) + " " + std::string(to_string(dtype)), [&](Printing& device) {
+        std::vector<Tensor> x;
+        for (int i = 0; i < e.arity(); ++i)
+          x.push_back(device.make({37}, e.condition(i) ? DType::boolean : dtype));
+        contract::call(e, x);
+      });
+  EXPECT_GT(compiled.count(), 300u);
+}
+
+TEST_F(CudaTexts, EverySkeleton) {
+  Compiled compiled({kOldest, kNewest});
+  for (const DType d : kDTypes) {
+    const std::string name(to_string(d));
+    compiled(name + " strided", [&](Printing& p) { p.make({7, 5, 3}, d).permute({2, 0, 1}).contiguous(); });
+    compiled(name + " broadcast", [&](Printing& p) { p.make({7, 8}, d) + p.make({8}, d); });
+    compiled(name + " rows", [&](Printing& p) { sum(p.make({30, 128}, d), {1}); });
+    compiled(name + " columns", [&](Printing& p) { max(p.make({64, 300}, d), {0}); });
+    compiled(name + " to one", [&](Printing& p) { sum(p.make({1 << 20}, d)); });
+    compiled(name + " softmax", [&](Printing& p) { softmax(p.make({30, 100}, d)); });
+    for (const std::int64_t size : {40, 256, 1024})
+      compiled(name + " product", [&](Printing& p) { matmul(p.make({size, size}, d), p.make({size, size}, d)); });
+    compiled(name + " by index", [&](Printing& p) { take(p.make({9, 4}, d), p.make({3}, DType::i32)); });
+    compiled(name + " scatter",
+             [&](Printing& p) { scatter_add(p.make({9, 4}, d), p.make({3}, DType::i32), p.make({3, 4}, d)); });
+    compiled(name + " scan", [&](Printing& p) { cumsum(p.make({6, 100}, d), 1); });
+    compiled(name + " sort", [&](Printing& p) { sort(p.make({3, 3000}, d), 1); });
+  }
+  EXPECT_GT(compiled.count(), 80u);
+}
+
+TEST_F(CudaTexts, TheCompilersLogIsPartOfTheError) {
+  std::string log;
+  try {
+    detail_cuda::compiled_anew("extern \"C\" __global__ void k() { nonsense; }", kNewest, "silu: compiling", log);
+    FAIL() << "compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::backend);
+    for (const char* part : {"silu", "nonsense", "undefined"})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace tern::test

@@ -1,0 +1,136 @@
+// The CUDA backend without a GPU, on tests/cuda/fake_driver.cpp: what it says of the machine, memory, the cache of
+// kernels on disk, and faults. (CTest sets TERN_CUDA_DRIVER and TERN_CACHE_DIR.)
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "golden/printing.hpp"
+
+namespace tern::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FakeCuda : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(std::getenv("TERN_CUDA_DRIVER") && std::getenv("TERN_CACHE_DIR")) << "run by ctest, which names both";
+    if (!std::getenv("TERN_CHILD")) {  // a folder of its own: tests run at the same time
+      static const std::string base = std::getenv("TERN_CACHE_DIR");
+      setenv("TERN_CACHE_DIR", (base + "/" + testing::UnitTest::GetInstance()->current_test_info()->name()).c_str(), 1);
+    }
+    set_default_device(cuda());
+  }
+  void TearDown() override { set_default_device(cpu()); }
+};
+
+void expect_error(ErrorKind kind, std::initializer_list<const char*> parts, const std::function<void()>& call) {
+  try {
+    call();
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    for (const char* part : parts) EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(FakeCuda, IsListed) {
+  int found = 0;
+  for (const DeviceInfo& info : devices())
+    if (info.device.kind() == DeviceKind::cuda) found += info.available && info.name == "a GPU that is none";
+  EXPECT_EQ(found, 2);
+  expect_error(ErrorKind::device, {"cuda:2", "2 GPUs"}, [] { zeros({1}, {.device = cuda(2)}); });
+}
+
+TEST_F(FakeCuda, CopiesAndReusesMemory) {
+  const Tensor x = tensor({1.0f, 2.0f, 3.0f});
+  EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(x.to(cuda(1)).to_vector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(x.to(cpu()).to_vector<float>(), (std::vector<float>{1, 2, 3}));
+}
+
+TEST_F(FakeCuda, OutOfMemoryFreesTheCacheAndThenSaysHowMuchThereIs) {
+  const std::int64_t quarter = std::int64_t{1} << 30;
+  for (int i = 0; i < 4; ++i) zeros({quarter}, {.dtype = DType::u8});   // the same block, reused
+  zeros({3 * quarter}, {.dtype = DType::u8});                            // fits once the cache is freed
+  expect_error(ErrorKind::out_of_memory, {"4294967296", "bytes are free", "cuda:0"},
+               [&] { zeros({4 * quarter + 1}, {.dtype = DType::u8}); });
+  zeros({8});  // and on
+}
+
+TEST_F(FakeCuda, PlansAShapeOnce) {
+  const Tensor x = zeros({1000}), y = zeros({1000});
+  x + y;
+  const CacheStats before = cache_stats(cuda());
+  for (int i = 0; i < 3; ++i) x + y;
+  EXPECT_EQ(cache_stats(cuda()).misses, before.misses);
+  EXPECT_EQ(cache_stats(cuda()).hits, before.hits + 3);
+}
+
+fs::path cache_folder() { return fs::path(std::getenv("TERN_CACHE_DIR")) / "cuda"; }
+std::size_t files() {
+  std::error_code ignored;
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(cache_folder(), ignored), {}));
+}
+
+TEST_F(FakeCuda, KernelsAreKeptOnDisk) {
+  fs::remove_all(cache_folder());
+  const Tensor x = zeros({5});
+  tanh(x) * 3.25;
+  const std::size_t kernels = files();
+  EXPECT_GE(kernels, 1u);
+  for (const auto& file : fs::directory_iterator(cache_folder())) {
+    EXPECT_EQ(file.path().extension(), ".cubin");
+    EXPECT_GT(fs::file_size(file), 1000u);
+  }
+}
+
+/// In a process of its own each: the first writes, the second reads, and a third finds the files damaged.
+TEST_F(FakeCuda, DamagedFilesAreRewritten) {
+  const auto child = [](const char* test) {
+    const std::string command = std::string("TERN_CHILD=1 ") + fs::read_symlink("/proc/self/exe").string() +
+                                " --gtest_filter=FakeCuda." + test + " >/dev/null 2>&1";
+    return std::system(command.c_str());
+  };
+  fs::remove_all(cache_folder());
+  ASSERT_EQ(child("ChildCompiles"), 0);
+  ASSERT_GE(files(), 1u);
+  ASSERT_EQ(child("ChildReads"), 0);
+  const auto first = fs::directory_iterator(cache_folder())->path();
+  const auto size = fs::file_size(first);
+  for (const bool cut : {true, false}) {
+    if (cut) fs::resize_file(first, size / 2);
+    else std::fstream(first, std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<std::streamoff>(size - 9)).write("x", 1);
+    ASSERT_EQ(child("ChildCompiles"), 0) << "a damaged file was taken";
+    EXPECT_EQ(fs::file_size(first), size);
+    ASSERT_EQ(child("ChildReads"), 0);
+  }
+}
+TEST_F(FakeCuda, ChildCompiles) {
+  if (!std::getenv("TERN_CHILD")) return;
+  const CacheStats before = cache_stats(cuda());
+  zeros({7});
+  EXPECT_GT(cache_stats(cuda()).milliseconds - before.milliseconds, 10) << "compiling takes longer than that";
+}
+TEST_F(FakeCuda, ChildReads) {
+  if (!std::getenv("TERN_CHILD")) return;
+  const CacheStats before = cache_stats(cuda());
+  zeros({7});
+  EXPECT_LT(cache_stats(cuda()).milliseconds - before.milliseconds, 10) << "reading takes less";
+}
+
+/// Last: what follows repeats the fault.
+TEST_F(FakeCuda, ZFaultsAreErrorsAndStay) {
+  const Tensor x = zeros({4});
+  setenv("TERN_FAKE_CUDA_FAULT", "launch", 1);
+  expect_error(ErrorKind::backend, {"add", "cuda:0", "CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x + x; });
+  unsetenv("TERN_FAKE_CUDA_FAULT");
+  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x + x; });
+  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x.to_vector<float>(); });
+  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { synchronize(cuda()); });
+}
+
+}  // namespace
+}  // namespace tern::test

@@ -1,0 +1,48 @@
+// A device that hands the text of its kernels to somebody in place of running them. Memory is never touched.
+#pragma once
+#include <functional>
+#include <string>
+
+#include "backend/tensor_impl.hpp"
+#include "gpu/gpu_backend.hpp"
+#include "tern/tern.hpp"
+
+namespace tern::test {
+
+class Printing final : public detail_gpu::GpuBackend {
+ public:
+  using Take = std::function<void(const detail_gpu::Launch& launch, const std::string& text)>;
+  Printing(DeviceKind kind, Take take) : in_cuda_(kind == DeviceKind::cuda), take_(std::move(take)) {
+    if (!in_cuda_) return;
+    limits_.native = true, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 60, limits_.threads = 1024;
+    limits_.shared_bytes = 48 << 10;
+  }
+  Device device() const override { return in_cuda_ ? cuda(0) : webgpu(0); }
+  std::string name() const override { return "printer"; }
+  bool supports(DType dtype) const override { return in_cuda_ || (dtype != DType::f64 && dtype != DType::i64); }
+  const detail_gpu::Limits& limits() const override { return limits_; }
+  const detail_gpu::Dialect& dialect() const override {
+    return in_cuda_ ? detail_gpu::cuda_dialect() : detail_gpu::wgsl();
+  }
+  void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
+    const std::string printed = text();
+    if (!printed.empty()) take_(launch, printed);  // a prepared request brings none
+  }
+  detail::Storage& index_flags() override { return *flags_; }
+  void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
+  void deallocate(void*, std::size_t) noexcept override {}
+  void upload(detail::Storage&, std::size_t, const void*, std::size_t) override {}
+  void download(const detail::Storage&, std::size_t, void*, std::size_t) override {}
+  void synchronize() override {}
+
+  Tensor make(const Shape& shape, DType dtype = f32) { return detail::make_tensor(shape, dtype, *this); }
+
+ private:
+  bool in_cuda_;
+  Take take_;
+  std::uintptr_t allocated_ = 0;
+  detail_gpu::Limits limits_;
+  std::shared_ptr<detail::Storage> flags_ = std::make_shared<detail::Storage>(*this, 256);
+};
+
+}  // namespace tern::test
