@@ -92,6 +92,7 @@ void read_outputs(const Graph* graph, std::uint64_t outputs_read, std::vector<Ex
 std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only,
                                       std::uint64_t outputs_read) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
+  const Derivation scope;
   ReverseSweep sweep(graph, wanted);
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];

@@ -193,6 +193,9 @@ class Typing {
   int emit(const Node* node, DType dtype) {
     const Type type = types_.at(node);
     if (!type.weak) dtype = type.dtype;
+    if (node->kind == NodeKind::leaf)
+      if (const Expr same = same_as_argument(node->leaf, node->args); same.defined() && same.node()->full == node->full)
+        return emit(same.node(), dtype);
     const auto key = std::pair(node, dtype);
     if (const auto found = emitted_.find(key); found != emitted_.end()) return found->second;
     const int step = emit_new(*node, dtype);
