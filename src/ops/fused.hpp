@@ -45,6 +45,9 @@ struct FusedBackward {
   std::uint64_t outputs_read = 0;       // outputs whose values are read in place of their expressions
 
   std::vector<Var> operator()(const RuleContext& context) const;
+  /// The same on plain tensors, where the gradient of input i, if it is as large as the space, is written to into[i]
+  /// (unless that is undefined, or the gradient is a view of something there already).
+  std::vector<Var> gradients(const RuleContext& context, std::span<const Tensor> into) const;
 
   /// The next input of the graph is this argument; a tensor is saved where `saves`.
   void add_input(const Argument& argument, bool saves, PoolVector<Save>& saved);
@@ -53,8 +56,11 @@ struct FusedBackward {
 
  private:
   PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
-  Var fitted(std::size_t input, Var g, bool summed) const;
+  class Sums;
 };
+/// The rule of a call whose inputs in `wanted` get gradients, with what it saves.
+FusedBackward saving(const FusedCall& call, std::span<const Argument> arguments, std::uint64_t wanted,
+                     PoolVector<Save>& saved);
 /// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
 

@@ -106,6 +106,25 @@ TEST_P(Costs, CallsOfALayer) {
   const Var norm = layer_norm(in, ones({4}), zeros({4}));
   EXPECT_EQ(calls([&] { backward(norm, a); }), 1);
 }
+/// The gradients of a norm's weight and bias, sums over the other axis, take one more pass together.
+TEST_P(Costs, CallsOfNorms) {
+  Random random(4);
+  const Tensor seed = random.tensor({3, 5, 8}, f32, device());
+  const Var x(random.tensor({3, 5, 8}, f32, device())), r(random.tensor({3, 5, 8}, f32, device()));
+  const Var weight(random.tensor({8}, f32, device())), bias(random.tensor({8}, f32, device()));
+  const auto forward_and_backward = [&](auto f) {
+    Var y;
+    const std::int64_t forward = cost_of([&] { y = f(); }).calls;
+    return std::pair{forward, cost_of([&] { backward(y, seed); }).calls};
+  };
+  const std::pair<std::int64_t, std::int64_t> one_and_two{1, 2};
+  EXPECT_EQ(forward_and_backward([&] { return rms_norm(x, weight); }), one_and_two);
+  EXPECT_EQ(forward_and_backward([&] { return layer_norm(x, weight, bias); }), one_and_two);
+  EXPECT_EQ(forward_and_backward([&] { return add_rms_norm(x, r, weight).result; }), one_and_two);
+  EXPECT_EQ(forward_and_backward([&] { return add_layer_norm(x, r, weight, bias).result; }), one_and_two);
+  constexpr Pointwise own{"own", [](auto v, auto gain, auto shift) { return v * rsqrt(sum(v * v) + 1) * gain + shift; }};
+  EXPECT_EQ(forward_and_backward([&] { return row_formula(own, x, weight, bias); }), one_and_two);
+}
 /// Reverse mode keeps alive what saved_tensors() lists, and no more.
 TEST_P(Costs, MemoryIsThatOfSavedTensors) {
   const Var x(full({64, 64}, 0.5));
