@@ -3,6 +3,7 @@
 #include <concepts>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backend/pool.hpp"
@@ -61,9 +62,9 @@ std::uint64_t wanted_mask(std::span<const Var* const> inputs);
 
 /// The outputs as variables of a new GradFn. `op` is snake_case ("silu_mul" → "SiluMulBackward").
 /// Inputs may be null: constants. `results` has a place for each output.
-void record(std::string op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
+void record(std::string_view op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
             BackwardRule rule, std::span<Var> results);
-std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs, std::vector<Save> saved,
+std::vector<Var> record(std::string_view op, std::span<const Var> inputs, std::vector<Tensor> outputs, std::vector<Save> saved,
                         BackwardRule rule);
 
 /// For operations with one output: runs `rule` recorded where an input is tracked, else gives a constant.

@@ -14,13 +14,15 @@
 namespace {
 std::atomic<long> allocations{0};
 }
-void* operator new(std::size_t bytes) {
+// Not inlined: the compiler would see free() at the end of a new.
+#define TERN_NOINLINE __attribute__((noinline))
+TERN_NOINLINE void* operator new(std::size_t bytes) {
   ++allocations;
   if (void* block = std::malloc(bytes ? bytes : 1)) return block;
   throw std::bad_alloc();
 }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+TERN_NOINLINE void operator delete(void* block) noexcept { std::free(block); }
+TERN_NOINLINE void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 #endif
 
 namespace tern {
@@ -38,11 +40,21 @@ TEST(Allocations, NoneForARecordedOperationOnceWarm) {
   const Var x(a), y(b);
   const double slope = 0.5;
   const Pointwise bent{"bent", [slope](auto u, auto v) { return slope * u + sin(v); }};
+  const Pointwise leaky{"leaky", [slope](auto u) { return maximum(u, slope * u); }};
   EXPECT_EQ(allocations_of([&] { x * y; }), 0);
   EXPECT_EQ(allocations_of([&] { tanh(x) + 1; }), 0);
   EXPECT_EQ(allocations_of([&] { silu_mul(x, y); }), 0);
   EXPECT_EQ(allocations_of([&] { bent(x, y); }), 0);
   EXPECT_EQ(allocations_of([&] { a * b; }), 0);
+  const Var m(ones({8, 8}, cpu())), n(ones({8, 8}, cpu())), bias(ones({8}, cpu()));
+  EXPECT_EQ(allocations_of([&] { matmul(m, n); }), 0);
+  EXPECT_EQ(allocations_of([&] { matmul_bias(m, n, bias); }), 0);
+  EXPECT_EQ(allocations_of([&] { matmul_bias_activation(m, n, bias, op::gelu); }), 0);
+  EXPECT_EQ(allocations_of([&] { matmul_bias_activation(m, n, bias, leaky); }), 0);
+  EXPECT_EQ(allocations_of([&] { matmul_activation(m, n, op::tanh); }), 0);
+  EXPECT_EQ(allocations_of([&] { matmul_bias_residual(m, n, bias, m); }), 0);
+  EXPECT_EQ(allocations_of([&] { matmul(m.value(), n.value()); }), 0);
+  EXPECT_EQ(allocations_of([&] { matmul_bias_activation(m.value(), n.value(), bias.value(), op::silu); }), 0);
   EXPECT_GT(allocations_of([] { ::operator delete(::operator new(3)); }), 0) << "the count works";
 }
 #endif
