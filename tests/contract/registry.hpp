@@ -75,11 +75,7 @@ inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Devic
       Registry, Suite, testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(__VA_ARGS__)), \
       entry_test_name)
 
-/// TERN_TEST_FULL=1: more points.
-inline bool full_test() {
-  const char* value = std::getenv("TERN_TEST_FULL");
-  return value && *value && std::string(value) != "0";
-}
+using test::full_test;
 
 inline std::string hex(double v) {
   char text[64];
