@@ -49,8 +49,9 @@ struct Save {
   std::uint32_t version = 0;  // of the memory when it was saved
 };
 
-/// The next of the process-wide numbers of variables and operations: what is made later has a larger one.
-std::uint64_t next_number();
+/// The next of the process-wide numbers of variables and operations: what is made later has a larger one. The first of
+/// `count`, which nobody else gets.
+std::uint64_t next_number(std::uint64_t count = 1);
 
 /// Whether a leaf of this process has ever had a hook: else no walk need look for one.
 bool leaf_hooks_used();

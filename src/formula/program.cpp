@@ -313,9 +313,16 @@ class Typing {
 
 const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs) {
   Graph::Caches& caches = *graph->caches;
+  const auto is_it = [&](const Program& p) {
+    return std::equal(p.inputs.begin(), p.inputs.end(), inputs.begin(), inputs.end());
+  };
+  if (const Program* last = caches.last_program.load(std::memory_order_acquire); last && is_it(*last)) return *last;
   const auto find = [&]() -> const Program* {
     for (const auto& p : caches.programs)
-      if (std::equal(p->inputs.begin(), p->inputs.end(), inputs.begin(), inputs.end())) return p.get();
+      if (is_it(*p)) {
+        caches.last_program.store(p.get(), std::memory_order_release);
+        return p.get();
+      }
     return nullptr;
   };
   {

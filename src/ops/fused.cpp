@@ -117,7 +117,11 @@ std::vector<Var> fused(const FusedCall& call, std::span<const Argument> argument
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs) {
   const Shape natural = broadcast_space(call.op, arguments);
-  const Shape& space = call.space ? *call.space : natural;
+  run_over(call.space ? *call.space : natural, call, arguments, into, outputs);
+}
+
+void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+              std::span<const Tensor> into, std::span<Tensor> outputs) {
   SmallVector<InputType, 8> types;
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
@@ -362,10 +366,10 @@ std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument
   return rule({grads, values, (std::uint64_t{1} << arguments.size()) - 1});
 }
 
-FusedBackward saving(const FusedCall& call, std::span<const Argument> arguments, std::uint64_t wanted,
-                     PoolVector<Save>& saved) {
+FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+                     std::uint64_t wanted, PoolVector<Save>& saved) {
   const std::size_t outputs = call.graph->outputs.size(), slots = arguments.size() + outputs;
-  FusedBackward rule{call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments)};
+  FusedBackward rule{call.op, call.graph, call.reduced, space};
   const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted);
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
   rule.outputs_read = outputs_in(g, call.graph);
@@ -378,7 +382,9 @@ FusedBackward saving(const FusedCall& call, std::span<const Argument> arguments,
 
 void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results) {
   PoolVector<Tensor> outputs(results.size());
-  run_fused(call, arguments, {}, outputs);
+  Shape space = broadcast_space(call.op, arguments);
+  if (call.space) space = *call.space;
+  run_over(space, call, arguments, {}, outputs);
   const bool tracks = grad_enabled() && std::any_of(arguments.begin(), arguments.end(),
                                                     [](const Argument& a) { return a.var && a.var->requires_grad(); });
   if (!tracks) {
@@ -388,7 +394,7 @@ void fused(const FusedCall& call, std::span<const Argument> arguments, std::span
   SmallVector<const Var*, 8> inputs;
   for (const Argument& a : arguments) inputs.push_back(a.var);
   PoolVector<Save> saved;
-  FusedBackward rule = saving(call, arguments, wanted_mask(std::span<const Var* const>(inputs)), saved);
+  FusedBackward rule = saving(space, call, arguments, wanted_mask(std::span<const Var* const>(inputs)), saved);
   record(call.op, inputs, outputs, std::move(saved), std::move(rule), results);
 }
 

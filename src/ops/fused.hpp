@@ -28,6 +28,10 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs);
 
+/// The same over a space that is known already: what the arguments were found to broadcast to, or the call's own.
+void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+              std::span<const Tensor> into, std::span<Tensor> outputs);
+
 /// The same on variables, recorded where one is tracked.
 void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results);
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
@@ -58,9 +62,9 @@ struct FusedBackward {
   PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
   class Sums;
 };
-/// The rule of a call whose inputs in `wanted` get gradients, with what it saves.
-FusedBackward saving(const FusedCall& call, std::span<const Argument> arguments, std::uint64_t wanted,
-                     PoolVector<Save>& saved);
+/// The rule of a call over this space whose inputs in `wanted` get gradients, with what it saves.
+FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+                     std::uint64_t wanted, PoolVector<Save>& saved);
 /// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
 

@@ -261,7 +261,7 @@ void fused_over_parts(const FusedCall& call, const Var& stack_of, std::span<cons
   const std::vector<Tensor> outputs = run_fused(call, list);
   const std::uint64_t mask = wanted_mask(inputs), part_bits = (std::uint64_t{1} << parts.size()) - 1;
   PoolVector<Save> saved;
-  FusedBackward formula = saving(call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved);
+  FusedBackward formula = saving(*call.space, call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved);
   PoolVector<const Var*> pointers;
   for (const Var& input : inputs) pointers.push_back(&input);
   record(call.op, pointers, outputs, std::move(saved),

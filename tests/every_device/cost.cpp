@@ -66,10 +66,13 @@ TEST_P(Costs, OfEveryFormula) {
     std::vector<Var> constants;
     for (const Tensor& t : x) constants.emplace_back(t, false);
     call(constants), vjp(call, x, seed), hvp(weighted, x, v);  // seeds are made, kernels are warm
-    const std::int64_t value = cost_of([&] { call(constants); }).flops, both = cost_of([&] { vjp(call, x, seed); }).flops;
+    const Cost with_gradient = cost_of([&] { vjp(call, x, seed); }), second = cost_of([&] { hvp(weighted, x, v); });
+    const std::int64_t value = cost_of([&] { call(constants); }).flops, both = with_gradient.flops;
     EXPECT_LE(both, 5 * std::max(value, kElements)) << f.name << ": the value costs " << value;
-    const std::int64_t weighted_value = cost_of([&] { weighted(constants); }).flops, product = cost_of([&] { hvp(weighted, x, v); }).flops;
+    EXPECT_LE(with_gradient.calls, 2) << f.name << ": the value, and all gradients at once";
+    const std::int64_t weighted_value = cost_of([&] { weighted(constants); }).flops, product = second.flops;
     EXPECT_LE(product, 12 * weighted_value) << f.name << ": the value costs " << weighted_value;
+    EXPECT_LE(second.calls, 99) << f.name;
     RecordProperty(f.name, std::to_string(static_cast<double>(both) / static_cast<double>(std::max(value, kElements))) + " " +
                                std::to_string(static_cast<double>(product) / static_cast<double>(weighted_value)));
   }
