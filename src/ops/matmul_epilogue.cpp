@@ -183,6 +183,15 @@ Shape checked_space(const char* name, const Graph* graph, std::size_t values, co
   return matrix_shape(p.batch, p.m, p.n / options.parts);
 }
 
+/// The gradients of a stack's parts as one, zeros where a part has none; undefined where none has.
+Var stacked(std::vector<Var> grads, int axis) {
+  const auto some = std::find_if(grads.begin(), grads.end(), [](const Var& g) { return g.defined(); });
+  if (some == grads.end()) return {};
+  const Var like = *some;
+  for (Var& g : grads) g = or_zeros(g, like);
+  return stack(grads, axis);
+}
+
 /// The parts of a stack along an axis, as views: its transpose stacks their gradients.
 std::vector<Var> unstacked(const Var& stack_of, int axis) {
   std::vector<Tensor> views;
@@ -194,11 +203,7 @@ std::vector<Var> unstacked(const Var& stack_of, int axis) {
     return results;
   }
   return record("unstack", {&stack_of, 1}, std::move(views), {}, [axis](const RuleContext& c) {
-    const Var* some = nullptr;
-    for (const Var& g : c.grads) some = g.defined() ? &g : some;
-    std::vector<Var> grads;
-    for (const Var& g : c.grads) grads.push_back(or_zeros(g, *some));
-    return std::vector<Var>{stack(grads, axis)};
+    return std::vector<Var>{stacked({c.grads.begin(), c.grads.end()}, axis)};
   });
 }
 
@@ -210,62 +215,61 @@ struct StackedBackward {
   int axis = 0;
   Shape shape;  // of the stack
   DType dtype = DType::f32;
+  Device device = cpu();
 
   std::vector<Var> operator()(const RuleContext& c) const {
-    const bool wants_stack = c.wanted & 1;
+    const bool wants_stack = c.wanted & 1, plain = !tracked(c.grads) && !tracked(c.saved);
     const std::uint64_t all = (std::uint64_t{1} << parts) - 1;
     const RuleContext inner{c.grads, c.saved, (c.wanted >> 1 << parts) | (wants_stack ? all : 0)};
-    std::vector<Var> of_inputs, results(1);
-    if (wants_stack && !tracked(c.grads) && !tracked(c.saved)) results[0] = written(inner, of_inputs);
-    else of_inputs = formula(inner);
+    std::vector<Var> results(1);
+    if (wants_stack && plain) return written(inner);
+    std::vector<Var> of_inputs = formula(inner);
     const auto operands = of_inputs.begin() + static_cast<std::ptrdiff_t>(parts);
-    if (wants_stack && !results[0].defined()) results[0] = stacked({of_inputs.begin(), operands});
+    if (wants_stack) results[0] = stacked({of_inputs.begin(), operands}, axis);
     results.insert(results.end(), std::make_move_iterator(operands), std::make_move_iterator(of_inputs.end()));
     return results;
   }
 
  private:
-  Var stacked(std::vector<Var> grads) const {
-    const auto some = std::find_if(grads.begin(), grads.end(), [](const Var& g) { return g.defined(); });
-    if (some == grads.end()) return {};
-    const Var like = *some;
-    for (Var& g : grads) g = or_zeros(g, like);
-    return stack(grads, axis);
-  }
-  Var written(const RuleContext& inner, std::vector<Var>& of_inputs) const {
-    const Tensor* some = nullptr;
-    for (const Var& g : inner.grads) some = g.defined() ? &g.value() : some;
-    Tensor stack_of = make_tensor(shape, dtype, some->impl()->storage->backend(), kOp);
+  std::vector<Var> written(const RuleContext& inner) const {
+    Tensor stack_of = make_tensor(shape, dtype, backend_of(device), kOp);
     std::vector<Tensor> into;
     for (std::size_t i = 0; i < parts; ++i) {
       const auto at = static_cast<std::int64_t>(i);
       into.push_back(stack_of.slice(axis, at, at + 1).squeeze(axis));
     }
-    of_inputs = formula.gradients(inner, into);
-    for (std::size_t i = 0; i < parts; ++i) {
-      if (!of_inputs[i].defined()) into[i].copy_from(zeros(into[i].shape(), {.dtype = dtype, .device = into[i].device()}));
+    std::vector<Var> of_inputs = formula.gradients(inner, into);
+    const auto end = of_inputs.begin() + static_cast<std::ptrdiff_t>(parts);
+    const bool any = std::any_of(of_inputs.begin(), end, [](const Var& g) { return g.defined(); });
+    for (std::size_t i = 0; any && i < parts; ++i) {
+      if (!of_inputs[i].defined()) into[i].copy_from(zeros(into[i].shape(), {.dtype = dtype, .device = device}));
       else if (of_inputs[i].value().impl() != into[i].impl()) into[i].copy_from(of_inputs[i].value());
     }
-    return as_var(stack_of);
+    of_inputs.erase(of_inputs.begin() + 1, end);
+    of_inputs[0] = any ? as_var(stack_of) : Var();
+    return of_inputs;
   }
 };
 
 /// formula(parts of the stack…, operands…) by one call of the fused verb, recorded with the stack as its input.
-void fused_over_parts(const FusedCall& call, const Var& stack_of, std::span<const Var> parts, int axis,
-                      std::span<const Argument> operands, std::span<Var> results) {
+void fused_over_parts(const FusedCall& call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
+                      int axis, std::span<const Argument> operands, std::span<Var> results) {
   std::vector<Argument> list(parts.begin(), parts.end());
   list.insert(list.end(), operands.begin(), operands.end());
   std::vector<Var> inputs{stack_of};
   for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : Var());
   if (!tracked(inputs)) return fused(call, list, results);
-  const std::vector<Tensor> outputs = run_fused(call, list);
+  PoolVector<Tensor> outputs(results.size());
+  run_over(space, call, list, {}, outputs);
   const std::uint64_t mask = wanted_mask(inputs), part_bits = (std::uint64_t{1} << parts.size()) - 1;
   PoolVector<Save> saved;
-  FusedBackward formula = saving(*call.space, call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved);
+  FusedBackward formula = saving(space, call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved);
   PoolVector<const Var*> pointers;
   for (const Var& input : inputs) pointers.push_back(&input);
   record(call.op, pointers, outputs, std::move(saved),
-         StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(), stack_of.dtype()}, results);
+         StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(), stack_of.dtype(),
+                         stack_of.device()},
+         results);
 }
 
 /// What does not fit into one epilogue: the product, then a pass over it for each axis summed over.
@@ -284,7 +288,7 @@ std::vector<Var> in_passes(const char* name, const Graph* graph, const Var& a, c
     const std::uint32_t reduced = c.axis == 0 ? 0 : 1u << (space.rank() + c.axis);
     const FusedCall call{kOp, c.graph, reduced, space};
     std::vector<Var> some(c.outputs.size());
-    if (options.parts > 1) fused_over_parts(call, y, parts, axis, operands, some);
+    if (options.parts > 1) fused_over_parts(call, space, y, parts, axis, operands, some);
     else fused(call, list, some);
     for (std::size_t i = 0; i < some.size(); ++i) results[c.outputs[i]] = std::move(some[i]);
   }

@@ -187,6 +187,13 @@ TEST_P(Epilogues, BackwardOfAStackedWeightIsOnePassAndTwoProducts) {
   }
 }
 
+TEST_P(Epilogues, AStackedWeightWithoutAGradientGetsNone) {
+  const Var x(ones({2, 3})), w(ones({3, 4})), z(ones({2}));
+  const Gradients g = backward(sum(matmul_epilogue(x, w, [](auto a, auto b, auto c) { return detach(a * b) * c; }, {.parts = 2}, z)));
+  EXPECT_EQ(g.get(w.id()), nullptr);
+  expect_values(g[z], {2}, {18, 18});
+}
+
 // ---- sums over rows and columns as outputs ----
 TEST_P(Epilogues, RowAndColumnSums) {
   Random random(14);
