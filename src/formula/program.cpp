@@ -147,7 +147,7 @@ class Typing {
       }
       case NodeKind::constant:
       case NodeKind::extent: return {default_, true};
-      case NodeKind::call: break;  // inlined before
+      case NodeKind::call:  // inlined before
       case NodeKind::leaf: break;
     }
     if (node.leaf == Leaf::index) return {DType::i32, false};

@@ -77,6 +77,13 @@ inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Devic
 
 using test::full_test;
 
+/// Fewer points where every access is checked: what those look for is not in the numbers.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kFewPoints = true;
+#else
+inline constexpr bool kFewPoints = false;
+#endif
+
 inline std::string hex(double v) {
   char text[64];
   std::snprintf(text, sizeof text, "%a (%.9g)", v, v);

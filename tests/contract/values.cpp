@@ -14,7 +14,7 @@ class FirstGradient : public OnDevice {};
 
 template <class S> Columns<S> inputs_of(const Entry& e) {
   if (e.arity() == 1) return {unary_inputs<S>()};
-  return tuple_inputs<S>(e.arity(), full_test() ? 1 << 18 : 1 << 16);
+  return tuple_inputs<S>(e.arity(), kFewPoints ? 1 << 16 : 1 << 18);
 }
 /// Conditions are 0 or 1 to the reference, too.
 template <class S> void make_conditions(const Entry& e, Columns<S>& columns) {
