@@ -1,5 +1,6 @@
 // Recorded operations come from pooled memory: once warm, one makes no allocation. The CPU's memory is pooled, too.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -56,6 +57,22 @@ TEST(Allocations, NoneForARecordedOperationOnceWarm) {
   EXPECT_EQ(allocations_of([&] { matmul(m.value(), n.value()); }), 0);
   EXPECT_EQ(allocations_of([&] { matmul_bias_activation(m.value(), n.value(), bias.value(), op::silu); }), 0);
   EXPECT_GT(allocations_of([] { ::operator delete(::operator new(3)); }), 0) << "the count works";
+}
+/// Memory of tensors goes round: freshly mapped memory would cost a page fault for each 4 KiB written.
+TEST(Allocations, NoPageFaultsForLargeTensorsOnceWarm) {
+  const Tensor a = ones({1 << 20}, cpu()), b = ones({1 << 20}, cpu());
+  const auto faults = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+  };
+  const auto step = [&] { exp(a * b + a); };
+  const long cold = faults();
+  for (int i = 0; i < 5; ++i) step();
+  const long before = faults();
+  for (int i = 0; i < 20; ++i) step();
+  EXPECT_LT(faults() - before, 100) << "20 steps write 61,440 pages of 4 KiB";
+  EXPECT_GT(before - cold, 0) << "the count works";
 }
 #endif
 
