@@ -127,18 +127,17 @@ void product_with_epilogue(const char* op, const Graph* graph, const Var& a, con
   const Plan plan = plan_of(graph, mask >> 2 << 1 | ((mask & 3) != 0), tensors);
   PoolVector<Tensor> outputs(plan.graph->outputs.size());
   run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
-  EpilogueBackward rule{
-      {op, plan.graph, 0, matrix_shape(batch, a.size(-2), b.size(-1))}, batch_of(a.shape()), batch_of(b.shape())};
-  rule.formula.outputs_read = plan.outputs_read;
-  const std::size_t slots = inputs.size() + outputs.size();
+  EpilogueBackward rule;
+  rule.formula.op = op, rule.formula.graph = plan.graph, rule.formula.outputs_read = plan.outputs_read;
+  rule.formula.space = matrix_shape(batch, a.size(-2), b.size(-1));
+  rule.a_batch = batch_of(a.shape()), rule.b_batch = batch_of(b.shape());
   PoolVector<Save> saved;
-  saved.reserve(slots);
-  rule.formula.shapes.reserve(slots), rule.formula.numbers.reserve(slots), rule.formula.saved_index.reserve(slots);
+  saved.reserve(inputs.size() + outputs.size());
+  rule.formula.inputs.reserve(inputs.size());
   if (b.requires_grad()) rule.a_at = 0, saved.push_back({a, -1});
   if (a.requires_grad()) rule.b_at = static_cast<int>(saved.size()), saved.push_back({b, -1});
-  rule.formula.shapes.push_back(rule.formula.space);  // the accumulator is read through an output, if at all
-  rule.formula.numbers.emplace_back(), rule.formula.saved_index.push_back(-1);
-  rule.formula.tensors = 1;
+  // The accumulator is read through an output, if at all.
+  rule.formula.inputs.push_back({rule.formula.space, {}, -1, true});
   for (std::size_t i = 0; i < operands.size(); ++i)
     rule.formula.add_input(operands[i], plan.used >> (i + 1) & 1, saved);
   rule.formula.add_outputs(saved);

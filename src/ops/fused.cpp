@@ -231,7 +231,7 @@ class FusedBackward::Sums {
 
   /// The gradient of input `input`: full, of size 1 along the reduced axes, or summed already.
   void add(std::size_t input, Var g, bool summed) {
-    const Shape &space = rule_.space, &shape = rule_.shapes[input];
+    const Shape &space = rule_.space, &shape = rule_.inputs[input].shape;
     const bool lacks_axes = !summed && g.shape() != space;
     if (lacks_axes && !(rule_.graph->reduces && rule_.graph->reduced_inputs >> input & 1))
       g = g.broadcast_to(space);  // the same along those axes
@@ -266,7 +266,7 @@ class FusedBackward::Sums {
     const Graph* sums = make_graph(outputs, static_cast<int>(outputs.size()));
     const std::vector<Var> values = fused({"sum", sums, list[0].axes, {}}, arguments);
     for (std::size_t i = 0; i < list.size(); ++i)
-      results_[list[i].input] = values[i].reshape(rule_.shapes[list[i].input]);
+      results_[list[i].input] = values[i].reshape(rule_.inputs[list[i].input].shape);
   }
 
   const FusedBackward& rule_;
@@ -276,37 +276,34 @@ class FusedBackward::Sums {
 
 /// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.
 PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used) const {
-  const std::size_t n = shapes.size(), m = graph->outputs.size();
+  const std::size_t n = inputs.size(), m = graph->outputs.size();
   PoolVector<Argument> list;
   list.reserve(n + 2 * m);
-  const auto saved = [&](std::size_t slot, Number otherwise, bool needed) {
-    const int at = saved_index[slot];
+  const auto saved = [&](int at, Number otherwise, bool needed) {
     if (at < 0 && needed)
       throw Error(ErrorKind::autograd, std::string(op) + ": backward reads a tensor that was not saved");
     list.push_back(at >= 0 ? Argument(context.saved[static_cast<std::size_t>(at)]) : Argument(otherwise));
   };
-  for (std::size_t i = 0; i < n; ++i) saved(i, numbers[i], tensors >> i & used >> i & 1);
+  for (std::size_t i = 0; i < n; ++i) saved(inputs[i].saved, inputs[i].number, inputs[i].tensor && used >> i & 1);
   for (std::size_t k = 0; k < m; ++k)
     list.push_back(context.grads[k].defined() ? Argument(context.grads[k]) : Argument(0));
-  for (std::size_t k = 0; k < m; ++k) saved(n + k, 0, used >> (n + m + k) & 1);
+  for (std::size_t k = 0, at = static_cast<std::size_t>(first_output); k < m; ++k) {
+    const bool read = outputs_read >> k & 1;
+    saved(read ? static_cast<int>(at++) : -1, 0, used >> (n + m + k) & 1);
+  }
   return list;
 }
 
 void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved) {
   const Tensor* t = tensor_of(argument);
-  if (t) tensors |= std::uint64_t{1} << shapes.size();
-  shapes.push_back(t ? t->shape() : Shape{});
-  numbers.push_back(argument.number);
   saves = saves && t;
-  saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
+  inputs.push_back({t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr});
   if (saves) saved.push_back({argument.var ? *argument.var : as_var(*t)});
 }
 void FusedBackward::add_outputs(PoolVector<Save>& saved) {
-  for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
-    const bool saves = outputs_read >> k & 1;
-    saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
-    if (saves) saved.push_back({Var(), static_cast<int>(k)});
-  }
+  first_output = static_cast<int>(saved.size());
+  for (std::size_t k = 0; k < graph->outputs.size(); ++k)
+    if (outputs_read >> k & 1) saved.push_back({Var(), static_cast<int>(k)});
 }
 
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph) {
@@ -322,13 +319,13 @@ std::vector<Var> FusedBackward::gradients(const RuleContext& context, std::span<
   for (std::size_t k = 0; k < context.grads.size(); ++k)
     if (context.grads[k].defined()) present |= std::uint64_t{1} << k;
   const GradientGraph& g = gradient(graph, present, context.wanted, false, outputs_read);
-  std::vector<Var> results(shapes.size());
+  std::vector<Var> results(inputs.size());
   if (!g.graph) return results;
   const PoolVector<Argument> list = arguments(context, g.graph->used_inputs);
   std::vector<std::uint32_t> broadcast;
-  for (const Shape& shape : shapes) broadcast.push_back(broadcast_axes(shape, space));
+  for (const Input& input : inputs) broadcast.push_back(broadcast_axes(input.shape, space));
   Sums sums(*this, results);
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (g.output_of[i] < 0 || !is_view(g, i, broadcast[i])) continue;
     const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
     sums.add(i, *list[static_cast<std::size_t>(node->index)].var, false);
@@ -368,13 +365,12 @@ std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument
 
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
                      std::uint64_t wanted, PoolVector<Save>& saved) {
-  const std::size_t outputs = call.graph->outputs.size(), slots = arguments.size() + outputs;
+  const std::size_t outputs = call.graph->outputs.size();
   FusedBackward rule{call.op, call.graph, call.reduced, space};
   const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted);
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
   rule.outputs_read = outputs_in(g, call.graph);
-  rule.shapes.reserve(arguments.size()), rule.numbers.reserve(arguments.size()), rule.saved_index.reserve(slots);
-  saved.reserve(slots);
+  rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
   for (std::size_t i = 0; i < arguments.size(); ++i) rule.add_input(arguments[i], used >> i & 1, saved);
   rule.add_outputs(saved);
   return rule;

@@ -42,11 +42,15 @@ struct FusedBackward {
   const Graph* graph = nullptr;
   std::uint32_t reduced = 0;
   Shape space;
-  PoolVector<Shape> shapes = {};       // of the inputs; numbers: {}
-  PoolVector<Number> numbers = {};     // of inputs that are numbers
-  PoolVector<int> saved_index = {};    // for each input, then each output: where it is in `saved`, or -1
-  std::uint64_t tensors = 0;            // inputs that are tensors
-  std::uint64_t outputs_read = 0;       // outputs whose values are read in place of their expressions
+  struct Input {
+    Shape shape;      // of a number: {}
+    Number number;    // of one that is no tensor
+    int saved = -1;   // where it is in `saved`, or -1
+    bool tensor = false;
+  };
+  PoolVector<Input> inputs = {};
+  std::uint64_t outputs_read = 0;  // outputs whose values are read in place of their expressions
+  int first_output = 0;            // where those begin in `saved`
 
   std::vector<Var> operator()(const RuleContext& context) const;
   /// The same on plain tensors, where the gradient of input i, if it is as large as the space, is written to into[i]
