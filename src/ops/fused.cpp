@@ -338,7 +338,8 @@ std::vector<Var> FusedBackward::gradients(const RuleContext& context, std::span<
       PoolVector<Tensor> given, made(values.size());
       for (std::size_t k = 0; k < values.size(); ++k) {
         const auto input = static_cast<std::size_t>(call.inputs[k]);
-        given.push_back(input < into.size() && !call.summed[k] ? into[input] : Tensor());
+        const bool full = !call.graph->reduces || call.graph->outputs[k]->full;
+        given.push_back(input < into.size() && full ? into[input] : Tensor());
       }
       run_fused({op, call.graph, call.reduced, space}, list, given, made);
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = as_var(made[k]);
