@@ -3,12 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "tern/tern.hpp"
 
 namespace tern::test {
+
+/// TERN_TEST_FULL=1: more points, and more combinations.
+inline bool full_test() {
+  const char* value = std::getenv("TERN_TEST_FULL");
+  return value && *value && std::string(value) != "0";
+}
 
 /// The devices present here.
 inline std::vector<Device> present_devices() {

@@ -25,6 +25,12 @@ constexpr tern::Pointwise energy_norm{"energy_norm", [](auto x, auto gain) {
 // ---- an epilogue: gate and value from one stacked weight [W_gate W_up], one product ----
 constexpr tern::Pointwise gate{"gate", [](auto g, auto u, auto bias) { return silu(g + bias) * u; }};
 
+// ---- an epilogue with a sum over each row: a layer's values and the sum of their squares, for a norm that follows ----
+constexpr tern::Pointwise with_power{"with_power", [](auto acc, auto bias) {
+  auto y = silu(acc + bias);
+  return std::array{y, sum(y * y, -1)};
+}};
+
 // ---- an epilogue with two results and dropout: the mask is drawn inside, and again in backward ----
 template <int Outputs> using Formula = tern::Pointwise<Outputs>;
 Formula<2> residual_dropout(std::int64_t width, double keep, double seed) {
@@ -55,6 +61,10 @@ bool run(std::uint64_t seed) {
   right &= report("gate", [](const Var& v, const Var& m, const Var& b) {
     return matmul_epilogue(v, m, gate, {.parts = 2}, b);
   }, x, w, half);
+  right &= report("with_power", [](const Var& v, const Var& m, const Var& b) {
+    const auto [y, power] = matmul_epilogue(v, m, with_power, b);
+    return y * rsqrt(power + 1e-5);
+  }, x, w, row);
   const auto dropout = residual_dropout(10, 0.8, 3);
   right &= report("residual_dropout", [&](const Var& v, const Var& m, const Var& b, const Var& s) {
     return matmul_epilogue(v, m, dropout, b, s)[0];
@@ -75,7 +85,7 @@ bool run(std::uint64_t seed) {
 int main(int argc, char** argv) {
   std::string device;
   std::uint64_t seed = 1;
-  CLI::App app{"Runs four operations that are not tern's own, and checks their derivatives."};
+  CLI::App app{"Runs operations that are not tern's own, and checks their derivatives."};
   app.add_option("--device", device, "A device with f64 (default: cpu)")->type_name("NAME");
   app.add_option("--seed", seed, "Seed of the numbers they run on")->capture_default_str();
   CLI11_PARSE(app, argc, argv);

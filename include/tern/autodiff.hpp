@@ -171,7 +171,7 @@ class GradFn : public std::enable_shared_from_this<GradFn> {
   std::span<const std::shared_ptr<detail::VarMeta>> edges() const { return edges_.view(); }
 
  protected:
-  explicit GradFn(std::span<const Var* const> inputs);  // null: a constant
+  GradFn(std::span<const Var* const> inputs, std::uint64_t sequence);  // null: a constant
 
  private:
   using Hooks = detail::Hooks<void(std::span<const Var>, std::span<const Var>)>;

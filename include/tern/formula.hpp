@@ -249,6 +249,8 @@ Expr mean(Expr x);
 Expr prod(Expr x);
 Expr max(Expr x);
 Expr min(Expr x);
+/// In a formula of matmul_epilogue: the sum of each row (axis -1) or of each column (axis -2) of the product's space.
+Expr sum(Expr x, int axis);
 /// Number of elements along the axes the formula is applied along.
 Expr extent();
 /// The value converted to another dtype (inside a formula).

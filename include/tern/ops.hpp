@@ -123,7 +123,10 @@ template <class... T> concept EpilogueOperands = ((Field<T> || Plain<T>) && ...)
 /// of the accumulator and the operands (tensors or numbers) in call order. It may have several outputs (a std::array).
 /// Backward is derived and fused, to any order: one pass for the epilogue's gradients, then two products.
 ///   matmul_epilogue(x, w, [](auto acc, auto bias, auto skip) { return silu(acc + bias) + skip; }, bias, skip)
-/// Operands of the wrong shape, a wrong number of them or unequal dtypes throw; so does a reduction in the formula.
+/// An output may be, or contain, sums over rows or columns: sum(y, -1) is [.., M, 1], sum(y, -2) is [.., 1, N], and
+/// y / sum(y, -1) again [.., M, N]. They are computed, with the other outputs, in one pass after the product for each of
+/// the two axes; one output sums over one axis.
+/// Operands of the wrong shape, a wrong number of them or unequal dtypes throw; so does a reduction without an axis.
 template <class A, class B, class P, class... O>
   requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
 auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOptions& options, const O&... operands) {

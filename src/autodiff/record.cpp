@@ -9,9 +9,9 @@
 
 namespace tern {
 
-std::uint64_t detail::next_number() {
+std::uint64_t detail::next_number(std::uint64_t count) {
   static std::atomic<std::uint64_t> counter{0};
-  return counter.fetch_add(1, std::memory_order_relaxed) + 1;
+  return counter.fetch_add(count, std::memory_order_relaxed) + 1;
 }
 
 namespace {
@@ -74,7 +74,7 @@ detail::RecordingScope::RecordingScope() : before_(recording_enabled) { recordin
 detail::RecordingScope::~RecordingScope() { recording_enabled = before_; }
 bool grad_enabled() { return recording_enabled; }
 
-GradFn::GradFn(std::span<const Var* const> inputs) : sequence_(next_number()) {
+GradFn::GradFn(std::span<const Var* const> inputs, std::uint64_t sequence) : sequence_(sequence) {
   for (const Var* input : inputs) edges_.push_back(input ? input->meta() : nullptr);
 }
 GradFn::~GradFn() {
@@ -100,7 +100,7 @@ bool leaf_hooks_used() { return leaf_hooks.load(std::memory_order_relaxed); }
 
 namespace {
 
-std::string camel_case(const std::string& op) {
+std::string camel_case(std::string_view op) {
   std::string name;
   bool upper = true;
   for (const char c : op) {
@@ -116,8 +116,8 @@ std::string camel_case(const std::string& op) {
 
 class RecordedFn final : public GradFn {
  public:
-  RecordedFn(std::string op, std::span<const Var* const> inputs, BackwardRule rule)
-      : GradFn(inputs), op_(std::move(op)), wanted_(wanted_mask(inputs)), rule_(std::move(rule)) {}
+  RecordedFn(std::string_view op, std::span<const Var* const> inputs, BackwardRule rule, std::uint64_t sequence)
+      : GradFn(inputs, sequence), op_(op), wanted_(wanted_mask(inputs)), rule_(std::move(rule)) {}
 
   std::string name() const override { return camel_case(op_); }
   std::vector<Tensor> saved_tensors() const override {
@@ -173,7 +173,7 @@ class RecordedFn final : public GradFn {
     std::weak_ptr<VarMeta> meta;  // strong, it would own this operation
   };
 
-  std::string op_;
+  std::basic_string<char, std::char_traits<char>, PoolAllocator<char>> op_;
   std::uint64_t wanted_;
   BackwardRule rule_;
   PoolVector<Save> saved_;
@@ -206,22 +206,23 @@ PoolVector<const Var*> pointers(std::span<const Var> inputs) {
 }
 }  // namespace
 
-void record(std::string op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
+void record(std::string_view op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
             BackwardRule rule, std::span<Var> results) {
-  auto fn = make_pooled<RecordedFn>(std::move(op), inputs, std::move(rule));
+  const std::uint64_t number = next_number(1 + outputs.size());
+  auto fn = make_pooled<RecordedFn>(op, inputs, std::move(rule), number);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     auto meta = make_pooled<VarMeta>();
-    meta->id = next_number(), meta->requires_grad = is_floating(outputs[k].dtype());
+    meta->id = number + 1 + k, meta->requires_grad = is_floating(outputs[k].dtype());
     meta->grad_fn = fn, meta->output = static_cast<int>(k);
     results[k] = Var(outputs[k], std::move(meta));
   }
   fn->set_outputs(results);
   fn->keep(std::move(saved), outputs);
 }
-std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs,
+std::vector<Var> record(std::string_view op, std::span<const Var> inputs, std::vector<Tensor> outputs,
                         std::vector<Save> saved, BackwardRule rule) {
   std::vector<Var> results(outputs.size());
-  record(std::move(op), pointers(inputs), outputs, PoolVector<Save>(saved.begin(), saved.end()), std::move(rule),
+  record(op, pointers(inputs), outputs, PoolVector<Save>(saved.begin(), saved.end()), std::move(rule),
          results);
   return results;
 }

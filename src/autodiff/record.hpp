@@ -3,6 +3,7 @@
 #include <concepts>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backend/pool.hpp"
@@ -48,8 +49,9 @@ struct Save {
   std::uint32_t version = 0;  // of the memory when it was saved
 };
 
-/// The next of the process-wide numbers of variables and operations: what is made later has a larger one.
-std::uint64_t next_number();
+/// The next of the process-wide numbers of variables and operations: what is made later has a larger one. The first of
+/// `count`, which nobody else gets.
+std::uint64_t next_number(std::uint64_t count = 1);
 
 /// Whether a leaf of this process has ever had a hook: else no walk need look for one.
 bool leaf_hooks_used();
@@ -61,9 +63,9 @@ std::uint64_t wanted_mask(std::span<const Var* const> inputs);
 
 /// The outputs as variables of a new GradFn. `op` is snake_case ("silu_mul" → "SiluMulBackward").
 /// Inputs may be null: constants. `results` has a place for each output.
-void record(std::string op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
+void record(std::string_view op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
             BackwardRule rule, std::span<Var> results);
-std::vector<Var> record(std::string op, std::span<const Var> inputs, std::vector<Tensor> outputs, std::vector<Save> saved,
+std::vector<Var> record(std::string_view op, std::span<const Var> inputs, std::vector<Tensor> outputs, std::vector<Save> saved,
                         BackwardRule rule);
 
 /// For operations with one output: runs `rule` recorded where an input is tracked, else gives a constant.

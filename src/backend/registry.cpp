@@ -48,7 +48,7 @@ Device Device::parse(std::string_view text) {
 }
 
 Device default_device() {
-  if (chosen_device()) return *chosen_device();
+  if (const std::optional<Device> chosen = chosen_device()) return *chosen;
   static const Device from_environment = [] {
     const char* text = std::getenv("TERN_DEVICE");
     return text && *text ? Device::parse(text) : cpu();

@@ -92,8 +92,7 @@ Strides broadcast_strides(const Shape& shape, const Strides& strides, const Shap
   const int shift = space.rank() - shape.rank();
   for (int i = 0; i < shape.rank(); ++i) {
     const auto axis = static_cast<std::size_t>(i);
-    const std::size_t target = static_cast<std::size_t>(i + shift);
-    result[target] = shape[axis] == 1 ? 0 : strides[axis];
+    result[axis + static_cast<std::size_t>(shift)] = shape[axis] == 1 ? 0 : strides[axis];
   }
   return result;
 }

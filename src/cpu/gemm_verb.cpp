@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "backend/pool.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/gemm.hpp"
 
@@ -13,13 +14,15 @@ using detail::View;
 
 namespace {
 
+using Offsets = detail::PoolVector<std::int64_t>;
+
 /// Offsets of a view at every combination of the chosen batch axes, last axis fastest.
-std::vector<std::int64_t> offsets_along(const Shape& batch, std::uint32_t axes, const Strides& strides) {
-  std::vector<std::int64_t> offsets{0};
+Offsets offsets_along(const Shape& batch, std::uint32_t axes, const Strides& strides) {
+  Offsets offsets{0};
   for (int i = 0; i < batch.rank(); ++i) {
     if (!(axes >> i & 1)) continue;
     const auto axis = static_cast<std::size_t>(i);
-    std::vector<std::int64_t> next;
+    Offsets next;
     next.reserve(offsets.size() * static_cast<std::size_t>(batch[axis]));
     for (const std::int64_t offset : offsets)
       for (std::int64_t k = 0; k < batch[axis]; ++k) next.push_back(offset + k * strides[axis]);
@@ -29,7 +32,7 @@ std::vector<std::int64_t> offsets_along(const Shape& batch, std::uint32_t axes, 
 }
 
 /// Whether offsets are 0, step, 2·step, …
-bool evenly_spaced(const std::vector<std::int64_t>& offsets, std::int64_t step) {
+bool evenly_spaced(const Offsets& offsets, std::int64_t step) {
   for (std::size_t i = 0; i < offsets.size(); ++i)
     if (offsets[i] != static_cast<std::int64_t>(i) * step) return false;
   return true;
@@ -61,15 +64,15 @@ class GemmRun {
     p.a = address(request_.a), p.b = address(request_.b);
     p.a_row = request_.a.strides[row], p.a_col = request_.a.strides[col];
     p.b_row = request_.b.strides[row], p.b_col = request_.b.strides[col];
-    std::vector<std::int64_t> a = offsets_along(request_.batch, kept, request_.a.strides),
-                              b = offsets_along(request_.batch, kept, request_.b.strides);
-    std::vector<std::int64_t> sa = offsets_along(request_.batch, request_.contracted, request_.a.strides),
-                              sb = offsets_along(request_.batch, request_.contracted, request_.b.strides);
+    Offsets a = offsets_along(request_.batch, kept, request_.a.strides),
+            b = offsets_along(request_.batch, kept, request_.b.strides);
+    Offsets sa = offsets_along(request_.batch, request_.contracted, request_.a.strides),
+            sb = offsets_along(request_.batch, request_.contracted, request_.b.strides);
     if (a.empty() || p.m == 0 || p.n == 0) return;
     merge_segments(p, sa, sb);
-    std::vector<std::int64_t> c = output_offsets(kept);
+    Offsets c = output_offsets(kept);
     if (c.empty() || evenly_spaced(c, p.m * request_.outputs[0].strides[row])) merge_batches(p, a, b);
-    std::vector<std::int64_t> a_offsets, b_offsets;
+    Offsets a_offsets, b_offsets;
     for (std::size_t i = 0; i < a.size(); ++i)
       for (std::size_t s = 0; s < sa.size(); ++s) a_offsets.push_back(a[i] + sa[s]), b_offsets.push_back(b[i] + sb[s]);
     p.batches = static_cast<std::int64_t>(a.size()), p.segments = static_cast<std::int64_t>(sa.size());
@@ -112,13 +115,13 @@ class GemmRun {
   }
 
   /// Contracted batches whose operands follow each other are a longer k: d_b of a shared b is one product.
-  static void merge_segments(GemmProblem& p, std::vector<std::int64_t>& a, std::vector<std::int64_t>& b) {
+  static void merge_segments(GemmProblem& p, Offsets& a, Offsets& b) {
     if (a.size() < 2 || !evenly_spaced(a, p.k * p.a_col) || !evenly_spaced(b, p.k * p.b_row)) return;
     p.k *= static_cast<std::int64_t>(a.size());
     a.assign(1, 0), b.assign(1, 0);
   }
   /// Batches that share b and follow each other in a are more rows of one product.
-  static void merge_batches(GemmProblem& p, std::vector<std::int64_t>& a, std::vector<std::int64_t>& b) {
+  static void merge_batches(GemmProblem& p, Offsets& a, Offsets& b) {
     if (a.size() < 2 || !evenly_spaced(b, 0) || !evenly_spaced(a, p.m * p.a_row)) return;
     p.m *= static_cast<std::int64_t>(a.size());
     a.assign(1, 0), b.assign(1, 0);
@@ -126,7 +129,7 @@ class GemmRun {
 
   /// Offsets of the output's batches where the product can be accumulated in the output itself (no epilogue, rows of
   /// accumulators); else nothing.
-  std::vector<std::int64_t> output_offsets(std::uint32_t kept) const {
+  Offsets output_offsets(std::uint32_t kept) const {
     const auto col = static_cast<std::size_t>(request_.batch.rank()) + 1;
     if (!tape_.ops.empty() || request_.outputs.size() != 1) return {};
     const View& out = request_.outputs[0];

@@ -1,6 +1,7 @@
 // What is derived from a graph once and kept with it: gradients and typed programs.
 #pragma once
 #include <array>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -38,6 +39,9 @@ struct GradientGraph {
 };
 
 struct Graph::Caches {
+  /// The last found: most graphs are asked for one gradient and one program only, which then takes no lock.
+  std::atomic<const GradientGraph*> last_gradient{nullptr};
+  std::atomic<const Program*> last_program{nullptr};
   std::shared_mutex lock;
   std::vector<std::unique_ptr<GradientGraph>> gradients;
   std::vector<std::unique_ptr<Program>> programs;

@@ -92,6 +92,7 @@ void read_outputs(const Graph* graph, std::uint64_t outputs_read, std::vector<Ex
 std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only,
                                       std::uint64_t outputs_read) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
+  const Derivation scope;
   ReverseSweep sweep(graph, wanted);
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];
@@ -127,11 +128,16 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present,
 const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only,
                               std::uint64_t outputs_read) {
   Graph::Caches& caches = *graph->caches;
+  const auto is_it = [&](const GradientGraph& g) {
+    return g.present == present && g.wanted == wanted && g.finite_only == finite_only && g.outputs_read == outputs_read;
+  };
+  if (const GradientGraph* last = caches.last_gradient.load(std::memory_order_acquire); last && is_it(*last)) return *last;
   const auto find = [&]() -> const GradientGraph* {
     for (const auto& g : caches.gradients)
-      if (g->present == present && g->wanted == wanted && g->finite_only == finite_only &&
-          g->outputs_read == outputs_read)
+      if (is_it(*g)) {
+        caches.last_gradient.store(g.get(), std::memory_order_release);
         return g.get();
+      }
     return nullptr;
   };
   {

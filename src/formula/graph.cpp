@@ -74,44 +74,40 @@ Expr intern(Node&& node) {
 bool is_leaf(Expr x, Leaf leaf) { return x.node()->kind == NodeKind::leaf && x.node()->leaf == leaf; }
 Expr argument(Expr x, std::size_t i) { return Expr(x.node()->args[i]); }
 
-/// A leaf that is constant far out takes its argument from before a clamp that is further out. (The derivatives of silu
-/// and gelu clamp theirs against inf · 0: with this, their sigmoid is that of the value, computed once.)
-Expr unclamped(Leaf leaf, const std::vector<const Node*>& args) {
-  const double limit = rule_of(leaf).saturates;
-  if (limit == 0 || args[0]->kind != NodeKind::leaf) return {};
-  const Leaf clamp = args[0]->leaf;
-  if (clamp != Leaf::maximum && clamp != Leaf::minimum) return {};
-  const Node* bound = args[0]->args[1];
-  if (bound->kind != NodeKind::constant) return {};
-  const double at = bound->number.is_integer ? static_cast<double>(bound->number.integer) : bound->number.real;
-  const bool further = clamp == Leaf::maximum ? at <= -limit : at >= limit;
-  return further ? make_leaf(leaf, {Expr(args[0]->args[0])}) : Expr();
-}
+thread_local int open_derivations = 0;
 
 /// Rewrites that give the same bits for every input. Undefined where none applies. (x + 0 is not one: -0 + 0 is +0.)
 Expr simplified(Leaf leaf, const std::vector<const Node*>& args) {
   const auto x = [&](std::size_t i) { return Expr(args[i]); };
   switch (leaf) {
     case Leaf::mul:
-      if (is_constant(x(1), 1)) return x(0);
-      if (is_constant(x(0), 1)) return x(1);
+      if (open_derivations == 0) return {};  // an unsigned operand would refuse -1
       if (is_constant(x(1), -1)) return make_leaf(Leaf::neg, {x(0)});
       if (is_constant(x(0), -1)) return make_leaf(Leaf::neg, {x(1)});
       return {};
-    case Leaf::div: return is_constant(x(1), 1) ? x(0) : Expr();
-    case Leaf::sub:
-      if (is_constant(x(1), 0) && !std::signbit(args[1]->number.real)) return x(0);
-      if (is_leaf(x(1), Leaf::neg)) return make_leaf(Leaf::add, {x(0), argument(x(1), 0)});
-      return {};
+    case Leaf::sub: return is_leaf(x(1), Leaf::neg) ? make_leaf(Leaf::add, {x(0), argument(x(1), 0)}) : Expr();
     case Leaf::add: return is_leaf(x(1), Leaf::neg) ? make_leaf(Leaf::sub, {x(0), argument(x(1), 0)}) : Expr();
-    case Leaf::neg: return is_leaf(x(0), Leaf::neg) ? argument(x(0), 0) : Expr();
-    case Leaf::where: return args[1] == args[2] ? x(1) : Expr();
     case Leaf::detach: return is_leaf(x(0), Leaf::detach) || args[0]->kind == NodeKind::constant ? x(0) : Expr();
-    default: return unclamped(leaf, args);
+    default: return {};
   }
 }
 
 }  // namespace
+
+Derivation::Derivation() { ++open_derivations; }
+Derivation::~Derivation() { --open_derivations; }
+
+Expr same_as_argument(Leaf leaf, std::span<const Node* const> args) {
+  const auto x = [&](std::size_t i) { return Expr(args[i]); };
+  switch (leaf) {
+    case Leaf::mul: return is_constant(x(1), 1) ? x(0) : is_constant(x(0), 1) ? x(1) : Expr();
+    case Leaf::div: return is_constant(x(1), 1) ? x(0) : Expr();
+    case Leaf::sub: return is_constant(x(1), 0) && !std::signbit(args[1]->number.real) ? x(0) : Expr();
+    case Leaf::neg: return is_leaf(x(0), Leaf::neg) ? argument(x(0), 0) : Expr();
+    case Leaf::where: return args[1] == args[2] ? x(1) : Expr();
+    default: return {};
+  }
+}
 
 bool is_constant(Expr x, double value) {
   return x.defined() && x.node()->kind == NodeKind::constant && x.node()->number.real == value;
@@ -146,6 +142,8 @@ Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index) {
     node.args.push_back(&a);
   }
   if (const Expr simple = simplified(leaf, node.args); simple.defined()) return simple;
+  if (open_derivations > 0)
+    if (const Expr same = same_as_argument(leaf, node.args); same.defined()) return same;
   if (leaf == Leaf::index) node.full = true, node.reduces |= index == kOrdinalAxis;
   if (rule_of(leaf).reduction) node.full = false, node.reduces = true;
   return intern(std::move(node));
@@ -193,11 +191,13 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
   const auto [begin, end] = a.graph_index.equal_range(key);
   for (auto it = begin; it != end; ++it)
     if (it->second->outputs == graph.outputs && it->second->inputs == inputs) return it->second;
-  for (const Node* node : topological(graph.outputs))
+  for (const Node* node : topological(graph.outputs)) {
+    graph.axis_sums |= node->leaf == Leaf::sum && node->index != 0;
     if (node->kind == NodeKind::input) {
       graph.used_inputs |= std::uint64_t{1} << node->index;
       if (!node->full) graph.reduced_inputs |= std::uint64_t{1} << node->index;
     }
+  }
   graph.reduces |= graph.reduced_inputs != 0;
   graph.caches = std::make_unique<Graph::Caches>();
   Graph* stored = &a.graphs.emplace_back(std::move(graph));

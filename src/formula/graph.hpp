@@ -22,7 +22,7 @@ enum class NodeKind : std::uint8_t {
   input,     // argument `index` of the formula; `full` false: it has one element along the reduced axes
   constant,  // `number`
   extent,    // number of elements along the reduced axes
-  leaf,      // `leaf` of `args`; cast: `index` is the DType, or kCastLike; index: `index` is the axis
+  leaf,      // `leaf` of `args`; cast: `index` is the DType, or kCastLike; index: `index` is the axis; sum: see axis_sums
   call,      // a formula with a declared derivative, kept whole until differentiation is done
 };
 
@@ -45,6 +45,8 @@ struct Graph {
   std::vector<const Node*> outputs;
   int inputs = 0;
   bool reduces = false;  // it depends on what the reduced axes are
+  /// A sum in it names its axis (`index` -1 or -2; else 0: the reduced axes): it cannot be typed until that is rewritten.
+  bool axis_sums = false;
   std::uint64_t key = 0;
   const Graph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)
   std::uint64_t used_inputs = 0;     // bit i: some output depends on input i
@@ -68,8 +70,19 @@ inline constexpr int kOrdinalAxis = 1 << 20;
 Expr make_input(int index, bool full = true);
 Expr make_constant(Number number);
 Expr make_extent();
-/// Interns leaf(args…) after rewrites that keep rounding (x·1, x - 0, -(-x), where(c, a, a), …).
+/// Interns leaf(args…) after rewrites that keep rounding (x - (-y), …; while a Derivation lives, more of them).
 Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index = 0);
+/// The argument whose bits leaf(args…) has for every input (x·1, x / 1, x - 0, -(-x), where(c, a, a)), or nothing.
+Expr same_as_argument(Leaf leaf, std::span<const Node* const> args);
+/// While one lives, what this thread makes is a derivative, whose operands are floats: leaves go that give back an
+/// argument. In a formula they stay until it has been typed, for x / 1 is an error where x is an integer.
+class Derivation {
+ public:
+  Derivation();
+  ~Derivation();
+  Derivation(const Derivation&) = delete;
+  Derivation& operator=(const Derivation&) = delete;
+};
 Expr make_call(const Definition* definition, std::span<const Expr> args);
 const Definition* make_definition(const Graph* value, const Graph* derivative);
 const Graph* make_graph(std::span<const Expr> outputs, int inputs);

@@ -147,7 +147,7 @@ class Typing {
       }
       case NodeKind::constant:
       case NodeKind::extent: return {default_, true};
-      case NodeKind::call: break;  // inlined before
+      case NodeKind::call:  // inlined before
       case NodeKind::leaf: break;
     }
     if (node.leaf == Leaf::index) return {DType::i32, false};
@@ -193,6 +193,9 @@ class Typing {
   int emit(const Node* node, DType dtype) {
     const Type type = types_.at(node);
     if (!type.weak) dtype = type.dtype;
+    if (node->kind == NodeKind::leaf)
+      if (const Expr same = same_as_argument(node->leaf, node->args); same.defined() && same.node()->full == node->full)
+        return emit(same.node(), dtype);
     const auto key = std::pair(node, dtype);
     if (const auto found = emitted_.find(key); found != emitted_.end()) return found->second;
     const int step = emit_new(*node, dtype);
@@ -310,9 +313,16 @@ class Typing {
 
 const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs) {
   Graph::Caches& caches = *graph->caches;
+  const auto is_it = [&](const Program& p) {
+    return std::equal(p.inputs.begin(), p.inputs.end(), inputs.begin(), inputs.end());
+  };
+  if (const Program* last = caches.last_program.load(std::memory_order_acquire); last && is_it(*last)) return *last;
   const auto find = [&]() -> const Program* {
     for (const auto& p : caches.programs)
-      if (std::equal(p->inputs.begin(), p->inputs.end(), inputs.begin(), inputs.end())) return p.get();
+      if (is_it(*p)) {
+        caches.last_program.store(p.get(), std::memory_order_release);
+        return p.get();
+      }
     return nullptr;
   };
   {

@@ -47,7 +47,6 @@ struct Rule {
   std::array<Edge, 8> edges{};      // used as far as `edge_count`
   int edge_count = 0;
   Partials (*vjp)(const Vjp&) = nullptr;  // null: no gradient flows (comparisons, rounding, detach)
-  double saturates = 0;  // the same for all arguments beyond ±this, in every float type; 0: not so
   double identity = 0;                    // reductions: of nothing (±inf: the lowest and highest value of any type)
   bool differentiable = true;             // false with a null vjp: asking for a gradient is an error
 };

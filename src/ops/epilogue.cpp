@@ -1,4 +1,5 @@
 // Products with an epilogue: a formula of the accumulator and further operands, and its derived backward.
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <string>
@@ -106,197 +107,43 @@ struct EpilogueBackward {
 
 }  // namespace
 
-std::vector<Var> product_with_epilogue(const char* op, const Graph* graph, const Var& a, const Var& b,
-                                       std::span<const Argument> operands) {
+void product_with_epilogue(const char* op, const Graph* graph, const Var& a, const Var& b,
+                           std::span<const Argument> operands, std::span<Var> results) {
   const Shape batch = product_shape(op, a.value(), b.value()).batch;
-  std::vector<Var> inputs{a, b};
-  for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : o.tensor ? as_var(*o.tensor) : Var());
-  if (!tracked(inputs)) {
-    std::vector<Var> results;
-    for (Tensor& t : run_product({op, graph, batch, {}}, a.value(), b.value(), operands)) results.push_back(as_var(t));
-    return results;
-  }
-  const std::uint64_t mask = wanted_mask(inputs);
+  SmallVector<const Var*, 8> inputs;
+  inputs.push_back(&a), inputs.push_back(&b);
   std::uint64_t tensors = 0;
-  for (std::size_t i = 2; i < inputs.size(); ++i) tensors |= std::uint64_t{inputs[i].defined()} << (i - 1);
+  for (const Argument& o : operands) {
+    if (o.var || o.tensor) tensors |= std::uint64_t{1} << (inputs.size() - 1);
+    inputs.push_back(o.var);
+  }
+  const std::uint64_t mask = wanted_mask(std::span<const Var* const>(inputs));
+  if (!grad_enabled() || mask == 0) {
+    PoolVector<Tensor> outputs(results.size());
+    run_product({op, graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
+    for (std::size_t k = 0; k < results.size(); ++k) results[k] = as_var(outputs[k]);
+    return;
+  }
   const Plan plan = plan_of(graph, mask >> 2 << 1 | ((mask & 3) != 0), tensors);
-  std::vector<Tensor> outputs = run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands);
-  EpilogueBackward rule{
-      {op, plan.graph, 0, matrix_shape(batch, a.size(-2), b.size(-1))}, batch_of(a.shape()), batch_of(b.shape())};
-  rule.formula.outputs_read = plan.outputs_read;
+  PoolVector<Tensor> outputs(plan.graph->outputs.size());
+  run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
+  EpilogueBackward rule;
+  rule.formula.op = op, rule.formula.graph = plan.graph, rule.formula.outputs_read = plan.outputs_read;
+  rule.formula.space = matrix_shape(batch, a.size(-2), b.size(-1));
+  rule.a_batch = batch_of(a.shape()), rule.b_batch = batch_of(b.shape());
   PoolVector<Save> saved;
+  saved.reserve(inputs.size() + outputs.size());
+  rule.formula.inputs.reserve(inputs.size());
   if (b.requires_grad()) rule.a_at = 0, saved.push_back({a, -1});
   if (a.requires_grad()) rule.b_at = static_cast<int>(saved.size()), saved.push_back({b, -1});
-  rule.formula.shapes.push_back(rule.formula.space);  // the accumulator is read through an output, if at all
-  rule.formula.numbers.emplace_back(), rule.formula.saved_index.push_back(-1);
-  rule.formula.tensors = 1;
+  // The accumulator is read through an output, if at all.
+  rule.formula.inputs.push_back({rule.formula.space, {}, -1, true});
   for (std::size_t i = 0; i < operands.size(); ++i)
     rule.formula.add_input(operands[i], plan.used >> (i + 1) & 1, saved);
   rule.formula.add_outputs(saved);
-  std::vector<Var> results(outputs.size());
-  PoolVector<const Var*> pointers;
-  for (const Var& input : inputs) pointers.push_back(&input);
-  record(op, pointers, outputs, std::move(saved), std::move(rule), results);
-  results.resize(graph->outputs.size());
-  return results;
-}
-
-// ---- matmul_epilogue ----
-namespace {
-
-constexpr const char* kOp = "matmul_epilogue";
-
-const char* kind_name(OperandKind kind) {
-  constexpr const char* names[] = {"operand", "scalar", "row", "column", "tile"};
-  return names[static_cast<int>(kind)];
-}
-
-/// Whether an operand of this shape broadcasts to `space` without enlarging it.
-bool fits_into(const Shape& shape, const Shape& space) {
-  if (shape.rank() > space.rank()) return false;
-  for (int i = 1; i <= shape.rank(); ++i) {
-    const std::int64_t s = shape[static_cast<std::size_t>(shape.rank() - i)];
-    if (s != 1 && s != space[static_cast<std::size_t>(space.rank() - i)]) return false;
-  }
-  return true;
-}
-
-/// Whether an operand must be turned into a column; throws shape where it is not of its kind.
-bool is_flat_column(const Tensor& t, OperandKind kind, std::size_t number, const Shape& space) {
-  const Shape& s = t.shape();
-  const std::int64_t m = space[static_cast<std::size_t>(space.rank() - 2)], n = space.back();
-  const std::int64_t last = s.rank() > 0 ? s.back() : 1,
-                     before = s.rank() > 1 ? s[static_cast<std::size_t>(s.rank() - 2)] : 1;
-  const bool flat =
-      s.rank() == 1 && last == m && (kind == OperandKind::column || (kind == OperandKind::inferred && last != n));
-  bool right = flat || fits_into(s, space);
-  if (kind == OperandKind::scalar) right = t.numel() == 1;
-  if (kind == OperandKind::row) right &= !flat && last == n && before == 1;
-  if (kind == OperandKind::column) right &= flat || (last == 1 && before == m);
-  if (kind == OperandKind::tile) right &= s.rank() > 1 && last == n && before == m;
-  if (!right)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(number) + " is " + describe(t) +
-                                      ", which is no " + kind_name(kind) + " of a result of shape " + to_string(space) +
-                                      " (a scalar is [], a row [" + std::to_string(n) + "], a column [" +
-                                      std::to_string(m) + ", 1], a tile [" + std::to_string(m) + ", " +
-                                      std::to_string(n) + "], each behind batch axes)");
-  return flat;
-}
-
-/// The operands as the epilogue takes them (columns with their second axis), then the captured numbers. `columns` holds
-/// the reshaped ones; it is reserved beforehand so that pointers to its elements stay.
-template <class T>
-std::vector<Argument> laid_out(std::span<const Argument> operands, std::span<const Number> values,
-                               const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space,
-                               std::vector<T>& columns) {
-  std::vector<Argument> list;
-  columns.reserve(operands.size());
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const Argument& o = operands[i];
-    const Tensor* t = o.tensor ? o.tensor : o.var ? &o.var->value() : nullptr;
-    const OperandKind kind = kinds.empty() ? OperandKind::inferred : kinds[i];
-    if (!t && kind != OperandKind::inferred && kind != OperandKind::scalar)
-      throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(i + 1) +
-                                        " is a plain number, not a " + kind_name(kind));
-    if (t) {
-      require_defined(kOp, ("operand " + std::to_string(i + 1)).c_str(), *t);
-      require_same_device(kOp, a, *t);
-    }
-    const bool flat = t && is_flat_column(*t, kind, i + 1, space);
-    const bool scalar = t && kind == OperandKind::scalar && t->dim() > space.rank();
-    if (!flat && !scalar) {
-      list.push_back(o);
-      continue;
-    }
-    if constexpr (std::same_as<T, Var>) {
-      const Var& v = o.var ? *o.var : columns.emplace_back(as_var(*t));
-      columns.push_back(flat ? v.unsqueeze(1) : v.reshape({}));
-    } else {
-      columns.push_back(flat ? t->unsqueeze(1) : t->reshape({}));
-    }
-    list.push_back(Argument(columns.back()));
-  }
-  for (const Number& value : values) list.push_back(Argument(value));
-  return list;
-}
-
-/// The columns of the product that are one accumulator's: the product is laid out as [..., M, parts, N] or, with
-/// interleaved columns, [..., M, N, parts].
-Shape parted(Shape shape, const EpilogueOptions& options) {
-  const std::int64_t n = shape.back() / options.parts;
-  shape.back() = options.interleaved ? n : options.parts;
-  shape.push_back(options.interleaved ? options.parts : n);
-  return shape;
-}
-
-/// Checks everything that does not depend on single operands; gives the shape of the result.
-Shape checked_space(const char* name, const Graph* graph, std::size_t values, const Tensor& a, const Tensor& b,
-                    const EpilogueOptions& options, std::size_t operands) {
-  const ProductShape p = product_shape(kOp, a, b);
-  if (options.parts < 1 || p.n % options.parts != 0)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": the " + std::to_string(p.n) + " columns of b, " + describe(b) +
-                                      ", do not divide into " + std::to_string(options.parts) + " parts");
-  const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values,
-                    given = operands + static_cast<std::size_t>(options.parts);
-  if (expected != given)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": " + name + " takes " + std::to_string(expected) +
-                                      " arguments, got " + std::to_string(given) + " (" +
-                                      std::to_string(options.parts) +
-                                      (options.parts == 1 ? " accumulator" : " accumulators") + " and " +
-                                      std::to_string(operands) + " operands)");
-  if (graph->reduces)
-    throw Error(ErrorKind::unsupported,
-                std::string(kOp) + ": " + name + " contains a reduction; apply it to the result with row_formula");
-  if (!options.kinds.empty() && options.kinds.size() != operands)
-    throw Error(ErrorKind::shape, std::string(kOp) + ": expected a kind for each of the " + std::to_string(operands) +
-                                      " operands, got " + std::to_string(options.kinds.size()));
-  return matrix_shape(p.batch, p.m, p.n / options.parts);
-}
-
-/// The accumulators of a stacked weight, as views of one product: its transpose stacks their gradients.
-std::vector<Var> accumulators(const Var& a, const Var& b, const Shape& space, const EpilogueOptions& options) {
-  const Var y = product(kOp, a, b, batch_of(space));
-  const int axis = options.interleaved ? -1 : -2;
-  const Var parts = y.reshape(parted(y.shape(), options));
-  std::vector<Tensor> views;
-  for (int i = 0; i < options.parts; ++i) views.push_back(parts.value().slice(axis, i, i + 1).squeeze(axis));
-  if (!tracked({&parts, 1})) {
-    std::vector<Var> results;
-    for (const Tensor& v : views) results.push_back(as_var(v));
-    return results;
-  }
-  return record("unstack", {&parts, 1}, std::move(views), {}, [axis](const RuleContext& c) {
-    const Var* some = nullptr;
-    for (const Var& g : c.grads) some = g.defined() ? &g : some;
-    std::vector<Var> grads;
-    for (const Var& g : c.grads) grads.push_back(or_zeros(g, *some));
-    return std::vector<Var>{stack(grads, axis)};
-  });
-}
-
-}  // namespace
-
-std::vector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values,
-                                     const Tensor& a, const Tensor& b, const EpilogueOptions& options,
-                                     std::span<const Argument> operands) {
-  const Shape space = checked_space(name, graph, values.size(), a, b, options, operands.size());
-  std::vector<Tensor> columns;
-  std::vector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
-  if (options.parts == 1) return run_product({kOp, graph, batch_of(space), {}}, a, b, list);
-  const std::vector<Var> parts = accumulators(as_var(a), as_var(b), space, options);
-  list.insert(list.begin(), parts.begin(), parts.end());
-  return run_fused({kOp, graph, 0, space}, list);
-}
-std::vector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a,
-                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
-  const Shape space = checked_space(name, graph, values.size(), a.value(), b.value(), options, operands.size());
-  std::vector<Var> columns;
-  columns.reserve(2 * operands.size());
-  std::vector<Argument> list = laid_out(operands, values, options.kinds, a.value(), space, columns);
-  if (options.parts == 1) return product_with_epilogue(kOp, graph, a, b, list);
-  const std::vector<Var> parts = accumulators(a, b, space, options);
-  list.insert(list.begin(), parts.begin(), parts.end());
-  return fused({kOp, graph, 0, space}, list);
+  PoolVector<Var> all(outputs.size());  // the hidden one, too
+  record(op, inputs, outputs, std::move(saved), std::move(rule), all);
+  std::move(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
 }
 
 }  // namespace detail

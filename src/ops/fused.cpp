@@ -117,7 +117,11 @@ std::vector<Var> fused(const FusedCall& call, std::span<const Argument> argument
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs) {
   const Shape natural = broadcast_space(call.op, arguments);
-  const Shape& space = call.space ? *call.space : natural;
+  run_over(call.space ? *call.space : natural, call, arguments, into, outputs);
+}
+
+void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+              std::span<const Tensor> into, std::span<Tensor> outputs) {
   SmallVector<InputType, 8> types;
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
@@ -159,6 +163,13 @@ void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::
 
 namespace {
 
+/// Whether the gradient of input i is an output's gradient (or another operand) as it is: a view, which no call computes.
+bool is_view(const GradientGraph& g, std::size_t i, std::uint32_t broadcast) {
+  const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
+  return node->kind == NodeKind::input && static_cast<std::size_t>(node->index) >= g.output_of.size() &&
+         (broadcast == 0 || !node->full);
+}
+
 /// Groups gradients by the axes their inputs were broadcast along; those summed over nothing join the first group.
 std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const GradientGraph::Plan& plan) {
   const bool graph_reduces = g.graph->reduces;
@@ -173,7 +184,7 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
   };
   for (const bool pass : {true, false}) {  // sums first: they decide the groups
     for (std::size_t i = 0; i < g.output_of.size(); ++i) {
-      if (g.output_of[i] < 0) continue;
+      if (g.output_of[i] < 0 || is_view(g, i, plan.broadcast[i])) continue;
       const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
       const std::uint32_t axes = plan.broadcast[i];
       const bool summed = axes != 0 && node->full && (!graph_reduces || axes == plan.reduced);
@@ -213,47 +224,86 @@ std::uint32_t broadcast_axes(const Shape& shape, const Shape& space) {
 
 }  // namespace
 
-/// A gradient (full, or of size 1 along the reduced axes) in the shape of input `input`.
-Var FusedBackward::fitted(std::size_t input, Var g, bool summed) const {
-  const bool lacks_axes = graph->reduces && g.shape() != space && !summed;
-  if (lacks_axes && !(graph->reduced_inputs >> input & 1))
-    g = g.broadcast_to(space);  // the same along the reduced axes
-  return sum_to(g, shapes[input]);
-}
+/// Gradients of several inputs, each summed to its input's shape: those over the same axes in one pass.
+class FusedBackward::Sums {
+ public:
+  Sums(const FusedBackward& rule, std::vector<Var>& results) : rule_(rule), results_(results) {}
+
+  /// The gradient of input `input`: full, of size 1 along the reduced axes, or summed already.
+  void add(std::size_t input, Var g, bool summed) {
+    const Shape &space = rule_.space, &shape = rule_.inputs[input].shape;
+    const bool lacks_axes = !summed && g.shape() != space;
+    if (lacks_axes && !(rule_.graph->reduces && rule_.graph->reduced_inputs >> input & 1))
+      g = g.broadcast_to(space);  // the same along those axes
+    if (const std::uint32_t axes = broadcast_axes(shape, g.shape())) pending_.push_back({input, axes, std::move(g)});
+    else results_[input] = g.reshape(shape);
+  }
+  void run() {
+    while (!pending_.empty()) {
+      const Pending first = pending_.front();
+      const auto apart = std::stable_partition(pending_.begin(), pending_.end(), [&](const Pending& p) {
+        return p.axes != first.axes || p.g.shape() != first.g.shape();
+      });
+      run_together({apart, pending_.end()});
+      pending_.erase(apart, pending_.end());
+    }
+  }
+
+ private:
+  struct Pending {
+    std::size_t input;
+    std::uint32_t axes;
+    Var g;
+  };
+
+  void run_together(std::span<const Pending> list) {
+    std::vector<Expr> outputs;
+    std::vector<Argument> arguments;
+    for (const Pending& p : list) {
+      outputs.push_back(sum(make_input(static_cast<int>(outputs.size()))));
+      arguments.push_back(Argument(p.g));
+    }
+    const Graph* sums = make_graph(outputs, static_cast<int>(outputs.size()));
+    const std::vector<Var> values = fused({"sum", sums, list[0].axes, {}}, arguments);
+    for (std::size_t i = 0; i < list.size(); ++i)
+      results_[list[i].input] = values[i].reshape(rule_.inputs[list[i].input].shape);
+  }
+
+  const FusedBackward& rule_;
+  std::vector<Var>& results_;
+  std::vector<Pending> pending_;
+};
 
 /// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.
 PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used) const {
-  const std::size_t n = shapes.size(), m = graph->outputs.size();
+  const std::size_t n = inputs.size(), m = graph->outputs.size();
   PoolVector<Argument> list;
   list.reserve(n + 2 * m);
-  const auto saved = [&](std::size_t slot, Number otherwise, bool needed) {
-    const int at = saved_index[slot];
+  const auto saved = [&](int at, Number otherwise, bool needed) {
     if (at < 0 && needed)
       throw Error(ErrorKind::autograd, std::string(op) + ": backward reads a tensor that was not saved");
     list.push_back(at >= 0 ? Argument(context.saved[static_cast<std::size_t>(at)]) : Argument(otherwise));
   };
-  for (std::size_t i = 0; i < n; ++i) saved(i, numbers[i], tensors >> i & used >> i & 1);
+  for (std::size_t i = 0; i < n; ++i) saved(inputs[i].saved, inputs[i].number, inputs[i].tensor && used >> i & 1);
   for (std::size_t k = 0; k < m; ++k)
     list.push_back(context.grads[k].defined() ? Argument(context.grads[k]) : Argument(0));
-  for (std::size_t k = 0; k < m; ++k) saved(n + k, 0, used >> (n + m + k) & 1);
+  for (std::size_t k = 0, at = static_cast<std::size_t>(first_output); k < m; ++k) {
+    const bool read = outputs_read >> k & 1;
+    saved(read ? static_cast<int>(at++) : -1, 0, used >> (n + m + k) & 1);
+  }
   return list;
 }
 
 void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved) {
   const Tensor* t = tensor_of(argument);
-  if (t) tensors |= std::uint64_t{1} << shapes.size();
-  shapes.push_back(t ? t->shape() : Shape{});
-  numbers.push_back(argument.number);
   saves = saves && t;
-  saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
+  inputs.push_back({t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr});
   if (saves) saved.push_back({argument.var ? *argument.var : as_var(*t)});
 }
 void FusedBackward::add_outputs(PoolVector<Save>& saved) {
-  for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
-    const bool saves = outputs_read >> k & 1;
-    saved_index.push_back(saves ? static_cast<int>(saved.size()) : -1);
-    if (saves) saved.push_back({Var(), static_cast<int>(k)});
-  }
+  first_output = static_cast<int>(saved.size());
+  for (std::size_t k = 0; k < graph->outputs.size(); ++k)
+    if (outputs_read >> k & 1) saved.push_back({Var(), static_cast<int>(k)});
 }
 
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph) {
@@ -262,32 +312,42 @@ std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph) {
                  : 0;
 }
 
-std::vector<Var> FusedBackward::operator()(const RuleContext& context) const {
+std::vector<Var> FusedBackward::operator()(const RuleContext& context) const { return gradients(context, {}); }
+
+std::vector<Var> FusedBackward::gradients(const RuleContext& context, std::span<const Tensor> into) const {
   std::uint64_t present = 0;
   for (std::size_t k = 0; k < context.grads.size(); ++k)
     if (context.grads[k].defined()) present |= std::uint64_t{1} << k;
   const GradientGraph& g = gradient(graph, present, context.wanted, false, outputs_read);
-  std::vector<Var> results(shapes.size());
+  std::vector<Var> results(inputs.size());
   if (!g.graph) return results;
   const PoolVector<Argument> list = arguments(context, g.graph->used_inputs);
   std::vector<std::uint32_t> broadcast;
-  for (const Shape& shape : shapes) broadcast.push_back(broadcast_axes(shape, space));
-  bool computes = false;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {  // gradients that are an output's gradient itself: views
-    if (g.output_of[i] < 0) continue;
+  for (const Input& input : inputs) broadcast.push_back(broadcast_axes(input.shape, space));
+  Sums sums(*this, results);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (g.output_of[i] < 0 || !is_view(g, i, broadcast[i])) continue;
     const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
-    const Var* same = node->kind == NodeKind::input ? list[static_cast<std::size_t>(node->index)].var : nullptr;
-    if (same && (broadcast[i] == 0 || !node->full)) results[i] = fitted(i, *same, false);
-    computes |= !results[i].defined();
+    sums.add(i, *list[static_cast<std::size_t>(node->index)].var, false);
   }
-  if (!computes) return results;
   for (const GradientGraph::Call& call : gradient_calls(g, broadcast, reduced)) {
-    const std::vector<Var> values = fused({op, call.graph, call.reduced, space}, list);
-    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-      Var& result = results[static_cast<std::size_t>(call.inputs[k])];
-      if (!result.defined()) result = fitted(static_cast<std::size_t>(call.inputs[k]), values[k], call.summed[k]);
+    std::vector<Var> values(call.inputs.size());
+    if (into.empty()) {
+      fused({op, call.graph, call.reduced, space}, list, values);
+    } else {
+      PoolVector<Tensor> given, made(values.size());
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        const auto input = static_cast<std::size_t>(call.inputs[k]);
+        const bool full = !call.graph->reduces || call.graph->outputs[k]->full;
+        given.push_back(input < into.size() && full ? into[input] : Tensor());
+      }
+      run_fused({op, call.graph, call.reduced, space}, list, given, made);
+      for (std::size_t k = 0; k < values.size(); ++k) values[k] = as_var(made[k]);
     }
+    for (std::size_t k = 0; k < values.size(); ++k)
+      sums.add(static_cast<std::size_t>(call.inputs[k]), std::move(values[k]), call.summed[k]);
   }
+  sums.run();
   return results;
 }
 
@@ -304,9 +364,24 @@ std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument
   return rule({grads, values, (std::uint64_t{1} << arguments.size()) - 1});
 }
 
+FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+                     std::uint64_t wanted, PoolVector<Save>& saved) {
+  const std::size_t outputs = call.graph->outputs.size();
+  FusedBackward rule{call.op, call.graph, call.reduced, space};
+  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted);
+  const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
+  rule.outputs_read = outputs_in(g, call.graph);
+  rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
+  for (std::size_t i = 0; i < arguments.size(); ++i) rule.add_input(arguments[i], used >> i & 1, saved);
+  rule.add_outputs(saved);
+  return rule;
+}
+
 void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results) {
   PoolVector<Tensor> outputs(results.size());
-  run_fused(call, arguments, {}, outputs);
+  Shape space = broadcast_space(call.op, arguments);
+  if (call.space) space = *call.space;
+  run_over(space, call, arguments, {}, outputs);
   const bool tracks = grad_enabled() && std::any_of(arguments.begin(), arguments.end(),
                                                     [](const Argument& a) { return a.var && a.var->requires_grad(); });
   if (!tracks) {
@@ -315,17 +390,8 @@ void fused(const FusedCall& call, std::span<const Argument> arguments, std::span
   }
   SmallVector<const Var*, 8> inputs;
   for (const Argument& a : arguments) inputs.push_back(a.var);
-  FusedBackward rule{call.op, call.graph, call.reduced, call.space ? *call.space : broadcast_space(call.op, arguments)};
-  const std::uint64_t all = (std::uint64_t{1} << call.graph->outputs.size()) - 1;
-  const GradientGraph& g = gradient(call.graph, all, wanted_mask(std::span<const Var* const>(inputs)));
-  const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
-  rule.outputs_read = outputs_in(g, call.graph);
-  rule.shapes.reserve(inputs.size()), rule.numbers.reserve(inputs.size());
-  rule.saved_index.reserve(inputs.size() + results.size());
   PoolVector<Save> saved;
-  saved.reserve(inputs.size() + results.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) rule.add_input(arguments[i], used >> i & 1, saved);
-  rule.add_outputs(saved);
+  FusedBackward rule = saving(space, call, arguments, wanted_mask(std::span<const Var* const>(inputs)), saved);
   record(call.op, inputs, outputs, std::move(saved), std::move(rule), results);
 }
 

@@ -28,6 +28,10 @@ std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> a
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs);
 
+/// The same over a space that is known already: what the arguments were found to broadcast to, or the call's own.
+void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+              std::span<const Tensor> into, std::span<Tensor> outputs);
+
 /// The same on variables, recorded where one is tracked.
 void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results);
 std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
@@ -38,13 +42,20 @@ struct FusedBackward {
   const Graph* graph = nullptr;
   std::uint32_t reduced = 0;
   Shape space;
-  PoolVector<Shape> shapes = {};       // of the inputs; numbers: {}
-  PoolVector<Number> numbers = {};     // of inputs that are numbers
-  PoolVector<int> saved_index = {};    // for each input, then each output: where it is in `saved`, or -1
-  std::uint64_t tensors = 0;            // inputs that are tensors
-  std::uint64_t outputs_read = 0;       // outputs whose values are read in place of their expressions
+  struct Input {
+    Shape shape;      // of a number: {}
+    Number number;    // of one that is no tensor
+    int saved = -1;   // where it is in `saved`, or -1
+    bool tensor = false;
+  };
+  PoolVector<Input> inputs = {};
+  std::uint64_t outputs_read = 0;  // outputs whose values are read in place of their expressions
+  int first_output = 0;            // where those begin in `saved`
 
   std::vector<Var> operator()(const RuleContext& context) const;
+  /// The same on plain tensors, where the gradient of input i, if it is as large as the space, is written to into[i]
+  /// (unless that is undefined, or the gradient is a view of something there already).
+  std::vector<Var> gradients(const RuleContext& context, std::span<const Tensor> into) const;
 
   /// The next input of the graph is this argument; a tensor is saved where `saves`.
   void add_input(const Argument& argument, bool saves, PoolVector<Save>& saved);
@@ -53,8 +64,11 @@ struct FusedBackward {
 
  private:
   PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
-  Var fitted(std::size_t input, Var g, bool summed) const;
+  class Sums;
 };
+/// The rule of a call over this space whose inputs in `wanted` get gradients, with what it saves.
+FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+                     std::uint64_t wanted, PoolVector<Save>& saved);
 /// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
 

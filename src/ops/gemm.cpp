@@ -61,6 +61,12 @@ ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b) {
 
 std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
                                 std::span<const Argument> operands, std::span<const Tensor> into) {
+  std::vector<Tensor> outputs(call.epilogue ? call.epilogue->outputs.size() : 1);
+  run_product(call, a, b, operands, into, outputs);
+  return outputs;
+}
+void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands,
+                 std::span<const Tensor> into, std::span<Tensor> outputs) {
   const ProductShape p = product_shape(call.op, a, b);
   Shape kept;  // the output's batch, with size 1 along contracted axes
   std::uint32_t contracted = 0;
@@ -72,8 +78,9 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
     kept.push_back(contracted >> i & 1 ? 1 : p.batch[axis]);
   }
   const Shape space = matrix_shape(kept, p.m, p.n);
-  std::vector<InputType> types{{call.acc_type.value_or(a.dtype()), false}};
-  std::vector<Operand> inputs;
+  SmallVector<InputType, 8> types;
+  types.push_back({call.acc_type.value_or(a.dtype()), false});
+  SmallVector<Operand, 8> inputs;
   for (const Argument& argument : operands) {
     const Tensor* t = argument.tensor ? argument.tensor : argument.var ? &argument.var->value() : nullptr;
     types.push_back(t ? InputType{t->dtype(), false} : InputType{DType::f32, true});
@@ -84,44 +91,43 @@ std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const 
   check_coordinates(call.op, program, space.rank());
   space.numel();
   Backend& backend = a.impl()->storage->backend();
-  std::vector<Tensor> outputs;
-  std::vector<View> views;
-  for (std::size_t i = 0; i < program.outputs.size(); ++i) {
-    const bool given = i < into.size() && into[i].defined();
-    if (given) into[i].impl()->storage->bump_version();
-    outputs.push_back(given ? into[i] : make_tensor(space, program.outputs[i].dtype, backend, call.op));
-    views.push_back(view_over(outputs.back(), space));
+  SmallVector<View, 4> views;
+  const auto given = [&](std::size_t i) { return i < into.size() && into[i].defined(); };
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (given(i)) into[i].impl()->storage->bump_version();
+    outputs[i] = given(i) ? into[i] : make_tensor(space, program.outputs[i].dtype, backend, call.op);
+    views.push_back(view_over(outputs[i], space));
   }
   run(backend, GemmRequest{call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch),
                            matrix_view(b, p.batch), &program, inputs, views});
+  const Shape shape = matrix_shape(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n);
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    if (!(i < into.size() && into[i].defined()))
-      outputs[i] =
-          outputs[i].reshape(matrix_shape(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n));
-  return outputs;
+    if (!given(i) && shape != space) outputs[i] = outputs[i].reshape(shape);
 }
 
 Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
-  Tensor result = run_product({op, nullptr, batch, {}}, a.value(), b.value())[0];
-  const Var inputs[] = {a, b};
-  if (!tracked(inputs)) {
-    result = result.shape() == matrix_shape(batch, a.size(-2), b.size(-1))
-                 ? result
-                 : result.broadcast_to(matrix_shape(batch, a.size(-2), b.size(-1)));
-    return as_var(result);
-  }
+  Tensor result;
+  run_product({op, nullptr, batch, {}}, a.value(), b.value(), {}, {}, {&result, 1});
   const bool wants_a = a.requires_grad(), wants_b = b.requires_grad();
-  std::vector<Save> saved;
-  saved.push_back({wants_b ? a : Var(), -1}), saved.push_back({wants_a ? b : Var(), -1});
-  std::erase_if(saved, [](const Save& s) { return !s.input.defined(); });
-  const Var y = record_one(op, inputs, std::move(result), std::move(saved),
-                           [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
-                             const Var& g = c.grads[0];
-                             std::vector<Var> grads(2);
-                             if (wants_a) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
-                             if (wants_b) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
-                             return grads;
-                           });
+  if (!grad_enabled() || !(wants_a || wants_b)) {
+    const Shape full = matrix_shape(batch, a.size(-2), b.size(-1));
+    return as_var(result.shape() == full ? result : result.broadcast_to(full));
+  }
+  const Var* inputs[] = {&a, &b};
+  PoolVector<Save> saved;
+  saved.reserve(2);
+  if (wants_b) saved.push_back({a, -1});
+  if (wants_a) saved.push_back({b, -1});
+  Var y;
+  record(op, inputs, {&result, 1}, std::move(saved),
+         [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
+           const Var& g = c.grads[0];
+           std::vector<Var> grads(2);
+           if (wants_a) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
+           if (wants_b) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
+           return grads;
+         },
+         {&y, 1});
   const Shape full = matrix_shape(batch, y.size(-2), y.size(-1));
   return y.shape() == full ? y : y.broadcast_to(full);
 }

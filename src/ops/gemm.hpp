@@ -26,15 +26,18 @@ struct ProductCall {
 };
 std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
                                 std::span<const Argument> operands = {}, std::span<const Tensor> into = {});
+/// Into a place for each output.
+void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands,
+                 std::span<const Tensor> into, std::span<Tensor> outputs);
 
 /// a·b summed to these batch axes, recorded; its gradients are products of the same kind.
 Var product(const char* op, const Var& a, const Var& b, const Shape& batch);
 
 /// epilogue(a·b, operands…), recorded: inputs of the graph are the accumulator, then the operands (plain numbers too),
 /// each broadcasting to batch + [m, n]. Backward is one fused pass for the epilogue, then the products. What that pass
-/// reads of the product (the pre-activation, an output, nothing) is found from the graph.
-std::vector<Var> product_with_epilogue(const char* op, const Graph* graph, const Var& a, const Var& b,
-                                       std::span<const Argument> operands);
+/// reads of the product (the pre-activation, an output, nothing) is found from the graph. `results`: one for each output.
+void product_with_epilogue(const char* op, const Graph* graph, const Var& a, const Var& b,
+                           std::span<const Argument> operands, std::span<Var> results);
 
 /// batch + [m, n]
 Shape matrix_shape(Shape batch, std::int64_t m, std::int64_t n);

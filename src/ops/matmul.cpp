@@ -82,8 +82,8 @@ void check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor& 
   require_same_device(op, a, bias);
 }
 
-template <class T> std::vector<Argument> operands_of(const T& bias, const Pointwise<>& activation) {
-  std::vector<Argument> list{Argument(bias)};
+template <class T> PoolVector<Argument> operands_of(const T& bias, const Pointwise<>& activation) {
+  PoolVector<Argument> list{Argument(bias)};
   for (const Number& value : activation.values()) list.push_back(Argument(value));
   return list;
 }
@@ -95,8 +95,9 @@ Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const T
   check_activation(op, activation);
   check_bias(op, a, b, bias);
   const Shape batch = product_shape(op, a, b).batch;
-  std::vector<Tensor> results = run_product({op, forward_graph(activation.graph(), pre != nullptr), batch, {}}, a, b,
-                                            operands_of(bias, activation));
+  Tensor results[2];
+  run_product({op, forward_graph(activation.graph(), pre != nullptr), batch, {}}, a, b, operands_of(bias, activation), {},
+              {results, pre ? 2u : 1u});
   if (pre) *pre = results[1];
   return results[0];
 }
@@ -105,8 +106,9 @@ Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, co
                  Tensor* pre) {
   check_activation(op, activation);
   check_bias(op, a.value(), b.value(), bias.value());
-  const std::vector<Var> results =
-      product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), a, b, operands_of(bias, activation));
+  Var results[2];
+  product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), a, b, operands_of(bias, activation),
+                        {results, pre ? 2u : 1u});
   if (pre) *pre = results[1].value();
   return results[0];
 }
@@ -115,7 +117,9 @@ Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, co
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   return with_vectors(a, b, [](const Tensor& x, const Tensor& y) {
-    return run_product({"matmul", nullptr, product_shape("matmul", x, y).batch, {}}, x, y)[0];
+    Tensor result;
+    run_product({"matmul", nullptr, product_shape("matmul", x, y).batch, {}}, x, y, {}, {}, {&result, 1});
+    return result;
   });
 }
 Var matmul(const VarArg& a, const VarArg& b) {
@@ -164,18 +168,24 @@ Var matmul_activation(const VarArg& a, const VarArg& b, const Pointwise<>& activ
   product_shape(op, a->value(), b->value());
   if (!is_floating(a->dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a->value()));
-  const std::vector<Argument> parameters(activation.values().begin(), activation.values().end());
-  return product_with_epilogue(op, activation.graph(), *a, *b, parameters)[0];
+  const PoolVector<Argument> parameters(activation.values().begin(), activation.values().end());
+  Var result;
+  product_with_epilogue(op, activation.graph(), *a, *b, parameters, {&result, 1});
+  return result;
 }
 Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
   check_residual(a, b, bias, residual);
   const Argument operands[] = {Argument(bias), Argument(residual)};
-  return run_product({kResidual, residual_graph(), product_shape(kResidual, a, b).batch, {}}, a, b, operands)[0];
+  Tensor result;
+  run_product({kResidual, residual_graph(), product_shape(kResidual, a, b).batch, {}}, a, b, operands, {}, {&result, 1});
+  return result;
 }
 Var matmul_bias_residual(const VarArg& a, const VarArg& b, const VarArg& bias, const VarArg& residual) {
   check_residual(a->value(), b->value(), bias->value(), residual->value());
   const Argument operands[] = {Argument(*bias), Argument(*residual)};
-  return product_with_epilogue(kResidual, residual_graph(), *a, *b, operands)[0];
+  Var result;
+  product_with_epilogue(kResidual, residual_graph(), *a, *b, operands, {&result, 1});
+  return result;
 }
 
 // ---- the backward on plain tensors ----

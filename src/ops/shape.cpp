@@ -19,7 +19,7 @@ const Graph* identity_graph() {
 /// 16-bit floats as i16, for copies: through f32, a signalling NaN would become a quiet one.
 Tensor as_bits(const Tensor& t) {
   if (!is_floating(t.dtype()) || dtype_size(t.dtype()) != 2) return t;
-  const Tensor view = make_view(t, t.shape(), t.strides(), t.impl()->offset);
+  Tensor view = make_view(t, t.shape(), t.strides(), t.impl()->offset);
   view.impl()->dtype = DType::i16;
   return view;
 }

@@ -67,7 +67,7 @@ template <class T> class GraphRanges {
             break;
           }
           Range<T> args[3];
-          for (std::size_t k = 0; k < step.node->args.size(); ++k)
+          for (std::size_t k = 0; k < std::min<std::size_t>(3, step.node->args.size()); ++k)
             args[k] = values_[static_cast<std::size_t>(step.args[k])];
           values_[i] = leaves(step.node->leaf, args);
           break;

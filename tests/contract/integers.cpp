@@ -77,7 +77,7 @@ template <class T> std::vector<Column<T>> integer_columns(int arity) {
     std::size_t rest = c;
     for (auto& column : columns) column.push_back(wrap<T>(edges[rest % edges.size()])), rest /= edges.size();
   }
-  const std::uint64_t count = full_test() ? 1 << 16 : 1 << 13;
+  const std::uint64_t count = kFewPoints ? 1 << 13 : 1 << 16;
   for (std::uint64_t r = 0; r < count; ++r)
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const std::uint64_t bits = random_bits(r * 4 + i);

@@ -110,7 +110,7 @@ template <class S> std::vector<S> unary_inputs() {
   if constexpr (sizeof(S) == 2) {
     for (int i = 0; i < 65536; ++i) values.push_back(from_bits<S>(static_cast<B>(i)));
   } else {
-    const int log2_count = sizeof(S) == 4 ? (full_test() ? 22 : 20) : (full_test() ? 20 : 17);
+    const int log2_count = sizeof(S) == 4 ? (kFewPoints ? 20 : 22) : (kFewPoints ? 17 : 20);
     const int shift = Layout<S>::kBits - log2_count;
     for (std::uint64_t i = 0; i < (std::uint64_t{1} << log2_count); ++i)
       values.push_back(from_bits<S>(static_cast<B>((i << shift) | (random_bits(i) >> (64 - shift)))));

@@ -75,11 +75,14 @@ inline std::string entry_test_name(const testing::TestParamInfo<std::tuple<Devic
       Registry, Suite, testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(__VA_ARGS__)), \
       entry_test_name)
 
-/// TERN_TEST_FULL=1: more points.
-inline bool full_test() {
-  const char* value = std::getenv("TERN_TEST_FULL");
-  return value && *value && std::string(value) != "0";
-}
+using test::full_test;
+
+/// Fewer points where every access is checked: what those look for is not in the numbers.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kFewPoints = true;
+#else
+inline constexpr bool kFewPoints = false;
+#endif
 
 inline std::string hex(double v) {
   char text[64];

@@ -19,7 +19,7 @@ Policy policy_of(Device device) {
 
 template <class S> Columns<S> inputs_of(const Entry& e) {
   if (e.arity() == 1) return {unary_inputs<S>()};
-  return tuple_inputs<S>(e.arity(), full_test() ? 1 << 18 : 1 << 16);
+  return tuple_inputs<S>(e.arity(), kFewPoints ? 1 << 16 : 1 << 18);
 }
 /// Conditions are 0 or 1 to the reference, too.
 template <class S> void make_conditions(const Entry& e, Columns<S>& columns) {
@@ -47,6 +47,22 @@ template <class S> void check_values(const Entry& e, Device device) {
 
 TEST_P(Values, AreWithinTheirBudgets) {
   for_each_float([&](auto zero) { check_values<decltype(zero)>(entry(), device()); });
+}
+
+/// All 2^32 numbers, in pieces.
+class EveryPattern : public OnDevice {};
+TEST_P(EveryPattern, OfSinglePrecisionIsWithinTheBudget) {
+  if (!full_test()) GTEST_SKIP() << "hours; script/test --full tries them";
+  constexpr std::uint64_t kPiece = 1 << 20;
+  GraphRanges<float> graph(entry().graph());
+  Report report(std::string(entry().name) + " f32, every pattern");
+  Columns<float> columns(1, std::vector<float>(kPiece));
+  for (std::uint64_t begin = 0; begin < std::uint64_t{1} << 32; begin += kPiece) {
+    for (std::uint64_t i = 0; i < kPiece; ++i)
+      columns[0][i] = from_bits<float>(static_cast<std::uint32_t>(begin + i));
+    const Tensor y = call(entry(), tensors_of(entry(), columns, device()));
+    compare_column<float>(report, graph, 0, columns, column_of<float>(y), &entry());
+  }
 }
 
 /// The values a rule lists must come out exactly, in every dtype.
@@ -115,6 +131,11 @@ TEST_P(FirstGradient, IsWithinTheBudgets) {
 }
 
 TERN_CONTRACT(Values, entries_where([](const Entry& e) { return e.takes_floats(); }));
+INSTANTIATE_TEST_SUITE_P(Registry, EveryPattern,
+                         testing::Combine(testing::Values(cpu()), testing::ValuesIn(entries_where([](const Entry& e) {
+                                            return e.arity() == 1 && e.leaf && e.takes_floats();
+                                          }))),
+                         entry_test_name);
 TERN_CONTRACT(Edges, entries_where([](const Entry& e) {
                 return e.arity() == 1 && e.takes_floats() && e.leaf && e.rule()->edge_count > 0;
               }));

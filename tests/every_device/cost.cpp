@@ -66,10 +66,13 @@ TEST_P(Costs, OfEveryFormula) {
     std::vector<Var> constants;
     for (const Tensor& t : x) constants.emplace_back(t, false);
     call(constants), vjp(call, x, seed), hvp(weighted, x, v);  // seeds are made, kernels are warm
-    const std::int64_t value = cost_of([&] { call(constants); }).flops, both = cost_of([&] { vjp(call, x, seed); }).flops;
+    const Cost with_gradient = cost_of([&] { vjp(call, x, seed); }), second = cost_of([&] { hvp(weighted, x, v); });
+    const std::int64_t value = cost_of([&] { call(constants); }).flops, both = with_gradient.flops;
     EXPECT_LE(both, 5 * std::max(value, kElements)) << f.name << ": the value costs " << value;
-    const std::int64_t weighted_value = cost_of([&] { weighted(constants); }).flops, product = cost_of([&] { hvp(weighted, x, v); }).flops;
+    EXPECT_LE(with_gradient.calls, 2) << f.name << ": the value, and all gradients at once";
+    const std::int64_t weighted_value = cost_of([&] { weighted(constants); }).flops, product = second.flops;
     EXPECT_LE(product, 12 * weighted_value) << f.name << ": the value costs " << weighted_value;
+    EXPECT_LE(second.calls, 6 + n) << f.name << ": three forward, two backward, two backward of that; two more inputs, two more";
     RecordProperty(f.name, std::to_string(static_cast<double>(both) / static_cast<double>(std::max(value, kElements))) + " " +
                                std::to_string(static_cast<double>(product) / static_cast<double>(weighted_value)));
   }
@@ -105,6 +108,25 @@ TEST_P(Costs, CallsOfALayer) {
   EXPECT_EQ(calls([&] { backward(soft, a); }), 1);
   const Var norm = layer_norm(in, ones({4}), zeros({4}));
   EXPECT_EQ(calls([&] { backward(norm, a); }), 1);
+}
+/// The gradients of a norm's weight and bias, sums over the other axis, take one more pass together.
+TEST_P(Costs, CallsOfNorms) {
+  Random random(4);
+  const Tensor seed = random.tensor({3, 5, 8}, f32, device());
+  const Var x(random.tensor({3, 5, 8}, f32, device())), r(random.tensor({3, 5, 8}, f32, device()));
+  const Var weight(random.tensor({8}, f32, device())), bias(random.tensor({8}, f32, device()));
+  const auto forward_and_backward = [&](auto f) {
+    Var y;
+    const std::int64_t forward = cost_of([&] { y = f(); }).calls;
+    return std::pair{forward, cost_of([&] { backward(y, seed); }).calls};
+  };
+  const std::pair<std::int64_t, std::int64_t> one_and_two{1, 2};
+  EXPECT_EQ(forward_and_backward([&] { return rms_norm(x, weight); }), one_and_two);
+  EXPECT_EQ(forward_and_backward([&] { return layer_norm(x, weight, bias); }), one_and_two);
+  EXPECT_EQ(forward_and_backward([&] { return add_rms_norm(x, r, weight).result; }), one_and_two);
+  EXPECT_EQ(forward_and_backward([&] { return add_layer_norm(x, r, weight, bias).result; }), one_and_two);
+  constexpr Pointwise own{"own", [](auto v, auto gain, auto shift) { return v * rsqrt(sum(v * v) + 1) * gain + shift; }};
+  EXPECT_EQ(forward_and_backward([&] { return row_formula(own, x, weight, bias); }), one_and_two);
 }
 /// Reverse mode keeps alive what saved_tensors() lists, and no more.
 TEST_P(Costs, MemoryIsThatOfSavedTensors) {

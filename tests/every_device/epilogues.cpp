@@ -159,6 +159,122 @@ TEST_P(Epilogues, SwiGluFromOneStackedWeight) {
   expect_near(dw, concatenate(std::vector<Tensor>{apart[g], apart[u]}, 1), 60 * work_epsilon(f32), "gradient, side by side");
   expect_near(dv, stack(std::vector<Tensor>{apart[g], apart[u]}, 2).reshape({5, 8}), 60 * work_epsilon(f32), "gradient, interleaved");
 }
+/// Kernel calls of a layer with a stacked weight: gate and value get their gradients in one pass, which writes them side by
+/// side as the two products that follow read them.
+TEST_P(Epilogues, BackwardOfAStackedWeightIsOnePassAndTwoProducts) {
+  Random random(13);
+  const Var x(random.tensor({6, 5}, f32, device())), w(random.tensor({5, 8}, f32, device())), z(random.tensor({4}, f32, device()));
+  const Tensor seed = random.tensor({6, 4}, f32, device());
+  for (const bool interleaved : {false, true}) {
+    const EpilogueOptions options{.parts = 2, .interleaved = interleaved};
+    const auto swiglu = [](auto g, auto u) { return silu(g) * u; };
+    const auto biased = [](auto g, auto u, auto b) { return silu(g + b) * u; };
+    const auto linear = [](auto g, auto u) { return g - u; };
+    const Var y = matmul_epilogue(x, w, swiglu, options), with_bias = matmul_epilogue(x, w, biased, options, z);
+    EXPECT_EQ(cost_of([&] { backward(y, seed); }).calls, 1 + 2);
+    EXPECT_EQ(cost_of([&] { backward(with_bias, seed); }).calls, 1 + 2) << "the bias gradient is summed in the same pass";
+    // A gradient that is the seed itself is copied into the stack.
+    const Var difference = matmul_epilogue(x, w, linear, options);
+    const Gradients g = backward(difference, seed);
+    const Var twice = matmul(x, w);
+    const std::vector<Tensor> parts{seed, -seed};
+    const Tensor stacked = interleaved ? stack(parts, 2).reshape({6, 8}) : concatenate(parts, 1);
+    EXPECT_EQ(doubles(g[w]), doubles(backward(twice, stacked)[w]));
+    // Only the gate: the other half is zero, not what was in memory.
+    const Tensor gate_only = backward(matmul_epilogue(x, w, [](auto g, auto u) { return g + 0 * detach(u); }, options), seed)[w];
+    const std::vector<Tensor> half{seed, zeros({6, 4})};
+    EXPECT_EQ(doubles(gate_only), doubles(backward(matmul(x, w), interleaved ? stack(half, 2).reshape({6, 8}) : concatenate(half, 1))[w]));
+  }
+}
+
+TEST_P(Epilogues, AStackedWeightWithoutAGradientGetsNone) {
+  const Var x(ones({2, 3})), w(ones({3, 4})), z(ones({2}));
+  const Gradients g = backward(sum(matmul_epilogue(x, w, [](auto a, auto b, auto c) { return detach(a * b) * c; }, {.parts = 2}, z)));
+  EXPECT_EQ(g.get(w.id()), nullptr);
+  expect_values(g[z], {2}, {18, 18});
+}
+
+// ---- sums over rows and columns as outputs ----
+TEST_P(Epilogues, RowAndColumnSums) {
+  Random random(14);
+  for (const auto& [sa, sb] : {std::pair<Shape, Shape>{{6, 5}, {5, 7}}, {{3, 4, 5}, {5, 6}}, {{2, 1, 3, 2}, {4, 2, 5}}}) {
+    const Tensor a = random.tensor(sa, f32, device()), b = random.tensor(sb, f32, device()), bias = random.tensor({sb.back()}, f32, device());
+    const auto f = [](auto acc, auto z) {
+      const auto y = tanh(acc + z);
+      return std::array{y, sum(y, -1), sum(y * y, -1), sum(acc, -2), y / (2 + sum(y * y, -2))};
+    };
+    const auto [y, rows, squares, columns, scaled] = matmul_epilogue(a, b, f, bias);
+    const Tensor product = matmul(a, b), want = tanh(product + bias);
+    const double eps = 20 * epsilon(f32);
+    expect_near(y, want, eps, "y");
+    expect_near(rows, sum(want, -1, true), 7 * eps, "row sums");
+    expect_near(squares, sum(want * want, -1, true), 7 * eps, "row sums of squares");
+    expect_near(columns, sum(product, -2, true), 7 * eps, "column sums");
+    expect_near(scaled, want / (2 + sum(want * want, -2, true)), 7 * eps, "scaled");
+  }
+}
+TEST_P(Epilogues, SumsTakeOnePassForEachAxis) {
+  Random random(15);
+  const Tensor a = random.tensor({8, 5}, f32, device()), b = random.tensor({5, 6}, f32, device()), bias = random.tensor({6}, f32, device());
+  const auto rows = [](auto acc, auto z) {
+    const auto y = silu(acc + z);
+    return std::array{y, sum(y, -1), sum(square(y), -1)};
+  };
+  const auto both = [](auto acc, auto z) {
+    const auto y = silu(acc + z);
+    return std::array{sum(y, -2), y, sum(y, -1)};
+  };
+  EXPECT_EQ(cost_of([&] { matmul_epilogue(a, b, rows, bias); }).calls, 2);
+  EXPECT_EQ(cost_of([&] { matmul_epilogue(a, b, both, bias); }).calls, 3);
+  const Var va(a), vb(b), z(bias);
+  const auto [y, mean_of, square_of] = matmul_epilogue(va, vb, rows, z);
+  const Var loss = sum(y * mean_of + square_of);
+  const Var v = silu(matmul(va, vb) + z), same = sum(v * sum(v, -1, true) + sum(square(v), -1, true));
+  EXPECT_LT(cost_of([&] { backward(loss); }).calls, cost_of([&] { backward(same); }).calls);
+  const Var total = matmul_epilogue(va, vb, [](auto acc, auto x) { return sum(silu(acc + x), -1); }, z);
+  EXPECT_EQ(cost_of([&] { backward(total, ones({8, 1})); }).calls, 1 + 1 + 1 + 2) << "ones, one pass, the sum for the bias, two products";
+}
+TEST_P(Epilogues, SumsInEveryDtypeAreRoundedOnce) {
+  for (const DType dtype : all_floats(device())) {
+    Random random(16);
+    const Tensor a = random.tensor({5, 3}, dtype, device()), b = random.tensor({3, 40}, dtype, device());
+    const auto [y, rows] = matmul_epilogue(a, b, [](auto acc) { return std::array{acc, sum(acc, -1)}; });
+    ASSERT_EQ(rows.dtype(), dtype);
+    const std::vector<double> terms = doubles(y), got = doubles(rows);
+    for (std::size_t r = 0; r < 5; ++r) {
+      double total = 0, norm = 0;
+      for (std::size_t i = 0; i < 40; ++i) total += terms[r * 40 + i], norm += std::abs(terms[r * 40 + i]);
+      EXPECT_NEAR(got[r], total, 40 * work_epsilon(dtype) * norm + epsilon(dtype) * std::abs(total)) << to_string(dtype);
+    }
+  }
+}
+TEST_P(Epilogues, SumsOverAStackedWeightAndOverNothing) {
+  Random random(17);
+  const Tensor x = random.tensor({6, 5}, f32, device()), w = random.tensor({5, 8}, f32, device());
+  const auto f = [](auto g, auto u) {
+    const auto y = silu(g) * u;
+    return std::array{y, sum(y, -1), sum(y, -2)};
+  };
+  const auto [y, rows, columns] = matmul_epilogue(x, w, f, {.parts = 2});
+  const Tensor want = matmul_epilogue(x, w, [](auto g, auto u) { return silu(g) * u; }, {.parts = 2});
+  EXPECT_EQ(doubles(y), doubles(want));
+  expect_near(rows, sum(want, -1, true), 40 * epsilon(f32), "rows");
+  expect_near(columns, sum(want, -2, true), 40 * epsilon(f32), "columns");
+  const auto none = [](auto acc) { return std::array{sum(acc + 1, -1), sum(acc + 1, -2)}; };
+  const auto [r, c] = matmul_epilogue(zeros({0, 2}), zeros({2, 3}), none);
+  EXPECT_EQ(r.shape(), Shape({0, 1}));
+  expect_values(c, {1, 3}, {0, 0, 0});
+}
+TEST_P(Epilogues, SumsNameTheirAxis) {
+  const Tensor a = ones({2, 3}), b = ones({3, 4});
+  expect_error(ErrorKind::index, {"sum(x, 0)", "-1", "-2"}, [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, 0); }); });
+  expect_error(unsupported, {"matmul_epilogue", "both axes"}, [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) + sum(acc, -2); }); });
+  expect_error(unsupported, {"matmul_epilogue", "names no axis"}, [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) / extent(); }); });
+  expect_error(unsupported, {"row_formula"}, [&] { Pointwise{"p", [](auto x) { return sum(x, -1); }}(a); });
+  expect_error(unsupported, {"own", "matmul_epilogue"}, [&] { row_formula(Pointwise{"own", [](auto x) { return x / sum(x, -1); }}, a); });
+  expect_error(unsupported, {"reduction"}, [&] { matmul_bias_activation(a, b, ones({4}), Pointwise{"p", [](auto x) { return x / sum(x, -1); }}); });
+}
+
 TEST_P(Epilogues, EmptyProducts) {
   const auto f = [](auto acc, auto z) { return acc + z; };
   expect_values(matmul_epilogue(zeros({2, 0}), zeros({0, 3}), f, ones({3})), {2, 3}, std::vector<double>(6, 1));
@@ -215,6 +331,35 @@ TEST_P(EpilogueGradients, StackedWeights) {
     check_three_orders("swiglu", [=](const Var& x, const Var& w, const Var& z) {
       return matmul_epilogue(x, w, [](auto g, auto u, auto v) { return silu(g) * (u + v); }, {.parts = 2, .interleaved = interleaved}, z);
     }, random({2, 3}), random({3, 4}), random({2}));
+}
+TEST_P(EpilogueGradients, SumsOverRowsAndColumns) {
+  const Tensor a = random({2, 3}), b = random({3, 2}), z = random({2});
+  const auto one = [](auto acc, auto v) { return sum(silu(acc + v), -1); };
+  check_three_orders("row sums", [=](const Var& x, const Var& y, const Var& v) { return matmul_epilogue(x, y, one, v); }, a, b, z);
+  const auto several = [](auto acc, auto v) {
+    const auto y = sin(acc * v);
+    return std::array{y, sum(y * y, -1), sum(acc, -2), y * sum(v + acc, -2)};
+  };
+  check_three_orders("all at once", [=](const Var& x, const Var& y, const Var& v) {
+    const auto [full, rows, columns, mixed] = matmul_epilogue(x, y, several, v);
+    return full * rows + columns * mixed;
+  }, a, b, z);
+  for (const std::size_t k : {0, 1, 2, 3})
+    check_three_orders("output " + std::to_string(k), [=](const Var& x, const Var& y, const Var& v) { return matmul_epilogue(x, y, several, v)[k]; }, a, b, z);
+  check_three_orders("softmax over the columns of each batch", [](const Var& x, const Var& y) {
+    return matmul_epilogue(x, y, [](auto acc) { return exp(acc) / sum(exp(acc), -2); });
+  }, random({2, 2, 2}), random({2, 2}));
+  for (const bool interleaved : {false, true})
+    check_three_orders("stacked", [=](const Var& x, const Var& w) {
+      const auto [y, rows, columns] = matmul_epilogue(x, w, [](auto g, auto u) {
+        const auto v = tanh(g) * u;
+        return std::array{v, sum(v, -1), sum(g * v, -2)};
+      }, {.parts = 2, .interleaved = interleaved});
+      return y * rows * columns;
+    }, random({2, 2}), random({2, 4}));
+  check_three_orders("a gradient that is the same along a row", [](const Var& x, const Var& w) {
+    return square(matmul_epilogue(x, w, [](auto g, auto u) { return 3 * sum(g, -1) + sum(u * u, -1); }, {.parts = 2}));
+  }, random({2, 2}), random({2, 4}));
 }
 TEST_P(EpilogueGradients, DropoutAndResidual) {
   const Tensor mask = rand({2, 3}, Generator{3}) < 0.6;

@@ -1,80 +1,13 @@
 // Every operation that docs/ops.md lists, forward and, where it has a gradient, to third order. A new one that is
 // missing here fails a test: formulas and leaves are taken from the registry (registry.cpp), the others stand in a table.
 #include <fstream>
-#include <functional>
 #include <map>
 #include <set>
 
-#include "derivatives.hpp"
+#include "trials.hpp"
 
 namespace tern::test {
 namespace {
-
-using Vars = std::vector<Var>;
-
-/// How an operation is tried: on inputs of these shapes, with values around 0.
-struct Trial {
-  std::string name;
-  std::vector<Shape> shapes;
-  std::function<Var(const Vars&)> run;
-};
-Tensor indices(std::vector<std::int32_t> values, const Shape& shape) { return tensor(values, shape); }
-
-std::vector<Trial> differentiable() {
-  std::vector<Trial> list{
-      {"cast", {{3}}, [](const Vars& x) { return cast(x[0], x[0].dtype()); }},
-      {"max", {{2, 3}}, [](const Vars& x) { return max(x[0], 1) * max(x[0], 0).slice(0, 0, 1); }},
-      {"min", {{2, 3}}, [](const Vars& x) { return min(x[0], 1) * min(x[0]); }},
-      {"matmul", {{2, 3}, {3, 2}}, [](const Vars& x) { return matmul(x[0], x[1]); }},
-      {"matmul", {{3}, {2, 3, 2}}, [](const Vars& x) { return matmul(x[0], x[1]); }},
-      {"matmul", {{2, 2, 2}, {2}}, [](const Vars& x) { return matmul(x[0], x[1]); }},
-      {"matmul_bias_activation", {{2, 2}, {2, 2}, {2}}, [](const Vars& x) { return matmul_bias_activation(x[0], x[1], x[2], op::silu); }},
-      {"matmul_bias", {{2, 2}, {2, 2}, {2}}, [](const Vars& x) { return matmul_bias(x[0], x[1], x[2]); }},
-      {"matmul_activation", {{2, 2}, {2, 2}}, [](const Vars& x) { return matmul_activation(x[0], x[1], op::tanh); }},
-      {"matmul_bias_residual", {{2, 2}, {2, 2}, {2}, {2, 2}}, [](const Vars& x) { return matmul_bias_residual(x[0], x[1], x[2], x[3]); }},
-      {"matmul_epilogue", {{2, 2}, {2, 3}, {3}, {2, 1}}, [](const Vars& x) {
-         return matmul_epilogue(x[0], x[1], [](auto acc, auto row, auto column) { return silu(acc + row) * column; }, x[2], x[3]);
-       }},
-      {"row_formula", {{2, 3}, {3}}, [](const Vars& x) {
-         return row_formula(Pointwise{"unit", [](auto v, auto gain) { return v * rsqrt(sum(v * v) + 0.5) * gain; }}, x[0], x[1]);
-       }},
-      {"causal_softmax", {{2, 3}}, [](const Vars& x) { return causal_softmax(x[0]); }},
-      {"add_rms_norm", {{2, 3}, {2, 3}, {3}}, [](const Vars& x) { return add_rms_norm(x[0], x[1], x[2], 0.1).result; }},
-      {"add_layer_norm", {{2, 3}, {2, 3}, {3}, {3}}, [](const Vars& x) { return add_layer_norm(x[0], x[1], x[2], x[3], 0.1).result; }},
-      {"softmax", {{2, 3}}, [](const Vars& x) { return softmax(x[0], 0); }},
-      {"log_softmax", {{2, 3}}, [](const Vars& x) { return log_softmax(x[0]); }},
-      {"rms_norm", {{2, 3}, {3}}, [](const Vars& x) { return rms_norm(x[0], x[1]); }},
-      {"layer_norm", {{2, 3}, {3}, {3}}, [](const Vars& x) { return layer_norm(x[0], x[1], x[2], 0.1); }},
-      {"cross_entropy", {{2, 3}}, [](const Vars& x) { return cross_entropy(x[0], indices({2, 0}, {2})); }},
-      {"take", {{3, 2}}, [](const Vars& x) { return take(x[0], indices({2, 0, 2, -1}, {2, 2})); }},
-      {"gather", {{3, 2}}, [](const Vars& x) { return gather(x[0], indices({2, 0, 0, 0, 1, 1}, {3, 2}), 0); }},
-      {"scatter_add", {{3, 2}, {4, 2}}, [](const Vars& x) { return scatter_add(x[0], indices({2, 0, 2, 1}, {4}), x[1]); }},
-      {"scatter_add", {{2, 3}, {2, 2}}, [](const Vars& x) { return scatter_add(x[0], indices({0, 2, 1, 1}, {2, 2}), x[1], 1); }},
-      {"cumsum", {{2, 3}}, [](const Vars& x) { return cumsum(x[0], 1); }},
-      {"sort", {{2, 3}}, [](const Vars& x) { return sort(x[0], 1).values; }},
-      {"topk", {{2, 4}}, [](const Vars& x) { return topk(x[0], 2, 1, false).values; }},
-      {"concatenate", {{2, 2}, {2, 1}}, [](const Vars& x) { return concatenate({x[0], x[1], x[0]}, 1); }},
-      {"stack", {{2, 2}, {2, 2}}, [](const Vars& x) { return stack({x[0], x[1]}, 1); }},
-      {"split", {{4, 2}}, [](const Vars& x) { return split(x[0], 2)[0] * split(x[0], 2)[1]; }},
-      {"x.to", {{3}}, [](const Vars& x) { return x[0].to(x[0].dtype()).to(x[0].device()); }},
-      {"x.contiguous", {{2, 3}}, [](const Vars& x) { return x[0].transpose(0, 1).contiguous(); }},
-      {"x.clone", {{2, 3}}, [](const Vars& x) { return x[0].clone(); }},
-      {"x.reshape", {{2, 3}}, [](const Vars& x) { return x[0].transpose(0, 1).reshape({2, -1}); }},
-      {"x.transpose", {{2, 3}}, [](const Vars& x) { return x[0].transpose(0, 1); }},
-      {"x.permute", {{2, 1, 3}}, [](const Vars& x) { return x[0].permute({2, 0, 1}); }},
-      {"x.slice", {{5}}, [](const Vars& x) { return x[0].slice(0, 1, 5, 2); }},
-      {"x.squeeze", {{2, 1}}, [](const Vars& x) { return x[0].squeeze(1); }},
-      {"x.unsqueeze", {{2}}, [](const Vars& x) { return x[0].unsqueeze(0); }},
-      {"x.broadcast_to", {{2, 1}}, [](const Vars& x) { return x[0].broadcast_to({2, 2, 3}); }},
-  };
-  // Reductions of which every axis set is smooth.
-  using Reduce = Var (*)(const Var&, const Axes&, bool);
-  const std::pair<const char*, Reduce> reductions[] = {{"sum", &sum}, {"mean", &mean}, {"prod", &prod}, {"logsumexp", &logsumexp}, {"var", &var}, {"std", &tern::std}};
-  for (const auto& [name, reduce] : reductions)
-    for (const Axes& axes : {Axes{0}, Axes{1}, Axes{}})
-      list.push_back({name, {{2, 3}}, [reduce = reduce, axes](const Vars& x) { return reduce(x[0], axes, false); }});
-  return list;
-}
 
 std::vector<std::pair<std::string, std::function<Tensor()>>> plain() {
   const auto x = [] { return tensor({3.0f, 1.0f, 2.0f, 5.0f}, {2, 2}); };

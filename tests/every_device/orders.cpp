@@ -1,7 +1,9 @@
-// Every leaf and formula in every float dtype, to the third derivative, in reverse, forward and mixed mode, on contiguous,
+// Every leaf, formula and other operation in every float dtype, to the third derivative, in reverse, forward and mixed mode, on contiguous,
 // strided, broadcast and empty operands. What is right is known from f64 on the CPU, which central differences confirm.
-#include "derivatives.hpp"
+#include <optional>
+
 #include "formula/graph.hpp"
+#include "trials.hpp"
 
 namespace tern::test {
 namespace {
@@ -40,22 +42,11 @@ const std::vector<Entry>& entries() {
 using List = std::vector<Var>;
 using Scalar = std::function<Var(const List&)>;
 
-/// One op at one place: the weighted sum of its results, and a direction for its arguments.
+/// One op at one place: a scalar of its results, and a direction for its arguments.
 struct Case {
-  const Entry* entry;
+  std::string name;
+  Scalar f;
   std::vector<Tensor> x, v;
-  Tensor weights;
-
-  Var operator()(const List& at) const {
-    std::vector<detail::Argument> arguments;
-    const bool chooses = entry->op == &op::where;
-    const Tensor condition = at[0].value() > 0.7;
-    for (std::size_t i = 0; i < at.size(); ++i)
-      arguments.push_back(chooses && i == 0 ? detail::Argument(condition) : detail::Argument(at[i]));
-    Var result;
-    detail::apply_vars(entry->name, entry->op->graph(), {}, arguments, {&result, 1});
-    return sum(result * weights);
-  }
 };
 
 /// The derivative along `v`, as a function of x: forward mode, or the gradient's product with v.
@@ -84,67 +75,122 @@ const char* name_of(Layout layout) {
   constexpr const char* names[] = {"contiguous", "strided", "broadcast", "empty"};
   return names[static_cast<int>(layout)];
 }
-/// Arguments are multiples of 1/32 (exact in every dtype), away from kinks, and in every domain: the first in
-/// (0.5, 1), the second in (1, 1.5), the third in (2, 2.5). Directions and weights are multiples of 1/4.
-Case make_case(const Entry& entry, Layout layout, DType dtype, Device device, Random& random) {
-  Case c{&entry, {}, {}, {}};
-  const auto exact = [&](const Shape& shape, double low, double high, double step) {
-    std::vector<double> values(static_cast<std::size_t>(shape.numel()));
-    for (double& value : values) value = std::ceil(random.next(low, high) / step) * step;
-    return make(values, shape, dtype, device);
-  };
+/// Multiples of a power of two: exact in every dtype.
+Tensor exact(const Shape& shape, double low, double high, double step, DType dtype, Random& random) {
+  std::vector<double> values(static_cast<std::size_t>(shape.numel()));
+  for (double& value : values) value = std::ceil(random.next(low, high) / step) * step;
+  return make(values, shape, dtype, default_device());
+}
+void lay_out(Case& c, Layout layout) {
+  if (layout != Layout::strided) return;
+  for (std::vector<Tensor>* list : {&c.x, &c.v})
+    for (Tensor& t : *list) t = strided(t);
+}
+/// Arguments are multiples of 1/32, away from kinks, and in every domain: the first in (0.5, 1), the second in (1, 1.5),
+/// the third in (2, 2.5). Directions and weights are multiples of 1/4.
+Case make_case(const Entry& entry, Layout layout, DType dtype, Random& random) {
+  Case c{entry.name, {}, {}, {}};
   const Shape full = layout == Layout::empty ? Shape{0, 3} : Shape{2, 3};
   const Shape others[] = {full, {3}, {2, 1}};
   const double lows[] = {0.53, 1.03, 2.03};
   for (int i = 0; i < entry.op->graph()->inputs; ++i) {
     const Shape shape = layout == Layout::broadcast ? others[i] : full;
-    c.x.push_back(exact(shape, lows[i], lows[i] + 0.4, 1.0 / 32)), c.v.push_back(exact(shape, -1, 1, 0.25));
-    if (layout == Layout::strided) c.x.back() = strided(c.x.back()), c.v.back() = strided(c.v.back());
+    c.x.push_back(exact(shape, lows[i], lows[i] + 0.4, 1.0 / 32, dtype, random));
+    c.v.push_back(exact(shape, -1, 1, 0.25, dtype, random));
   }
-  c.weights = exact(full, 0.3, 1.2, 0.25);
+  lay_out(c, layout);
+  c.f = [&entry, weights = exact(full, 0.3, 1.2, 0.25, dtype, random)](const List& at) {
+    std::vector<detail::Argument> arguments;
+    const bool chooses = entry.op == &op::where;
+    const Tensor condition = at[0].value() > 0.7;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      arguments.push_back(chooses && i == 0 ? detail::Argument(condition) : detail::Argument(at[i]));
+    Var result;
+    detail::apply_vars(entry.name, entry.op->graph(), {}, arguments, {&result, 1});
+    return sum(result * weights.to(at[0].device()).to(at[0].dtype()));
+  };
+  return c;
+}
+/// An operation that is no formula: Σ weight · sin(result), so that even a view has derivatives of every order. Arguments
+/// are multiples of 1/32 around 0; broadcast ones are views with stride 0. No case where it takes nothing empty.
+std::optional<Case> make_case(const Trial& trial, Layout layout, DType dtype, Random& random) {
+  if (layout == Layout::empty && trial.empty.empty()) return {};
+  Case c{trial.name, {}, {}, {}};
+  for (const Shape& shape : layout == Layout::empty ? trial.empty : trial.shapes) {
+    c.x.push_back(exact(shape, -1, 1, 1.0 / 32, dtype, random)), c.v.push_back(exact(shape, -1, 1, 0.25, dtype, random));
+    const int axis = std::min(trial.broadcast_axis, shape.rank() - 1);
+    if (layout == Layout::broadcast && shape.numel() > 0) c.x.back() = c.x.back().slice(axis, 0, 1).broadcast_to(shape);
+  }
+  lay_out(c, layout);
+  c.f = [&trial](const List& at) {
+    const Var y = trial.run(at);
+    std::vector<double> weights(static_cast<std::size_t>(y.numel()));
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 0.5 + 0.25 * static_cast<double>(i % 4);
+    return sum(sin(y) * make(weights, y.shape(), y.dtype(), y.device()));
+  };
   return c;
 }
 Case on_cpu_in_double(Case c) {
-  const auto convert = [](Tensor& t) { t = t.to(cpu()).to(f64); };
-  for (Tensor& t : c.x) convert(t);
-  for (Tensor& t : c.v) convert(t);
-  convert(c.weights);
+  for (std::vector<Tensor>* list : {&c.x, &c.v})
+    for (Tensor& t : *list) t = t.to(cpu()).to(f64);
   return c;
 }
 
 const std::vector<std::string> kModes[] = {{"R", "F"}, {"RR", "FF", "FR", "RF"}, {"RRR", "FFF", "FRF", "RFR"}};
 
-class EveryOrder : public EveryDevice {};
+class EveryOrder : public EveryDevice {
+ protected:
+  /// Devices that compile a kernel for every derivative (0.05 s each in software) take one dtype, one layout and, beyond
+  /// order 1, one order of modes for every operation, in turn; all of them with TERN_TEST_FULL=1.
+  bool everything() const { return device() == cpu() || full_test(); }
+
+  void check(const Case& c, DType dtype, Layout layout, std::size_t turn) {
+    const Case exact = on_cpu_in_double(c);
+    double scale = 1;  // the largest derivative so far: what roundings are relative to
+    for (std::size_t order = 0; order < 3; ++order) {
+      const std::string reverse(order + 1, 'R');
+      set_default_device(cpu());
+      const double want = value_of(derivative(exact.f, exact.v, reverse), exact.x);
+      set_default_device(device());
+      scale = std::max(scale, std::abs(want));
+      const std::vector<std::string>& all = kModes[order];
+      for (const std::string& modes : all) {
+        if (!everything() && order > 0 && modes != all[(turn + turn / 4) % all.size()]) continue;
+        const double got = value_of(derivative(c.f, c.v, modes), c.x);
+        // Some forty roundings between kernels, each of a value below six times the scale.
+        ASSERT_NEAR(got, want, 40 * 6 * epsilon(dtype) * scale)
+            << c.name << " in " << to_string(dtype) << ", " << name_of(layout) << ", order " << order + 1 << ", " << modes;
+      }
+    }
+  }
+  /// Each combination of a dtype and a layout, or the one whose turn it is.
+  template <class F> void for_each(std::size_t turn, F f) {
+    const std::vector<DType> dtypes = all_floats(device());
+    for (std::size_t d = 0; d < dtypes.size(); ++d)
+      for (std::size_t layout = 0; layout < 4; ++layout)
+        if (everything() || (layout == turn % 4 && d == turn / 4 % dtypes.size()))
+          f(dtypes[d], static_cast<Layout>(layout));
+  }
+};
 TERN_EVERY_DEVICE(EveryOrder);
 
-TEST_P(EveryOrder, OfEveryOperation) {
+TEST_P(EveryOrder, OfEveryLeafAndFormula) {
   Random random(77);
-  // Devices that compile a kernel for every derivative (0.05 s each in software) take one layout of every operation in
-  // turn, in f32, in both modes of order 1 and in reverse beyond.
-  const bool all = device() == cpu();
-  int turn = 0;
+  std::size_t turn = 0;
   for (const Entry& entry : entries()) {
+    for_each(turn, [&](DType dtype, Layout layout) { check(make_case(entry, layout, dtype, random), dtype, layout, turn); });
     ++turn;
-    for (const DType dtype : all ? all_floats(device()) : std::vector<DType>{f32})
-      for (const Layout layout : {Layout::contiguous, Layout::strided, Layout::broadcast, Layout::empty}) {
-        if (!all && static_cast<int>(layout) != turn % 4) continue;
-        const Case c = make_case(entry, layout, dtype, device(), random), exact = on_cpu_in_double(c);
-        double scale = 1;  // the largest derivative so far: what roundings are relative to
-        for (std::size_t order = 0; order < 3; ++order) {
-          const std::string reverse(order + 1, 'R');
-          set_default_device(cpu());
-          const double want = value_of(derivative(exact, exact.v, reverse), exact.x);
-          set_default_device(device());
-          scale = std::max(scale, std::abs(want));
-          for (const std::string& modes : kModes[order]) {
-            if (!all && order > 0 && modes != reverse) continue;
-            const double got = value_of(derivative(c, c.v, modes), c.x);
-            // Some forty roundings between kernels, each of a value below six times the scale.
-            ASSERT_NEAR(got, want, 40 * 6 * epsilon(dtype) * scale)
-                << entry.name << " in " << to_string(dtype) << ", " << name_of(layout) << ", order " << order + 1 << ", " << modes;
-          }
-        }
-      }
+  }
+}
+TEST_P(EveryOrder, OfEveryOtherOperation) {
+  Random random(79);
+  std::size_t turn = 0;
+  const std::vector<Trial> trials = differentiable();
+  for (const Trial& trial : trials) {
+    for_each(turn, [&](DType dtype, Layout layout) {
+      if (const std::optional<Case> c = make_case(trial, layout, dtype, random)) check(*c, dtype, layout, turn);
+    });
+    ++turn;
   }
 }
 /// The reference itself, against central differences of the next lower order.
@@ -153,15 +199,15 @@ TEST_P(EveryOrder, AgreesWithDifferences) {
   Random random(78);
   for (const Entry& entry : entries()) {
     if (entry.op == &op::detach) continue;  // its derivative is not its value's
-    const Case c = make_case(entry, Layout::broadcast, f64, device(), random);
+    const Case c = make_case(entry, Layout::broadcast, f64, random);
     for (int order = 1; order <= 3; ++order) {
-      const Scalar lower = derivative(c, c.v, std::string(static_cast<std::size_t>(order - 1), 'R'));
+      const Scalar lower = derivative(c.f, c.v, std::string(static_cast<std::size_t>(order - 1), 'R'));
       const Difference numeric = difference([&](double step) {
         std::vector<Tensor> moved;
         for (std::size_t i = 0; i < c.x.size(); ++i) moved.push_back(c.x[i] + step * c.v[i]);
         return value_of(lower, moved);
       });
-      const double got = value_of(derivative(c, c.v, std::string(static_cast<std::size_t>(order), 'R')), c.x);
+      const double got = value_of(derivative(c.f, c.v, std::string(static_cast<std::size_t>(order), 'R')), c.x);
       ASSERT_LE(std::abs(got - numeric.value), numeric.error) << entry.name << ", order " << order << ": got " << got << ", differences give " << numeric.value;
     }
   }

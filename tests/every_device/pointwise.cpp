@@ -191,6 +191,40 @@ TEST_P(PointwiseTest, IndexIsTheCoordinate) {
   constexpr Pointwise positions{"positions", [](auto x) { return cast(index(x, 0), f32) * 10 + cast(index(x, -1), f32) + 0 * x; }};
   expect_values(positions(zeros({2, 3})), {2, 3}, {0, 1, 2, 10, 11, 12});
 }
+/// What the plain operation refuses for a dtype, the same operation inside a formula refuses, and what it takes, too.
+TEST_P(PointwiseTest, AFormulaTakesTheDtypesThatTheOperationTakes) {
+  const auto outcome = [](auto f) -> std::string {
+    try {
+      std::string text;
+      for (const double d : doubles(f())) text += std::to_string(d) + " ";
+      return text;
+    } catch (const Error& e) {
+      return "error " + std::to_string(static_cast<int>(e.kind()));
+    }
+  };
+  const auto compare = [&](const char* what, const Tensor& x, auto f) {
+    const auto plain = [&] { return f(x); };
+    const auto in_formula = [&] { return Pointwise{"inner", f}(x); };
+    EXPECT_EQ(outcome(in_formula), outcome(plain)) << what << " of " << to_string(x.dtype());
+  };
+  int refused = 0;
+  for (const DType dtype : dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64})) {
+    const Tensor x = tensor({0, 1, 1}, {3}, cpu()).to(dtype).to(device());
+    refused += outcome([&] { return x / 1; }).starts_with("error");
+    compare("x / 1", x, [](const auto& v) { return v / 1; });
+    compare("x / 2", x, [](const auto& v) { return v / 2; });
+    compare("x * 1", x, [](const auto& v) { return v * 1; });
+    compare("1 * x", x, [](const auto& v) { return 1 * v; });
+    compare("x * -1", x, [](const auto& v) { return v * -1; });
+    compare("x - 0", x, [](const auto& v) { return v - 0; });
+    compare("-(-x)", x, [](const auto& v) { return -(-v); });
+    compare("x + -x", x, [](const auto& v) { return v + -v; });
+    compare("where(x, x, x)", x, [](const auto& v) { return where(v, v, v); });
+    compare("x * 0.5", x, [](const auto& v) { return v * 0.5; });
+    compare("exp(x)", x, [](const auto& v) { return exp(v); });
+  }
+  EXPECT_EQ(refused, static_cast<int>(dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64}).size()));
+}
 TEST_P(PointwiseTest, TwelveInputs) {
   constexpr Pointwise twelve{"twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) { return a + b + c + d + e + f + g + h + i + j + k + l; }};
   const Tensor x = ones({3});

@@ -1,5 +1,6 @@
 // Random compositions: a program as one fused formula and operation by operation gives the same value and gradients to
-// second order, and central differences agree. A failing program is shrunk before it is shown.
+// second order, and central differences agree; in f32, on every device, both agree with f64 on the CPU. A failing program
+// is shrunk before it is shown.
 #include <cstdlib>
 
 #include "derivatives.hpp"
@@ -59,80 +60,128 @@ Composition random_composition(Random& random) {
   return p;
 }
 
-class RandomCompositions : public InDouble {
- protected:
-  /// What is wrong with a program; nothing where all agree.
-  std::string fault(const Composition& p) {
+using List = std::vector<Var>;
+std::vector<double> numbers(const std::vector<Tensor>& list) {
+  std::vector<double> all;
+  for (const Tensor& t : list)
+    for (const double d : doubles(t)) all.push_back(d);
+  return all;
+}
+double largest(const std::vector<double>& list) {
+  double top = 0;
+  for (const double d : list) top = std::max(top, std::abs(d));
+  return top;
+}
+
+/// Arguments, a direction for them and weights of the results; those of every dtype are values of f32.
+struct Place {
+  std::vector<Tensor> x, v;
+  Tensor weights;
+  Place(DType dtype, Device device) {
     Random random(5);
-    const std::vector<Tensor> x{random.tensor({2, 3}, f64, device()), random.tensor({3}, f64, device()), random.tensor({2, 1}, f64, device())};
-    const std::vector<Tensor> v{random.tensor({2, 3}, f64, device()), random.tensor({3}, f64, device()), random.tensor({2, 1}, f64, device())};
-    const Tensor weights = random.tensor({2, 3}, f64, device(), 0.3, 1);
-    const Pointwise formula{"composition", [&p](auto a, auto b, auto c) { return evaluate<Expr>(p, a, b, c); }};
-    using List = std::vector<Var>;
-    const auto fused = [&](const List& at) { return sum(formula(at[0], at[1], at[2]) * weights); };
-    const auto unfused = [&](const List& at) { return sum(evaluate<Var>(p, at[0], at[1], at[2]) * weights); };
-    const auto gradient_of = [](auto f) { return [f](const List& at) { return grad(f)(at); }; };
-    const auto numbers = [](const std::vector<Tensor>& list) {
-      std::vector<double> all;
-      for (const Tensor& t : list)
-        for (const double d : doubles(t)) all.push_back(d);
+    const auto list = [&] {
+      std::vector<Tensor> all;
+      for (const Shape& shape : {Shape{2, 3}, Shape{3}, Shape{2, 1}}) all.push_back(random.tensor(shape, f32, device).to(dtype));
       return all;
     };
-    const auto compare = [](const char* what, const std::vector<double>& a, const std::vector<double>& b, double scale) {
-      // Up to 7 steps of up to 3 operations each way; sums of 6 terms.
-      for (std::size_t i = 0; i < a.size(); ++i)
-        if (!(std::abs(a[i] - b[i]) <= 512 * 0x1p-52 * (1 + scale))) return std::string(what) + ": fused " + std::to_string(a[i]) + ", step by step " + std::to_string(b[i]);
-      return std::string();
-    };
-    const auto largest = [](const std::vector<double>& list) {
-      double top = 0;
-      for (const double d : list) top = std::max(top, std::abs(d));
-      return top;
-    };
-    const std::vector<double> g = numbers(grad(fused)(x)), h = numbers(grad(unfused)(x));
-    std::string wrong = compare("gradient", g, h, largest(h));
-    const std::vector<double> forward = numbers(jvp(gradient_of(fused), x, v).result), reverse = numbers(hvp(unfused, x, v));
-    if (wrong.empty()) wrong = compare("second derivative", forward, reverse, largest(reverse) + largest(h));
-    if (!wrong.empty()) return wrong;
-    const auto at = [&](double step) {
-      std::vector<Var> moved;
-      for (std::size_t i = 0; i < x.size(); ++i) moved.emplace_back(x[i] + step * v[i], false);
-      return fused(moved).item<double>();
-    };
-    const Difference numeric = difference(at);
-    double directional = 0;
-    const std::vector<double> direction = numbers(v);
-    for (std::size_t i = 0; i < direction.size(); ++i) directional += g[i] * direction[i];
-    if (!(std::abs(directional - numeric.value) <= numeric.error + 64 * 0x1p-52 * largest(g)))
-      return "gradient along a direction: " + std::to_string(directional) + ", differences give " + std::to_string(numeric.value);
-    return {};
-  }
-  /// The program with steps left out, as long as it still fails.
-  Composition shrunk(Composition p) {
-    for (std::size_t i = p.steps.size(); i-- > 0 && p.steps.size() > 1;) {
-      Composition smaller = p;
-      smaller.steps.erase(smaller.steps.begin() + static_cast<std::ptrdiff_t>(i));
-      const int removed = kInputs + static_cast<int>(i);
-      for (Step& s : smaller.steps)
-        for (int* operand : {&s.a, &s.b})
-          if (*operand == removed) *operand = p.steps[i].a;
-          else if (*operand > removed) --*operand;
-      if (!fault(smaller).empty()) p = smaller;
-    }
-    return p;
+    x = list(), v = list(), weights = random.tensor({2, 3}, f32, device, 0.3, 1).to(dtype);
   }
 };
+/// A program as a scalar function: one fused formula, or operation by operation.
+struct Scalar {
+  const Composition& p;
+  const Place& place;
+  bool fused;
+  Var operator()(const List& at) const {
+    if (!fused) return sum(evaluate<Var>(p, at[0], at[1], at[2]) * place.weights);
+    const Pointwise formula{"composition", [this](auto a, auto b, auto c) { return evaluate<Expr>(p, a, b, c); }};
+    return sum(formula(at[0], at[1], at[2]) * place.weights);
+  }
+};
+/// Its gradient, and its Hessian's product with the direction in forward or reverse mode.
+struct Derivatives {
+  std::vector<double> first, second;
+  Derivatives(const Scalar& f, bool forward) : first(numbers(grad(f)(f.place.x))) {
+    const auto gradient = [&](const List& at) { return grad(f)(at); };
+    second = numbers(forward ? jvp(gradient, f.place.x, f.place.v).result : hvp(f, f.place.x, f.place.v));
+  }
+};
+/// What is wrong with derivatives that should be the same; nothing where they agree.
+std::string difference_of(const char* which, const Derivatives& got, const Derivatives& want, double eps) {
+  const auto compare = [&](const char* what, const std::vector<double>& a, const std::vector<double>& b, double scale) {
+    // Up to 7 steps of up to 3 operations each way; sums of 6 terms.
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (!(std::abs(a[i] - b[i]) <= 512 * eps * (1 + scale)))
+        return std::string(what) + ": " + which + " gives " + std::to_string(a[i]) + " instead of " + std::to_string(b[i]);
+    return std::string();
+  };
+  const std::string first = compare("gradient", got.first, want.first, largest(want.first));
+  return first.empty() ? compare("second derivative", got.second, want.second, largest(want.second) + largest(want.first)) : first;
+}
+
+/// The program with steps left out, as long as it still fails.
+template <class Fault> Composition shrunk(Composition p, const Fault& fault) {
+  for (std::size_t i = p.steps.size(); i-- > 0 && p.steps.size() > 1;) {
+    Composition smaller = p;
+    smaller.steps.erase(smaller.steps.begin() + static_cast<std::ptrdiff_t>(i));
+    const int removed = kInputs + static_cast<int>(i);
+    for (Step& s : smaller.steps)
+      for (int* operand : {&s.a, &s.b})
+        if (*operand == removed) *operand = p.steps[i].a;
+        else if (*operand > removed) --*operand;
+    if (!fault(smaller).empty()) p = smaller;
+  }
+  return p;
+}
+/// Tries this many programs (TERN_TEST_COMPOSITIONS: another number); shows the first that fails.
+template <class Fault> void try_programs(int count, std::uint64_t seed, const Fault& fault) {
+  const char* asked = std::getenv("TERN_TEST_COMPOSITIONS");
+  Random random(seed);
+  for (int i = 0, n = asked ? std::atoi(asked) : count; i < n; ++i) {
+    const Composition p = random_composition(random);
+    if (fault(p).empty()) continue;
+    const Composition small = shrunk(p, fault);
+    FAIL() << "program " << i << ", shrunk: " << text(small) << "\n" << fault(small);
+  }
+}
+
+class RandomCompositions : public InDouble {};
 TERN_EVERY_DEVICE_IN_DOUBLE(RandomCompositions);
 
 TEST_P(RandomCompositions, FusedStepByStepAndDifferencesAgree) {
-  const char* count = std::getenv("TERN_TEST_COMPOSITIONS");
-  Random random(2024);
-  for (int i = 0, n = count ? std::atoi(count) : 1000; i < n; ++i) {
-    const Composition p = random_composition(random);
-    if (fault(p).empty()) continue;
-    const Composition small = shrunk(p);
-    FAIL() << "program " << i << ", shrunk: " << text(small) << "\n" << fault(small);
-  }
+  const Place place(f64, device());
+  const auto fault = [&](const Composition& p) -> std::string {
+    const Scalar fused{p, place, true};
+    const Derivatives got(fused, true), want({p, place, false}, false);
+    if (const std::string wrong = difference_of("fused", got, want, 0x1p-52); !wrong.empty()) return wrong;
+    const Difference numeric = difference([&](double step) {
+      List moved;
+      for (std::size_t i = 0; i < place.x.size(); ++i) moved.emplace_back(place.x[i] + step * place.v[i], false);
+      return fused(moved).item<double>();
+    });
+    double directional = 0;
+    const std::vector<double> direction = numbers(place.v);
+    for (std::size_t i = 0; i < direction.size(); ++i) directional += got.first[i] * direction[i];
+    if (std::abs(directional - numeric.value) <= numeric.error + 64 * 0x1p-52 * largest(got.first)) return {};
+    return "gradient along a direction: " + std::to_string(directional) + ", differences give " + std::to_string(numeric.value);
+  };
+  try_programs(1000, 2024, fault);
+}
+
+class RandomCompositionsInSingle : public EveryDevice {};
+TERN_EVERY_DEVICE(RandomCompositionsInSingle);
+
+/// Devices that compile kernels in software take fewer programs (more than a second each).
+TEST_P(RandomCompositionsInSingle, AgreeWithDoubleOnTheCpu) {
+  const Place place(f32, device()), exact(f64, cpu());
+  const auto fault = [&](const Composition& p) {
+    set_default_device(cpu());
+    const Derivatives want({p, exact, false}, false);
+    set_default_device(device());
+    const std::string wrong = difference_of("fused", Derivatives({p, place, true}, true), want, 0x1p-23);
+    return wrong.empty() ? difference_of("step by step", Derivatives({p, place, false}, false), want, 0x1p-23) : wrong;
+  };
+  try_programs(device() == cpu() || full_test() ? 1000 : 20, 2025, fault);
 }
 
 }  // namespace

@@ -1,0 +1,323 @@
+// matmul_epilogue: its operands and their kinds; accumulators of a stacked weight; sums over rows and columns.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "ops/gemm.hpp"
+#include "tern/ops.hpp"
+
+namespace tern::detail {
+namespace {
+
+constexpr const char* kOp = "matmul_epilogue";
+
+const char* kind_name(OperandKind kind) {
+  constexpr const char* names[] = {"operand", "scalar", "row", "column", "tile"};
+  return names[static_cast<int>(kind)];
+}
+
+/// Whether an operand of this shape broadcasts to `space` without enlarging it.
+bool fits_into(const Shape& shape, const Shape& space) {
+  if (shape.rank() > space.rank()) return false;
+  for (int i = 1; i <= shape.rank(); ++i) {
+    const std::int64_t s = shape[static_cast<std::size_t>(shape.rank() - i)];
+    if (s != 1 && s != space[static_cast<std::size_t>(space.rank() - i)]) return false;
+  }
+  return true;
+}
+
+/// Whether an operand must be turned into a column; throws shape where it is not of its kind.
+bool is_flat_column(const Tensor& t, OperandKind kind, std::size_t number, const Shape& space) {
+  const Shape& s = t.shape();
+  const std::int64_t m = space[static_cast<std::size_t>(space.rank() - 2)], n = space.back();
+  const std::int64_t last = s.rank() > 0 ? s.back() : 1,
+                     before = s.rank() > 1 ? s[static_cast<std::size_t>(s.rank() - 2)] : 1;
+  const bool flat =
+      s.rank() == 1 && last == m && (kind == OperandKind::column || (kind == OperandKind::inferred && last != n));
+  bool right = flat || fits_into(s, space);
+  if (kind == OperandKind::scalar) right = t.numel() == 1;
+  if (kind == OperandKind::row) right &= !flat && last == n && before == 1;
+  if (kind == OperandKind::column) right &= flat || (last == 1 && before == m);
+  if (kind == OperandKind::tile) right &= s.rank() > 1 && last == n && before == m;
+  if (!right)
+    throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(number) + " is " + describe(t) +
+                                      ", which is no " + kind_name(kind) + " of a result of shape " + to_string(space) +
+                                      " (a scalar is [], a row [" + std::to_string(n) + "], a column [" +
+                                      std::to_string(m) + ", 1], a tile [" + std::to_string(m) + ", " +
+                                      std::to_string(n) + "], each behind batch axes)");
+  return flat;
+}
+
+/// The operands as the epilogue takes them (columns with their second axis), then the captured numbers. `columns` holds
+/// the reshaped ones; it is reserved beforehand so that pointers to its elements stay.
+template <class T>
+std::vector<Argument> laid_out(std::span<const Argument> operands, std::span<const Number> values,
+                               const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space,
+                               std::vector<T>& columns) {
+  std::vector<Argument> list;
+  columns.reserve(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Argument& o = operands[i];
+    const Tensor* t = o.tensor ? o.tensor : o.var ? &o.var->value() : nullptr;
+    const OperandKind kind = kinds.empty() ? OperandKind::inferred : kinds[i];
+    if (!t && kind != OperandKind::inferred && kind != OperandKind::scalar)
+      throw Error(ErrorKind::shape, std::string(kOp) + ": operand " + std::to_string(i + 1) +
+                                        " is a plain number, not a " + kind_name(kind));
+    if (t) {
+      require_defined(kOp, ("operand " + std::to_string(i + 1)).c_str(), *t);
+      require_same_device(kOp, a, *t);
+    }
+    const bool flat = t && is_flat_column(*t, kind, i + 1, space);
+    const bool scalar = t && kind == OperandKind::scalar && t->dim() > space.rank();
+    if (!flat && !scalar) {
+      list.push_back(o);
+      continue;
+    }
+    if constexpr (std::same_as<T, Var>) {
+      const Var& v = o.var ? *o.var : columns.emplace_back(as_var(*t));
+      columns.push_back(flat ? v.unsqueeze(1) : v.reshape({}));
+    } else {
+      columns.push_back(flat ? t->unsqueeze(1) : t->reshape({}));
+    }
+    list.push_back(Argument(columns.back()));
+  }
+  for (const Number& value : values) list.push_back(Argument(value));
+  return list;
+}
+
+/// The columns of the product that are one accumulator's: the product is laid out as [..., M, parts, N] or, with
+/// interleaved columns, [..., M, N, parts].
+Shape parted(Shape shape, const EpilogueOptions& options) {
+  const std::int64_t n = shape.back() / options.parts;
+  shape.back() = options.interleaved ? n : options.parts;
+  shape.push_back(options.interleaved ? options.parts : n);
+  return shape;
+}
+
+/// A formula with sums over axes, as calls of the fused verb: the outputs that sum over one axis (or, 0, over none), which
+/// has become the reduced one.
+struct AxisCall {
+  int axis = 0;
+  std::vector<std::size_t> outputs;
+  const Graph* graph = nullptr;
+};
+
+/// The axis that an output sums over, or 0. Throws unsupported where a reduction names no axis, or two are there.
+int summed_axis(const char* name, const Node* output) {
+  std::set<int> axes;
+  bool depends = false;  // on what the reduced axes are
+  for (const Node* node : topological({&output, 1})) {
+    const bool reduction = node->kind == NodeKind::leaf && rule_of(node->leaf).reduction;
+    if (reduction && node->index != 0) axes.insert(node->index);
+    depends |= (reduction && node->index == 0) || node->kind == NodeKind::extent;
+    depends |= node->leaf == Leaf::index && node->index == kOrdinalAxis;
+  }
+  if (depends)
+    throw Error(ErrorKind::unsupported, std::string(kOp) + ": " + name +
+                                            " contains a reduction that names no axis; write sum(x, -1) or sum(x, -2), "
+                                            "or apply it to the result with row_formula");
+  if (axes.size() > 1)
+    throw Error(ErrorKind::unsupported,
+                std::string(kOp) + ": one output of " + name + " sums over both axes; sum over one of them afterwards");
+  return axes.empty() ? 0 : *axes.begin();
+}
+
+/// The output with sums over axes as sums over the reduced axes.
+Expr without_named_axes(const Node* output) {
+  Rewriter rewrite;
+  for (const Node* node : topological({&output, 1}))
+    if (node->leaf == Leaf::sum && node->index != 0) rewrite.replace(node, sum(rewrite(Expr(node->args[0]))));
+  return rewrite(Expr(output));
+}
+
+std::vector<AxisCall> make_calls(const char* name, const Graph* graph) {
+  std::vector<AxisCall> calls;
+  std::vector<std::size_t> unsummed;
+  for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
+    const int axis = summed_axis(name, graph->outputs[k]);
+    const auto found = std::find_if(calls.begin(), calls.end(), [&](const AxisCall& c) { return c.axis == axis; });
+    if (axis == 0) unsummed.push_back(k);
+    else if (found != calls.end()) found->outputs.push_back(k);
+    else calls.push_back({axis, {k}, nullptr});
+  }
+  if (calls.empty()) calls.push_back({});
+  calls[0].outputs.insert(calls[0].outputs.end(), unsummed.begin(), unsummed.end());
+  for (AxisCall& call : calls) {
+    std::vector<Expr> outputs;
+    for (const std::size_t k : call.outputs) outputs.push_back(without_named_axes(graph->outputs[k]));
+    call.graph = make_graph(outputs, graph->inputs);
+  }
+  return calls;
+}
+
+/// make_calls, kept by graph.
+const std::vector<AxisCall>& calls_of(const char* name, const Graph* graph) {
+  static std::mutex lock;
+  static auto& known = *new std::map<const Graph*, std::vector<AxisCall>>;
+  const std::lock_guard hold(lock);
+  const auto found = known.find(graph);
+  return found != known.end() ? found->second : known.emplace(graph, make_calls(name, graph)).first->second;
+}
+
+/// Checks everything that does not depend on single operands; gives the shape of the result.
+Shape checked_space(const char* name, const Graph* graph, std::size_t values, const Tensor& a, const Tensor& b,
+                    const EpilogueOptions& options, std::size_t operands) {
+  const ProductShape p = product_shape(kOp, a, b);
+  if (options.parts < 1 || p.n % options.parts != 0)
+    throw Error(ErrorKind::shape, std::string(kOp) + ": the " + std::to_string(p.n) + " columns of b, " + describe(b) +
+                                      ", do not divide into " + std::to_string(options.parts) + " parts");
+  const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values,
+                    given = operands + static_cast<std::size_t>(options.parts);
+  if (expected != given)
+    throw Error(ErrorKind::shape, std::string(kOp) + ": " + name + " takes " + std::to_string(expected) +
+                                      " arguments, got " + std::to_string(given) + " (" +
+                                      std::to_string(options.parts) +
+                                      (options.parts == 1 ? " accumulator" : " accumulators") + " and " +
+                                      std::to_string(operands) + " operands)");
+  if (graph->reduces) calls_of(name, graph);  // throws where they cannot be computed
+  if (!options.kinds.empty() && options.kinds.size() != operands)
+    throw Error(ErrorKind::shape, std::string(kOp) + ": expected a kind for each of the " + std::to_string(operands) +
+                                      " operands, got " + std::to_string(options.kinds.size()));
+  return matrix_shape(p.batch, p.m, p.n / options.parts);
+}
+
+/// The gradients of a stack's parts as one, zeros where a part has none; undefined where none has.
+Var stacked(std::vector<Var> grads, int axis) {
+  const auto some = std::find_if(grads.begin(), grads.end(), [](const Var& g) { return g.defined(); });
+  if (some == grads.end()) return {};
+  const Var like = *some;
+  for (Var& g : grads) g = or_zeros(g, like);
+  return stack(grads, axis);
+}
+
+/// The parts of a stack along an axis, as views: its transpose stacks their gradients.
+std::vector<Var> unstacked(const Var& stack_of, int axis) {
+  std::vector<Tensor> views;
+  for (std::int64_t i = 0; i < stack_of.size(axis); ++i)
+    views.push_back(stack_of.value().slice(axis, i, i + 1).squeeze(axis));
+  if (!tracked({&stack_of, 1})) {
+    std::vector<Var> results;
+    for (const Tensor& v : views) results.push_back(as_var(v));
+    return results;
+  }
+  return record("unstack", {&stack_of, 1}, std::move(views), {}, [axis](const RuleContext& c) {
+    return std::vector<Var>{stacked({c.grads.begin(), c.grads.end()}, axis)};
+  });
+}
+
+/// The gradients of a stack of accumulators and of the operands. The formula's inputs are the parts, then the operands;
+/// on plain tensors its kernel writes the parts' gradients into one stack, which is what the products then read.
+struct StackedBackward {
+  FusedBackward formula;
+  std::size_t parts = 1;
+  int axis = 0;
+  Shape shape;  // of the stack
+  DType dtype = DType::f32;
+  Device device = cpu();
+
+  std::vector<Var> operator()(const RuleContext& c) const {
+    const bool wants_stack = c.wanted & 1, plain = !tracked(c.grads) && !tracked(c.saved);
+    const std::uint64_t all = (std::uint64_t{1} << parts) - 1;
+    const RuleContext inner{c.grads, c.saved, (c.wanted >> 1 << parts) | (wants_stack ? all : 0)};
+    std::vector<Var> results(1);
+    if (wants_stack && plain) return written(inner);
+    std::vector<Var> of_inputs = formula(inner);
+    const auto operands = of_inputs.begin() + static_cast<std::ptrdiff_t>(parts);
+    if (wants_stack) results[0] = stacked({of_inputs.begin(), operands}, axis);
+    results.insert(results.end(), std::make_move_iterator(operands), std::make_move_iterator(of_inputs.end()));
+    return results;
+  }
+
+ private:
+  std::vector<Var> written(const RuleContext& inner) const {
+    Tensor stack_of = make_tensor(shape, dtype, backend_of(device), kOp);
+    std::vector<Tensor> into;
+    for (std::size_t i = 0; i < parts; ++i) {
+      const auto at = static_cast<std::int64_t>(i);
+      into.push_back(stack_of.slice(axis, at, at + 1).squeeze(axis));
+    }
+    std::vector<Var> of_inputs = formula.gradients(inner, into);
+    const auto end = of_inputs.begin() + static_cast<std::ptrdiff_t>(parts);
+    const bool any = std::any_of(of_inputs.begin(), end, [](const Var& g) { return g.defined(); });
+    for (std::size_t i = 0; any && i < parts; ++i) {
+      if (!of_inputs[i].defined()) into[i].copy_from(zeros(into[i].shape(), {.dtype = dtype, .device = device}));
+      else if (of_inputs[i].value().impl() != into[i].impl()) into[i].copy_from(of_inputs[i].value());
+    }
+    of_inputs.erase(of_inputs.begin() + 1, end);
+    of_inputs[0] = any ? as_var(stack_of) : Var();
+    return of_inputs;
+  }
+};
+
+/// formula(parts of the stack…, operands…) by one call of the fused verb, recorded with the stack as its input.
+void fused_over_parts(const FusedCall& call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
+                      int axis, std::span<const Argument> operands, std::span<Var> results) {
+  std::vector<Argument> list(parts.begin(), parts.end());
+  list.insert(list.end(), operands.begin(), operands.end());
+  std::vector<Var> inputs{stack_of};
+  for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : Var());
+  if (!tracked(inputs)) return fused(call, list, results);
+  PoolVector<Tensor> outputs(results.size());
+  run_over(space, call, list, {}, outputs);
+  const std::uint64_t mask = wanted_mask(inputs), part_bits = (std::uint64_t{1} << parts.size()) - 1;
+  PoolVector<Save> saved;
+  FusedBackward formula = saving(space, call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved);
+  PoolVector<const Var*> pointers;
+  for (const Var& input : inputs) pointers.push_back(&input);
+  record(call.op, pointers, outputs, std::move(saved),
+         StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(), stack_of.dtype(),
+                         stack_of.device()},
+         results);
+}
+
+/// What does not fit into one epilogue: the product, then a pass over it for each axis summed over.
+std::vector<Var> in_passes(const char* name, const Graph* graph, const Var& a, const Var& b, const Shape& space,
+                           const EpilogueOptions& options, std::span<const Argument> operands) {
+  Var y = product(kOp, a, b, batch_of(space));
+  const int axis = options.interleaved ? -1 : -2;
+  std::vector<Var> parts{y}, results(graph->outputs.size());
+  if (options.parts > 1) {
+    y = y.reshape(parted(y.shape(), options));
+    parts = unstacked(y, axis);
+  }
+  std::vector<Argument> list(parts.begin(), parts.end());
+  list.insert(list.end(), operands.begin(), operands.end());
+  for (const AxisCall& c : calls_of(name, graph)) {
+    const std::uint32_t reduced = c.axis == 0 ? 0 : 1u << (space.rank() + c.axis);
+    const FusedCall call{kOp, c.graph, reduced, space};
+    std::vector<Var> some(c.outputs.size());
+    if (options.parts > 1) fused_over_parts(call, space, y, parts, axis, operands, some);
+    else fused(call, list, some);
+    for (std::size_t i = 0; i < some.size(); ++i) results[c.outputs[i]] = std::move(some[i]);
+  }
+  return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+                                     const Tensor& a, const Tensor& b, const EpilogueOptions& options,
+                                     std::span<const Argument> operands) {
+  const Shape space = checked_space(name, graph, values.size(), a, b, options, operands.size());
+  std::vector<Tensor> columns;
+  const std::vector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
+  if (options.parts == 1 && !graph->axis_sums) return run_product({kOp, graph, batch_of(space), {}}, a, b, list);
+  std::vector<Tensor> results;
+  for (const Var& v : in_passes(name, graph, as_var(a), as_var(b), space, options, list)) results.push_back(v.value());
+  return results;
+}
+std::vector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a,
+                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
+  const Shape space = checked_space(name, graph, values.size(), a.value(), b.value(), options, operands.size());
+  std::vector<Var> columns;
+  columns.reserve(2 * operands.size());
+  const std::vector<Argument> list = laid_out(operands, values, options.kinds, a.value(), space, columns);
+  if (options.parts > 1 || graph->axis_sums) return in_passes(name, graph, a, b, space, options, list);
+  std::vector<Var> results(graph->outputs.size());
+  product_with_epilogue(kOp, graph, a, b, list, results);
+  return results;
+}
+
+}  // namespace tern::detail
