@@ -5,6 +5,7 @@
 #include <new>
 
 #include "cpu/gemm_kernels.hpp"
+#include "cpu/loops.hpp"
 
 namespace tern::detail_cpu {
 
@@ -76,13 +77,17 @@ bool lanes_in_memory(DType dtype) {
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
                          std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
                          std::int64_t length, std::span<const Strides> coordinates, int skip)
-    : tape_(tape), table_(table), rows_(rows) {
+    : tape_(tape), way_(loops_enabled() ? tape.compiled : tape.plain), table_(table), rows_(rows) {
+  for (const Operand& operand : inputs)
+    for (const detail::View& output : outputs)
+      in_place_ |= operand.view.storage && operand.view.storage == output.storage;
   for (std::size_t v = 0; v < tape.values.size(); ++v)
     bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
   for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
     const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;
+    const int pass = in_place_ ? tape.program->phases - 1 : tape.output_pass[k];
     outputs_.push_back(
-        {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, inputs, outputs)});
+        {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
 }
 
@@ -90,6 +95,7 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
                        std::int64_t length, std::span<const Strides> coordinates, int skip) {
   const TapeValue& value = tape_.values[static_cast<std::size_t>(v)];
   if (value.slot < 0 && value.kind != StepKind::input) return;
+  const bool filled = way_.filled[static_cast<std::size_t>(v)];
   const auto operand = [&]() -> const Operand& { return inputs[static_cast<std::size_t>(value.index - skip)]; };
   switch (value.kind) {
     case StepKind::input:
@@ -99,36 +105,35 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
     case StepKind::position:
       inputs_.push_back({v, Walker::coordinate(full, coordinates[static_cast<std::size_t>(v)]), true});
       break;
-    case StepKind::number: numbers_.push_back({v, number_bits(value.lane, value.number)}); break;
-    case StepKind::param: numbers_.push_back({v, number_bits(value.lane, operand().number)}); break;
-    case StepKind::extent: numbers_.push_back({v, number_bits(value.lane, Number(length))}); break;
+    case StepKind::number: numbers_.push_back({v, filled, number_bits(value.lane, value.number)}); break;
+    case StepKind::param: numbers_.push_back({v, filled, number_bits(value.lane, operand().number)}); break;
+    case StepKind::extent: numbers_.push_back({v, filled, number_bits(value.lane, Number(length))}); break;
     default: break;
   }
 }
 
 /// An op may write its result into the output's memory where that has the lanes' type and nothing else needs the
 /// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
-bool BlockRunner::may_write_directly(std::size_t k, std::span<const Operand> inputs,
-                                     std::span<const detail::View> outputs) const {
+bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
   if (!lanes_in_memory(outputs[k].dtype)) return false;
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
   if (v.kind != StepKind::leaf) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
-  bool in_place = false;
-  for (const Operand& operand : inputs)
-    for (const detail::View& output : outputs)
-      in_place |= operand.view.storage && operand.view.storage == output.storage;
-  return !in_place || (!tape_.ops.empty() && tape_.ops.back().result == value);
+  return !in_place_ || (!tape_.ops.empty() && tape_.ops.back().result == value);
 }
 
 Worker BlockRunner::make_worker(std::int64_t fill) const {
   Worker w{register_file(tape_.slots), detail::SmallVector<void*, 32>(tape_.values.size(), nullptr)};
   for (std::size_t v = 0; v < tape_.values.size(); ++v)
     if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
-  for (const auto& [value, bits] : numbers_)
-    table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].lane)](
-        &bits, w.at[static_cast<std::size_t>(value)], static_cast<std::size_t>(std::min(fill, kBlock)));
+  for (const auto& [value, filled, bits] : numbers_) {
+    void* const to = w.at[static_cast<std::size_t>(value)];
+    if (filled)
+      table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].lane)](
+          &bits, to, static_cast<std::size_t>(std::min(fill, kBlock)));
+    else std::memcpy(to, &bits, sizeof bits);
+  }
   return w;
 }
 
@@ -169,11 +174,12 @@ void BlockRunner::load_kept(Worker& w, const Block& b) const {
     if (!input.full) load(w, input, b.kept_position, 1, b.kept, b.kept);
 }
 
-void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full) const {
+void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full, int pass) const {
   for (const Output& output : outputs_) {
     if (!output.direct || output.full != full) continue;
     void*& at = w.at[static_cast<std::size_t>(output.value)];
     at = slot(w, output.value);
+    if (pass != kAnyPass && output.pass != pass) continue;
     const bool one_run = !full || b.rows == 1 || b.pitch == b.cols;
     const void* memory =
         one_run ? output.walker.direct(full ? b.position : b.kept_position, full ? b.size() : b.kept) : nullptr;
@@ -181,9 +187,9 @@ void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full) const {
   }
 }
 
-void BlockRunner::store_outputs(Worker& w, const Block& b, bool full) const {
+void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) const {
   for (const Output& output : outputs_) {
-    if (output.full != full) continue;
+    if (output.full != full || (pass != kAnyPass && output.pass != pass)) continue;
     const void* at = w.at[static_cast<std::size_t>(output.value)];
     const TapeValue& value = tape_.values[static_cast<std::size_t>(output.value)];
     if (output.direct && at != slot(w, output.value)) continue;  // written already
@@ -235,8 +241,31 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
   }
 }
 
-bool BlockRunner::has_full_outputs() const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.full; });
+void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) const {
+  for (const int i : order) {
+    if (i >= 0) {
+      execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
+      continue;
+    }
+    const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
+    const void* in[kLoopInputs];
+    const void* scalars[kLoopScalars];
+    void* out[kLoopOutputs];
+    const auto place = [&](auto* to, const std::vector<int>& values) {
+      for (const int value : values) *to++ = w.at[static_cast<std::size_t>(value)];
+    };
+    place(in, loop.inputs), place(scalars, loop.scalars), place(out, loop.outputs);
+    loop.run(in, scalars, out, static_cast<std::size_t>(b.size()));
+  }
+}
+
+const Order& BlockRunner::pass(int index) const {
+  return in_place_ && index == tape_.program->phases - 1 ? way_.late : way_.passes[static_cast<std::size_t>(index)];
+}
+
+bool BlockRunner::has_full_outputs(int pass) const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const Output& o) { return o.full && (pass == kAnyPass || o.pass == pass); });
 }
 
 void BlockRunner::run_block(Worker& w, const Block& b) const {
@@ -244,7 +273,7 @@ void BlockRunner::run_block(Worker& w, const Block& b) const {
   load_kept(w, b);
   aim_outputs(w, b, true);
   aim_outputs(w, b, false);
-  for (const TapeOp& op : tape_.ops) execute(w, op, b);
+  execute(w, way_.block, b);
   store_outputs(w, b, true);
   store_outputs(w, b, false);
 }

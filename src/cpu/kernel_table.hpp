@@ -23,6 +23,13 @@ using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, 
 /// rows: out[g] = reduction of in[g * length … + length); columns: out[c] = reduction over g of in[g * length + c].
 using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length);
 
+/// A loop compiled ahead of time (cpu/loops.hpp): inputs, scalars (one lane each) and outputs of n elements; an output
+/// may be one of the inputs.
+using LoopFn = void (*)(const void* const* in, const void* const* scalars, void* const* out, std::size_t n);
+struct LoopFunctions {
+  LoopFn f32, f64;
+};
+
 struct KernelTable {
   const char* target;
   LeafFn leaf[kLeafCount][kLaneCount];            // null where a leaf does not exist for a lane
