@@ -4,6 +4,9 @@
 #include <cstring>
 #include <new>
 
+#include <hwy/cache_control.h>
+#include <unistd.h>
+
 #include "cpu/gemm_kernels.hpp"
 #include "cpu/loops.hpp"
 
@@ -68,6 +71,40 @@ const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
 
 }  // namespace
 
+namespace {
+
+/// Bytes that the caches hold, or should be left with.
+std::int64_t cache_bytes() {
+  static const std::int64_t bytes = [] {
+    long last = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return std::int64_t{last > 0 ? last : 32 << 20};
+  }();
+  return bytes;
+}
+
+std::int64_t bytes_of(const detail::View& view, const AxisOrder& space) {
+  std::int64_t count = 1;
+  for (int i = 0; i < space.rank; ++i)
+    if (view.strides[static_cast<std::size_t>(space.axes[i])] != 0) count *= space.sizes[i];
+  return count * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
+
+/// Whether all that is read and written cannot be in the caches afterwards: then the results pass by them, which saves
+/// reading their lines first.
+bool exceeds_caches(std::span<const Operand> inputs, std::span<const detail::View> outputs, const AxisOrder& space) {
+  if (space.count() < kBlock * 1024) return false;
+  std::int64_t bytes = 0;
+  for (const Operand& operand : inputs)
+    if (operand.view.storage) bytes += bytes_of(operand.view, space);
+  for (const detail::View& output : outputs) bytes += bytes_of(output, space);
+  return bytes > cache_bytes();
+}
+
+}  // namespace
+
 std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
 bool lanes_in_memory(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
@@ -81,6 +118,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   for (const Operand& operand : inputs)
     for (const detail::View& output : outputs)
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;
+  streams_ = !in_place_ && exceeds_caches(inputs, outputs, full);
   for (std::size_t v = 0; v < tape.values.size(); ++v)
     bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
   for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
@@ -116,7 +154,7 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
 /// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
 bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
-  if (!lanes_in_memory(outputs[k].dtype)) return false;
+  if (streams_ || !lanes_in_memory(outputs[k].dtype)) return false;
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
   if (v.kind != StepKind::leaf) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
@@ -195,12 +233,12 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) 
     if (output.direct && at != slot(w, output.value)) continue;  // written already
     const std::size_t size = lane_size(value.lane);
     if (!full || b.rows == 1 || b.pitch == b.cols) {
-      output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at);
+      output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at, streams_);
       continue;
     }
     for (std::int64_t r = 0; r < b.rows; ++r)
       output.walker.store(table_, b.position + r * b.pitch, b.cols,
-                          static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size);
+                          static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size, streams_);
   }
 }
 
@@ -266,6 +304,10 @@ const Order& BlockRunner::pass(int index) const {
 bool BlockRunner::has_full_outputs(int pass) const {
   return std::any_of(outputs_.begin(), outputs_.end(),
                      [&](const Output& o) { return o.full && (pass == kAnyPass || o.pass == pass); });
+}
+
+void BlockRunner::finish() const {
+  if (streams_) hwy::FlushStream();
 }
 
 void BlockRunner::run_block(Worker& w, const Block& b) const {

@@ -55,6 +55,8 @@ class BlockRunner {
   void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
   bool has_full_outputs(int pass = kAnyPass) const;
   static constexpr int kAnyPass = -1;
+  /// After a thread's last block: what it streamed is visible to others.
+  void finish() const;
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;
 
@@ -82,6 +84,7 @@ class BlockRunner {
   const Tape::Way& way_;
   const KernelTable& table_;
   bool rows_;
+  bool streams_ = false;   // outputs pass by the caches; finish() when a thread has written its last
   bool in_place_ = false;  // an output shares memory with an input
   detail::SmallVector<Input, 4> inputs_;
   detail::SmallVector<Output, 2> outputs_;

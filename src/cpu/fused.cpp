@@ -121,8 +121,12 @@ class FusedRun {
   /// Calls body(first, last) on ranges that cover [0, count), in parallel where it pays.
   template <class Body> void ranges(std::int64_t count, bool parallel, Body body) const {
     const std::int64_t tasks = parallel ? std::min<std::int64_t>(count, 4 * max_threads()) : 1;
-    if (tasks <= 1) return body(std::int64_t{0}, count);
-    parallel_for(tasks, [&](std::int64_t t) { body(count * t / tasks, count * (t + 1) / tasks); });
+    const auto part = [&](std::int64_t first, std::int64_t last) {
+      body(first, last);
+      runner_.finish();
+    };
+    if (tasks <= 1) return part(0, count);
+    parallel_for(tasks, [&](std::int64_t t) { part(count * t / tasks, count * (t + 1) / tasks); });
   }
 
   /// A tile of the two axes that its rows and columns run along, in positions of full_.

@@ -148,6 +148,7 @@ class GemmRun {
         runner_.run_block(w, b);
       }
     }
+    runner_.finish();
   }
 
   const GemmRequest& request_;

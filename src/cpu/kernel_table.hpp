@@ -39,6 +39,7 @@ struct KernelTable {
   BlockFn wrap[kLaneCount][kDTypeCount];          // reduced to what the dtype holds, in its lane; integers wrap
   BlockFn clamp[kLaneCount][kDTypeCount];         // the same for narrow integers, clamping
   BlockFn load[kDTypeCount], store[kDTypeCount];  // between memory and lane_of(dtype)
+  BlockFn stream[kDTypeCount];                    // store past the caches, to memory aligned to 64 bytes
   StridedLoadFn load_strided[kDTypeCount];
   StridedStoreFn store_strided[kDTypeCount];
   BlockFn fill[kLaneCount];                       // out[i] = *in

@@ -58,6 +58,19 @@ template <class D> using Traits = FloatTraits<hn::TFromD<D>>;
 template <class D> using UnsignedOf = hn::Vec<hn::RebindToUnsigned<D>>;
 template <class D> inline constexpr bool kSingle = sizeof(hn::TFromD<D>) == 4;
 
+/// Whether the target multiplies by 2^n, rounding once, in one instruction, and estimates reciprocals to 2^-14.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+inline constexpr bool kWide = true;
+HWY_INLINE hn::Vec512<float> ScaleOrZero(hn::Mask512<float> keep, hn::Vec512<float> v, hn::Vec512<float> n) {
+  return hn::Vec512<float>{_mm512_maskz_scalef_ps(keep.raw, v.raw, n.raw)};
+}
+HWY_INLINE hn::Vec512<double> ScaleOrZero(hn::Mask512<double> keep, hn::Vec512<double> v, hn::Vec512<double> n) {
+  return hn::Vec512<double>{_mm512_maskz_scalef_pd(keep.raw, v.raw, n.raw)};
+}
+#else
+inline constexpr bool kWide = false;
+#endif
+
 /// Shorthand: the vector of one number, and of a bit pattern.
 template <class D> HWY_INLINE hn::Vec<D> Num(D d, double value) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(value));
@@ -154,7 +167,7 @@ template <class D, class V> HWY_INLINE V RoughReciprocal(D d, V x) {
 /// e^x = 2^n·(1 + r + tail), |r| <= ln 2 / 2; `exponent` holds n + 2·bias in its low bits.
 template <class D> struct ExpParts {
   UnsignedOf<D> exponent;
-  hn::Vec<D> r, tail, polynomial;
+  hn::Vec<D> n, r, tail, polynomial;
 };
 
 /// (e^r - 1 - r)/r² for |r| <= 0.3475. Relative error of e^r - 1: f32 2^-26.1, f64 2^-61.5.
@@ -179,7 +192,7 @@ template <class D, class V> HWY_INLINE ExpParts<D> SplitExp(D d, V x, V low) {
   const V r = hn::Add(coarse, fine);
   const V lost = hn::Sub(fine, hn::Sub(r, coarse));
   const V polynomial = ExpPolynomial(d, r);
-  return {ToBits(d, rounded), r, hn::MulAdd(hn::Mul(r, r), polynomial, lost), polynomial};
+  return {ToBits(d, rounded), n, r, hn::MulAdd(hn::Mul(r, r), polynomial, lost), polynomial};
 }
 
 /// 2^(n + shift), -bias < n + shift <= bias.
@@ -189,21 +202,26 @@ template <class D> HWY_INLINE hn::Vec<D> PowerOfTwo(D d, UnsignedOf<D> exponent,
   return hn::BitCast(d, hn::Add(hn::ShiftLeft<R::kMantissaBits>(exponent), bias));
 }
 
-/// v·2^n by two factors, so that neither overflows and a subnormal result is rounded once.
-template <class D, class V> HWY_INLINE V Scale(D d, V v, UnsignedOf<D> exponent) {
-  constexpr int kBits = Traits<D>::kMantissaBits;
-  const auto first = hn::ShiftLeft<kBits>(hn::ShiftRight<1>(exponent));
-  const auto second = hn::Sub(hn::ShiftLeft<kBits>(exponent), first);
-  return hn::Mul(hn::Mul(v, hn::BitCast(d, first)), hn::BitCast(d, second));
+/// v·2^n, or 0 where it is to vanish. Without an instruction for it by two factors, so that neither overflows and a
+/// subnormal result is rounded once. An underflow costs a hundred cycles, and masked attention scores are -inf: where
+/// the result is 0 it is made, not computed.
+template <class D, class V, class M> HWY_INLINE V ScaleUnless(D d, M vanishes, V v, const ExpParts<D>& e) {
+  if constexpr (kWide) {
+    return ScaleOrZero(hn::Not(vanishes), v, e.n);
+  } else {
+    constexpr int kBits = Traits<D>::kMantissaBits;
+    const auto first = hn::ShiftLeft<kBits>(hn::ShiftRight<1>(e.exponent));
+    const auto second = hn::Sub(hn::ShiftLeft<kBits>(e.exponent), first);
+    return hn::Mul(hn::Mul(hn::IfThenZeroElse(vanishes, v), hn::BitCast(d, first)), hn::BitCast(d, second));
+  }
 }
 
-/// e^x for x <= kExpHighest or NaN. Where the result is 0 the last product is 0·2^n: an underflow there costs a hundred
-/// cycles, and masked attention scores are -inf.
+/// e^x for x <= kExpHighest or NaN.
 template <class D, class V> HWY_INLINE V ExpUpTo(D d, V x) {
   const ExpParts<D> e = SplitExp(d, AtLeast(d, x, Traits<D>::kExpLowest), hn::Zero(d));
   const V expm1 = hn::MulAdd(hn::Mul(e.r, e.r), e.polynomial, e.r);
   const auto vanishes = hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
-  return Scale(d, hn::IfThenZeroElse(vanishes, hn::Add(Num(d, 1), expm1)), e.exponent);
+  return ScaleUnless(d, vanishes, hn::Add(Num(d, 1), expm1), e);
 }
 
 /// The same with what e^x lost in rounding, for functions that magnify the error.
@@ -212,8 +230,7 @@ template <class D, class V> HWY_INLINE Pair<V> ExpPairUpTo(D d, V x) {
   const Pair<V> head = FastTwoSum(Num(d, 1), e.r);
   const Pair<V> value = FastTwoSum(head.hi, hn::Add(head.lo, e.tail));
   const auto vanishes = hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
-  return {Scale(d, hn::IfThenZeroElse(vanishes, value.hi), e.exponent),
-          Scale(d, hn::IfThenZeroElse(vanishes, value.lo), e.exponent)};
+  return {ScaleUnless(d, vanishes, value.hi, e), ScaleUnless(d, vanishes, value.lo, e)};
 }
 
 /// (e^x - 1)·2^shift for e = SplitExp(x), with n + shift within the exponent range.
@@ -415,7 +432,7 @@ template <class D, class V> HWY_INLINE V ErfcFar(D d, V x) {
   power.lo = hn::Add(power.lo, e.tail);
   const Pair<V> product = Multiply(d, erfcx, power);
   const auto vanishes = hn::Ge(x, Num(d, kLargest));
-  return Scale(d, hn::IfThenZeroElse(vanishes, hn::Add(product.hi, product.lo)), e.exponent);
+  return ScaleUnless(d, vanishes, hn::Add(product.hi, product.lo), e);
 }
 
 }  // namespace HWY_NAMESPACE
