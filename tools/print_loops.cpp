@@ -151,7 +151,7 @@ void remember(const LoopPlan& plan) {
   if (known.insert(plan.words).second) plans.push_back(plan);
 }
 
-std::string number(std::uint64_t bits) {
+std::string literal(std::uint64_t bits) {
   const double value = std::bit_cast<double>(bits);
   if (value != value) return "std::numeric_limits<double>::quiet_NaN()";
   if (value - value != 0) return value > 0 ? "std::numeric_limits<double>::infinity()" : "-std::numeric_limits<double>::infinity()";
@@ -165,7 +165,8 @@ class Reader {
  public:
   explicit Reader(const Words& words) : words_(words) {}
   std::uint64_t next() { return words_[at_++]; }
-  std::string argument() {
+  /// `number`: where not null, a constant is left a plain number, and that is noted.
+  std::string argument(bool* number) {
     const std::uint64_t word = next(), index = word >> 2;
     switch (static_cast<LoopArg>(word & 3)) {
       case LoopArg::result: return "v" + std::to_string(index);
@@ -173,7 +174,11 @@ class Reader {
       case LoopArg::scalar: return "s[" + std::to_string(index) + "]";
       case LoopArg::constant: break;
     }
-    const std::string value = number(next());
+    const std::string value = literal(next());
+    if (number && index == 0) {
+      *number = true;
+      return value;
+    }
     return index == 0 ? "Num(d, " + value + ")" : "hn::Set(di, static_cast<hn::TFromD<decltype(di)>>(" + value + "))";
   }
 
@@ -196,10 +201,15 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
   for (std::uint64_t i = 0; i < ops; ++i) {
     const std::uint64_t word = read.next();
     const auto leaf = static_cast<detail::Leaf>(word >> 8);
-    text << "    const auto v" << i << " = SimdLeaf<Leaf::" << detail::rule_of(leaf).name << ">::Run("
-         << (word & 1 ? "di" : "d");
-    for (std::uint64_t a = 0; a < (word >> 1 & 127); ++a) text << ", " << read.argument();
-    text << ");\n";
+    const std::uint64_t arity = word >> 1 & 127;
+    std::string arguments;
+    bool number = false;  // the last argument is
+    for (std::uint64_t a = 0; a < arity; ++a)
+      arguments += ", " + read.argument(arity == 2 && a == 1 && !(word & 1) ? &number : nullptr);
+    const std::string name = std::string("SimdLeaf<Leaf::") + detail::rule_of(leaf).name + ">";
+    text << "    const auto v" << i << " = "
+         << (arity == 2 && number ? "RunNumber<" + name + ">(d" : name + "::Run(" + (word & 1 ? "di" : "d"))
+         << arguments << ");\n";
   }
   for (std::uint64_t i = 0; i < outputs; ++i) text << "    StoreResult(d, v" << read.next() << ", out[" << i << "] + i);\n";
   text << "  }\n};\n";

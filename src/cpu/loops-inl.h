@@ -35,6 +35,12 @@ void RunLoop(const void* const* in, const void* const* scalars, void* const* out
   for (int i = 0; i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(T));
 }
 
+/// A leaf of a value and a number: some need less for it.
+template <class L, class D, class V> HWY_INLINE auto RunNumber(D d, V a, double number) {
+  if constexpr (requires { L::RunNumber(d, a, number); }) return L::RunNumber(d, a, number);
+  else return L::Run(d, a, Num(d, number));
+}
+
 /// Loads and stores of a float vector and of integers as wide, kept in the same memory.
 template <class D> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIntegers(D, const hn::TFromD<D>* from) {
   const hn::RebindToSigned<D> di;
