@@ -48,6 +48,10 @@ struct Tables {
     for (const Target& target : kTargets) {
       if (!(hwy::SupportedTargets() & target.bit) || (wanted && *wanted && target.name != wanted)) continue;
       if (target.pairs && !(pairs = target.pairs())) continue;
+      if (pairs && !(wanted && *wanted) && !pairs->pays()) {
+        pairs = nullptr;
+        continue;
+      }
       target.fill(kernels, gemm);
       return;
     }

@@ -116,25 +116,32 @@ class PairRun {
     std::memset(to + whole * kPairCols, 0, static_cast<std::size_t>((padded / 2 - whole) * kPairCols) * 4);
   }
 
-  /// Rows of A for one block of k; returns steps from row to row.
-  Index pack_a(Index batch, Index segment, Index first, Index row, Index rows, std::uint16_t* to) const {
+  /// Rows of A for one block of k: panels of kPairRows rows, in each the rows' kStep steps after each other.
+  void pack_a(Index batch, Index segment, Index first, Index row, Index rows, std::uint16_t* to) const {
     const Operand a{static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + segment] + row * g_.a_row,
                     g_.a_row, g_.a_col};
     const Index steps = std::min(kBlockSteps, g_.k - first), padded = std::min(kBlockSteps, steps_ - first);
-    const Index stride = padded + kStep;  // rows that a power of two apart would share cache sets
+    const auto place = [&](Index i, Index p) {
+      return to + i / kPairRows * (padded * kPairRows) + p * kPairRows + i % kPairRows * kStep;
+    };
     if (a.step == 1) {
-      for (Index i = 0; i < rows; ++i)
-        std::memcpy(to + i * stride, a.data + i * a.row + first, static_cast<std::size_t>(steps) * 2);
-    } else {
-      const Index width = round_up(rows, 16), whole = divide_up(steps, 2);
-      auto* turned = reinterpret_cast<std::uint32_t*>(scratch().turned.reserve(whole * width * 4));
-      pairs(a, first, steps, rows, turned, width);
-      gemm_kernels().i32.copy({turned, 1, width}, rows, whole, to, stride / 2, whole);
+      const Index whole = steps / kStep * kStep;
+      for (Index i = 0; i < rows; ++i) {
+        const std::uint16_t* from = a.data + i * a.row + first;
+        for (Index p = 0; p < whole; p += kStep) std::memcpy(place(i, p), from + p, kStep * 2);
+        if (whole == steps) continue;
+        std::memset(place(i, whole), 0, kStep * 2);
+        std::memcpy(place(i, whole), from + whole, static_cast<std::size_t>(steps - whole) * 2);
+      }
+      return;
     }
-    for (Index i = 0; i < rows; ++i)
-      if (const Index filled = a.step == 1 ? steps : round_up(steps, 2); filled < padded)
-        std::memset(to + i * stride + filled, 0, static_cast<std::size_t>(padded - filled) * 2);
-    return stride;
+    const Index width = round_up(rows, 16) + 16, pairs_here = divide_up(steps, 2);
+    auto* turned = reinterpret_cast<std::uint32_t*>(scratch().turned.reserve(pairs_here * width * 4));
+    pairs(a, first, steps, rows, turned, width);
+    for (Index i = 0; i < rows; i += kPairRows)
+      for (Index p = 0; p < pairs_here; p += kPairSteps)
+        gemm_kernels().i32.copy({turned + p * width + i, 1, width}, std::min(kPairRows, rows - i),
+                                std::min(kPairSteps, pairs_here - p), place(i, 2 * p), kPairSteps, kPairSteps);
   }
 
   // ---- tiles ----
@@ -157,13 +164,13 @@ class PairRun {
     for (Index s = 0; s < g_.segments; ++s)
       for (Index p = 0; p < g_.k; p += kBlockSteps, add = true) {
         const Index padded = std::min(kBlockSteps, steps_ - p);
-        auto* a = reinterpret_cast<std::uint16_t*>(scratch().a.reserve(height * (kBlockSteps + kStep) * 2));
-        const Index stride = pack_a(batch, s, p, row, rows, a);
+        auto* a = reinterpret_cast<std::uint16_t*>(scratch().a.reserve(round_up(rows, kPairRows) * kBlockSteps * 2 + 4096));
+        pack_a(batch, s, p, row, rows, a);
         for (Index j = 0; j < panels; ++j) {
           const std::uint32_t* b = panel_b(batch, s, p, col + j * kPairCols, cols - j * kPairCols);
           for (Index i = 0; i < rows; i += kPairRows)
-            kernels_.micro({a + i * stride, stride, reinterpret_cast<const std::uint16_t*>(b),
-                            c + i * c_row + j * kPairCols, c_row, padded / 2, std::min(kPairRows, rows - i), add});
+            kernels_.micro({a + i * padded, reinterpret_cast<const std::uint16_t*>(b), c + i * c_row + j * kPairCols,
+                            c_row, padded / 2, std::min(kPairRows, rows - i), add});
         }
       }
     kernels_.end();

@@ -14,8 +14,7 @@ inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padd
 /// c(i, j) = or += Σ_p a(i, p) b(p, j) for `rows` rows (those up to the next multiple of 16 may be written, too) and
 /// kPairCols columns; p < 2 · pairs.
 struct PairMicro {
-  const std::uint16_t* a;  // rows of neighbouring steps, readable up to the next multiple of 16 rows
-  std::int64_t a_row;
+  const std::uint16_t* a;  // for each 2 · kPairSteps steps: those of kPairRows rows, row after row (64 bytes each)
   const std::uint16_t* b;  // for each pair of steps kPairCols pairs
   float* c;
   std::int64_t c_row, pairs, rows;
@@ -24,6 +23,8 @@ struct PairMicro {
 
 struct PairKernels {
   const char* name;
+  /// Whether they are faster than those of f32 on this processor.
+  bool (*pays)();
   /// Before and after a thread's calls of `micro`.
   void (*begin)();
   void (*end)();
@@ -34,7 +35,7 @@ struct PairKernels {
                      std::uint32_t* to, std::int64_t to_row);
 };
 
-/// What this processor has, best first; null where it has none. In files of their own, compiled for them.
+/// What this processor has; null where it has none. In files of their own, compiled for them.
 const PairKernels* amx_kernels();
 const PairKernels* avx512_bf16_kernels();
 
