@@ -111,6 +111,92 @@ bool lanes_in_memory(DType dtype) {
          dtype == DType::i64;
 }
 
+namespace {
+
+void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n) {
+  const void* in[kLoopInputs];
+  const void* scalars[kLoopScalars];
+  void* out[kLoopOutputs];
+  const auto place = [&](auto* to, const std::vector<int>& values) {
+    for (const int value : values) *to++ = w.at[static_cast<std::size_t>(value)];
+  };
+  place(in, loop.inputs), place(scalars, loop.scalars), place(out, loop.outputs);
+  loop.run(in, scalars, out, n);
+}
+
+void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
+  const void* args[3];
+  for (int a = 0; a < 3; ++a) args[a] = w.at[static_cast<std::size_t>(op.args[a])];
+  op.leaf(args, w.at[static_cast<std::size_t>(op.result)], n);
+}
+
+/// Whether the elements follow each other in the order of the space.
+bool is_contiguous(const detail::View& view, const Shape& space) {
+  std::int64_t step = 1;
+  for (int i = space.rank() - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (space[axis] != 1 && view.strides[axis] != step) return false;
+    step *= space[axis];
+  }
+  return true;
+}
+void* memory_of(const detail::View& view) {
+  return static_cast<std::byte*>(view.storage->data()) + view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
+bool lies_as(const detail::View& view, const Shape& space) {
+  return lanes_in_memory(view.dtype) && is_contiguous(view, space);
+}
+
+/// Whether every step is an op or a loop that run_small knows, and every operand lies right.
+bool is_small(const detail::FusedRequest& r, const Tape& tape, const Tape::Way& way, std::int64_t count) {
+  if (tape.program->reduces || count > kBlock || count == 0) return false;
+  for (const Operand& operand : r.inputs)
+    if (operand.gather || (operand.view.storage && !lies_as(operand.view, r.space))) return false;
+  for (const detail::View& output : r.outputs)
+    if (!lies_as(output, r.space)) return false;
+  for (const TapeValue& value : tape.values)
+    if (value.kind == StepKind::position) return false;
+  for (const int i : way.block)
+    if (i >= 0 && tape.ops[static_cast<std::size_t>(i)].kind != TapeOp::Kind::leaf) return false;
+  return true;
+}
+
+}  // namespace
+
+bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
+  const Tape::Way& way = loops_enabled() ? tape.compiled : tape.plain;
+  std::int64_t count = 1;
+  for (const std::int64_t size : r.space) count *= size;
+  if (!is_small(r, tape, way, count)) return false;
+  const auto n = static_cast<std::size_t>(count);
+  Worker w{register_file(tape.slots), {}};
+  for (std::size_t v = 0; v < tape.values.size(); ++v) {
+    const TapeValue& value = tape.values[v];
+    std::byte* const slot = value.slot < 0 ? nullptr : w.file + static_cast<std::size_t>(value.slot) * kSlotBytes;
+    w.at.push_back(slot);
+    if (value.kind == StepKind::input) w.at[v] = memory_of(r.inputs[static_cast<std::size_t>(value.index)].view);
+    if (!slot || (value.kind != StepKind::number && value.kind != StepKind::param)) continue;
+    const Number& number =
+        value.kind == StepKind::number ? value.number : r.inputs[static_cast<std::size_t>(value.index)].number;
+    const std::int64_t bits = number_bits(value.lane, number);
+    table.fill[static_cast<int>(value.lane)](&bits, slot, way.filled[v] ? n : 1);
+  }
+  // The last step may write into the output, even where that is an input as well.
+  const int last = tape.ops.empty() ? -1 : tape.ops.back().result;
+  for (std::size_t k = 0; k < r.outputs.size(); ++k)
+    if (tape.outputs[k] == last && std::count(tape.outputs.begin(), tape.outputs.end(), last) == 1)
+      w.at[static_cast<std::size_t>(last)] = memory_of(r.outputs[k]);
+  for (const int i : way.block)
+    if (i >= 0) run_leaf(w, tape.ops[static_cast<std::size_t>(i)], n);
+    else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], n);
+  for (std::size_t k = 0; k < r.outputs.size(); ++k) {
+    void* const to = memory_of(r.outputs[k]);
+    const void* const from = w.at[static_cast<std::size_t>(tape.outputs[k])];
+    if (from != to) std::memmove(to, from, n * dtype_size(r.outputs[k].dtype));
+  }
+  return true;
+}
+
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
                          std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
                          std::int64_t length, std::span<const Strides> coordinates, int skip)
@@ -280,21 +366,9 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
 }
 
 void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) const {
-  for (const int i : order) {
-    if (i >= 0) {
-      execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
-      continue;
-    }
-    const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
-    const void* in[kLoopInputs];
-    const void* scalars[kLoopScalars];
-    void* out[kLoopOutputs];
-    const auto place = [&](auto* to, const std::vector<int>& values) {
-      for (const int value : values) *to++ = w.at[static_cast<std::size_t>(value)];
-    };
-    place(in, loop.inputs), place(scalars, loop.scalars), place(out, loop.outputs);
-    loop.run(in, scalars, out, static_cast<std::size_t>(b.size()));
-  }
+  for (const int i : order)
+    if (i >= 0) execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
+    else run_loop(w, tape_.loops[static_cast<std::size_t>(~i)], static_cast<std::size_t>(b.size()));
 }
 
 const Order& BlockRunner::pass(int index) const {

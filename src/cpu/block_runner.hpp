@@ -29,6 +29,10 @@ std::size_t lane_size(Lane lane);
 /// Whether elements in memory are the lanes themselves.
 bool lanes_in_memory(DType dtype);
 
+/// Runs an elementwise request of at most a block whose operands lie as the space does, without any of what follows:
+/// its time is that of the smallest operation. False where it is another request.
+bool run_small(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
+
 class BlockRunner {
  public:
   /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost.

@@ -359,6 +359,7 @@ class FusedRun {
 }  // namespace
 
 void run_fused(const FusedRequest& request, const Tape& tape, const KernelTable& table) {
+  if (!detail::tracing() && run_small(request, tape, table)) return;
   FusedRun(request, tape, table).run();
 }
 

@@ -19,8 +19,10 @@ using Index = std::int64_t;
 
 /// Steps of k a call sums: a panel of B is 32 KiB then, which stays in L1 while A passes by.
 constexpr Index kBlockSteps = 512;
-/// Rows and columns of a tile: 512 KiB of sums, 256 KiB of A.
-constexpr Index kTileRows = 256, kTileCols = 512;
+/// Rows and columns of a tile: 1 MiB of sums, 256 KiB of A.
+constexpr Index kTileRows = 256, kTileCols = 1024;
+/// B is packed in chunks of this many panels.
+constexpr Index kPackPanels = 8;
 /// Bytes of B packed at once for all threads.
 constexpr Index kSharedBytes = Index{64} << 20;
 /// Below these the kernels for f32 are faster: rows that fill no tile, and little work.
@@ -61,11 +63,12 @@ class PairRun {
       for (Index col = 0; col < g_.n; col += range) {
         const Index cols = std::min(range, g_.n - col);
         shared_begin_ = col;
-        parallel_for(divide_up(cols, kPairCols), [&](Index panel) {
-          const Index at = panel * kPairCols;
+        constexpr Index kWide = kPackPanels * kPairCols;
+        parallel_for(divide_up(cols, kWide), [&](Index chunk) {
+          const Index at = chunk * kWide;
           for (Index s = 0; s < g_.segments; ++s)
             for (Index p = 0; p < steps_; p += kBlockSteps)
-              pack_b(batch, s, p, col + at, std::min(kPairCols, cols - at), panel_of(col + at, s, p));
+              pack_panels(batch, s, p, col + at, std::min(kWide, cols - at));
         });
         run_tiles(batch, same ? g_.batches : 1, col, cols);
       }
@@ -91,7 +94,7 @@ class PairRun {
   /// to[p * to_row + i] = the pair of steps (2p, 2p + 1) from `first` on of row i.
   void pairs(const Operand& x, Index first, Index steps, Index rows, std::uint32_t* to, Index to_row) const {
     const std::uint16_t* from = x.data + first * x.step;
-    if (x.row == 1) return kernels_.interleave(from, x.step, steps, rows, to, to_row);
+    if (x.row == 1) return kernels_.interleave(from, x.step, steps, rows, to, to_row, kPairCols);
     Index done = 0;
     if (x.step == 1 && x.row % 2 == 0) {  // pairs are there already: a transposition of 4-byte elements
       done = steps / 2;
@@ -105,6 +108,20 @@ class PairRun {
       }
   }
 
+  /// Panels of the shared packing for one block of k. Where B is row-major its rows are read along, not panel by panel:
+  /// each 64 bytes would come from another page.
+  void pack_panels(Index batch, Index segment, Index first, Index col, Index cols) const {
+    const Index steps = std::min(kBlockSteps, g_.k - first), whole = cols / kPairCols * kPairCols;
+    if (g_.b_col == 1 && steps % kStep == 0) {
+      const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + segment] + col;
+      kernels_.interleave(from + first * g_.b_row, g_.b_row, steps, whole, panel_of(col, segment, first), kPairCols,
+                          panel_of(col + kPairCols, 0, 0) - panel_of(col, 0, 0));
+    } else {
+      for (Index j = 0; j < whole; j += kPairCols)
+        pack_b(batch, segment, first, col + j, kPairCols, panel_of(col + j, segment, first));
+    }
+    if (whole < cols) pack_b(batch, segment, first, col + whole, cols - whole, panel_of(col + whole, segment, first));
+  }
   /// A panel of B for one block of k.
   void pack_b(Index batch, Index segment, Index first, Index col, Index cols, std::uint32_t* to) const {
     const Operand b{static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + segment] + col * g_.b_col,
@@ -113,7 +130,8 @@ class PairRun {
     const Index whole = divide_up(steps, 2);
     if (cols < kPairCols) std::memset(to, 0, static_cast<std::size_t>(whole * kPairCols) * 4);
     pairs(b, first, steps, cols, to, kPairCols);
-    std::memset(to + whole * kPairCols, 0, static_cast<std::size_t>((padded / 2 - whole) * kPairCols) * 4);
+    if (whole < padded / 2)
+      std::memset(to + whole * kPairCols, 0, static_cast<std::size_t>((padded / 2 - whole) * kPairCols) * 4);
   }
 
   /// Rows of A for one block of k: panels of kPairRows rows, in each the rows' kStep steps after each other.

@@ -30,9 +30,9 @@ struct PairKernels {
   void (*end)();
   void (*micro)(const PairMicro& call);
   /// to[p * to_row + j] = the pair from[2p * row + j], from[(2p + 1) * row + j]: for p < steps / 2 and, where steps is
-  /// odd, a last one with 0.
+  /// odd, a last one with 0. Each kPairCols columns lie `to_panel` elements after those before.
   void (*interleave)(const std::uint16_t* from, std::int64_t row, std::int64_t steps, std::int64_t cols,
-                     std::uint32_t* to, std::int64_t to_row);
+                     std::uint32_t* to, std::int64_t to_row, std::int64_t to_panel);
 };
 
 /// What this processor has; null where it has none. In files of their own, compiled for them.
