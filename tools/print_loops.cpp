@@ -194,7 +194,7 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
   text << "struct Loop" << index << " {\n  static constexpr int kInputs = " << inputs << ", kScalars = " << scalars
        << ", kOutputs = " << outputs << ";\n"
        << "  template <class D>\n  static HWY_INLINE void Step(D d, const hn::TFromD<D>* const* in, const hn::Vec<D>* s,\n"
-       << "                              hn::TFromD<D>* const* out, std::size_t i) {\n"
+       << "                              hn::TFromD<D>* const* out, std::size_t i, bool stream) {\n"
        << "    const hn::RebindToSigned<D> di;\n    (void)di, (void)in, (void)s;\n";
   for (std::uint64_t i = 0; i < inputs; ++i)
     text << "    const auto x" << i << (read.next() ? " = LoadIntegers(d, in[" : " = hn::LoadU(d, in[") << i << "] + i);\n";
@@ -211,7 +211,7 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
          << (arity == 2 && number ? "RunNumber<" + name + ">(d" : name + "::Run(" + (word & 1 ? "di" : "d"))
          << arguments << ");\n";
   }
-  for (std::uint64_t i = 0; i < outputs; ++i) text << "    StoreResult(d, v" << read.next() << ", out[" << i << "] + i);\n";
+  for (std::uint64_t i = 0; i < outputs; ++i) text << "    StoreResult(d, v" << read.next() << ", out[" << i << "] + i, stream);\n";
   text << "  }\n};\n";
   return text.str();
 }

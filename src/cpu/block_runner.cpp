@@ -113,7 +113,17 @@ bool lanes_in_memory(DType dtype) {
 
 namespace {
 
-void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n) {
+/// Whether the last that gives this value is a loop.
+bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
+  for (const int i : way.block)
+    if (i < 0)
+      for (const int output : tape.loops[static_cast<std::size_t>(~i)].outputs)
+        if (output == value) return true;
+  return false;
+}
+
+/// `streams`: past the caches, if all its results go to aligned memory and none to the register file.
+void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n, std::size_t file_bytes = 0, bool streams = false) {
   const void* in[kLoopInputs];
   const void* scalars[kLoopScalars];
   void* out[kLoopOutputs];
@@ -121,7 +131,11 @@ void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n) {
     for (const int value : values) *to++ = w.at[static_cast<std::size_t>(value)];
   };
   place(in, loop.inputs), place(scalars, loop.scalars), place(out, loop.outputs);
-  loop.run(in, scalars, out, n);
+  for (std::size_t i = 0; streams && i < loop.outputs.size(); ++i) {
+    const auto* to = static_cast<const std::byte*>(out[i]);
+    streams = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && !(to >= w.file && to < w.file + file_bytes);
+  }
+  loop.run(in, scalars, out, n, streams);
 }
 
 void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
@@ -240,7 +254,8 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
 /// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
 bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
-  if (streams_ || !lanes_in_memory(outputs[k].dtype)) return false;
+  if (!lanes_in_memory(outputs[k].dtype)) return false;
+  if (streams_ && !made_by_loop(tape_, way_, tape_.outputs[k])) return false;  // a loop streams itself
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
   if (v.kind != StepKind::leaf) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
@@ -368,7 +383,8 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
 void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) const {
   for (const int i : order)
     if (i >= 0) execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
-    else run_loop(w, tape_.loops[static_cast<std::size_t>(~i)], static_cast<std::size_t>(b.size()));
+    else run_loop(w, tape_.loops[static_cast<std::size_t>(~i)], static_cast<std::size_t>(b.size()),
+                  static_cast<std::size_t>(tape_.slots) * kSlotBytes, streams_);
 }
 
 const Order& BlockRunner::pass(int index) const {

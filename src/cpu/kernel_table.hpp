@@ -24,8 +24,9 @@ using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, 
 using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length);
 
 /// A loop compiled ahead of time (cpu/loops.hpp): inputs, scalars (one lane each) and outputs of n elements; an output
-/// may be one of the inputs.
-using LoopFn = void (*)(const void* const* in, const void* const* scalars, void* const* out, std::size_t n);
+/// may be one of the inputs. `stream`: outputs, aligned to 64 bytes, pass by the caches.
+using LoopFn = void (*)(const void* const* in, const void* const* scalars, void* const* out, std::size_t n,
+                        bool stream);
 struct LoopFunctions {
   LoopFn f32, f64;
 };

@@ -11,7 +11,7 @@ namespace HWY_NAMESPACE {
 /// Calls Loop::Step on all elements. Integers among the operands are as wide as T. The rest, less than a vector, goes
 /// through a small block, as in the tape's kernels.
 template <class Loop, class T>
-void RunLoop(const void* const* in, const void* const* scalars, void* const* out, std::size_t n) {
+void RunLoop(const void* const* in, const void* const* scalars, void* const* out, std::size_t n, bool stream) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const T* from[Loop::kInputs + 1];
@@ -21,7 +21,7 @@ void RunLoop(const void* const* in, const void* const* scalars, void* const* out
   for (int i = 0; i < Loop::kOutputs; ++i) to[i] = static_cast<T*>(out[i]);
   for (int i = 0; i < Loop::kScalars; ++i) number[i] = hn::Set(d, *static_cast<const T*>(scalars[i]));
   std::size_t at = 0;
-  for (; at + lanes <= n; at += lanes) Loop::Step(d, from, number, to, at);
+  for (; at + lanes <= n; at += lanes) Loop::Step(d, from, number, to, at, stream);
   if (at == n) return;
   HWY_ALIGN T rest[Loop::kInputs + 1][hn::MaxLanes(d)] = {};
   HWY_ALIGN T results[Loop::kOutputs][hn::MaxLanes(d)];
@@ -31,7 +31,7 @@ void RunLoop(const void* const* in, const void* const* scalars, void* const* out
   }
   T* whole[Loop::kOutputs];
   for (int i = 0; i < Loop::kOutputs; ++i) whole[i] = results[i];
-  Loop::Step(d, from, number, whole, 0);
+  Loop::Step(d, from, number, whole, 0, false);
   for (int i = 0; i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(T));
 }
 
@@ -46,10 +46,11 @@ template <class D> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIntegers(D, con
   const hn::RebindToSigned<D> di;
   return hn::LoadU(di, reinterpret_cast<const hn::TFromD<decltype(di)>*>(from));
 }
-template <class D, class V> HWY_INLINE void StoreResult(D, V value, hn::TFromD<D>* to) {
+template <class D, class V> HWY_INLINE void StoreResult(D, V value, hn::TFromD<D>* to, bool stream) {
   using R = hn::TFromV<V>;
   const hn::Rebind<R, D> dr;
-  hn::StoreU(value, dr, reinterpret_cast<R*>(to));
+  if (HWY_UNLIKELY(stream)) hn::Stream(value, dr, reinterpret_cast<R*>(to));
+  else hn::StoreU(value, dr, reinterpret_cast<R*>(to));
 }
 
 }  // namespace HWY_NAMESPACE
