@@ -396,6 +396,15 @@ bool BlockRunner::has_full_outputs(int pass) const {
                      [&](const Output& o) { return o.full && (pass == kAnyPass || o.pass == pass); });
 }
 
+bool BlockRunner::is_one_loop(std::int64_t count) const {
+  const auto lies_there = [&](const Walker& walker) {
+    return lanes_in_memory(walker.dtype()) && walker.direct(0, count) != nullptr;
+  };
+  return way_.block.size() == 1 && way_.block[0] < 0 &&
+         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.walker); }) &&
+         std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.direct && lies_there(o.walker); });
+}
+
 void BlockRunner::finish() const {
   if (streams_) hwy::FlushStream();
 }

@@ -59,6 +59,8 @@ class BlockRunner {
   void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
   bool has_full_outputs(int pass = kAnyPass) const;
   static constexpr int kAnyPass = -1;
+  /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
+  bool is_one_loop(std::int64_t count) const;
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
   /// Everything for one block at once.

@@ -31,6 +31,9 @@ std::int64_t parallel_work() {
 /// on the number of threads.
 constexpr std::int64_t kSegment = 64 * kBlock;
 
+/// Elements of a block that needs no register file.
+constexpr std::int64_t kLargeBlock = 8 * kBlock;
+
 /// Columns of a tile where an operand is transposed (1024 x 1024 f32, one thread, in ms: 16: 2.2, 32: 1.3, 64: 1.1,
 /// 128: 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
 constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
@@ -189,14 +192,15 @@ class FusedRun {
 
   void run_elementwise() const {
     if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
-    const std::int64_t count = full_.count(), blocks = (count + kBlock - 1) / kBlock;
+    const std::int64_t count = full_.count(), size = runner_.is_one_loop(count) ? kLargeBlock : kBlock;
+    const std::int64_t blocks = (count + size - 1) / size;
     const bool parallel = worth_threads(count);
     describe("elementwise", parallel);
     ranges(blocks, parallel, [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(count);
       for (std::int64_t i = first; i < last; ++i) {
-        const std::int64_t n = std::min(kBlock, count - i * kBlock);
-        const Block b{i * kBlock, 1, n, n, 0, n};
+        const std::int64_t n = std::min(size, count - i * size);
+        const Block b{i * size, 1, n, n, 0, n};
         runner_.run_block(w, b);
       }
     });
