@@ -145,26 +145,8 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
 
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
-}
-
-
 fn tern_is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-
-fn tern_min_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) < tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
 }
 
 
@@ -244,27 +226,44 @@ fn tern_sigmoid(x: f32) -> f32 {
   return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), nan));
 }
 
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  return select(bits, (bits ^ 0x7fffffff) + 1, bits < 0);
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+
+fn tern_min_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) < tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
 struct Result_formula {
   r0: f32,
   r1: f32,
 }
 fn formula(v0: f32, v1: f32, v3: f32) -> Result_formula {
   let v2 = (v0 * v1);
-  let v4 = f32(-750.0);
-  let v5 = tern_max_f32(v3, v4);
-  let v6 = f32(750.0);
-  let v7 = tern_min_f32(v5, v6);
-  let v8 = tern_sigmoid(v7);
-  let v9 = (v7 * v8);
+  let v4 = tern_sigmoid(v3);
+  let v5 = f32(-750.0);
+  let v6 = tern_max_f32(v3, v5);
+  let v7 = f32(750.0);
+  let v8 = tern_min_f32(v6, v7);
+  let v9 = (v8 * v4);
   let v10 = f32(1.0);
-  let v11 = (v10 - v8);
+  let v11 = (v10 - v4);
   let v12 = (v9 * v11);
-  let v13 = (v8 + v12);
+  let v13 = (v4 + v12);
   let v14 = (v2 * v13);
-  let v15 = tern_sigmoid(v3);
-  let v16 = (v5 * v15);
-  let v17 = (v0 * v16);
-  return Result_formula(v14, v17);
+  let v15 = (v6 * v4);
+  let v16 = (v0 * v15);
+  return Result_formula(v14, v16);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
