@@ -1,8 +1,9 @@
 // A vector of trivially destructible elements whose first N live in itself: an operation on 8 elements must not spend
 // its time in malloc.
 #pragma once
-#include <array>
 #include <cstddef>
+#include <cstring>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -11,25 +12,31 @@ namespace tern::detail {
 
 template <class T, std::size_t N>
 class SmallVector {
-  static_assert(std::is_trivially_destructible_v<T>);
+  static_assert(std::is_trivially_destructible_v<T> && std::is_trivially_copyable_v<T>);
 
  public:
-  SmallVector() = default;
+  SmallVector() {}  // nothing of the inline memory is touched
   SmallVector(std::size_t size, const T& value) {
     for (std::size_t i = 0; i < size; ++i) push_back(value);
   }
+  SmallVector(const SmallVector& other) : size_(other.size_), more_(other.more_) { copy_inline(other); }
+  SmallVector& operator=(const SmallVector& other) {
+    size_ = other.size_, more_ = other.more_;
+    copy_inline(other);
+    return *this;
+  }
   void push_back(const T& value) {
     if (size_ < N) {
-      inline_[size_++] = value;
+      new (inline_ + size_++ * sizeof(T)) T(value);
       return;
     }
-    if (size_ == N) more_.assign(inline_.begin(), inline_.end());
+    if (size_ == N) more_.assign(begin(), end());
     more_.push_back(value);
     ++size_;
   }
-  T* begin() { return size_ <= N ? inline_.data() : more_.data(); }
+  T* begin() { return size_ <= N ? std::launder(reinterpret_cast<T*>(inline_)) : more_.data(); }
   T* end() { return begin() + size_; }
-  const T* begin() const { return size_ <= N ? inline_.data() : more_.data(); }
+  const T* begin() const { return size_ <= N ? std::launder(reinterpret_cast<const T*>(inline_)) : more_.data(); }
   const T* end() const { return begin() + size_; }
   T& operator[](std::size_t i) { return begin()[i]; }
   const T& operator[](std::size_t i) const { return begin()[i]; }
@@ -38,7 +45,11 @@ class SmallVector {
   operator std::span<const T>() const { return {begin(), size_}; }
 
  private:
-  std::array<T, N> inline_;
+  void copy_inline(const SmallVector& other) {
+    if (size_ <= N && size_ > 0) std::memcpy(inline_, other.inline_, size_ * sizeof(T));
+  }
+
+  alignas(T) std::byte inline_[N * sizeof(T)];
   std::size_t size_ = 0;
   std::vector<T> more_;
 };

@@ -4,7 +4,11 @@
 #include <cstring>
 #include <new>
 
+#include <hwy/cache_control.h>
+#include <unistd.h>
+
 #include "cpu/gemm_kernels.hpp"
+#include "cpu/loops.hpp"
 
 namespace tern::detail_cpu {
 
@@ -67,22 +71,161 @@ const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
 
 }  // namespace
 
+namespace {
+
+/// Bytes that the caches hold, or should be left with.
+std::int64_t cache_bytes() {
+  static const std::int64_t bytes = [] {
+    long last = 0;
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return std::int64_t{last > 0 ? last : 32 << 20};
+  }();
+  return bytes;
+}
+
+std::int64_t bytes_of(const detail::View& view, const AxisOrder& space) {
+  std::int64_t count = 1;
+  for (int i = 0; i < space.rank; ++i)
+    if (view.strides[static_cast<std::size_t>(space.axes[i])] != 0) count *= space.sizes[i];
+  return count * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
+
+/// Whether all that is read and written cannot be in the caches afterwards: then the results pass by them, which saves
+/// reading their lines first.
+bool exceeds_caches(std::span<const Operand> inputs, std::span<const detail::View> outputs, const AxisOrder& space) {
+  if (space.count() < kBlock * 1024) return false;
+  std::int64_t bytes = 0;
+  for (const Operand& operand : inputs)
+    if (operand.view.storage) bytes += bytes_of(operand.view, space);
+  for (const detail::View& output : outputs) bytes += bytes_of(output, space);
+  return bytes > cache_bytes();
+}
+
+}  // namespace
+
 std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
 bool lanes_in_memory(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
          dtype == DType::i64;
 }
 
+namespace {
+
+/// Whether the last that gives this value is a loop.
+bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
+  for (const int i : way.block)
+    if (i < 0)
+      for (const int output : tape.loops[static_cast<std::size_t>(~i)].outputs)
+        if (output == value) return true;
+  return false;
+}
+
+/// `streams`: past the caches, if all its results go to aligned memory and none to the register file.
+void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n, std::size_t file_bytes = 0, bool streams = false) {
+  const void* in[kLoopInputs];
+  const void* scalars[kLoopScalars];
+  void* out[kLoopOutputs];
+  const auto place = [&](auto* to, const std::vector<int>& values) {
+    for (const int value : values) *to++ = w.at[static_cast<std::size_t>(value)];
+  };
+  place(in, loop.inputs), place(scalars, loop.scalars), place(out, loop.outputs);
+  for (std::size_t i = 0; streams && i < loop.outputs.size(); ++i) {
+    const auto* to = static_cast<const std::byte*>(out[i]);
+    streams = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && !(to >= w.file && to < w.file + file_bytes);
+  }
+  loop.run(in, scalars, out, n, streams);
+}
+
+void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
+  const void* args[3];
+  for (int a = 0; a < 3; ++a) args[a] = w.at[static_cast<std::size_t>(op.args[a])];
+  op.leaf(args, w.at[static_cast<std::size_t>(op.result)], n);
+}
+
+/// Whether the elements follow each other in the order of the space.
+bool is_contiguous(const detail::View& view, const Shape& space) {
+  std::int64_t step = 1;
+  for (int i = space.rank() - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (space[axis] != 1 && view.strides[axis] != step) return false;
+    step *= space[axis];
+  }
+  return true;
+}
+void* memory_of(const detail::View& view) {
+  return static_cast<std::byte*>(view.storage->data()) + view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
+bool lies_as(const detail::View& view, const Shape& space) {
+  return lanes_in_memory(view.dtype) && is_contiguous(view, space);
+}
+
+/// Whether every step is an op or a loop that run_small knows, and every operand lies right.
+bool is_small(const detail::FusedRequest& r, const Tape& tape, const Tape::Way& way, std::int64_t count) {
+  if (tape.program->reduces || count > kBlock || count == 0) return false;
+  for (const Operand& operand : r.inputs)
+    if (operand.gather || (operand.view.storage && !lies_as(operand.view, r.space))) return false;
+  for (const detail::View& output : r.outputs)
+    if (!lies_as(output, r.space)) return false;
+  for (const TapeValue& value : tape.values)
+    if (value.kind == StepKind::position) return false;
+  for (const int i : way.block)
+    if (i >= 0 && tape.ops[static_cast<std::size_t>(i)].kind != TapeOp::Kind::leaf) return false;
+  return true;
+}
+
+}  // namespace
+
+bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
+  const Tape::Way& way = loops_enabled() ? tape.compiled : tape.plain;
+  std::int64_t count = 1;
+  for (const std::int64_t size : r.space) count *= size;
+  if (!is_small(r, tape, way, count)) return false;
+  const auto n = static_cast<std::size_t>(count);
+  Worker w{register_file(tape.slots), {}};
+  for (std::size_t v = 0; v < tape.values.size(); ++v) {
+    const TapeValue& value = tape.values[v];
+    std::byte* const slot = value.slot < 0 ? nullptr : w.file + static_cast<std::size_t>(value.slot) * kSlotBytes;
+    w.at.push_back(slot);
+    if (value.kind == StepKind::input) w.at[v] = memory_of(r.inputs[static_cast<std::size_t>(value.index)].view);
+    if (!slot || (value.kind != StepKind::number && value.kind != StepKind::param)) continue;
+    const Number& number =
+        value.kind == StepKind::number ? value.number : r.inputs[static_cast<std::size_t>(value.index)].number;
+    const std::int64_t bits = number_bits(value.lane, number);
+    table.fill[static_cast<int>(value.lane)](&bits, slot, way.filled[v] ? n : 1);
+  }
+  // The last step may write into the output, even where that is an input as well.
+  const int last = tape.ops.empty() ? -1 : tape.ops.back().result;
+  for (std::size_t k = 0; k < r.outputs.size(); ++k)
+    if (tape.outputs[k] == last && std::count(tape.outputs.begin(), tape.outputs.end(), last) == 1)
+      w.at[static_cast<std::size_t>(last)] = memory_of(r.outputs[k]);
+  for (const int i : way.block)
+    if (i >= 0) run_leaf(w, tape.ops[static_cast<std::size_t>(i)], n);
+    else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], n);
+  for (std::size_t k = 0; k < r.outputs.size(); ++k) {
+    void* const to = memory_of(r.outputs[k]);
+    const void* const from = w.at[static_cast<std::size_t>(tape.outputs[k])];
+    if (from != to) std::memmove(to, from, n * dtype_size(r.outputs[k].dtype));
+  }
+  return true;
+}
+
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
                          std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
                          std::int64_t length, std::span<const Strides> coordinates, int skip)
-    : tape_(tape), table_(table), rows_(rows) {
+    : tape_(tape), way_(loops_enabled() ? tape.compiled : tape.plain), table_(table), rows_(rows) {
+  for (const Operand& operand : inputs)
+    for (const detail::View& output : outputs)
+      in_place_ |= operand.view.storage && operand.view.storage == output.storage;
+  streams_ = !in_place_ && exceeds_caches(inputs, outputs, full);
   for (std::size_t v = 0; v < tape.values.size(); ++v)
     bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
   for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
     const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;
+    const int pass = in_place_ ? tape.program->phases - 1 : tape.output_pass[k];
     outputs_.push_back(
-        {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, inputs, outputs)});
+        {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
 }
 
@@ -90,6 +233,7 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
                        std::int64_t length, std::span<const Strides> coordinates, int skip) {
   const TapeValue& value = tape_.values[static_cast<std::size_t>(v)];
   if (value.slot < 0 && value.kind != StepKind::input) return;
+  const bool filled = way_.filled[static_cast<std::size_t>(v)];
   const auto operand = [&]() -> const Operand& { return inputs[static_cast<std::size_t>(value.index - skip)]; };
   switch (value.kind) {
     case StepKind::input:
@@ -99,36 +243,36 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
     case StepKind::position:
       inputs_.push_back({v, Walker::coordinate(full, coordinates[static_cast<std::size_t>(v)]), true});
       break;
-    case StepKind::number: numbers_.push_back({v, number_bits(value.lane, value.number)}); break;
-    case StepKind::param: numbers_.push_back({v, number_bits(value.lane, operand().number)}); break;
-    case StepKind::extent: numbers_.push_back({v, number_bits(value.lane, Number(length))}); break;
+    case StepKind::number: numbers_.push_back({v, filled, number_bits(value.lane, value.number)}); break;
+    case StepKind::param: numbers_.push_back({v, filled, number_bits(value.lane, operand().number)}); break;
+    case StepKind::extent: numbers_.push_back({v, filled, number_bits(value.lane, Number(length))}); break;
     default: break;
   }
 }
 
 /// An op may write its result into the output's memory where that has the lanes' type and nothing else needs the
 /// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
-bool BlockRunner::may_write_directly(std::size_t k, std::span<const Operand> inputs,
-                                     std::span<const detail::View> outputs) const {
+bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
   if (!lanes_in_memory(outputs[k].dtype)) return false;
+  if (streams_ && !made_by_loop(tape_, way_, tape_.outputs[k])) return false;  // a loop streams itself
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
   if (v.kind != StepKind::leaf) return false;
   if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
-  bool in_place = false;
-  for (const Operand& operand : inputs)
-    for (const detail::View& output : outputs)
-      in_place |= operand.view.storage && operand.view.storage == output.storage;
-  return !in_place || (!tape_.ops.empty() && tape_.ops.back().result == value);
+  return !in_place_ || (!tape_.ops.empty() && tape_.ops.back().result == value);
 }
 
 Worker BlockRunner::make_worker(std::int64_t fill) const {
   Worker w{register_file(tape_.slots), detail::SmallVector<void*, 32>(tape_.values.size(), nullptr)};
   for (std::size_t v = 0; v < tape_.values.size(); ++v)
     if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
-  for (const auto& [value, bits] : numbers_)
-    table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].lane)](
-        &bits, w.at[static_cast<std::size_t>(value)], static_cast<std::size_t>(std::min(fill, kBlock)));
+  for (const auto& [value, filled, bits] : numbers_) {
+    void* const to = w.at[static_cast<std::size_t>(value)];
+    if (filled)
+      table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].lane)](
+          &bits, to, static_cast<std::size_t>(std::min(fill, kBlock)));
+    else std::memcpy(to, &bits, sizeof bits);
+  }
   return w;
 }
 
@@ -169,11 +313,12 @@ void BlockRunner::load_kept(Worker& w, const Block& b) const {
     if (!input.full) load(w, input, b.kept_position, 1, b.kept, b.kept);
 }
 
-void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full) const {
+void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full, int pass) const {
   for (const Output& output : outputs_) {
     if (!output.direct || output.full != full) continue;
     void*& at = w.at[static_cast<std::size_t>(output.value)];
     at = slot(w, output.value);
+    if (pass != kAnyPass && output.pass != pass) continue;
     const bool one_run = !full || b.rows == 1 || b.pitch == b.cols;
     const void* memory =
         one_run ? output.walker.direct(full ? b.position : b.kept_position, full ? b.size() : b.kept) : nullptr;
@@ -181,20 +326,20 @@ void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full) const {
   }
 }
 
-void BlockRunner::store_outputs(Worker& w, const Block& b, bool full) const {
+void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) const {
   for (const Output& output : outputs_) {
-    if (output.full != full) continue;
+    if (output.full != full || (pass != kAnyPass && output.pass != pass)) continue;
     const void* at = w.at[static_cast<std::size_t>(output.value)];
     const TapeValue& value = tape_.values[static_cast<std::size_t>(output.value)];
     if (output.direct && at != slot(w, output.value)) continue;  // written already
     const std::size_t size = lane_size(value.lane);
     if (!full || b.rows == 1 || b.pitch == b.cols) {
-      output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at);
+      output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at, streams_);
       continue;
     }
     for (std::int64_t r = 0; r < b.rows; ++r)
       output.walker.store(table_, b.position + r * b.pitch, b.cols,
-                          static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size);
+                          static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size, streams_);
   }
 }
 
@@ -235,8 +380,33 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
   }
 }
 
-bool BlockRunner::has_full_outputs() const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [](const Output& o) { return o.full; });
+void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) const {
+  for (const int i : order)
+    if (i >= 0) execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
+    else run_loop(w, tape_.loops[static_cast<std::size_t>(~i)], static_cast<std::size_t>(b.size()),
+                  static_cast<std::size_t>(tape_.slots) * kSlotBytes, streams_);
+}
+
+const Order& BlockRunner::pass(int index) const {
+  return in_place_ && index == tape_.program->phases - 1 ? way_.late : way_.passes[static_cast<std::size_t>(index)];
+}
+
+bool BlockRunner::has_full_outputs(int pass) const {
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [&](const Output& o) { return o.full && (pass == kAnyPass || o.pass == pass); });
+}
+
+bool BlockRunner::is_one_loop(std::int64_t count) const {
+  const auto lies_there = [&](const Walker& walker) {
+    return lanes_in_memory(walker.dtype()) && walker.direct(0, count) != nullptr;
+  };
+  return way_.block.size() == 1 && way_.block[0] < 0 &&
+         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.walker); }) &&
+         std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.direct && lies_there(o.walker); });
+}
+
+void BlockRunner::finish() const {
+  if (streams_) hwy::FlushStream();
 }
 
 void BlockRunner::run_block(Worker& w, const Block& b) const {
@@ -244,7 +414,7 @@ void BlockRunner::run_block(Worker& w, const Block& b) const {
   load_kept(w, b);
   aim_outputs(w, b, true);
   aim_outputs(w, b, false);
-  for (const TapeOp& op : tape_.ops) execute(w, op, b);
+  execute(w, way_.block, b);
   store_outputs(w, b, true);
   store_outputs(w, b, false);
 }

@@ -29,6 +29,10 @@ std::size_t lane_size(Lane lane);
 /// Whether elements in memory are the lanes themselves.
 bool lanes_in_memory(DType dtype);
 
+/// Runs an elementwise request of at most a block whose operands lie as the space does, without any of what follows:
+/// its time is that of the smallest operation. False where it is another request.
+bool run_small(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);
+
 class BlockRunner {
  public:
   /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost.
@@ -42,12 +46,23 @@ class BlockRunner {
   void load_full(Worker& w, const Block& b) const;
   void load_kept(Worker& w, const Block& b) const;
   /// Lets ops write outputs in place where memory allows; before execute.
-  void aim_outputs(Worker& w, const Block& b, bool full) const;
-  void store_outputs(Worker& w, const Block& b, bool full) const;
+  void aim_outputs(Worker& w, const Block& b, bool full, int pass = kAnyPass) const;
+  /// `pass`: only the full outputs that are there after it.
+  void store_outputs(Worker& w, const Block& b, bool full, int pass = kAnyPass) const;
   void execute(const Worker& w, const TapeOp& op, const Block& b) const;
+  /// The ops and loops of a list.
+  void execute(const Worker& w, const Order& order, const Block& b) const;
+  /// What a pass over the full values executes.
+  const Order& pass(int index) const;
+  const Tape::Way& way() const { return way_; }
   /// op's reduction of the block `in`, to `out`.
   void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
-  bool has_full_outputs() const;
+  bool has_full_outputs(int pass = kAnyPass) const;
+  static constexpr int kAnyPass = -1;
+  /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
+  bool is_one_loop(std::int64_t count) const;
+  /// After a thread's last block: what it streamed is visible to others.
+  void finish() const;
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;
 
@@ -61,23 +76,27 @@ class BlockRunner {
     Walker walker;
     int value;
     bool full, direct;
+    int pass;
   };
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);
-  bool may_write_directly(std::size_t k, std::span<const detail::Operand> inputs,
-                          std::span<const detail::View> outputs) const;
+  bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
   void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
             std::int64_t pitch) const;
   void expand(const Worker& w, const TapeOp& op, const Block& b) const;
 
   const Tape& tape_;
+  const Tape::Way& way_;
   const KernelTable& table_;
   bool rows_;
+  bool streams_ = false;   // outputs pass by the caches; finish() when a thread has written its last
+  bool in_place_ = false;  // an output shares memory with an input
   detail::SmallVector<Input, 4> inputs_;
   detail::SmallVector<Output, 2> outputs_;
   struct Constant {
     int value;
+    bool filled;  // else one lane is read
     std::int64_t bits;
   };
   detail::SmallVector<Constant, 8> numbers_;

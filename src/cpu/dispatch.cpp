@@ -24,10 +24,13 @@ struct Target {
   std::string_view name;
   decltype(hwy::SupportedTargets()) bit;
   FillTables* fill;
+  const PairKernels* (*pairs)() = nullptr;  // null where the processor lacks them: it lacks the target, then
 };
 /// Best first.
 constexpr Target kTargets[] = {
 #if HWY_ARCH_X86
+    {"AVX3_AMX", HWY_AVX3, &tables_N_AVX3, &amx_kernels},
+    {"AVX3_BF16", HWY_AVX3, &tables_N_AVX3, &avx512_bf16_kernels},
     {"AVX3", HWY_AVX3, &tables_N_AVX3},
     {"AVX2", HWY_AVX2, &tables_N_AVX2},
     {"SSE4", HWY_SSE4, &tables_N_SSE4},
@@ -39,10 +42,16 @@ constexpr Target kTargets[] = {
 struct Tables {
   KernelTable kernels{};
   const GemmKernels* gemm = nullptr;
+  const PairKernels* pairs = nullptr;
   Tables() {
     const char* wanted = std::getenv("TERN_CPU_TARGET");
     for (const Target& target : kTargets) {
       if (!(hwy::SupportedTargets() & target.bit) || (wanted && *wanted && target.name != wanted)) continue;
+      if (target.pairs && !(pairs = target.pairs())) continue;
+      if (pairs && !(wanted && *wanted) && !pairs->pays()) {
+        pairs = nullptr;
+        continue;
+      }
       target.fill(kernels, gemm);
       return;
     }
@@ -66,6 +75,7 @@ std::string tuning_class() {
 #endif
   return std::string("cpu ") + kernels().target + ", L2 " + std::to_string(l2 / 1024) + " KiB";
 }
+const PairKernels* pair_kernels() { return tables().pairs; }
 const GemmKernels& gemm_kernels() { return *tables().gemm; }
 
 }  // namespace tern::detail_cpu

@@ -31,6 +31,9 @@ std::int64_t parallel_work() {
 /// on the number of threads.
 constexpr std::int64_t kSegment = 64 * kBlock;
 
+/// Elements of a block that needs no register file.
+constexpr std::int64_t kLargeBlock = 8 * kBlock;
+
 /// Columns of a tile where an operand is transposed (1024 x 1024 f32, one thread, in ms: 16: 2.2, 32: 1.3, 64: 1.1,
 /// 128: 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
 constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
@@ -110,16 +113,23 @@ class FusedRun {
   }
   void describe(const char* mode, bool parallel) const {
     if (!detail::tracing()) return;
+    const Order& block = runner_.way().block;
+    const auto loops = std::count_if(block.begin(), block.end(), [](int i) { return i < 0; });
     detail::note(
-        std::string("tape of ") + std::to_string(tape_.ops.size()) + " ops, " + mode + ", " +
+        std::string("tape of ") + std::to_string(tape_.ops.size()) + " ops, " +
+        (loops > 0 ? std::to_string(loops) + " compiled, " : std::string()) + mode + ", " +
         (parallel ? std::to_string(max_threads()) + " threads" : std::string("1 thread: too little work for more")) +
         ", " + table_.target);
   }
   /// Calls body(first, last) on ranges that cover [0, count), in parallel where it pays.
   template <class Body> void ranges(std::int64_t count, bool parallel, Body body) const {
     const std::int64_t tasks = parallel ? std::min<std::int64_t>(count, 4 * max_threads()) : 1;
-    if (tasks <= 1) return body(std::int64_t{0}, count);
-    parallel_for(tasks, [&](std::int64_t t) { body(count * t / tasks, count * (t + 1) / tasks); });
+    const auto part = [&](std::int64_t first, std::int64_t last) {
+      body(first, last);
+      runner_.finish();
+    };
+    if (tasks <= 1) return part(0, count);
+    parallel_for(tasks, [&](std::int64_t t) { part(count * t / tasks, count * (t + 1) / tasks); });
   }
 
   /// A tile of the two axes that its rows and columns run along, in positions of full_.
@@ -182,14 +192,15 @@ class FusedRun {
 
   void run_elementwise() const {
     if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
-    const std::int64_t count = full_.count(), blocks = (count + kBlock - 1) / kBlock;
+    const std::int64_t count = full_.count(), size = runner_.is_one_loop(count) ? kLargeBlock : kBlock;
+    const std::int64_t blocks = (count + size - 1) / size;
     const bool parallel = worth_threads(count);
     describe("elementwise", parallel);
     ranges(blocks, parallel, [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(count);
       for (std::int64_t i = first; i < last; ++i) {
-        const std::int64_t n = std::min(kBlock, count - i * kBlock);
-        const Block b{i * kBlock, 1, n, n, 0, n};
+        const std::int64_t n = std::min(size, count - i * size);
+        const Block b{i * size, 1, n, n, 0, n};
         runner_.run_block(w, b);
       }
     });
@@ -218,7 +229,7 @@ class FusedRun {
     describe(rows_ ? (resident_ ? "rows in one block" : "rows in passes")
                    : (resident_ ? "columns in one block" : "columns in passes"),
              parallel);
-    const bool only_reduced = tape_.program->phases == 2 && tape_.passes.back().empty() && !runner_.has_full_outputs();
+    const bool only_reduced = tape_.program->phases == 2 && !runner_.has_full_outputs();
     if (parallel && !resident_ && only_reduced && segments_ > 1 && chunks_ < 2 * max_threads())
       return run_by_segments();
     ranges(chunks_, parallel, [&](std::int64_t first, std::int64_t last) {
@@ -255,17 +266,15 @@ class FusedRun {
   }
 
   /// One walk along a segment of the reduced axes: computes what pass `pass` needs, reduces it into the segment's
-  /// partial results, and stores full outputs in the last pass.
+  /// partial results, and stores the full outputs that are there.
   void run_segment(Worker& w, std::int64_t chunk, std::int64_t segment, int pass, std::byte* partials) const {
-    const bool last = pass == tape_.program->phases - 1;
     const std::int64_t begin = segment * segment_length_, end = std::min(length_, begin + segment_length_);
     alignas(64) std::byte scratch[kSlotBytes];
     for (std::int64_t at = begin; at < end || at == begin; at += chunk_length_) {
       const Block b = block(chunk, at, std::min(chunk_length_, end - at));
       runner_.load_full(w, b);
-      if (last) runner_.aim_outputs(w, b, true);
-      for (const int i : tape_.passes[static_cast<std::size_t>(pass)])
-        runner_.execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
+      runner_.aim_outputs(w, b, true, pass);
+      runner_.execute(w, runner_.pass(pass), b);
       for (std::size_t r = 0; r < tape_.reductions.size(); ++r) {
         const TapeOp& op = tape_.ops[static_cast<std::size_t>(tape_.reductions[r])];
         if (op.phase != pass + 1) continue;
@@ -274,7 +283,7 @@ class FusedRun {
         runner_.reduce(op, in, at == begin ? sum : scratch, b);
         if (at != begin) join(op, sum, scratch, b.kept);
       }
-      if (last) runner_.store_outputs(w, b, true);
+      runner_.store_outputs(w, b, true, pass);
     }
   }
   static void join(const TapeOp& op, void* into, const void* other, std::int64_t n) {
@@ -306,7 +315,7 @@ class FusedRun {
     run_kept_ops(w, b, 0);
     for (int pass = 0; pass < tape_.program->phases; ++pass) {
       const bool last = pass == tape_.program->phases - 1;
-      if (last && !runner_.has_full_outputs()) break;
+      if (last && !runner_.has_full_outputs(pass)) break;
       for (std::int64_t s = 0; s < segments_; ++s) run_segment(w, chunk, s, pass, partials);
       if (!last) finish_phase(w, b, pass + 1, partials);
     }
@@ -354,6 +363,7 @@ class FusedRun {
 }  // namespace
 
 void run_fused(const FusedRequest& request, const Tape& tape, const KernelTable& table) {
+  if (!detail::tracing() && run_small(request, tape, table)) return;
   FusedRun(request, tape, table).run();
 }
 

@@ -7,18 +7,15 @@
 // alone decide that. So tiles may follow the number of threads.
 #include "cpu/gemm.hpp"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <new>
 
 #include "backend/tuning.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/gemm_kernels.hpp"
+#include "cpu/gemm_pairs.hpp"
+#include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
 
 namespace tern::detail_cpu {
@@ -78,41 +75,10 @@ Sizes chosen_sizes() {
   return {c->rows(), c->row_bytes(), c->shared_work(), c->task_work()};
 }
 
-/// Buffers of this size on ask for huge pages.
-constexpr Index kHugeFrom = Index{1} << 20, kHugePage = Index{2} << 20;
-
 constexpr Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
 constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 
 // ---- scratch memory
-
-/// Memory that grows and is kept: no allocation once warm. Cache lines of 64 bytes, the widest vector.
-class Buffer {
- public:
-  Buffer() = default;
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-  ~Buffer() { std::free(data_); }
-  std::byte* reserve(Index bytes) {
-    if (bytes > size_) {
-      std::free(data_);
-      size_ = 0;
-      const Index page = bytes >= kHugeFrom ? kHugePage : 4096, rounded = round_up(bytes + bytes / 8, page);
-      const auto size = static_cast<std::size_t>(rounded);
-      data_ = static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(page), size));
-      if (!data_) throw std::bad_alloc();
-#ifdef __linux__
-      if (page == kHugePage) madvise(data_, size, MADV_HUGEPAGE);
-#endif
-      size_ = rounded;
-    }
-    return data_;
-  }
-
- private:
-  std::byte* data_ = nullptr;
-  Index size_ = 0;
-};
 
 /// Of each thread: packed A, packed B, a tile of accumulators, that tile transposed. `shared` is the calling thread's,
 /// read by all.
@@ -519,6 +485,7 @@ GemmProblem transposed(const GemmProblem& g) {
 }  // namespace
 
 void gemm(const GemmProblem& problem) {
+  if (gemm_pairs(problem)) return;
   const Types types = types_of(problem.type);
   const GemmProblem swapped = transposed(problem);
   if (!types.integer) {

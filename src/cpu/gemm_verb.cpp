@@ -1,5 +1,6 @@
 #include "cpu/gemm_verb.hpp"
 
+#include <cstring>
 #include <vector>
 
 #include "backend/pool.hpp"
@@ -138,19 +139,33 @@ class GemmRun {
     return offsets_along(request_.batch, kept, out.strides);
   }
 
+  /// The epilogue on one tile: row by row, or several short rows at once.
   void finish(const Tile& tile) const {
-    Worker w = runner_.make_worker(tile.cols);
+    Worker w = runner_.make_worker(kBlock);
     const std::size_t width = lane_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].lane : Lane::f32);
-    for (std::int64_t r = 0; r < tile.rows; ++r) {
+    const std::int64_t cols = std::min(kBlock, tile.cols), together = kBlock / cols;
+    alignas(64) std::byte gathered[kSlotBytes];
+    for (std::int64_t r = 0; r < tile.rows; r += together) {
+      const std::int64_t rows = std::min(together, tile.rows - r);
       for (std::int64_t at = 0; at < tile.cols; at += kBlock) {
-        const std::int64_t n = std::min(kBlock, tile.cols - at);
-        const Block b{(tile.batch * rows_ + tile.row + r) * request_.n + tile.col + at, 1, n, n, 0, n};
-        if (acc_ >= 0)
-          w.at[static_cast<std::size_t>(acc_)] = const_cast<std::byte*>(
-              static_cast<const std::byte*>(tile.acc) + static_cast<std::size_t>(r * tile.stride + at) * width);
+        Block b;
+        b.position = b.kept_position = (tile.batch * rows_ + tile.row + r) * request_.n + tile.col + at;
+        b.rows = rows, b.cols = std::min(cols, tile.cols - at), b.pitch = request_.n, b.kept = b.size();
+        if (acc_ >= 0) {
+          const auto* from = static_cast<const std::byte*>(tile.acc) + static_cast<std::size_t>(r * tile.stride + at) * width;
+          w.at[static_cast<std::size_t>(acc_)] = const_cast<std::byte*>(from);
+          if (rows > 1 && tile.stride != b.cols) {
+            const std::size_t bytes = static_cast<std::size_t>(b.cols) * width;
+            for (std::int64_t i = 0; i < rows; ++i)
+              std::memcpy(gathered + static_cast<std::size_t>(i) * bytes,
+                          from + static_cast<std::size_t>(i * tile.stride) * width, bytes);
+            w.at[static_cast<std::size_t>(acc_)] = gathered;
+          }
+        }
         runner_.run_block(w, b);
       }
     }
+    runner_.finish();
   }
 
   const GemmRequest& request_;

@@ -23,6 +23,14 @@ using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, 
 /// rows: out[g] = reduction of in[g * length … + length); columns: out[c] = reduction over g of in[g * length + c].
 using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length);
 
+/// A loop compiled ahead of time (cpu/loops.hpp): inputs, scalars (one lane each) and outputs of n elements; an output
+/// may be one of the inputs. `stream`: outputs, aligned to 64 bytes, pass by the caches.
+using LoopFn = void (*)(const void* const* in, const void* const* scalars, void* const* out, std::size_t n,
+                        bool stream);
+struct LoopFunctions {
+  LoopFn f32, f64;
+};
+
 struct KernelTable {
   const char* target;
   LeafFn leaf[kLeafCount][kLaneCount];            // null where a leaf does not exist for a lane
@@ -32,6 +40,7 @@ struct KernelTable {
   BlockFn wrap[kLaneCount][kDTypeCount];          // reduced to what the dtype holds, in its lane; integers wrap
   BlockFn clamp[kLaneCount][kDTypeCount];         // the same for narrow integers, clamping
   BlockFn load[kDTypeCount], store[kDTypeCount];  // between memory and lane_of(dtype)
+  BlockFn stream[kDTypeCount];                    // store past the caches, to memory aligned to 64 bytes
   StridedLoadFn load_strided[kDTypeCount];
   StridedStoreFn store_strided[kDTypeCount];
   BlockFn fill[kLaneCount];                       // out[i] = *in

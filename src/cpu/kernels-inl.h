@@ -228,11 +228,52 @@ template <DType D> void LoadStrided(const void* in, std::int64_t stride, void* o
   auto* y = static_cast<LaneT<WideLane(D)>*>(out);
   for (std::size_t i = 0; i < n; ++i) y[i] = LoadOne<D>(x[static_cast<std::int64_t>(i) * stride]);
 }
-template <DType D> void Store(const void* in, void* out, std::size_t n) {
-  const auto* x = static_cast<const LaneT<WideLane(D)>*>(in);
-  auto* y = static_cast<MemoryT<D>*>(out);
-  for (std::size_t i = 0; i < n; ++i) y[i] = StoreOne<D>(x[i]);
+/// A vector of lanes as 16-bit floats, rounded to nearest even.
+template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x) {
+  if constexpr (D == DType::bf16) {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto bits = hn::BitCast(du, x), odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fff)), odd);
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));  // a NaN's payload could carry into the sign
+    const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
+    return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), hn::ShiftRight<16>(result));
+  } else {
+    return hn::BitCast(hn::Rebind<std::uint16_t, decltype(d)>(),
+                       hn::DemoteTo(hn::Rebind<hwy::float16_t, decltype(d)>(), x));
+  }
 }
+/// Without F16C, Highway 1.0.3 takes inf and NaN for finite numbers.
+template <DType D>
+inline constexpr bool kNarrows = D == DType::bf16 || (D == DType::f16 && HWY_TARGET != HWY_SSE4);
+
+/// `kStream`: past the caches, from memory aligned to vectors.
+template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* out, std::size_t n) {
+  using T = LaneT<WideLane(D)>;
+  const auto* x = static_cast<const T*>(in);
+  auto* y = static_cast<MemoryT<D>*>(out);
+  std::size_t i = 0;
+  const hn::ScalableTag<T> d;
+  if constexpr (kNarrows<D>) {
+    const hn::Rebind<std::uint16_t, decltype(d)> dh;
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+      const auto half = Narrow<D>(d, hn::LoadU(d, x + i));
+      if constexpr (kStream && hn::MaxLanes(dh) >= 8) hn::Stream(half, dh, y + i);
+      else hn::StoreU(half, dh, y + i);
+    }
+    if (i == n) return;
+    HWY_ALIGN T rest[hn::MaxLanes(d)] = {};
+    HWY_ALIGN std::uint16_t narrow[hn::MaxLanes(d)];
+    for (std::size_t j = 0; i + j < n; ++j) rest[j] = x[i + j];
+    hn::StoreU(Narrow<D>(d, hn::Load(d, rest)), dh, narrow);
+    for (std::size_t j = 0; i + j < n; ++j) y[i + j] = narrow[j];
+  } else {
+    if constexpr (kStream && sizeof(T) == sizeof(MemoryT<D>))
+      for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) hn::Stream(hn::LoadU(d, x + i), d, y + i);
+    for (; i < n; ++i) y[i] = StoreOne<D>(x[i]);
+  }
+}
+template <DType D> void Store(const void* in, void* out, std::size_t n) { StoreRun<D, false>(in, out, n); }
+template <DType D> void StreamOut(const void* in, void* out, std::size_t n) { StoreRun<D, true>(in, out, n); }
 template <DType D> void StoreStrided(const void* in, void* out, std::int64_t stride, std::size_t n) {
   const auto* x = static_cast<const LaneT<WideLane(D)>*>(in);
   auto* y = static_cast<MemoryT<D>*>(out);
@@ -267,7 +308,7 @@ template <Lane From> void AddConversions(KernelTable& t) {
 }
 template <DType D> void AddMemory(KernelTable& t) {
   constexpr int i = static_cast<int>(D);
-  t.load[i] = &Load<D>, t.store[i] = &Store<D>, t.load_strided[i] = &LoadStrided<D>,
+  t.load[i] = &Load<D>, t.store[i] = &Store<D>, t.stream[i] = &StreamOut<D>, t.load_strided[i] = &LoadStrided<D>,
   t.store_strided[i] = &StoreStrided<D>;
 }
 template <DType D> void AddNarrow(KernelTable& t) {

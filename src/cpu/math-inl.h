@@ -58,6 +58,26 @@ template <class D> using Traits = FloatTraits<hn::TFromD<D>>;
 template <class D> using UnsignedOf = hn::Vec<hn::RebindToUnsigned<D>>;
 template <class D> inline constexpr bool kSingle = sizeof(hn::TFromD<D>) == 4;
 
+/// Whether the target multiplies by 2^n, rounding once, in one instruction, and estimates reciprocals to 2^-14.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+inline constexpr bool kWide = true;
+HWY_INLINE hn::Vec512<float> ScaleOrZero(hn::Mask512<float> keep, hn::Vec512<float> v, hn::Vec512<float> n) {
+  return hn::Vec512<float>{_mm512_maskz_scalef_ps(keep.raw, v.raw, n.raw)};
+}
+HWY_INLINE hn::Vec512<double> ScaleOrZero(hn::Mask512<double> keep, hn::Vec512<double> v, hn::Vec512<double> n) {
+  return hn::Vec512<double>{_mm512_maskz_scalef_pd(keep.raw, v.raw, n.raw)};
+}
+/// !(a <= b), as one instruction.
+HWY_INLINE hn::Mask512<float> NotLe(hn::Vec512<float> a, hn::Vec512<float> b) {
+  return hn::Mask512<float>{_mm512_cmp_ps_mask(a.raw, b.raw, _CMP_NLE_UQ)};
+}
+HWY_INLINE hn::Mask512<double> NotLe(hn::Vec512<double> a, hn::Vec512<double> b) {
+  return hn::Mask512<double>{_mm512_cmp_pd_mask(a.raw, b.raw, _CMP_NLE_UQ)};
+}
+#else
+inline constexpr bool kWide = false;
+#endif
+
 /// Shorthand: the vector of one number, and of a bit pattern.
 template <class D> HWY_INLINE hn::Vec<D> Num(D d, double value) {
   return hn::Set(d, static_cast<hn::TFromD<D>>(value));
@@ -154,7 +174,7 @@ template <class D, class V> HWY_INLINE V RoughReciprocal(D d, V x) {
 /// e^x = 2^n·(1 + r + tail), |r| <= ln 2 / 2; `exponent` holds n + 2·bias in its low bits.
 template <class D> struct ExpParts {
   UnsignedOf<D> exponent;
-  hn::Vec<D> r, tail, polynomial;
+  hn::Vec<D> n, r, tail, polynomial;
 };
 
 /// (e^r - 1 - r)/r² for |r| <= 0.3475. Relative error of e^r - 1: f32 2^-26.1, f64 2^-61.5.
@@ -179,7 +199,17 @@ template <class D, class V> HWY_INLINE ExpParts<D> SplitExp(D d, V x, V low) {
   const V r = hn::Add(coarse, fine);
   const V lost = hn::Sub(fine, hn::Sub(r, coarse));
   const V polynomial = ExpPolynomial(d, r);
-  return {ToBits(d, rounded), r, hn::MulAdd(hn::Mul(r, r), polynomial, lost), polynomial};
+  return {ToBits(d, rounded), n, r, hn::MulAdd(hn::Mul(r, r), polynomial, lost), polynomial};
+}
+/// Those of e^x, the tail without what r lost in rounding; of any x but infinities.
+template <class D, class V> HWY_INLINE ExpParts<D> SplitExp(D d, V x) {
+  using R = Traits<D>;
+  const V magic = Num(d, R::kRoundingMagic + 2 * static_cast<int>(R::kBias));
+  const V rounded = hn::MulAdd(x, Num(d, 1.4426950408889634), magic);
+  const V n = hn::Sub(rounded, magic);
+  const V r = hn::NegMulAdd(n, Num(d, R::kLn2Low), hn::NegMulAdd(n, Num(d, R::kLn2High), x));
+  const V polynomial = ExpPolynomial(d, r);
+  return {ToBits(d, rounded), n, r, hn::Mul(hn::Mul(r, r), polynomial), polynomial};
 }
 
 /// 2^(n + shift), -bias < n + shift <= bias.
@@ -189,21 +219,35 @@ template <class D> HWY_INLINE hn::Vec<D> PowerOfTwo(D d, UnsignedOf<D> exponent,
   return hn::BitCast(d, hn::Add(hn::ShiftLeft<R::kMantissaBits>(exponent), bias));
 }
 
-/// v·2^n by two factors, so that neither overflows and a subnormal result is rounded once.
-template <class D, class V> HWY_INLINE V Scale(D d, V v, UnsignedOf<D> exponent) {
-  constexpr int kBits = Traits<D>::kMantissaBits;
-  const auto first = hn::ShiftLeft<kBits>(hn::ShiftRight<1>(exponent));
-  const auto second = hn::Sub(hn::ShiftLeft<kBits>(exponent), first);
-  return hn::Mul(hn::Mul(v, hn::BitCast(d, first)), hn::BitCast(d, second));
+/// Where e^x is 0, for ScaleUnless; kWide: where it is not.
+template <class D, class V> HWY_INLINE auto Vanishing(D d, V x) {
+  if constexpr (kWide) return NotLe(x, hn::Set(d, Traits<D>::kExpLowest));
+  else return hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
+}
+/// v·2^n, or 0 where it vanishes, whatever v and n are there. Without an instruction for it by two factors, so that
+/// neither overflows and a subnormal result is rounded once. An underflow costs a hundred cycles, and masked attention
+/// scores are -inf: where the result is 0 it is made, not computed.
+template <class D, class V, class M> HWY_INLINE V ScaleUnless(D d, M vanishing, V v, const ExpParts<D>& e) {
+  if constexpr (kWide) {
+    return ScaleOrZero(vanishing, v, e.n);
+  } else {
+    constexpr int kBits = Traits<D>::kMantissaBits;
+    const auto first = hn::ShiftLeft<kBits>(hn::ShiftRight<1>(e.exponent));
+    const auto second = hn::Sub(hn::ShiftLeft<kBits>(e.exponent), first);
+    return hn::Mul(hn::Mul(hn::IfThenZeroElse(vanishing, v), hn::BitCast(d, first)), hn::BitCast(d, second));
+  }
+}
+/// x where e^x does not vanish, for SplitExp: ScaleUnless of two factors multiplies by them everywhere.
+template <class D, class V> HWY_INLINE V NotTooLow(D d, V x) {
+  if constexpr (kWide) return x;
+  else return AtLeast(d, x, Traits<D>::kExpLowest);
 }
 
-/// e^x for x <= kExpHighest or NaN. Where the result is 0 the last product is 0·2^n: an underflow there costs a hundred
-/// cycles, and masked attention scores are -inf.
+/// e^x for x <= kExpHighest or NaN.
 template <class D, class V> HWY_INLINE V ExpUpTo(D d, V x) {
-  const ExpParts<D> e = SplitExp(d, AtLeast(d, x, Traits<D>::kExpLowest), hn::Zero(d));
+  const ExpParts<D> e = SplitExp(d, NotTooLow(d, x));
   const V expm1 = hn::MulAdd(hn::Mul(e.r, e.r), e.polynomial, e.r);
-  const auto vanishes = hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
-  return Scale(d, hn::IfThenZeroElse(vanishes, hn::Add(Num(d, 1), expm1)), e.exponent);
+  return ScaleUnless(d, Vanishing(d, x), hn::Add(Num(d, 1), expm1), e);
 }
 
 /// The same with what e^x lost in rounding, for functions that magnify the error.
@@ -211,9 +255,8 @@ template <class D, class V> HWY_INLINE Pair<V> ExpPairUpTo(D d, V x) {
   const ExpParts<D> e = SplitExp(d, AtLeast(d, x, Traits<D>::kExpLowest), hn::Zero(d));
   const Pair<V> head = FastTwoSum(Num(d, 1), e.r);
   const Pair<V> value = FastTwoSum(head.hi, hn::Add(head.lo, e.tail));
-  const auto vanishes = hn::Le(x, hn::Set(d, Traits<D>::kExpLowest));
-  return {Scale(d, hn::IfThenZeroElse(vanishes, value.hi), e.exponent),
-          Scale(d, hn::IfThenZeroElse(vanishes, value.lo), e.exponent)};
+  const auto vanishing = Vanishing(d, x);
+  return {ScaleUnless(d, vanishing, value.hi, e), ScaleUnless(d, vanishing, value.lo, e)};
 }
 
 /// (e^x - 1)·2^shift for e = SplitExp(x), with n + shift within the exponent range.
@@ -414,8 +457,8 @@ template <class D, class V> HWY_INLINE V ErfcFar(D d, V x) {
   Pair<V> power = FastTwoSum(Num(d, 1), e.r);
   power.lo = hn::Add(power.lo, e.tail);
   const Pair<V> product = Multiply(d, erfcx, power);
-  const auto vanishes = hn::Ge(x, Num(d, kLargest));
-  return Scale(d, hn::IfThenZeroElse(vanishes, hn::Add(product.hi, product.lo)), e.exponent);
+  const V result = hn::IfThenZeroElse(hn::Ge(x, Num(d, kLargest)), hn::Add(product.hi, product.lo));
+  return ScaleUnless(d, Vanishing(d, hn::Neg(square.hi)), result, e);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "cpu/loops.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
@@ -34,12 +35,18 @@ class Compiler {
       tape_->values.push_back({step.kind, step.result_lane(), step.full, step.index, step.number, -1});
     for (std::size_t i = 0; i < program_.steps.size(); ++i) translate(static_cast<int>(i));
     for (const auto& output : program_.outputs) tape_->outputs.push_back(output_value(output));
-    // Phase by phase; within one: full values, then the reductions that end it, then what is computed from those.
+    // Phase by phase; within one: what is computed from reductions, full values, the reductions that end it.
     std::stable_sort(tape_->ops.begin(), tape_->ops.end(),
                      [](const TapeOp& a, const TapeOp& b) { return order(a) < order(b); });
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)
       if (tape_->ops[i].kind == TapeOp::Kind::reduce) tape_->reductions.push_back(static_cast<int>(i));
-    plan_passes();
+    for (std::size_t i = 0; i < tape_->ops.size(); ++i) producer_[tape_->ops[i].result] = static_cast<int>(i);
+    for (const int value : tape_->outputs) {
+      const auto found = producer_.find(value);
+      tape_->output_pass.push_back(found == producer_.end() ? 0 : tape_->ops[at(found->second)].phase);
+    }
+    plan_way(tape_->plain, false);
+    plan_way(tape_->compiled, true);
     assign_slots();
     return std::move(tape_);
   }
@@ -47,8 +54,9 @@ class Compiler {
  private:
   static int order(const TapeOp& op) {
     if (op.kind == TapeOp::Kind::reduce) return 3 * op.phase - 1;  // its result belongs to the next phase
-    return 3 * op.phase + (op.full ? 1 : 0);
+    return 3 * op.phase + (op.full && op.kind != TapeOp::Kind::expand ? 1 : 0);
   }
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   void translate(int index) {
     const Step& step = program_.steps[static_cast<std::size_t>(index)];
@@ -57,6 +65,7 @@ class Compiler {
     const int lane = static_cast<int>(step.lane), dtype = static_cast<int>(step.dtype);
     switch (step.kind) {
       case StepKind::leaf:
+        op.which = step.leaf;
         op.leaf = table_.leaf[static_cast<int>(step.leaf)][lane];
         op.arity = detail::rule_of(step.leaf).arity;
         require(op.leaf != nullptr, step);
@@ -117,31 +126,97 @@ class Compiler {
     return full ? expanded(output.step, program_.phases - 1) : output.step;
   }
 
-  void plan_passes() {
-    tape_->passes.resize(static_cast<std::size_t>(program_.phases));
-    std::map<int, int> producer;
-    for (std::size_t i = 0; i < tape_->ops.size(); ++i) producer[tape_->ops[i].result] = static_cast<int>(i);
-    for (int pass = 0; pass < program_.phases; ++pass) {
-      std::vector<int> pending;
-      for (const int r : tape_->reductions)
-        if (tape_->ops[static_cast<std::size_t>(r)].phase == pass + 1)
-          pending.push_back(tape_->ops[static_cast<std::size_t>(r)].args[0]);
-      if (pass == program_.phases - 1)
-        for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
-          if (program_.outputs[k].full) pending.push_back(tape_->outputs[k]);
-      std::vector<bool> needed(tape_->ops.size());
-      while (!pending.empty()) {
-        const auto found = producer.find(pending.back());
-        pending.pop_back();
-        if (found == producer.end()) continue;
-        const TapeOp& op = tape_->ops[static_cast<std::size_t>(found->second)];
-        if (!op.full || op.kind == TapeOp::Kind::reduce || needed[static_cast<std::size_t>(found->second)]) continue;
-        needed[static_cast<std::size_t>(found->second)] = true;
-        for (int a = 0; a < op.arity; ++a) pending.push_back(op.args[a]);
-      }
-      for (std::size_t i = 0; i < needed.size(); ++i)
-        if (needed[i]) tape_->passes[static_cast<std::size_t>(pass)].push_back(static_cast<int>(i));
+  bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
+
+  void plan_way(Tape::Way& way, bool compiled) {
+    way.block = block_order(compiled);
+    if (program_.reduces)
+      for (int pass = 0; pass < program_.phases; ++pass) way.passes.push_back(pass_order(pass, false, compiled));
+    way.late = program_.reduces ? pass_order(program_.phases - 1, true, compiled) : Order{};
+    way.filled.resize(tape_->values.size());
+    const auto note = [&](const Order& order) {
+      for (const int i : order)
+        if (i >= 0)
+          for (int a = 0; a < tape_->ops[at(i)].arity; ++a) way.filled[at(tape_->ops[at(i)].args[a])] = true;
+    };
+    note(way.block), note(way.late), note(tape_->reductions);
+    for (const Order& pass : way.passes) note(pass);
+    for (const int value : tape_->outputs) way.filled[at(value)] = true;
+  }
+
+  /// Everything, phase by phase.
+  Order block_order(bool compiled) {
+    Order order;
+    for (std::size_t i = 0; i < tape_->ops.size();) {
+      const auto is_full_leaf = [&](std::size_t k) {
+        return k < tape_->ops.size() && tape_->ops[k].full && tape_->ops[k].kind == TapeOp::Kind::leaf;
+      };
+      Order run;
+      for (; is_full_leaf(i); ++i) run.push_back(static_cast<int>(i));
+      if (run.empty()) order.push_back(static_cast<int>(i++));
+      else append(order, run, wanted_outside(run), compiled);
     }
+    return order;
+  }
+  /// The results of these ops that others or the outputs read.
+  std::vector<int> wanted_outside(const Order& run) const {
+    std::vector<bool> read(tape_->values.size());
+    for (const int value : tape_->outputs) read[at(value)] = true;
+    for (std::size_t i = 0; i < tape_->ops.size(); ++i)
+      if (std::find(run.begin(), run.end(), static_cast<int>(i)) == run.end())
+        for (int a = 0; a < tape_->ops[i].arity; ++a) read[at(tape_->ops[i].args[a])] = true;
+    std::vector<int> wanted;
+    for (const int i : run)
+      if (read[at(tape_->ops[at(i)].result)]) wanted.push_back(tape_->ops[at(i)].result);
+    return wanted;
+  }
+
+  /// What one walk computes anew; `late`: all full outputs, whichever pass has them.
+  Order pass_order(int pass, bool late, bool compiled) {
+    std::vector<int> wanted;
+    for (const int r : tape_->reductions)
+      if (tape_->ops[at(r)].phase == pass + 1) wanted.push_back(tape_->ops[at(r)].args[0]);
+    for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
+      if (is_full_output(k) && (late || tape_->output_pass[k] == pass)) wanted.push_back(tape_->outputs[k]);
+    std::vector<int> pending = wanted;
+    std::vector<bool> needed(tape_->ops.size());
+    while (!pending.empty()) {
+      const auto found = producer_.find(pending.back());
+      pending.pop_back();
+      if (found == producer_.end()) continue;
+      const TapeOp& op = tape_->ops[at(found->second)];
+      if (!op.full || op.kind == TapeOp::Kind::reduce || needed[at(found->second)]) continue;
+      needed[at(found->second)] = true;
+      for (int a = 0; a < op.arity; ++a) pending.push_back(op.args[a]);
+    }
+    Order order, run;
+    bool only_leaves = true;
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      if (!needed[i]) continue;
+      const TapeOp::Kind kind = tape_->ops[i].kind;
+      only_leaves &= kind != TapeOp::Kind::block;
+      (kind == TapeOp::Kind::expand && compiled ? order : run).push_back(static_cast<int>(i));
+    }
+    std::vector<int> results;
+    for (const int i : run)
+      if (std::find(wanted.begin(), wanted.end(), tape_->ops[at(i)].result) != wanted.end())
+        results.push_back(tape_->ops[at(i)].result);
+    append(order, run, results, compiled && only_leaves);
+    return order;
+  }
+
+  /// Appends ops, as one loop where there is one for them. A single op is a compiled loop already.
+  void append(Order& order, const Order& run, const std::vector<int>& wanted, bool compiled) {
+    if (compiled && run.size() > 1 && !wanted.empty()) {
+      if (const auto plan = plan_loop(*tape_, run, wanted)) {
+        if (const LoopFn function = find_loop(*plan)) {
+          tape_->loops.push_back({function, plan->inputs, plan->scalars, plan->outputs});
+          order.push_back(~(static_cast<int>(tape_->loops.size()) - 1));
+          return;
+        }
+      }
+    }
+    order.insert(order.end(), run.begin(), run.end());
   }
 
   /// Linear scan. Results may take the block of an argument that dies with the op, since kernels allow it; reductions
@@ -189,6 +264,7 @@ class Compiler {
   const KernelTable& table_;
   std::unique_ptr<Tape> tape_ = std::make_unique<Tape>();
   std::map<std::pair<int, int>, int> expansions_;
+  std::map<int, int> producer_;  // the op that gives a value
 };
 
 }  // namespace

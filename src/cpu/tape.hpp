@@ -29,6 +29,7 @@ struct TapeOp {
   int arity = 1;
   bool full = true;
   int phase = 0;               // computed after this many reductions
+  Leaf which = Leaf::count;    // of kind leaf
   LeafFn leaf = nullptr;
   BlockFn block = nullptr;
   ReduceFn rows = nullptr, columns = nullptr;
@@ -36,14 +37,32 @@ struct TapeOp {
   Lane lane = Lane::f32;
 };
 
+/// A loop compiled ahead of time that does several ops at once (cpu/loops.hpp), with the values it takes and gives.
+struct TapeLoop {
+  LoopFn run = nullptr;
+  std::vector<int> inputs, scalars, outputs;
+};
+
+/// Ops in order of execution; ~i stands for the loop i.
+using Order = std::vector<int>;
+
 struct Tape {
   const detail::Program* program = nullptr;
   std::vector<TapeValue> values;  // those of the program's steps first
   std::vector<TapeOp> ops;        // in order of computation
   std::vector<int> outputs;       // value of each output
   int slots = 0;                  // blocks of the register file
-  /// passes[p]: the ops on full values that the reductions of phase p + 1 need (in the last pass: the full outputs).
-  std::vector<std::vector<int>> passes;
+  std::vector<TapeLoop> loops;
+  /// What a block takes: all ops, and where there are loops, these instead of the ops they stand for.
+  struct Way {
+    Order block;
+    /// passes[p]: the ops on full values that the reductions of phase p + 1 and the full outputs of phase p need.
+    std::vector<Order> passes;
+    Order late;  // the last pass where all full outputs wait for it: in place, an earlier one would overwrite an input
+    std::vector<bool> filled;     // values that an op reads a whole block of (numbers: else one lane will do)
+  };
+  Way plain, compiled;
+  std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
 };
 

@@ -69,6 +69,10 @@ template <class Run> void Walker::runs(std::int64_t position, std::int64_t n, Ru
 const void* Walker::direct(std::int64_t position, std::int64_t n) const {
   if (counts_ || gather_) return nullptr;
   const int inner = rank_ - 1;
+  if (inner == 0 && (strides_[0] == 1 || n == 1))
+    return position + n > sizes_[0]
+               ? nullptr
+               : base_ + position * strides_[0] * static_cast<std::int64_t>(dtype_size(dtype_));
   const std::int64_t within = position % sizes_[inner];
   if (within + n > sizes_[inner] || (strides_[inner] != 1 && n > 1)) return nullptr;
   std::int64_t offset = within * strides_[inner], rest = position / sizes_[inner];
@@ -149,7 +153,8 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
        });
 }
 
-void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const {
+void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
+                   bool stream) const {
   const int type = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
   const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));
@@ -157,8 +162,10 @@ void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t
        [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t,
            std::int64_t) {
          const std::byte* from = static_cast<const std::byte*>(lanes) + first * width;
+         std::byte* const to = base_ + offset * size;
          if (stride == 1 || length == 1)
-           table.store[type](from, base_ + offset * size, static_cast<std::size_t>(length));
+           (stream && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 ? table.stream : table.store)[type](
+               from, to, static_cast<std::size_t>(length));
          else table.store_strided[type](from, base_ + offset * size, stride, static_cast<std::size_t>(length));
        });
 }

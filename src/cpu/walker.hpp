@@ -44,8 +44,9 @@ class Walker {
                                      std::int64_t pitch) const;
   /// Elements [position, position + n), widened to their lane.
   void load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
-  /// The reverse, narrowed.
-  void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const;
+  /// The reverse, narrowed; `stream`: past the caches where the memory is aligned.
+  void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
+             bool stream = false) const;
   DType dtype() const { return dtype_; }
   bool gathers() const { return gather_ != nullptr; }
 

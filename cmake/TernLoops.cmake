@@ -1,0 +1,59 @@
+# The library, and in it the loops compiled ahead of time (src/cpu/loops.hpp). They are printed by a tool that is made of
+# the library's other objects, so these are a target of their own; they are compiled with what is set on tern.
+set(TERN_LOOPS_DEFAULT ON)
+if(CMAKE_CROSSCOMPILING OR TERN_SANITIZE)  # the tool must run here; with sanitizers they take the compiler minutes
+  set(TERN_LOOPS_DEFAULT OFF)
+endif()
+option(TERN_COMPILED_LOOPS "Compile registered formulas ahead of time; without, the CPU interprets them" ${TERN_LOOPS_DEFAULT})
+
+list(FILTER tern_sources EXCLUDE REGEX "src/cpu/loops_none.cpp")
+add_library(tern_objects OBJECT ${tern_sources} ${target_files})
+add_library(tern $<TARGET_OBJECTS:tern_objects>)
+
+# compiled_like_tern <target>
+function(compiled_like_tern target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PRIVATE $<TARGET_PROPERTY:tern,INCLUDE_DIRECTORIES>)
+  target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:tern,COMPILE_DEFINITIONS>)
+  target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:tern,COMPILE_OPTIONS>)
+endfunction()
+compiled_like_tern(tern_objects)
+
+if(NOT TERN_COMPILED_LOOPS)
+  target_sources(tern PRIVATE src/cpu/loops_none.cpp)
+  return()
+endif()
+
+add_executable(tern_print_loops tools/print_loops.cpp src/cpu/loops_none.cpp $<TARGET_OBJECTS:tern_objects>)
+compiled_like_tern(tern_print_loops)
+target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS})
+
+set(TERN_LOOP_SHARDS 2)  # files a target, for compilers that run side by side
+set(loops_folder ${PROJECT_BINARY_DIR}/generated/loops)
+set(loop_sources ${loops_folder}/loops.cpp)
+set(loop_targets "")
+foreach(file IN LISTS target_files)
+  string(REGEX REPLACE ".*target_([a-z0-9]+).cpp" "\\1" name ${file})
+  string(TOUPPER ${name} name)
+  list(APPEND loop_targets ${name})
+  math(EXPR last_shard "${TERN_LOOP_SHARDS} - 1")
+  foreach(shard RANGE ${last_shard})
+    list(APPEND loop_sources ${loops_folder}/loops_${name}_${shard}.cpp)
+  endforeach()
+endforeach()
+file(MAKE_DIRECTORY ${loops_folder})
+# The files are touched only where their text changes: what is newer than the tool is the stamp.
+add_custom_command(OUTPUT ${loops_folder}/stamp
+                   BYPRODUCTS ${loop_sources}
+                   COMMAND tern_print_loops ${loops_folder} ${TERN_LOOP_SHARDS} ${loop_targets}
+                   COMMAND ${CMAKE_COMMAND} -E touch ${loops_folder}/stamp
+                   DEPENDS tern_print_loops
+                   COMMENT "Printing the loops to compile ahead of time" VERBATIM)
+add_custom_target(tern_loop_sources DEPENDS ${loops_folder}/stamp)
+set_source_files_properties(${loop_sources} PROPERTIES GENERATED ON)
+add_library(tern_loops OBJECT ${loop_sources})
+add_dependencies(tern_loops tern_loop_sources)
+compiled_like_tern(tern_loops)
+target_compile_options(tern_loops PRIVATE -O2 -Wno-psabi)
+target_sources(tern PRIVATE $<TARGET_OBJECTS:tern_loops>)

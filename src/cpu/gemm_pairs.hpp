@@ -1,0 +1,46 @@
+// Products of bf16 by instructions that take two steps of k at once and sum in f32: AMX's tiles, or AVX-512's vdpbf16ps.
+// They read subnormal numbers as zeros and give zeros for subnormal sums.
+#pragma once
+#include <cstdint>
+
+#include "cpu/gemm.hpp"
+
+namespace tern::detail_cpu {
+
+inline constexpr std::int64_t kPairCols = 32;   // of a panel of B
+inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
+inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
+
+/// c(i, j) = or += Σ_p a(i, p) b(p, j) for `rows` rows (those up to the next multiple of 16 may be written, too) and
+/// kPairCols columns; p < 2 · pairs.
+struct PairMicro {
+  const std::uint16_t* a;  // for each 2 · kPairSteps steps: those of kPairRows rows, row after row (64 bytes each)
+  const std::uint16_t* b;  // for each pair of steps kPairCols pairs
+  float* c;
+  std::int64_t c_row, pairs, rows;
+  bool add;
+};
+
+struct PairKernels {
+  const char* name;
+  /// Whether they are faster than those of f32 on this processor.
+  bool (*pays)();
+  /// Before and after a thread's calls of `micro`.
+  void (*begin)();
+  void (*end)();
+  void (*micro)(const PairMicro& call);
+  /// to[p * to_row + j] = the pair from[2p * row + j], from[(2p + 1) * row + j]: for p < steps / 2 and, where steps is
+  /// odd, a last one with 0. Each kPairCols columns lie `to_panel` elements after those before.
+  void (*interleave)(const std::uint16_t* from, std::int64_t row, std::int64_t steps, std::int64_t cols,
+                     std::uint32_t* to, std::int64_t to_row, std::int64_t to_panel);
+};
+
+/// What this processor has; null where it has none. In files of their own, compiled for them.
+const PairKernels* amx_kernels();
+const PairKernels* avx512_bf16_kernels();
+
+/// Runs the product if it is one of bf16, large enough, and there are kernels for it; else false. Shapes alone decide;
+/// each element is summed in the order of k.
+bool gemm_pairs(const GemmProblem& problem);
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,137 @@
+#include "cpu/loops.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <span>
+#include <unordered_map>
+
+#include "cpu/dispatch.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+using detail::StepKind;
+
+std::atomic<bool> enabled{true};
+std::atomic<LoopListener> listening{nullptr};
+
+/// Of an op, the lanes it computes in; for a truth, those it gives are integers as wide.
+class Planner {
+ public:
+  explicit Planner(const Tape& tape) : tape_(tape) {}
+
+  std::optional<LoopPlan> run(const std::vector<int>& ops, const std::vector<int>& outputs) {
+    if (!find_lane(ops)) return {};
+    std::vector<std::uint64_t> text;
+    for (const int i : ops) {
+      const TapeOp& op = tape_.ops[static_cast<std::size_t>(i)];
+      if (op.lane != plan_.lane && op.lane != integers()) return {};
+      text.push_back(static_cast<std::uint64_t>(op.which) << 8 | static_cast<std::uint64_t>(op.arity) << 1 |
+                     (op.lane != plan_.lane));
+      for (int a = 0; a < op.arity; ++a)
+        if (!add_argument(op.args[a], op.lane, text)) return {};
+      const std::uint64_t number = results_.size();
+      results_[op.result] = number;
+    }
+    std::vector<std::uint64_t> last;
+    for (const int value : outputs) {
+      last.push_back(results_.at(value));
+      plan_.outputs.push_back(value);
+    }
+    if (plan_.inputs.size() > kLoopInputs || plan_.scalars.size() > kLoopScalars || last.size() > kLoopOutputs) return {};
+    plan_.words = {plan_.inputs.size(), plan_.scalars.size(), ops.size(), last.size()};
+    for (const int value : plan_.inputs) plan_.words.push_back(lane_of(value) != plan_.lane);
+    plan_.words.insert(plan_.words.end(), text.begin(), text.end());
+    plan_.words.insert(plan_.words.end(), last.begin(), last.end());
+    return std::move(plan_);
+  }
+
+ private:
+  bool find_lane(const std::vector<int>& ops) {
+    for (const int i : ops) {
+      const Lane lane = tape_.ops[static_cast<std::size_t>(i)].lane;
+      if (!detail::is_float_lane(lane)) continue;
+      plan_.lane = lane;
+      return true;
+    }
+    return false;
+  }
+  Lane integers() const { return plan_.lane == Lane::f64 ? Lane::i64 : Lane::i32; }
+  Lane lane_of(int value) const { return tape_.values[static_cast<std::size_t>(value)].lane; }
+
+  bool add_argument(int value, Lane lane, std::vector<std::uint64_t>& text) {
+    const auto word = [&](LoopArg kind, std::uint64_t index) {
+      text.push_back(index << 2 | static_cast<std::uint64_t>(kind));
+    };
+    if (const auto found = results_.find(value); found != results_.end()) {
+      word(LoopArg::result, found->second);
+      return true;
+    }
+    const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
+    if (v.kind == StepKind::number) {
+      // As the tape's own constants: exact in f64, then rounded to the lane.
+      const double number = v.number.is_integer ? static_cast<double>(v.number.integer) : v.number.real;
+      if (v.number.is_integer && std::abs(number) > 0x1p52) return false;
+      word(LoopArg::constant, lane != plan_.lane);
+      text.push_back(std::bit_cast<std::uint64_t>(number));
+      return true;
+    }
+    const bool scalar = v.kind == StepKind::param || v.kind == StepKind::extent;
+    if (scalar && v.lane != plan_.lane) return false;
+    if (v.lane != plan_.lane && v.lane != integers()) return false;
+    std::vector<int>& list = scalar ? plan_.scalars : plan_.inputs;
+    auto at = std::find(list.begin(), list.end(), value);
+    if (at == list.end()) at = list.insert(at, value);
+    word(scalar ? LoopArg::scalar : LoopArg::input, static_cast<std::uint64_t>(at - list.begin()));
+    return true;
+  }
+
+  const Tape& tape_;
+  LoopPlan plan_;
+  std::map<int, std::uint64_t> results_;  // which op of the loop gives a value
+};
+
+std::uint64_t hash_of(std::span<const std::uint64_t> words) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const std::uint64_t word : words) hash = (hash ^ word ^ (word >> 29)) * 0x9e3779b97f4a7c15ull;
+  return hash ^ hash >> 32;
+}
+
+struct Table {
+  LoopKeys keys = loop_keys();
+  std::vector<LoopFunctions> functions;
+  std::unordered_multimap<std::uint64_t, std::size_t> index;
+  Table() : functions(keys.count) {
+    fill_loops(kernels().target, functions.data());
+    for (std::size_t i = 0; i < keys.count; ++i) index.emplace(hash_of({keys.keys[i].words, keys.keys[i].size}), i);
+  }
+};
+
+}  // namespace
+
+std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs) {
+  return Planner(tape).run(ops, outputs);
+}
+
+LoopFn find_loop(const LoopPlan& plan) {
+  if (const LoopListener listener = listening.load(std::memory_order_relaxed)) listener(plan);
+  static const Table* const table = new Table;
+  const auto [begin, end] = table->index.equal_range(hash_of(plan.words));
+  for (auto it = begin; it != end; ++it) {
+    const LoopKey& key = table->keys.keys[it->second];
+    const LoopFunctions& found = table->functions[it->second];
+    if (std::equal(key.words, key.words + key.size, plan.words.begin(), plan.words.end()))
+      return plan.lane == Lane::f64 ? found.f64 : found.f32;
+  }
+  return nullptr;
+}
+
+void listen_to_loops(LoopListener listener) { listening.store(listener, std::memory_order_relaxed); }
+bool loops_enabled() { return enabled.load(std::memory_order_relaxed); }
+void enable_loops(bool on) { enabled.store(on, std::memory_order_relaxed); }
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,60 @@
+// Loops compiled ahead of time: several ops of a tape as one loop over registers.
+//
+// A loop is found by what it computes: its leaves, how they are wired, and its constants; not by an operation's name,
+// nor by the type of its lanes (each is compiled for f32 and f64). tools/print_loops.cpp prints those of everything
+// that is registered, and the build compiles them for each SIMD target (cmake/TernLoops.cmake). They call the very
+// leaves that the tape's kernels are made of, so both give the same bits.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cpu/tape.hpp"
+
+namespace tern::detail_cpu {
+
+/// Limits of one loop: what fits a call's arrays.
+inline constexpr std::size_t kLoopInputs = 16, kLoopScalars = 8, kLoopOutputs = 8;
+
+/// How a loop's text says where an argument comes from: the low two bits of its word.
+enum class LoopArg : std::uint64_t { result = 0, input = 1, scalar = 2, constant = 3 };
+
+/// What ops of a tape compute together, and of which of its values.
+struct LoopPlan {
+  /// Inputs (for each whether it is of integers), scalars (a count), ops (leaf, whether its lanes are integers, its
+  /// arguments; behind a constant its bits), outputs (ops): equal words, equal loops.
+  std::vector<std::uint64_t> words;
+  Lane lane = Lane::f32;                      // f32 or f64
+  std::vector<int> inputs, scalars, outputs;  // values of the tape
+};
+
+/// `ops`: indices of the tape's ops, all of kind leaf; `outputs`: the values of them that are wanted. Nothing where one
+/// loop cannot do it: other lanes than one float type and integers as wide, or too many operands.
+std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs);
+
+/// A loop of the shipped table.
+struct LoopKey {
+  const std::uint64_t* words;
+  std::size_t size;
+};
+/// The generated table: `count` keys, the n-th for functions[n] of fill_loops.
+struct LoopKeys {
+  const LoopKey* keys;
+  std::size_t count;
+};
+LoopKeys loop_keys();
+void fill_loops(const char* target, LoopFunctions* functions);
+
+/// The compiled loop with this plan's words; null where there is none.
+LoopFn find_loop(const LoopPlan& plan);
+
+/// Called with each plan that is looked for; the tool that prints them listens.
+using LoopListener = void (*)(const LoopPlan& plan);
+void listen_to_loops(LoopListener listener);
+
+/// Whether tapes use their loops (they do); tests compare with the tape alone.
+bool loops_enabled();
+void enable_loops(bool on);
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,37 @@
+// PairKernels::interleave with AVX-512; included by the files that are compiled for it.
+#pragma once
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace tern::detail_cpu {
+namespace {
+
+void interleave_pairs(const std::uint16_t* from, std::int64_t row, std::int64_t steps, std::int64_t cols,
+                      std::uint32_t* to, std::int64_t to_row, std::int64_t to_panel) {
+  // 0, 32, 1, 33, …: of two vectors of 32 the elements in turn, the lower and the upper half of them.
+  const __m512i first = _mm512_set_epi32(0x2f000f, 0x2e000e, 0x2d000d, 0x2c000c, 0x2b000b, 0x2a000a, 0x290009, 0x280008,
+                                       0x270007, 0x260006, 0x250005, 0x240004, 0x230003, 0x220002, 0x210001, 0x200000);
+  const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
+  for (std::int64_t p = 0; p < steps; p += 2, from += 2 * row, to += to_row) {
+    const std::uint16_t* next = p + 1 < steps ? from + row : nullptr;
+    std::int64_t j = 0;
+    for (; next && j + 32 <= cols; j += 32) {
+      const __m512i even = _mm512_loadu_si512(from + j), odd = _mm512_loadu_si512(next + j);
+      std::uint32_t* const pairs = to + j / kPairCols * to_panel;
+      _mm512_storeu_si512(pairs, _mm512_permutex2var_epi16(even, first, odd));
+      _mm512_storeu_si512(pairs + 16, _mm512_permutex2var_epi16(even, second, odd));
+    }
+    for (; j < cols; j += 16) {
+      const std::int64_t left = cols - j;
+      const auto mask = static_cast<__mmask16>(left >= 16 ? 0xffff : (1 << left) - 1);
+      const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + j));
+      const __m512i high =
+          next ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, next + j)) : _mm512_setzero_si512();
+      _mm512_mask_storeu_epi32(to + j / kPairCols * to_panel + j % kPairCols, mask, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern::detail_cpu

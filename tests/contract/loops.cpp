@@ -1,0 +1,153 @@
+// The two executors of the CPU: loops compiled ahead of time and the tape give the same bits, and registered formulas
+// have such loops.
+#include <algorithm>
+#include <cstring>
+
+#include "contract/compare.hpp"
+#include "cpu/dispatch.hpp"
+#include "cpu/loops.hpp"
+
+namespace tern::contract {
+namespace {
+
+using detail_cpu::enable_loops;
+
+bool are_built() { return detail_cpu::loop_keys().count > 0; }
+
+/// f's tensors from the tape alone.
+template <class F> std::vector<Tensor> interpreted(const F& f) {
+  enable_loops(false);
+  std::vector<Tensor> result = f();
+  enable_loops(true);
+  return result;
+}
+
+template <class S> void expect_same_bits(const Tensor& a, const Tensor& b, const std::string& what) {
+  ASSERT_EQ(a.shape(), b.shape()) << what;
+  const std::vector<S> x = a.to_vector<S>(), y = b.to_vector<S>();
+  Report report(what);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool nan = real(x[i]) != real(x[i]) && real(y[i]) != real(y[i]);
+    if (!nan && std::memcmp(&x[i], &y[i], sizeof(S)) != 0)
+      report.add([&] { return "element " + std::to_string(i) + ": " + hex(real(x[i])) + " and " + hex(real(y[i])); });
+  }
+}
+/// Runs f, which gives tensors of S, in both ways.
+template <class S, class F> void compare(const std::string& name, const F& f) {
+  const std::vector<Tensor> want = interpreted(f), got = f();
+  ASSERT_EQ(want.size(), got.size());
+  for (std::size_t i = 0; i < want.size(); ++i)
+    if (want[i].defined() && want[i].dtype() == dtype_of<S>)
+      expect_same_bits<S>(got[i], want[i], name + " " + std::string(to_string(dtype_of<S>)) + ", result " + std::to_string(i));
+}
+
+/// Edges first, then moderate numbers; as many as asked for.
+template <class S> Tensor numbers(const Shape& shape, std::uint64_t seed) {
+  const std::vector<S> edges = edge_values<S>();
+  std::vector<S> values;
+  for (std::int64_t i = 0; i < shape.numel(); ++i) {
+    const std::uint64_t r = random_bits(static_cast<std::uint64_t>(i) + seed * 0x10001);
+    values.push_back(r % 8 == 0 ? edges[(r >> 8) % edges.size()] : S(moderate(r)));
+  }
+  return tensor(values, shape);
+}
+
+class Loops : public testing::TestWithParam<Entry> {};
+
+/// Forward and backward, on more than a block with a rest, and with an operand that is a row.
+template <class S> void check_entry(const Entry& e) {
+  const Shape whole{37, 59};
+  for (const bool row : {false, true}) {
+    if (row && e.arity() == 1) continue;
+    std::vector<Var> x;
+    for (int i = 0; i < e.arity(); ++i) {
+      const bool last = i + 1 == e.arity();
+      const Tensor t = numbers<S>(row && last ? Shape{59} : whole, static_cast<std::uint64_t>(i) + 1);
+      x.emplace_back(e.condition(i) ? t > 0 : t, !e.condition(i));
+    }
+    const Tensor seed = numbers<S>(whole, 99);
+    compare<S>(e.name, [&] {
+      const Var y = call(e, x);
+      std::vector<Tensor> results{y.value()};
+      if (!y.requires_grad()) return results;
+      const Gradients grads = backward(y, seed);
+      for (const Var& v : x)
+        if (const Tensor* g = grads.get(v.id())) results.push_back(*g);
+      return results;
+    });
+  }
+}
+TEST_P(Loops, AndTapeGiveTheSameBits) {
+  if (!are_built()) GTEST_SKIP() << "built without compiled loops";
+  for_each_float([&](auto zero) { check_entry<decltype(zero)>(GetParam()); });
+}
+
+int float_ops(const detail_cpu::Tape& tape) {
+  return static_cast<int>(std::count_if(tape.ops.begin(), tape.ops.end(), [](const detail_cpu::TapeOp& op) {
+    return op.kind == detail_cpu::TapeOp::Kind::leaf && detail::is_float_lane(op.lane);
+  }));
+}
+void expect_loop(const Entry& e, const detail::Graph* graph, DType dtype, const char* what) {
+  std::vector<detail::InputType> types(static_cast<std::size_t>(graph->inputs), {dtype, false});
+  for (int i = 0; i < e.arity(); ++i)
+    if (e.condition(i)) types[static_cast<std::size_t>(i)].dtype = DType::boolean;
+  const auto tape = detail_cpu::compile_tape(e.name, detail::type_program(e.name, graph, types), detail_cpu::kernels());
+  if (float_ops(*tape) < 2) return;  // one op is a compiled loop already
+  EXPECT_EQ(tape->compiled.block.size(), 1u) << e.name << " " << to_string(dtype) << ", " << what;
+  EXPECT_GE(tape->loops.size(), 1u) << e.name << " " << to_string(dtype) << ", " << what;
+}
+TEST_P(Loops, AreThereForFormulaAndGradient) {
+  if (!are_built()) GTEST_SKIP() << "built without compiled loops";
+  const Entry& e = GetParam();
+  for (const DType dtype : {f32, f64, f16, bf16}) {
+    if (e.condition(0) && dtype == f64) continue;  // conditions are widened there by an op of the tape
+    expect_loop(e, e.graph(), dtype, "formula");
+    if (e.truth()) continue;
+    const detail::GradientGraph& g = detail::gradient(e.graph(), 1, (std::uint64_t{1} << e.arity()) - 1);
+    if (g.graph) expect_loop(e, g.graph, dtype, "gradient");
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Registry, Loops, testing::ValuesIn(entries_where([](const Entry& e) { return e.takes_floats(); })),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+/// Products with epilogues, and rows in one block, in passes, and down columns.
+template <class S> void check_compositions() {
+  const Var x(numbers<S>({45, 33}, 1)), w(numbers<S>({33, 70}, 2)), bias(numbers<S>({70}, 3));
+  const Tensor seed = numbers<S>({45, 70}, 4);
+  for (const Pointwise<>* activation : {&op::gelu, &op::silu, &op::relu, &op::tanh, &op::sigmoid, &op::gelu_erf}) {
+    compare<S>(std::string("matmul_bias_activation ") + activation->name(), [&] {
+      const Var y = matmul_bias_activation(x, w, bias, *activation);
+      const Gradients g = backward(y, seed);
+      const MatmulBiasActivationGrads direct =
+          matmul_bias_activation_bwd(seed, x.value(), w.value(), bias.value(), *activation);
+      return std::vector{y.value(), g[x], g[w], g[bias], direct.d_a, direct.d_b, direct.d_bias};
+    });
+  }
+  for (const std::int64_t columns : {40, 3000}) {
+    const Var a(numbers<S>({7, columns}, 5)), gain(numbers<S>({columns}, 6)), shift(numbers<S>({columns}, 7));
+    const Tensor grad = numbers<S>({7, columns}, 8);
+    const auto both = [&](const char* name, const auto& f) {
+      compare<S>(name, [&] {
+        const Var y = f();
+        const Gradients g = backward(y, grad);
+        std::vector<Tensor> results{y.value(), g[a]};
+        for (const Var* v : {&gain, &shift})
+          if (const Tensor* d = g.get(v->id())) results.push_back(*d);
+        return results;
+      });
+    };
+    both("softmax", [&] { return softmax(a); });
+    both("softmax down columns", [&] { return softmax(a, 0); });
+    both("log_softmax", [&] { return log_softmax(a); });
+    both("rms_norm", [&] { return rms_norm(a, gain); });
+    both("layer_norm", [&] { return layer_norm(a, gain, shift); });
+    both("add_layer_norm", [&] { return add_layer_norm(a, a, gain, shift).result; });
+  }
+}
+TEST(Loops, GiveTheSameBitsInEpiloguesAndRows) {
+  if (!are_built()) GTEST_SKIP() << "built without compiled loops";
+  for_each_float([&](auto zero) { check_compositions<decltype(zero)>(); });
+}
+
+}  // namespace
+}  // namespace tern::contract

@@ -1,0 +1,303 @@
+// Prints the loops that are compiled ahead of time (src/cpu/loops.hpp), as C++ for Highway.
+//
+// It calls everything that is registered on tensors of a few elements, forward and backward, alone and as the epilogue
+// of a product, and prints one loop for each that the tape looked for. So what is printed is what is looked for later,
+// and a new formula needs no line here.
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cpu/loops.hpp"
+#include "formula/rule.hpp"
+#include "tern/optim.hpp"
+#include "tern/tern.hpp"
+
+namespace {
+
+using namespace tern;
+using detail_cpu::LoopArg;
+using detail_cpu::LoopPlan;
+using Words = std::vector<std::uint64_t>;
+
+// ---- what is called ----
+
+/// Tensors of `shape` that require gradients; their values do not matter.
+std::vector<Var> operands(int count, DType dtype, const Shape& shape) {
+  std::vector<Var> list;
+  for (int i = 0; i < count; ++i) list.emplace_back(full(shape, 0.5, dtype));
+  return list;
+}
+void back(const Var& y) {
+  if (y.requires_grad()) backward(y, ones(y.value().shape(), y.value().dtype()));
+}
+
+/// Runs what may not exist for the operands' types.
+void attempt(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error&) {
+  }
+}
+
+Var run(const Pointwise<>& f, const std::vector<detail::Argument>& arguments) {
+  Var result;
+  detail::apply_vars(f.name(), f.graph(), f.values(), arguments, {&result, 1});
+  return result;
+}
+
+void call_formula(const Pointwise<>& f, int arity, DType dtype) {
+  const std::vector<Var> x = operands(arity, dtype, {4, 4});
+  std::vector<detail::Argument> arguments(x.begin(), x.end());
+  attempt([&] { back(run(f, arguments)); });
+  if (arity == 1) return;
+  const Var row(full({4}, 0.5, dtype));
+  arguments.back() = row;
+  attempt([&] { back(run(f, arguments)); });  // with a gradient that is summed
+  for (int i = 1; i < arity; ++i) arguments[static_cast<std::size_t>(i)] = 0.25;
+  attempt([&] { back(run(f, arguments)); });
+}
+
+/// One condition and two operands, of which one, or both, are numbers.
+void call_where(DType dtype) {
+  const Var x(full({4, 4}, 0.5, dtype)), y(full({4, 4}, 0.5, dtype));
+  attempt([&] { back(where(x.value() > 0, x, y)); });
+  attempt([&] { back(where(x.value() > 0, x, 0)); });
+}
+
+void call_epilogues(const Pointwise<>& activation, DType dtype) {
+  const Var x(full({4, 4}, 0.5, dtype)), w(full({4, 4}, 0.5, dtype)), bias(full({4}, 0.5, dtype));
+  attempt([&] { back(matmul_bias_activation(x, w, bias, activation)); });
+  attempt([&] { back(matmul_activation(x, w, activation)); });
+  attempt([&] { matmul_bias_activation(x.value(), w.value(), bias.value(), activation); });
+  attempt([&] { matmul_activation(x.value(), w.value(), activation); });
+  Tensor pre;
+  attempt([&] {
+    matmul_bias_activation(x.value(), w.value(), bias.value(), activation, {.save_pre_activation = &pre});
+    const auto direct = [&](const MatmulBwdOptions& options) {
+      matmul_bias_activation_bwd(x.value(), x.value(), w.value(), bias.value(), activation, options);
+    };
+    direct({}), direct({.nonfinite = NonFinite::propagate}), direct({.pre_activation = pre});
+  });
+}
+
+void call_rows(DType dtype) {
+  const Var x(full({4, 4}, 0.5, dtype)), y(full({4, 4}, 0.25, dtype)), w(full({4}, 0.5, dtype)), b(full({4}, 0.5, dtype));
+  const std::function<void()> calls[] = {
+      [&] { back(softmax(x)); }, [&] { back(log_softmax(x)); }, [&] { back(causal_softmax(x)); },
+      [&] { back(rms_norm(x, w)); }, [&] { back(layer_norm(x, w, b)); },
+      [&] { back(add_rms_norm(x, y, w).result); }, [&] { back(add_layer_norm(x, y, w, b).result); },
+      [&] { back(cross_entropy(x, zeros({4}, i32))); },
+      [&] { back(logsumexp(x, {-1})); }, [&] { back(var(x, {-1})); }, [&] { back(tern::std(x, {-1})); },
+      [&] { back(mean(x, {-1})); }, [&] { back(mean(x)); }, [&] { back(sum(x * x)); }, [&] { back(mean(square(x - y))); },
+      [&] { back(matmul_bias_residual(x, y, b, y)); }};
+  for (const auto& call : calls) attempt(call);
+}
+
+void call_optimisers(DType dtype) {
+  const Var x(full({4, 4}, 0.5, dtype));
+  const auto gradients = [&] { return backward(sum(x * x)); };
+  attempt([&] { optim::AdamW({x}).step(gradients()); });
+  attempt([&] { optim::AdamW({x}, {.weight_decay = 0}).step(gradients()); });
+  attempt([&] { optim::SGD({x}).step(gradients()); });
+  attempt([&] { optim::SGD({x}, {.momentum = 0.9}).step(gradients()); });
+  attempt([&] { optim::SGD({x}, {.momentum = 0.9, .weight_decay = 0.1}).step(gradients()); });
+}
+
+struct Registered {
+  const Pointwise<>* formula;
+  bool leaf;
+};
+std::vector<Registered> registry() {
+  return {
+#define TERN_LEAF(name, arity) {&op::name, true},
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+#define TERN_FORMULA(name, ...) {&op::name, false},
+#define TERN_GATED(name, activation) {&op::name, false},
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  };
+}
+
+void call_everything() {
+  for (const DType dtype : {f32, f64, bf16}) {
+    for (const Registered& r : registry()) {
+      const int arity = r.formula->graph()->inputs;
+      call_formula(*r.formula, arity, dtype);
+      if (arity == 1 && !r.leaf) call_epilogues(*r.formula, dtype);
+    }
+    for (const Pointwise<>* leaf : {&op::tanh, &op::sigmoid, &op::softplus}) call_epilogues(*leaf, dtype);
+    call_where(dtype), call_rows(dtype), call_optimisers(dtype);
+  }
+}
+
+// ---- what is printed ----
+
+std::vector<LoopPlan> plans;
+void remember(const LoopPlan& plan) {
+  static auto& known = *new std::set<Words>;
+  if (known.insert(plan.words).second) plans.push_back(plan);
+}
+
+std::string literal(std::uint64_t bits) {
+  const double value = std::bit_cast<double>(bits);
+  if (value != value) return "std::numeric_limits<double>::quiet_NaN()";
+  if (value - value != 0) return value > 0 ? "std::numeric_limits<double>::infinity()" : "-std::numeric_limits<double>::infinity()";
+  char text[64];
+  std::snprintf(text, sizeof text, "%a", value);
+  return text;
+}
+
+/// Reads a plan's words one after the other.
+class Reader {
+ public:
+  explicit Reader(const Words& words) : words_(words) {}
+  std::uint64_t next() { return words_[at_++]; }
+  /// `number`: where not null, a constant is left a plain number, and that is noted.
+  std::string argument(bool* number) {
+    const std::uint64_t word = next(), index = word >> 2;
+    switch (static_cast<LoopArg>(word & 3)) {
+      case LoopArg::result: return "v" + std::to_string(index);
+      case LoopArg::input: return "x" + std::to_string(index);
+      case LoopArg::scalar: return "s[" + std::to_string(index) + "]";
+      case LoopArg::constant: break;
+    }
+    const std::string value = literal(next());
+    if (number && index == 0) {
+      *number = true;
+      return value;
+    }
+    return index == 0 ? "Num(d, " + value + ")" : "hn::Set(di, static_cast<hn::TFromD<decltype(di)>>(" + value + "))";
+  }
+
+ private:
+  const Words& words_;
+  std::size_t at_ = 0;
+};
+
+std::string print_loop(const LoopPlan& plan, std::size_t index) {
+  Reader read(plan.words);
+  const std::uint64_t inputs = read.next(), scalars = read.next(), ops = read.next(), outputs = read.next();
+  std::ostringstream text;
+  text << "struct Loop" << index << " {\n  static constexpr int kInputs = " << inputs << ", kScalars = " << scalars
+       << ", kOutputs = " << outputs << ";\n"
+       << "  template <class D>\n  static HWY_INLINE void Step(D d, const hn::TFromD<D>* const* in, const hn::Vec<D>* s,\n"
+       << "                              hn::TFromD<D>* const* out, std::size_t i, bool stream) {\n"
+       << "    const hn::RebindToSigned<D> di;\n    (void)di, (void)in, (void)s;\n";
+  for (std::uint64_t i = 0; i < inputs; ++i)
+    text << "    const auto x" << i << (read.next() ? " = LoadIntegers(d, in[" : " = hn::LoadU(d, in[") << i << "] + i);\n";
+  for (std::uint64_t i = 0; i < ops; ++i) {
+    const std::uint64_t word = read.next();
+    const auto leaf = static_cast<detail::Leaf>(word >> 8);
+    const std::uint64_t arity = word >> 1 & 127;
+    std::string arguments;
+    bool number = false;  // the last argument is
+    for (std::uint64_t a = 0; a < arity; ++a)
+      arguments += ", " + read.argument(arity == 2 && a == 1 && !(word & 1) ? &number : nullptr);
+    const std::string name = std::string("SimdLeaf<Leaf::") + detail::rule_of(leaf).name + ">";
+    text << "    const auto v" << i << " = "
+         << (arity == 2 && number ? "RunNumber<" + name + ">(d" : name + "::Run(" + (word & 1 ? "di" : "d"))
+         << arguments << ");\n";
+  }
+  for (std::uint64_t i = 0; i < outputs; ++i) text << "    StoreResult(d, v" << read.next() << ", out[" << i << "] + i, stream);\n";
+  text << "  }\n};\n";
+  return text.str();
+}
+
+constexpr const char* kMade = "// Made by tools/print_loops.cpp.\n";
+
+std::string print_shard(const std::string& target, std::size_t shard, std::size_t shards) {
+  std::ostringstream text, table;
+  text << kMade
+       << "#include <hwy/detect_targets.h>\n#undef HWY_TARGET\n#define HWY_TARGET HWY_" << target
+       << "\n#include <limits>\n\n#include \"cpu/kernel_table.hpp\"\n#include \"cpu/loops-inl.h\"\n\nHWY_BEFORE_NAMESPACE();\n"
+       << "namespace tern::detail_cpu {\nnamespace HWY_NAMESPACE {\nnamespace {\n";
+  for (std::size_t i = shard; i < plans.size(); i += shards) {
+    text << print_loop(plans[i], i);
+    table << "  to[" << i << "] = {&N::RunLoop<N::Loop" << i << ", float>, &N::RunLoop<N::Loop" << i << ", double>};\n";
+  }
+  text << "}  // namespace\n}  // namespace HWY_NAMESPACE\nvoid loops_" << target << "_" << shard
+       << "(LoopFunctions* to) {\n  namespace N = HWY_NAMESPACE;\n"
+       << "  (void)to;\n" << table.str() << "}\n}  // namespace tern::detail_cpu\nHWY_AFTER_NAMESPACE();\n";
+  return text.str();
+}
+
+std::string print_table(const std::vector<std::string>& targets, std::size_t shards) {
+  std::ostringstream text;
+  text << kMade << "#include <string_view>\n\n#include \"cpu/loops.hpp\"\n\nnamespace tern::detail_cpu {\n";
+  for (const std::string& target : targets)
+    for (std::size_t s = 0; s < shards; ++s) text << "void loops_" << target << "_" << s << "(LoopFunctions* to);\n";
+  text << "namespace {\n";
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    text << "constexpr std::uint64_t words" << i << "[] = {";
+    for (const std::uint64_t word : plans[i].words) text << word << "u,";
+    text << "};\n";
+  }
+  text << "constexpr LoopKey keys[] = {\n";
+  for (std::size_t i = 0; i < plans.size(); ++i)
+    text << "    {words" << i << ", " << plans[i].words.size() << "},\n";
+  text << "};\n}  // namespace\nLoopKeys loop_keys() { return {keys, " << plans.size() << "}; }\n"
+       << "void fill_loops(const char* target, LoopFunctions* functions) {\n";
+  for (const std::string& target : targets) {
+    text << "  if (std::string_view(target) == \"" << target << "\") ";
+    for (std::size_t s = 0; s < shards; ++s) text << (s ? ", " : "") << "loops_" << target << "_" << s << "(functions)";
+    text << ";\n";
+  }
+  text << "}\n}  // namespace tern::detail_cpu\n";
+  return text.str();
+}
+
+/// Nothing is written where the file has this text, so that nothing is compiled again.
+void write(const std::string& path, const std::string& text) {
+  std::ifstream before(path);
+  std::stringstream old;
+  old << before.rdbuf();
+  if (before && old.str() == text) return;
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) {
+    std::fprintf(stderr, "print_loops: cannot write %s\n", path.c_str());
+    std::exit(1);
+  }
+}
+
+constexpr const char* kUsage =
+    "Usage: print_loops FOLDER SHARDS TARGET...\n\n"
+    "Writes FOLDER/loops_<target>_<shard>.cpp for each SIMD target of Highway (AVX3, NEON, ...) and FOLDER/loops.cpp,\n"
+    "the table of them: what the build compiles ahead of time of all registered formulas.\n";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::fputs(kUsage, stdout);
+    return 0;
+  }
+  const int shards = argc > 3 ? std::atoi(argv[2]) : 0;
+  if (shards < 1) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  const std::string folder = argv[1];
+  const std::vector<std::string> targets(argv + 3, argv + argc);
+  detail_cpu::listen_to_loops(&remember);
+  call_everything();
+  const auto count = static_cast<std::size_t>(shards);
+  for (const std::string& target : targets)
+    for (std::size_t s = 0; s < count; ++s)
+      write(folder + "/loops_" + target + "_" + std::to_string(s) + ".cpp", print_shard(target, s, count));
+  write(folder + "/loops.cpp", print_table(targets, count));
+  return 0;
+}
