@@ -15,7 +15,6 @@ using detail::StepKind;
 
 namespace {
 
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 35;  // multiply-adds of a kernel: under a second where slow
 // A product is deep where so few tiles of 32×32 have so many steps each; it is then cut along k.
 constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 1024, kEnoughTiles = 256, kMostSegments = 64;
 
@@ -81,7 +80,7 @@ class Parts {
 
   void run_fitting() {
     const std::int64_t steps = r_.batch.numel() * r_.m * r_.n * std::max<std::int64_t>(r_.k, 1);
-    if (steps > kMostSteps) {
+    if (steps > static_cast<std::int64_t>(backend_.limits().steps)) {
       for (int i = 0; i < r_.batch.rank(); ++i)
         if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
       if (std::max(r_.m, r_.n) > 128) return halve(r_.batch.rank() + (r_.n > r_.m));
