@@ -1,5 +1,8 @@
 // Work that is cut or chosen by its size: deep products, tiles, large tables.
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "../every_device/reference.hpp"
 #include "backend/tuning.hpp"
@@ -82,6 +85,21 @@ TEST_F(Large, EveryTileMultiplies) {
     choice->set(before, "default");
   }
   EXPECT_GE(tried, 30);
+}
+/// The tuner measures tiles as it does the CPU's choices, and keeps what is faster.
+TEST_F(Large, TilesAreTuned) {
+  const std::string file = testing::TempDir() + "tern_webgpu_tuning.txt";
+  setenv("TERN_TUNE_FILE", file.c_str(), 1);
+  const Tensor a = ones({96, 64}), b = ones({64, 96});
+  const std::string said = tune([&] { matmul(a, b); });
+  unsetenv("TERN_TUNE_FILE");
+  EXPECT_NE(said.find("gemm.tile, few, 32 bits: "), std::string::npos) << said;
+  EXPECT_NE(said.find("of the default's time"), std::string::npos) << said;
+  std::ifstream in(file);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_NE(text.find("webgpu, "), std::string::npos) << text;
+  std::remove(file.c_str());
+  EXPECT_EQ(matmul(a, b).to_vector<float>(), std::vector<float>(96 * 96, 64.0f));
 }
 /// Sorted tables give the sums of the CPU, which adds in the order of the table as well: the same bits.
 TEST_F(Large, ScatterOfLargeTables) {
