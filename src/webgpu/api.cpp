@@ -9,7 +9,7 @@
 namespace tern::detail_webgpu {
 namespace {
 
-/// Where tern's own library lies (of a static one, the program): an installed WebGPU library stands beside it, in tern/.
+/// Where tern's own library lies (of a static one, the program). An installed WebGPU library stands in tern/ there.
 std::string own_folder() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void*>(&own_folder), &info) || !info.dli_fname) return "";
