@@ -1,6 +1,4 @@
 // Devices and buffers that belong to the program.
-#include <algorithm>
-
 #include "backend/tensor_impl.hpp"
 #include "tern/tensor.hpp"
 #include "tern/webgpu.hpp"
@@ -38,7 +36,7 @@ Device webgpu_device(WGPUDeviceImpl* device, WGPUQueueImpl* queue) {
 Device webgpu_device(WGPUDeviceImpl*, WGPUQueueImpl*) { no_webgpu("webgpu_device"); }
 #endif
 
-Tensor Tensor::view([[maybe_unused]] WGPUBufferImpl* buffer, DType dtype, const Shape& shape,
+Tensor Tensor::view([[maybe_unused]] WGPUBufferImpl* buffer, [[maybe_unused]] DType dtype, const Shape& shape,
                     const std::vector<std::int64_t>& strides, [[maybe_unused]] std::shared_ptr<const void> keep_alive,
                     Device device) {
   if (device.kind() != DeviceKind::webgpu)

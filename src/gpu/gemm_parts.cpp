@@ -15,9 +15,8 @@ using detail::StepKind;
 
 namespace {
 
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 35;  // multiply-adds of a kernel: under a second where slow
 // A product is deep where so few tiles of 32×32 have so many steps each; it is then cut along k.
-constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 1024, kEnoughTiles = 256, kMostSegments = 64;
+constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoughTiles = 256, kMostSegments = 256;
 
 const detail::Graph* identity_graph() {
   static const detail::Graph* const graph = [] {
@@ -43,6 +42,7 @@ class Parts {
         outputs_(request.outputs.begin(), request.outputs.end()),
         most_(static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment -
               kVectorBytes) {
+    merge_depth();
     r_.inputs = inputs_, r_.outputs = outputs_;
   }
 
@@ -72,6 +72,21 @@ class Parts {
   }
 
  private:
+  /// A contracted batch that goes on where k ends is a longer k (the gradient of a weight that a batch shares).
+  void merge_depth() {
+    if (r_.batch.rank() != 1 || r_.contracted != 1) return;
+    if (r_.a.strides[0] != r_.k * r_.a.strides[2] || r_.b.strides[0] != r_.k * r_.b.strides[1]) return;
+    for (const Step& step : r_.epilogue->steps)
+      if (step.kind == StepKind::position) return;  // its axis counts batches
+    const auto without_front = [](View& view) {
+      if (view.storage) view.strides = {view.strides[1], view.strides[2]};
+    };
+    r_.k *= r_.batch[0];
+    r_.batch = {}, r_.contracted = 0;
+    without_front(r_.a), without_front(r_.b);
+    for (Operand& o : inputs_) without_front(o.view);
+    for (View& v : outputs_) without_front(v);
+  }
   std::int64_t kept_batches() const {
     std::int64_t count = 1;
     for (int i = 0; i < r_.batch.rank(); ++i)
@@ -81,19 +96,20 @@ class Parts {
 
   void run_fitting() {
     const std::int64_t steps = r_.batch.numel() * r_.m * r_.n * std::max<std::int64_t>(r_.k, 1);
-    if (steps > kMostSteps) {
+    if (steps > static_cast<std::int64_t>(backend_.limits().steps)) {
       for (int i = 0; i < r_.batch.rank(); ++i)
         if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
       if (std::max(r_.m, r_.n) > 128) return halve(r_.batch.rank() + (r_.n > r_.m));
     }
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
-    if (r_.contracted == 0 && r_.k >= kDeep && tiles < kFewTiles) return run_deep(tiles);
+    if (r_.contracted == 0 && r_.k >= kDeep && tiles < kFewTiles) return run_deep();
     run_gemm_kernel(backend_, r_);
   }
 
   /// Segments of k as batches of a product, their sum, and the epilogue: in this order whatever the device.
-  void run_deep(std::int64_t tiles) {
+  void run_deep() {
     const int rank = r_.batch.rank();
+    const std::int64_t tiles = ceil_div(r_.m, 64) * ceil_div(r_.n, 64) * kept_batches();
     const std::int64_t wanted = std::min({ceil_div(kEnoughTiles, tiles), r_.k / kLeastSegment, kMostSegments});
     const std::int64_t length = round_up(ceil_div(r_.k, wanted), 64), whole = r_.k / length, rest = r_.k % length;
     const std::int64_t count = whole + (rest > 0), results = r_.batch.numel() * r_.m * r_.n;

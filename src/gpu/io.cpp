@@ -181,7 +181,7 @@ namespace {
 std::string joined(const Access& a, const std::vector<std::string>& values, int first, bool native) {
   std::string word;
   const int per_word = 4 / a.size();
-  if (native && (a.dtype() == DType::bf16 || a.dtype() == DType::f16))
+  if (a.dtype() == DType::f16 || (native && a.dtype() == DType::bf16))
     return cat(a.dtype() == DType::bf16 ? "tern_f32_pair_to_bf16(" : "tern_f32_pair_to_f16(",
                values[static_cast<std::size_t>(first)], ", ", values[static_cast<std::size_t>(first + 1)], ")");
   for (int k = 0; k < per_word; ++k) {

@@ -20,6 +20,7 @@ struct Limits {
   std::uint32_t shared_bytes = 16384;          // memory of a workgroup
   std::uint32_t groups = 65535;                // along one dimension of a launch
   std::uint32_t param_words = 4096;
+  std::uint64_t steps = std::uint64_t{1} << 35;  // multiply-adds of a product's kernel: under a second where slow
   /// Memory is addressed by elements of any size, and lanes of 64 bits exist. Otherwise memory is words, into which
   /// smaller elements are merged.
   bool native = false;

@@ -29,7 +29,7 @@ template <class T> void add(T value) {
 void add(const View& view) {
   const auto at = std::find(storages.begin(), storages.end(), view.storage);
   add(static_cast<std::int32_t>(at - storages.begin()));
-  if (at == storages.end()) storages.push_back(view.storage), add(view.storage->bytes());
+  if (at == storages.end()) storages.push_back(view.storage), add(view.storage->bytes()), add(view.storage->owned());
   add(view.offset);
   key.append(reinterpret_cast<const char*>(view.strides.begin()), view.strides.size() * sizeof(std::int64_t));
 }

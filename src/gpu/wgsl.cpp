@@ -78,6 +78,8 @@ class Wgsl final : public Dialect {
       return wgsl_function("tern_f16_bits_to_f32_where_exact");
     if (abilities_.exact_half_store && name == "tern_f32_to_f16_bits")
       return wgsl_function("tern_f32_to_f16_bits_where_exact");
+    if (abilities_.exact_half_store && name == "tern_f32_pair_to_f16")
+      return wgsl_function("tern_f32_pair_to_f16_where_exact");
     return wgsl_function(name);
   }
 

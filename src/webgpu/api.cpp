@@ -9,7 +9,7 @@
 namespace tern::detail_webgpu {
 namespace {
 
-/// Where tern's own library lies: an installed WebGPU library stands beside it, in tern/.
+/// Where tern's own library lies (of a static one, the program). An installed WebGPU library stands in tern/ there.
 std::string own_folder() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<const void*>(&own_folder), &info) || !info.dli_fname) return "";
@@ -21,7 +21,9 @@ std::vector<std::string> candidates() {
   std::vector<std::string> list;
   const std::string own = own_folder();
   for (const char* folder : {"/tern/", "/../lib/tern/"})
-    if (!own.empty()) list.push_back(own + folder + "libwgpu_native.so");
+    for (const char* name : {"libtern_wgpu.so", "libwgpu_native.so"})
+      if (!own.empty()) list.push_back(own + folder + name);
+  list.push_back("libtern_wgpu.so");  // through the program's run path
 #ifdef TERN_WEBGPU_BUILT_WITH
   list.push_back(TERN_WEBGPU_BUILT_WITH);
 #endif

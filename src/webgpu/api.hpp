@@ -38,8 +38,8 @@ struct Api {
   std::string path;
 };
 
-/// The library: the one named in TERN_WEBGPU_LIBRARY, else the one the program is linked with (whose devices and buffers
-/// can then be shared), else one that is found. Null with the reason where there is none.
+/// The library: the one named in TERN_WEBGPU_LIBRARY, else the one the program is linked with (whose devices and
+/// buffers can then be shared), else one that is found. Null with the reason where there is none.
 const Api* api(std::string& reason);
 
 inline WGPUStringView view(const std::string& text) { return {text.data(), text.size()}; }

@@ -15,16 +15,17 @@ namespace {
 constexpr std::size_t kParamsBytes = 256 << 10;    // of kernels recorded but not submitted
 constexpr std::size_t kStagingBytes = 1 << 20;     // of small uploads likewise
 constexpr std::size_t kMostRecorded = 256;         // kernels before the encoder is submitted
-constexpr std::uint64_t kMostSteps = 1ull << 36;   // multiply-adds likewise: watchdogs look at submissions
 constexpr std::uint64_t kMostPooled = 4ull << 30;  // bytes kept for reuse
 constexpr std::size_t kMostBindGroups = 8192;
 
 /// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
-/// in a binding.
+/// in a binding, TERN_WEBGPU_STEPS=n less multiply-adds in a kernel.
 void lower_limits(detail_gpu::Limits& limits) {
   if (const char* text = std::getenv("TERN_WEBGPU_LIMITS"); text && std::string(text) == "minimum") limits = {};
   if (const char* text = std::getenv("TERN_WEBGPU_BINDING_BYTES"); text && *text)
     limits.binding_bytes = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 64 << 10);
+  if (const char* text = std::getenv("TERN_WEBGPU_STEPS"); text && *text)
+    limits.steps = std::max<std::uint64_t>(std::strtoull(text, nullptr, 10), 1);
 }
 
 }  // namespace
@@ -549,7 +550,7 @@ void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) 
   for (std::size_t k = 0; k < launch.bindings.size(); ++k) use(buffer_of(launch, k));
   recorded_.push_back(&pipeline);
   steps_ += launch.steps;
-  if (recorded_.size() >= kMostRecorded || steps_ >= kMostSteps) flush();
+  if (recorded_.size() >= kMostRecorded || steps_ >= 2 * limits_.steps) flush();  // watchdogs look at submissions
 }
 
 }  // namespace tern::detail_webgpu

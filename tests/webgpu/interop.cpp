@@ -79,6 +79,19 @@ class Interop : public testing::Test {
   static inline std::string uncaptured_;
 };
 
+TEST_F(Interop, AdaptersAreListedBestFirst) {
+  std::string reason;
+  const std::vector<Adapter>& list = adapters(reason);
+  std::vector<DeviceInfo> listed;
+  for (const DeviceInfo& info : devices())
+    if (info.device.kind() == DeviceKind::webgpu) listed.push_back(info);
+  ASSERT_GE(listed.size(), list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    EXPECT_EQ(listed[i].device, webgpu(static_cast<int>(i)));
+    EXPECT_EQ(listed[i].name, list[i].name);
+    if (i) EXPECT_LE(list[i - 1].rank, list[i].rank) << "discrete GPUs, integrated ones, others, processors";
+  }
+}
 TEST_F(Interop, TheProgramsDeviceIsADevice) {
   EXPECT_EQ(own_.kind(), DeviceKind::webgpu);
   EXPECT_NE(own_, webgpu());

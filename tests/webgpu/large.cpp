@@ -1,5 +1,8 @@
 // Work that is cut or chosen by its size: deep products, tiles, large tables.
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "../every_device/reference.hpp"
 #include "backend/tuning.hpp"
@@ -33,7 +36,8 @@ class Large : public testing::Test {
 TEST_F(Large, DeepProductsAreCutAlongK) {
   const Tensor a = randn({64, 65536}, generator_), b = randn({65536, 64}, generator_);
   const std::string said = explain([&] { matmul(a, b); });
-  EXPECT_NE(said.find("256 workgroups"), std::string::npos) << said;
+  EXPECT_NE(said.find("128 workgroups"), std::string::npos) << said;  // of 64×64 results and 512 steps each
+  EXPECT_NE(said.find("columns"), std::string::npos) << said;
   compare(matmul(a, b), a, b, 64);
   EXPECT_TRUE(same_bits(matmul(a, b), matmul(a, b)));
 }
@@ -54,6 +58,17 @@ TEST_F(Large, DeepProductsWithRestsBatchesAndEpilogues) {
     EXPECT_EQ(product.dtype(), dtype);
     compare(product, a, b, 64);
   }
+}
+/// The gradient of a weight that a batch shares is one product over batches and rows.
+TEST_F(Large, DeepGradientsOfSharedWeights) {
+  const Tensor x = randn({40, 300, 24}, generator_), grad = randn({40, 300, 20}, generator_) * 0.05;
+  const Tensor w = randn({24, 20}, generator_), bias = zeros({20});
+  const auto of = [&](Device d) {
+    return matmul_bias_activation_bwd(grad.to(d), x.to(d), w.to(d), bias.to(d), op::identity).d_b.to(cpu());
+  };
+  const std::string said = explain([&] { of(webgpu()); });
+  EXPECT_NE(said.find("20 workgroups of"), std::string::npos) << said;
+  compare(of(webgpu()), x.reshape({12000, 24}).transpose(0, 1), grad.reshape({12000, 20}), 64);
 }
 /// What the tuner may choose gives the same products, for every size and every kind of edge.
 TEST_F(Large, EveryTileMultiplies) {
@@ -82,6 +97,21 @@ TEST_F(Large, EveryTileMultiplies) {
     choice->set(before, "default");
   }
   EXPECT_GE(tried, 30);
+}
+/// The tuner measures tiles as it does the CPU's choices, and keeps what is faster.
+TEST_F(Large, TilesAreTuned) {
+  const std::string file = testing::TempDir() + "tern_webgpu_tuning.txt";
+  setenv("TERN_TUNE_FILE", file.c_str(), 1);
+  const Tensor a = ones({96, 64}), b = ones({64, 96});
+  const std::string said = tune([&] { matmul(a, b); });
+  unsetenv("TERN_TUNE_FILE");
+  EXPECT_NE(said.find("gemm.tile, few, 32 bits: "), std::string::npos) << said;
+  EXPECT_NE(said.find("of the default's time"), std::string::npos) << said;
+  std::ifstream in(file);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  EXPECT_NE(text.find("webgpu, "), std::string::npos) << text;
+  std::remove(file.c_str());
+  EXPECT_EQ(matmul(a, b).to_vector<float>(), std::vector<float>(96 * 96, 64.0f));
 }
 /// Sorted tables give the sums of the CPU, which adds in the order of the table as well: the same bits.
 TEST_F(Large, ScatterOfLargeTables) {

@@ -63,6 +63,21 @@ TEST_F(Passes, LinearBackwardIsAtMostFourInOneSubmission) {
         }
     }
 }
+TEST_F(Passes, BatchedAndSharedAlike) {
+  for (const DType dtype : {f32, bf16})
+    for (const Shape& of_b : {Shape{32, 48}, Shape{4, 32, 48}}) {
+      const Tensor a = ones({4, 100, 32}, dtype), b = ones(of_b, dtype), bias = ones({48}, dtype);
+      const Tensor grad = ones({4, 100, 48}, dtype), pre = ones({4, 100, 48}, dtype);
+      EXPECT_EQ(counted([&] { return matmul_bias_activation(a, b, bias, op::gelu); }).kernels, 1u);
+      for (const bool saved : {false, true}) {
+        MatmulBwdOptions options;
+        if (saved) options.pre_activation = pre;
+        const auto counts = counted([&] { return matmul_bias_activation_bwd(grad, a, b, bias, op::gelu, options); });
+        EXPECT_LE(counts.kernels, 4u) << to_string(dtype) << ", b " << to_string(of_b) << (saved ? ", saved" : "");
+        EXPECT_EQ(counts.submissions, 1u);
+      }
+    }
+}
 /// Where few rows or many columns make partial sums needless, both are one kernel's results, of packed types too.
 TEST_F(Passes, PreActivationAndBiasGradientsAreOne) {
   for (const DType dtype : {f32, f16, bf16}) {
