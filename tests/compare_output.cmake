@@ -1,6 +1,6 @@
-# cmake -D PROGRAM=… -D EXPECTED=<file> -P compare_output.cmake
+# cmake -D PROGRAM=… [-D ARGUMENTS=…] -D EXPECTED=<file> -P compare_output.cmake
 file(READ ${EXPECTED} expected)
-execute_process(COMMAND ${PROGRAM} RESULT_VARIABLE result OUTPUT_VARIABLE output)
+execute_process(COMMAND ${PROGRAM} ${ARGUMENTS} RESULT_VARIABLE result OUTPUT_VARIABLE output)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${PROGRAM}: ${result}")
 endif()

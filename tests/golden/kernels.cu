@@ -1,7 +1,7 @@
 // ---- contiguous, in vectors: relu, 1 workgroups of 256
 // elementwise
 
-#define TERN_DEVICE static __device__ __forceinline__
+#define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define let const auto
 #define var auto
 typedef unsigned char u8;
