@@ -57,6 +57,8 @@ class GpuDevice {
   void flush();
   /// Submits and waits; throws what went wrong meanwhile.
   void wait();
+  /// Waits for what was submitted.
+  void finish_work();
   void clear(Buffer& buffer);
   /// Ends the device, as a driver may at any time (tests).
   void lose();
@@ -109,7 +111,6 @@ class GpuDevice {
   void release_pool();
   void destroy(Buffer* buffer) noexcept;
   void poll();
-  void finish_work();
   void check(const std::string& doing);
   std::uint64_t add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena, std::size_t capacity);
 

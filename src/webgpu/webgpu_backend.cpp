@@ -1,5 +1,7 @@
 #include "webgpu/webgpu_backend.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -15,6 +17,12 @@ namespace tern::detail_webgpu {
 namespace {
 
 using detail::Storage;
+
+class WebgpuBackend;
+/// Lets the end of the process wait for the backend's work: Mesa's processor driver runs it on threads of this process,
+/// which crash where it is at work while the compiler's static objects go. To be called again after kernels were
+/// compiled: what that made static goes before what was asked for earlier.
+void settle_at_exit(WebgpuBackend& backend);
 
 class WebgpuBackend final : public detail_gpu::GpuBackend {
  public:
@@ -88,6 +96,20 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
       launch.params[static_cast<std::size_t>(launch.check_slot)] = static_cast<std::uint32_t>(checked_.size());
     }
     gpu_.launch(launch, text);
+    if (gpu_.stats().misses != settling_since_) {
+      settling_since_ = gpu_.stats().misses;
+      settle_at_exit(*this);
+    }
+  }
+
+  /// Waits for what was submitted; the program's own device is its own business, and may be gone.
+  void settle() noexcept {
+    const std::unique_lock hold(lock_, std::try_to_lock);
+    if (!hold || gpu_.lost() || gpu_.adopted()) return;
+    try {
+      gpu_.finish_work();
+    } catch (...) {  // nobody is left to be told
+    }
   }
 
   /// The storage over the program's buffer: one, however many views there are, as a kernel must bind it once.
@@ -169,10 +191,21 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   std::shared_ptr<Storage> flags_;
   std::vector<Checked> checked_;
   std::map<WGPUBuffer, Borrowed> borrowed_;
+  std::int64_t settling_since_ = 0;  // kernels compiled when the end of the process was last told to wait
   detail_gpu::WgslAbilities abilities_;
 };
 
 std::mutex registry_lock;
+
+void settle_at_exit(WebgpuBackend& backend) {
+  static auto& own = *new std::vector<WebgpuBackend*>;
+  static auto& lock = *new std::mutex;
+  const std::lock_guard hold(lock);
+  if (std::find(own.begin(), own.end(), &backend) == own.end()) own.push_back(&backend);
+  std::atexit([] {
+    for (WebgpuBackend* one : own) one->settle();
+  });
+}
 
 /// The program's own devices; their numbers follow those of the adapters.
 struct Adopted {

@@ -1,5 +1,5 @@
 // The CUDA backend without a GPU, on tests/cuda/fake_driver.cpp: what it says of the machine, memory, the cache of
-// kernels on disk, and faults. (CTest sets TERN_CUDA_DRIVER and TERN_CACHE_DIR.)
+// kernels on disk, and faults.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,10 +16,10 @@ namespace fs = std::filesystem;
 class FakeCuda : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(std::getenv("TERN_CUDA_DRIVER") && std::getenv("TERN_CACHE_DIR")) << "run by ctest, which names both";
+    setenv("TERN_CUDA_DRIVER", TERN_FAKE_CUDA, 1);
     if (!std::getenv("TERN_CHILD")) {  // a folder of its own: tests run at the same time
-      static const std::string base = std::getenv("TERN_CACHE_DIR");
-      setenv("TERN_CACHE_DIR", (base + "/" + testing::UnitTest::GetInstance()->current_test_info()->name()).c_str(), 1);
+      const char* name = testing::UnitTest::GetInstance()->current_test_info()->name();
+      setenv("TERN_CACHE_DIR", (std::string(TERN_FAKE_CACHE "/") + name).c_str(), 1);
     }
     set_default_device(cuda());
   }
