@@ -3,6 +3,7 @@
 // real headers).
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace tern::detail_cuda {
@@ -27,8 +28,16 @@ using Graph = GraphOf*;
 using GraphExec = GraphExecOf*;
 using Program = ProgramOf*;
 
+/// CUtensorMap.
+struct alignas(64) BoxMapData {
+  std::uint64_t words[16];
+};
+
 inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotInitialized = 3;
+inline constexpr int kProcessorCount = 16;                             // CUdevice_attribute
+inline constexpr int kMostDynamicShared = 8;                           // CUfunction_attribute
 inline constexpr int kComputeMajor = 75, kComputeMinor = 76;           // CUdevice_attribute
+inline constexpr int kBoxOf16Bits = 1, kSwizzle128 = 3, kPromote256 = 3;  // CUtensorMapDataType, …Swizzle, …L2promotion
 inline constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;  // CUstream_flags, CUevent_flags
 inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstreamCaptureMode
 
@@ -59,10 +68,15 @@ inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstre
   X(cuModuleLoadDataEx,                                                                                            \
     (CuModule * module, const void* image, unsigned options, int* option_names, void** option_values))            \
   X(cuModuleUnload, (CuModule module))                                                                             \
+  X(cuFuncSetAttribute, (Function function, int attribute, int value))                                             \
   X(cuModuleGetFunction, (Function * function, CuModule module, const char* name))                                 \
   X(cuLaunchKernel, (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
                      unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,  \
                      void** extra))                                                                                \
+  X(cuTensorMapEncodeTiled,                                                                                        \
+    (BoxMapData * map, int type, unsigned rank, void* address, const std::uint64_t* sizes,                         \
+     const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps, int interleave,           \
+     int swizzle, int promotion, int fill))                                                                        \
   X(cuStreamBeginCapture_v2, (Stream stream, unsigned mode))                                                       \
   X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                            \
   X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))                        \

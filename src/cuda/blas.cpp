@@ -1,11 +1,17 @@
 #include "cuda/blas.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
 
+#include "backend/tuning.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {
 namespace {
+
+constexpr int kCandidates = 8;
 
 int type_of(DType dtype) {
   switch (dtype) {
@@ -46,6 +52,21 @@ BlasLayout Products::layout(const Matrix& matrix, std::int64_t rows, std::int64_
   return layout;
 }
 
+/// Shapes are alike where each side lies between the same powers of two.
+const detail::Choice& Products::choice(const Product& p) const {
+  static auto& made = *new std::map<std::pair<std::string, std::string>, const detail::Choice*>;
+  std::string key = "product.vendor, " + std::string(to_string(p.a.dtype)) + " to " + std::string(to_string(p.out.dtype));
+  key += p.a.transposed ? " t" : " n";
+  key += p.b.transposed ? "t" : "n";
+  for (const std::int64_t side : {p.m, p.n, p.k}) key += " 2^" + std::to_string(std::bit_width(static_cast<std::uint64_t>(side)) - 1);
+  if (p.batches > 1) key += ", batched";
+  static std::mutex lock;  // every GPU has its Products
+  const std::lock_guard hold(lock);
+  const detail::Choice*& found = made[{device_class_, key}];
+  if (!found) found = new detail::Choice(device_class_, key, {0, 1, 2, 3, 4, 5, 6, 7});
+  return *found;
+}
+
 const Products::Plan& Products::plan(const Product& p) {
   const std::uint32_t alignments[] = {alignment(p.b.data), alignment(p.a.data), alignment(p.out.data),
                                       alignment(p.out.data)};
@@ -78,17 +99,21 @@ const Products::Plan& Products::plan(const Product& p) {
   api_.cublasLtMatmulPreferenceSetAttribute(preference, kReductionSchemes, &schemes, sizeof schemes);
   for (int i = 0; i < 4; ++i)
     api_.cublasLtMatmulPreferenceSetAttribute(preference, kAlignmentOfA + i, &alignments[i], sizeof alignments[i]);
+  BlasChoice candidates[kCandidates];
   int found = 0;
   const Result result = api_.cublasLtMatmulAlgoGetHeuristic(handle_, made.operation, made.a, made.b, made.out, made.out,
-                                                            preference, 1, &made.choice, &found);
+                                                            preference, kCandidates, candidates, &found);
   api_.cublasLtMatmulPreferenceDestroy(preference);
-  made.found = result == 0 && found > 0 && made.choice.state == 0;
+  for (int i = 0; result == 0 && i < found; ++i)
+    if (candidates[i].state == 0) made.found.push_back(candidates[i]);
+  made.choice = &choice(p);
   return made;
 }
 
 bool Products::run(const Product& p, Stream stream, DevicePointer workspace) {
   const Plan& made = plan(p);
-  if (!made.found) return false;
+  if (made.found.empty()) return false;
+  const BlasChoice& chosen = made.found[static_cast<std::size_t>((*made.choice)()) % made.found.size()];
   const double one64 = 1, zero64 = 0;
   const float one32 = 1, zero32 = 0;
   const bool wide = p.a.dtype == DType::f64;
@@ -97,7 +122,7 @@ bool Products::run(const Product& p, Stream stream, DevicePointer workspace) {
   void* out = reinterpret_cast<void*>(p.out.data);
   check(api_.cublasLtMatmul(handle_, made.operation, one, reinterpret_cast<const void*>(p.b.data), made.a,
                             reinterpret_cast<const void*>(p.a.data), made.b, zero, out, made.out, out, made.out,
-                            &made.choice.algorithm, reinterpret_cast<void*>(workspace), kWorkspace, stream),
+                            &chosen.algorithm, reinterpret_cast<void*>(workspace), kWorkspace, stream),
         "a product");
   return true;
 }

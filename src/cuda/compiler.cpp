@@ -80,7 +80,8 @@ void write(const fs::path& file, std::uint64_t text_hash, const std::string& cub
 
 std::string options_text(int architecture) {
   // --fmad=false: a·b + c is rounded twice, as everywhere; fma() is written where it is meant.
-  return "--gpu-architecture=sm_" + std::to_string(architecture) + " --std=c++17 --fmad=false";
+  // sm_90a: the matrix instructions of 9.0 are not part of later architectures.
+  return "--gpu-architecture=sm_" + std::to_string(architecture) + (architecture == 90 ? "a" : "") + " --std=c++17 --fmad=false";
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
     const auto multiply = [this, api](const Product& product) {
       const std::lock_guard hold(lock_);
-      if (!products_) products_ = std::make_unique<Products>(*api);
+      if (!products_) products_ = std::make_unique<Products>(*api, device_class());
       if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
       gpu_.use();
       return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
@@ -90,7 +90,9 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     for (int i = 0; i < request.batch.rank(); ++i)
       if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
     if (elements == 0) return;
-    if (!api || !run_gemm(*this, request, multiply)) GpuBackend::gemm(request);
+    const MatrixUnits units{gpu_.architecture(), gpu_.processors()};
+    if (!run_gemm(*this, request, units, api ? std::function<bool(const Product&)>(multiply) : nullptr))
+      GpuBackend::gemm(request);
   }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {

@@ -40,6 +40,7 @@ GpuDevice::GpuDevice(const Driver& driver, int ordinal, std::string name) : driv
   check(driver_.cuDeviceGet(&device, ordinal), doing);
   check(driver_.cuDeviceGetAttribute(&major, kComputeMajor, device), doing);
   check(driver_.cuDeviceGetAttribute(&minor, kComputeMinor, device), doing);
+  check(driver_.cuDeviceGetAttribute(&processors_, kProcessorCount, device), doing);
   architecture_ = 10 * major + minor;
   check(driver_.cuDevicePrimaryCtxRetain(&context_, device), doing);
   use();
@@ -121,16 +122,30 @@ void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std
   const auto found = kernels_.find(launch.key);
   const Function kernel = found != kernels_.end() ? (++stats_.hits, found->second) : compile(launch, text());
   DevicePointer pointers[64];
-  void* arguments[65];
-  const std::size_t count = launch.bindings.size();
+  BoxMapData maps[2];
+  void* arguments[67];
+  std::size_t count = launch.bindings.size();
   for (std::size_t k = 0; k < count; ++k) {
     pointers[k] = reinterpret_cast<DevicePointer>(launch.bindings[k].storage->data()) + launch.bindings[k].begin;
     arguments[k] = &pointers[k];
   }
+  for (const detail_gpu::BoxMap& map : launch.maps) {
+    const std::size_t k = count - launch.bindings.size();
+    encode(map, maps[k], launch.op);
+    arguments[count++] = &maps[k];
+  }
   arguments[count] = const_cast<std::uint32_t*>(launch.params.data());
-  check(driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1, 0, stream_,
-                               arguments, nullptr),
+  check(driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
+                               launch.shared_bytes, stream_, arguments, nullptr),
         std::string(launch.op) + ": starting a kernel");
+}
+
+void GpuDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const {
+  const std::uint32_t box[] = {map.box[0], map.box[1], 1}, steps[] = {1, 1, 1};
+  void* address = static_cast<std::byte*>(map.storage->data()) + map.begin;
+  check(driver_.cuTensorMapEncodeTiled(&data, kBoxOf16Bits, 3, address, map.sizes, map.strides, box, steps, 0,
+                                       kSwizzle128, kPromote256, 0),
+        std::string(op) + ": describing a matrix");
 }
 
 Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
@@ -145,6 +160,8 @@ Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string&
   check(driver_.cuModuleLoadDataEx(&module, cubin.data(), 0, nullptr, nullptr), doing);
   Function function = nullptr;
   check(driver_.cuModuleGetFunction(&function, module, "tern_kernel"), doing);
+  if (launch.shared_bytes > 0)
+    check(driver_.cuFuncSetAttribute(function, kMostDynamicShared, static_cast<int>(launch.shared_bytes)), doing);
   ++stats_.misses, ++stats_.kernels;
   stats_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return kernels_[launch.key] = texts_[text] = function;

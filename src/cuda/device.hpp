@@ -23,6 +23,7 @@ class GpuDevice {
   const CacheStats& stats() const { return stats_; }
   /// 90 for compute capability 9.0.
   int architecture() const { return architecture_; }
+  int processors() const { return processors_; }
   Stream stream() const { return stream_; }
   /// Makes the GPU's context the calling thread's.
   void use();
@@ -52,6 +53,7 @@ class GpuDevice {
   void check(Result result, const std::string& doing) const;
 
  private:
+  void encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const;
   Function compile(const detail_gpu::Launch& launch, const std::string& text);
   Function load(const std::string& cubin, const std::string& doing);
   void release_pool() noexcept;
@@ -60,7 +62,7 @@ class GpuDevice {
   std::string name_;
   Context context_ = nullptr;
   Stream stream_ = nullptr;
-  int architecture_ = 0;
+  int architecture_ = 0, processors_ = 1;
   CacheStats stats_;
   std::map<std::size_t, std::vector<DevicePointer>> pool_;
   bool capturing_ = false;

@@ -1,6 +1,10 @@
 #include "cuda/gemm.hpp"
 
+#include <map>
+#include <mutex>
+
 #include "backend/trace.hpp"
+#include "backend/tuning.hpp"
 #include "gpu/plan.hpp"
 #include "gpu/text.hpp"
 
@@ -58,7 +62,6 @@ class Request {
     return complete(p, kept, plain, multiply);
   }
 
- private:
   /// The output is the product itself, in a type that cuBLASLt rounds to.
   bool is_plain() const {
     const detail::Program& program = *r_.epilogue;
@@ -72,6 +75,7 @@ class Request {
            r_.outputs[0].strides[row_ + 1] == 1 && (r_.m == 1 || r_.outputs[0].strides[row_] >= r_.n);
   }
 
+ private:
   bool complete(Product& p, const Axes& kept, bool plain, const std::function<bool(const Product&)>& multiply) {
     const auto a = matrix_of(r_.a, r_.a.strides[row_], r_.a.strides[row_ + 1], p.m, p.k);
     const auto b = matrix_of(r_.b, r_.b.strides[row_], r_.b.strides[row_ + 1], p.k, p.n);
@@ -123,9 +127,26 @@ class Request {
 
 }  // namespace
 
-bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request,
+namespace {
+/// Whether products with an epilogue take the matrix units' own kernel (1) or cuBLASLt and a pass (0).
+const detail::Choice& epilogue_choice(const std::string& device_class) {
+  static std::mutex lock;
+  static auto& made = *new std::map<std::string, const detail::Choice*>;
+  const std::lock_guard hold(lock);
+  const detail::Choice*& choice = made[device_class];
+  if (!choice) choice = new detail::Choice(device_class, "product.epilogue", {1, 0});
+  return *choice;
+}
+}  // namespace
+
+bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run) {
-  return Request(backend, request).run(run);
+  Request r(backend, request);
+  const bool vendor = static_cast<bool>(run);
+  if (vendor && r.is_plain() && r.run(run)) return true;
+  if (!vendor || epilogue_choice(backend.device_class())())
+    if (run_tensor_cores(backend, request, units, !vendor)) return true;
+  return vendor && r.run(run);
 }
 
 }  // namespace tern::detail_cuda

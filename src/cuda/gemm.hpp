@@ -4,13 +4,15 @@
 #include <optional>
 
 #include "cuda/blas.hpp"
+#include "cuda/tensor_cores.hpp"
 #include "gpu/gpu_backend.hpp"
 
 namespace tern::detail_cuda {
 
-/// Runs a request by way of `run`, which queues a plain product and says whether it could; false where the operands'
-/// layouts do not fit one product (the kernels of src/gpu/ then do it all).
-bool run_gemm(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request,
+/// Runs a request on the matrix units with its epilogue, or by way of `run`, which queues a plain product and says
+/// whether it could (empty where there is no cuBLASLt); false where the operands' layouts fit neither (the kernels of
+/// src/gpu/ then do it all).
+bool run_gemm(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run);
 
 }  // namespace tern::detail_cuda

@@ -12,11 +12,25 @@ constexpr const char* kPrelude =
 
 class Cuda final : public Dialect {
  public:
+  explicit Cuda(bool halves) : halves_(halves) {}
+  const Dialect& for_halves() const override;
   bool native() const override { return true; }
   /// f32 shares the functions of WGSL, whose accuracy is proved there; the others have CUDA's.
   std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
     const Spelling& s = spelling_of(leaf);
-    return fill_in(lane == detail::Lane::f32 ? s.wgsl : s.cuda, lane_name(lane), arguments);
+    if (lane != detail::Lane::f32) return fill_in(s.cuda, lane_name(lane), arguments);
+    const std::string_view name = std::string_view(s.wgsl).substr(0, std::string_view(s.wgsl).find('('));
+    const std::string quick = cat(name, "_quick");
+    if (halves_ && !name.empty() && !cuda_function(quick).empty()) return cat(quick, "(", join(arguments), ")");
+    return fill_in(s.wgsl, lane_name(lane), arguments);
+  }
+  std::string leaf_of_number(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments,
+                             const Number& b) const override {
+    const double value = b.is_integer ? static_cast<double>(b.integer) : b.real;
+    if (lane != detail::Lane::f32 || !(value < 0 || value > 0)) return "";
+    if (leaf == detail::Leaf::maximum) return cat("tern_max_number(", join(arguments), ")");
+    if (leaf == detail::Leaf::minimum) return cat("tern_min_number(", join(arguments), ")");
+    return "";
   }
   bool has_wide(detail::Leaf leaf, detail::Lane lane) const override {
     const std::string_view pattern = spelling_of(leaf).cuda;
@@ -64,18 +78,27 @@ class Cuda final : public Dialect {
       parameters.push_back(cat(b.written || b.atomic ? "" : "const ", b.vectors ? "vec4<u32>" : "u32",
                                "* __restrict__ b", k));
     }
+    for (std::size_t k = 0; k < m.maps; ++k) parameters.push_back(cat("const __grid_constant__ BoxMap map", k));
     parameters.push_back("const __grid_constant__ Params params");
-    text += cat("extern \"C\" __global__ void __launch_bounds__(", m.threads, ") tern_kernel(", join(parameters),
+    text += cat("extern \"C\" __global__ void __launch_bounds__(", m.threads, ") ", m.attributes, "tern_kernel(", join(parameters),
                 ") {\n  const u32 thread = threadIdx.x, group = blockIdx.x;\n");
     for (const Shared& s : m.shared) text += cat("  __shared__ ", s.type, " ", s.name, "[", s.count, "];\n");
     return text + indented(m.body) + "}\n";
   }
+
+ private:
+  bool halves_;
 };
+
+const Dialect& Cuda::for_halves() const {
+  static const Cuda instance(true);
+  return instance;
+}
 
 }  // namespace
 
 const Dialect& cuda_dialect() {
-  static const Cuda instance;
+  static const Cuda instance(false);
   return instance;
 }
 

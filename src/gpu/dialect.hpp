@@ -28,6 +28,8 @@ struct Module {
   std::vector<Shared> shared;
   std::string functions;  // structures and functions of the kernel's own
   std::string body;  // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
+  std::size_t maps = 0;         // box maps, which the entry sees as map0, map1, …
+  std::string attributes = {};  // of the entry
 };
 
 class Dialect {
@@ -39,6 +41,13 @@ class Dialect {
   virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }
   /// A leaf applied to expressions of one lane type.
   virtual std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const = 0;
+  /// A leaf whose second argument is a constant, where that is spelled otherwise; else empty.
+  virtual std::string leaf_of_number(detail::Leaf, detail::Lane, const std::vector<std::string>&, const Number&) const {
+    return "";
+  }
+  /// The dialect of kernels whose results are all f16 or bf16: functions may be quicker, off by a few units in the last
+  /// place of f32 (Rule::ulp_half_cuda).
+  virtual const Dialect& for_halves() const { return *this; }
   /// Whether there is one for a lane of 64 bits.
   virtual bool has_wide(detail::Leaf, detail::Lane) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32

@@ -196,7 +196,7 @@ class ElementwiseKernel {
   }
 
   std::string text() {
-    const Dialect& d = backend_.dialect();
+    const Dialect& d = dialect_for(backend_.dialect(), program_, wanted_);
     const ProgramPrinter printer(program_, d, slots_);
     const Function f = printer.function("formula", wanted_, [this](int step) { return is_source(step); });
     Io io(plan_, d);

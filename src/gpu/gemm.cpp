@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "backend/trace.hpp"
+#include "gpu/epilogue.hpp"
 #include "gpu/gemm_tiles.hpp"
 #include "gpu/io.hpp"
 #include "gpu/text.hpp"
@@ -13,9 +14,6 @@ namespace tern::detail_gpu {
 
 using detail::GemmRequest;
 using detail::Lane;
-using detail::Program;
-using detail::Step;
-using detail::StepKind;
 
 namespace {
 
@@ -33,9 +31,7 @@ struct Problem {
 class GemmKernel {
  public:
   GemmKernel(GpuBackend& backend, const GemmRequest& request)
-      : backend_(backend), r_(request), program_(*request.epilogue), plan_(backend.limits(), request.op, 'g') {
-    for (const detail::ProgramOutput& o : program_.outputs) wanted_.push_back(o.step);
-    sources_ = sources_of(program_, wanted_, [this](int s) { return is_source(s); });
+      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 'g'), epilogue_(request) {
     lay_out();
     choose_tile();
     choose_access();
@@ -50,7 +46,7 @@ class GemmKernel {
     plan_.set(tiles_m_slot_, static_cast<std::uint64_t>(tiles_m)),
         plan_.set(tiles_n_slot_, static_cast<std::uint64_t>(tiles_n));
     launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * kept_.count());
-    plan_.note(program_.serial), plan_.note(tile_), plan_.note(fetch_a_), plan_.note(fetch_b_), plan_.note(wide_a_),
+    plan_.note(r_.epilogue->serial), plan_.note(tile_), plan_.note(fetch_a_), plan_.note(fetch_b_), plan_.note(wide_a_),
         plan_.note(wide_b_);
     plan_.note(whole_), plan_.note(whole_columns_), plan_.note(r_.a.dtype);
     for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
@@ -63,36 +59,14 @@ class GemmKernel {
   }
 
  private:
-  const Step& step(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }
-  bool is_source(int i) const { return step(i).kind == StepKind::input || step(i).kind == StepKind::position; }
-  bool is_acc(int i) const { return step(i).kind == StepKind::input && step(i).index == 0; }
-  bool is_position(int i) const { return step(i).kind == StepKind::position; }
-  /// The axis of batch + [m, n] a position counts along.
-  int axis_of(int s) const {
-    const int rank = r_.batch.rank() + 2, axis = step(s).index;
-    return axis < 0 ? axis + rank : axis;
-  }
-  std::string position_value(int s, const Position& at, int e) const {
-    const int axis = axis_of(s), rank = r_.batch.rank();
-    if (axis == rank + 1) return cat("bitcast<i32>(col + ", e, "u)");
-    if (axis == rank) return "bitcast<i32>(row)";
-    for (std::size_t k = 0; k < kept_.original.size(); ++k)
-      if (kept_.original[k] == axis) return cat("bitcast<i32>(", at.coordinates[k], ")");
-    return "i32(0)";
-  }
   Lane lane() const { return detail::lane_of(r_.a.dtype); }
 
   void lay_out() {
     const int rank = r_.batch.rank();
     const auto row = static_cast<std::size_t>(rank), col = row + 1;
     m_ = r_.m, n_ = r_.n, k_ = r_.k;
-    std::vector<const View*> views;
-    std::uint32_t pinned = 0;  // axes whose coordinates the epilogue reads
-    for (const View& v : r_.outputs) views.push_back(&v);
-    for (const int s : sources_) {
-      if (step(s).kind == StepKind::position) pinned |= 1u << axis_of(s);
-      else if (!is_acc(s)) views.push_back(&r_.inputs[static_cast<std::size_t>(step(s).index) - 1].view);
-    }
+    std::vector<const View*> views = epilogue_.views();
+    const std::uint32_t pinned = epilogue_.pinned();
     const std::size_t over_tile = views.size();
     views.push_back(&r_.a), views.push_back(&r_.b);
     const std::uint32_t all = (1u << rank) - 1;
@@ -107,13 +81,7 @@ class GemmKernel {
     plan_.add_axes(kept_);
     segments_slot_ = plan_.add_param(static_cast<std::uint64_t>(contracted_.count()));
     plan_.add_axes(contracted_);
-    std::size_t v = 0;
-    for (; v < over_tile; ++v) {
-      std::vector<std::int64_t> strides = kept_.strides[v];
-      strides.push_back(views[v]->strides[row]), strides.push_back(views[v]->strides[col]);
-      const int access = plan_.add_access(*views[v], strides, v < r_.outputs.size());
-      (v < r_.outputs.size() ? outputs_ : operands_).push_back(access);
-    }
+    epilogue_.add_accesses(plan_, kept_);
     const auto add_factor = [&](const View& view, std::size_t place, std::size_t which) {
       std::vector<std::int64_t> strides = kept_.strides[place];
       strides.insert(strides.end(), contracted_.strides[which].begin(), contracted_.strides[which].end());
@@ -121,9 +89,7 @@ class GemmKernel {
       return plan_.add_access(view, strides, false);
     };
     a_ = add_factor(r_.a, over_tile, 0), b_ = add_factor(r_.b, over_tile + 1, 1);
-    std::vector<Operand> numbers(1);  // input 0 is the accumulator
-    numbers.insert(numbers.end(), r_.inputs.begin(), r_.inputs.end());
-    slots_ = plan_.add_numbers(program_, numbers, 1);
+    epilogue_.add_numbers(plan_);
     bind();
   }
 
@@ -193,7 +159,7 @@ class GemmKernel {
     whole_columns_ = n_ % 4 == 0;
     if (wide_a_) plan_.make_wide(a_);
     if (wide_b_) plan_.make_wide(b_);
-    for (const auto* list : {&outputs_, &operands_})
+    for (const auto* list : {&epilogue_.outputs(), &epilogue_.operands()})
       for (const int i : *list) {
         const Access& x = plan_.access(i);
         const auto inner = x.actual.size() - 1;
@@ -320,44 +286,18 @@ class GemmKernel {
       Position at{batch, 0, 4};
       at.coordinates.push_back("row"), at.coordinates.push_back("col");
       at.inner = static_cast<int>(at.coordinates.size()) - 1;
-      std::vector<std::vector<std::string>> loaded;
-      for (const int s : f.sources) {
-        loaded.emplace_back();
-        if (!is_acc(s) && !is_position(s)) one += io.load(operands_[operand_of(s)], at, loaded.back());
-      }
-      std::vector<std::vector<std::string>> results(outputs_.size());
-      for (int e = 0; e < 4; ++e) {
-        std::vector<std::string> arguments;
-        for (std::size_t k = 0; k < f.sources.size(); ++k)
-          arguments.push_back(is_acc(f.sources[k])        ? cat("acc0_", j, ".", "xyzw"[e])
-                              : is_position(f.sources[k]) ? position_value(f.sources[k], at, e)
-                                                          : loaded[k][static_cast<std::size_t>(e)]);
-        const std::string value = io.unique("y");
-        one += cat("let ", value, " = ", backend_.dialect().call(f.name, arguments), ";\n");
-        for (std::size_t o = 0; o < outputs_.size(); ++o) results[o].push_back(ProgramPrinter::result(f, value, o));
-      }
       const std::string guard = whole_ || whole_columns_ ? std::string() : cat("col + $0 < ", p(n_slot_));
-      for (std::size_t o = 0; o < outputs_.size(); ++o) one += io.store(outputs_[o], at, results[o], guard);
+      one += epilogue_.finish(io, backend_.dialect(), f, at, kept_,
+                              [j](int e) { return cat("acc0_", j, ".", "xyzw"[e]); }, guard);
       lines += whole_ ? cat("{\n", indented(one), "}\n")
                       : cat("if (first_n + ", j * tile_.n / blocks_n, "u + tx * 4u < ", p(n_slot_), ") {\n",
                             indented(one), "}\n");
     }
     return lines;
   }
-  /// The place of a source among the operands, which are in the order of the sources.
-  std::size_t operand_of(int s) const {
-    std::size_t n = 0;
-    for (const int other : sources_) {
-      if (other == s) return n;
-      n += !is_acc(other) && !is_position(other);
-    }
-    return n;
-  }
-
   std::string text() {
     const Dialect& d = backend_.dialect();
-    const ProgramPrinter printer(program_, d, slots_);
-    const Function f = printer.function("epilogue", wanted_, [this](int s) { return is_source(s); });
+    const Function f = epilogue_.function(d);
     Io io(plan_, d);
     const int across_n = tile_.n / tile_.part_n, blocks_m = tile_.part_m / 4, blocks_n = tile_.part_n / 4;
     std::string body = cat("let tiles = ", p(tiles_m_slot_), " * ", p(tiles_n_slot_),
@@ -413,12 +353,11 @@ class GemmKernel {
 
   GpuBackend& backend_;
   const GemmRequest& r_;
-  const Program& program_;
   Plan plan_;
+  Epilogue epilogue_;
   GemmTile tile_;
   Axes kept_, contracted_;
   std::int64_t m_ = 0, n_ = 0, k_ = 0;
-  std::vector<int> wanted_, sources_, outputs_, operands_, slots_;
   Fetch fetch_a_ = Fetch::single, fetch_b_ = Fetch::single;
   bool wide_a_ = false, wide_b_ = false, whole_ = false, whole_columns_ = false;
   int a_ = -1, b_ = -1, m_slot_ = -1, n_slot_ = -1, k_slot_ = -1, tiles_m_slot_ = -1, tiles_n_slot_ = -1,

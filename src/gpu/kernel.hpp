@@ -41,6 +41,16 @@ struct NumberParam {
   detail::Lane lane = detail::Lane::f32;
 };
 
+/// Matrices that a kernel fetches in boxes through a descriptor (CUDA's tensor maps): elements of 16 bits, along the
+/// fastest axis, rows, and matrices. Nothing outside is read; zeros stand there.
+struct BoxMap {
+  Storage* storage = nullptr;
+  std::uint64_t begin = 0;                // bytes; the address is a multiple of 16
+  std::uint64_t sizes[3] = {1, 1, 1};     // elements, rows, matrices
+  std::uint64_t strides[2] = {16, 16};    // bytes between rows and between matrices, multiples of 16
+  std::uint32_t box[2] = {1, 1};          // elements and rows fetched at once; 128 bytes of elements, swizzled
+};
+
 /// One kernel with its arguments. `key` decides the text.
 struct Launch {
   const char* op = "";
@@ -56,6 +66,8 @@ struct Launch {
   /// Kernels that check indices: the parameter that receives the launch's number, by which an error names it.
   int check_slot = -1;
   std::int64_t checked_size = 0;
+  std::vector<BoxMap> maps;        // further arguments, between the bindings and the parameters
+  std::uint32_t shared_bytes = 0;  // memory of a workgroup beyond what the text declares
   std::uint64_t steps = 0;  // multiply-adds, of a product: what much of it is recorded is submitted
 };
 

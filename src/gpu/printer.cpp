@@ -136,7 +136,11 @@ std::string ProgramPrinter::expression(int index) const {
     case StepKind::leaf: {
       std::vector<std::string> arguments;
       for (int i = 0; i < 3 && step.args[i] >= 0; ++i) arguments.push_back(arg(i));
-      const std::string value = dialect_.leaf(step.leaf, step.lane, arguments);
+      std::string value;
+      if (arguments.size() == 2)
+        if (const Step& second = at(step.args[1]); second.kind == StepKind::number)
+          value = dialect_.leaf_of_number(step.leaf, step.lane, arguments, second.number);
+      if (value.empty()) value = dialect_.leaf(step.leaf, step.lane, arguments);
       return detail::rule_of(step.leaf).gives == detail::Gives::truth ? cat("i32", value) : value;
     }
     default: return "";  // inputs, positions and reductions are sources
@@ -165,6 +169,17 @@ std::vector<int> sources_of(const Program& program, const std::vector<int>& want
   for (int i = 0; i < static_cast<int>(needed.size()); ++i)
     if (needed[static_cast<std::size_t>(i)] && is_source(i)) sources.push_back(i);
   return sources;
+}
+
+const Dialect& dialect_for(const Dialect& dialect, const Program& program, const std::vector<int>& wanted) {
+  for (const detail::ProgramOutput& output : program.outputs)
+    if (std::find(wanted.begin(), wanted.end(), output.step) != wanted.end() && output.dtype != DType::f16 &&
+        output.dtype != DType::bf16)
+      return dialect;
+  for (const int step : wanted)  // a part of a program: what it hands on is f32
+    if (std::none_of(program.outputs.begin(), program.outputs.end(), [&](const auto& o) { return o.step == step; }))
+      return dialect;
+  return dialect.for_halves();
 }
 
 Function ProgramPrinter::function(const std::string& name, const std::vector<int>& wanted,

@@ -44,6 +44,9 @@ class ProgramPrinter {
   std::vector<int> slots_;
 };
 
+/// The dialect for a kernel with these outputs.
+const Dialect& dialect_for(const Dialect& dialect, const detail::Program& program, const std::vector<int>& wanted);
+
 /// The sources that computing `wanted` takes, in order.
 std::vector<int> sources_of(const detail::Program& program, const std::vector<int>& wanted,
                             const std::function<bool(int)>& is_source);

@@ -99,6 +99,7 @@ struct Policy {
   bool outward = false;
   double extra_ulps = 0;
   bool on_cuda = false;
+  bool in_halves = false;  // the kernel's results are stored in 16 bits
 };
 
 /// Leaves on ranges. `unsure()` says that the quick reference was too close to a decision.
@@ -144,6 +145,7 @@ template <class T, class Real> class Leaves {
   double budget(const detail::Rule& rule) const {
     double ulps = sizeof(T) == 8 ? rule.ulp_f64 : rule.ulp_f32;
     if (policy_.on_cuda && sizeof(T) == 8) ulps = std::max(ulps, rule.ulp_f64_cuda);
+    if (policy_.on_cuda && policy_.in_halves) ulps = std::max(ulps, rule.ulp_half_cuda);
     return ulps > 0 ? ulps + policy_.extra_ulps : 0;
   }
 

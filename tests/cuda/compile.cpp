@@ -7,6 +7,7 @@
 #include "contract/registry.hpp"
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
+#include "cuda/tensor_cores.hpp"
 #include "golden/printing.hpp"
 
 namespace tern::test {
@@ -85,6 +86,41 @@ TEST_F(CudaTexts, EverySkeleton) {
     compiled(name + " sort", [&](Printing& p) { sort(p.make({3, 3000}, d), 1); });
   }
   EXPECT_GT(compiled.count(), 80u);
+}
+
+TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
+  Compiled compiled({90});
+  const auto with_units = [&](const std::string& what, const std::function<void(Printing&)>& call) {
+    compiled(what, [&](Printing& p) {
+      bool taken = false;
+      p.multiply = [&](detail_gpu::GpuBackend& device, const detail::GemmRequest& request) {
+        return taken = detail_cuda::run_tensor_cores(device, request, {90, 132}, true);
+      };
+      call(p);
+      EXPECT_TRUE(taken) << what;
+    });
+  };
+  for (const DType d : {DType::f16, DType::bf16}) {
+    const std::string name(to_string(d));
+    for (const bool a : {false, true})
+      for (const bool b : {false, true})
+        with_units(name + " product", [&](Printing& p) {
+          matmul(a ? p.make({64, 200}, d).transpose(0, 1) : p.make({200, 64}, d),
+                 b ? p.make({304, 64}, d).transpose(0, 1) : p.make({64, 304}, d));
+        });
+    with_units(name + " narrow", [&](Printing& p) { matmul(p.make({200, 72}, d), p.make({72, 40}, d)); });
+    with_units(name + " in batches", [&](Printing& p) { matmul(p.make({3, 200, 72}, d), p.make({3, 72, 40}, d)); });
+    with_units(name + " with an epilogue", [&](Printing& p) {
+      Tensor pre;
+      matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::silu,
+                             {.save_pre_activation = &pre});
+    });
+    with_units(name + " with an operand by elements", [&](Printing& p) {
+      matmul_bias_residual(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d),
+                           p.make({304, 200}, d).transpose(0, 1));
+    });
+  }
+  EXPECT_GE(compiled.count(), 16u);
 }
 
 TEST_F(CudaTexts, TheCompilersLogIsPartOfTheError) {

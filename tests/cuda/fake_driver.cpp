@@ -73,6 +73,11 @@ int cuEventRecord(void*, void*) { return fault; }
 int cuEventSynchronize(void*) { return fault; }
 int cuModuleLoadDataEx(void** module, const void*, unsigned, int*, void**) { return *module = &token, fault; }
 int cuModuleUnload(void*) { return 0; }
+int cuFuncSetAttribute(void*, int, int) { return 0; }
+int cuTensorMapEncodeTiled(void*, int, unsigned, void*, const unsigned long*, const unsigned long*, const unsigned*,
+                           const unsigned*, int, int, int, int) {
+  return 0;
+}
 int cuModuleGetFunction(void** function, void*, const char*) { return *function = &token, fault; }
 int cuLaunchKernel(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) {
   return result("launch");

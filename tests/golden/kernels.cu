@@ -210,33 +210,23 @@ TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
   n = bitcast<i32>(rounded) - 0x4b400000;
   return fma(r * r, p, r);
 }
-TERN_DEVICE f32 tern_within(f32 x, f32 low, f32 high) {
-  const f32 above = x < low ? low : x;
-  return above > high ? high : above;
-}
-TERN_DEVICE f32 tern_exp(f32 x) {
-  i32 n;
-  const f32 high = 1.0f + tern_exp_parts(tern_within(x, -104.0f, 89.0f), n);
-  const i32 half = n >> 1;
-  return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
-}
 TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  if (x < -87.0f) return tern_exp(x);
   const f32 magnitude = fabsf(x);
   i32 n;
-  const f32 q = tern_exp_parts(-(magnitude > 87.0f ? 87.0f : magnitude), n);
-  const f32 high = 1.0f + q, low = q - (high - 1.0f), scale = bitcast<f32>((n << 23) + 0x3f800000);
-  const f32 z = scale * high, z_low = scale * low;
-  const f32 sum = 1.0f + z, sum_low = z - (sum - 1.0f) + z_low;
+  const f32 q = tern_exp_parts(-(magnitude > 104.0f ? 104.0f : magnitude), n);
+  const i32 bounded = n < -100 ? -100 : n;
+  const f32 value = 1.0f + q, value_low = q - (value - 1.0f), scale = bitcast<f32>(0x3f800000 - (bounded << 23));
+  const f32 sum = scale + value, sum_low = value - (sum - scale) + value_low;
   const bool negative = x < 0.0f;
-  const f32 numerator = negative ? z : 1.0f, rest = negative ? z_low : 0.0f;
+  const f32 top = negative ? value : scale, top_low = negative ? value_low : 0.0f;
   f32 inverse;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
-  const f32 quotient = numerator * inverse;
-  return fma(fma(-quotient, sum, numerator) + fma(-quotient, sum_low, rest), inverse, quotient);
+  const f32 quotient = top * inverse;
+  const f32 rest = fma(-quotient, sum, top) + fma(-quotient, sum_low, top_low);
+  return fma(rest, inverse, quotient) * bitcast<f32>(0x3f800000 + ((negative ? n - bounded : 0) << 23));
 }
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 tern_min_f32(f32 a, f32 b) { return a < b || a != a ? a : b; }
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) { return a < b ? b : a; }
+TERN_DEVICE f32 tern_min_number(f32 a, f32 b) { return a > b ? b : a; }
 struct Result_formula {
   f32 r0;
   f32 r1;
@@ -245,9 +235,9 @@ TERN_DEVICE Result_formula formula(const Params& params, f32 v0, f32 v1, f32 v3)
   let v2 = (v0 * v1);
   let v4 = tern_sigmoid(v3);
   let v5 = f32(-750.0);
-  let v6 = tern_max_f32(v3, v5);
+  let v6 = tern_max_number(v3, v5);
   let v7 = f32(750.0);
-  let v8 = tern_min_f32(v6, v7);
+  let v8 = tern_min_number(v6, v7);
   let v9 = (v8 * v4);
   let v10 = f32(1.0);
   let v11 = (v10 - v4);

@@ -1,0 +1,19 @@
+// Products of 16-bit floats on the matrix units with any formula as the epilogue, applied to the sums in registers.
+#pragma once
+#include "gpu/gpu_backend.hpp"
+
+namespace tern::detail_cuda {
+
+/// What the kernels depend on besides the request.
+struct MatrixUnits {
+  int architecture = 0;  // 90 for compute capability 9.0
+  int processors = 1;
+};
+
+/// Runs a product as one kernel of compute capability 9.0; false where it does not fit one, or, unless `always`, where
+/// it would leave many processors idle. Needs operands whose rows or columns begin at multiples of 16 bytes, and results
+/// with a multiple of eight columns.
+bool run_tensor_cores(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request, const MatrixUnits& units,
+                      bool always);
+
+}  // namespace tern::detail_cuda
