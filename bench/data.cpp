@@ -38,10 +38,9 @@ void* allocate(std::size_t bytes) {
 
 }  // namespace
 
-Buffer::Buffer(tern::DType dtype, std::int64_t count)
-    : memory_(allocate(static_cast<std::size_t>(count) * tern::dtype_size(dtype)), std::free),
-      count_(count),
-      dtype_(dtype) {}
+Buffer::Buffer(tern::DType dtype, std::int64_t count) {
+  *contents_ = {dtype, count, {allocate(static_cast<std::size_t>(count) * tern::dtype_size(dtype)), std::free}, 0, 1};
+}
 
 double pattern_value(std::int64_t i, std::uint32_t seed, double scale) {
   std::uint32_t h = static_cast<std::uint32_t>(i) * 2654435761u + seed * 974634777u;
@@ -52,20 +51,48 @@ double pattern_value(std::int64_t i, std::uint32_t seed, double scale) {
 }
 
 Buffer Buffer::pattern(tern::DType dtype, std::int64_t count, std::uint32_t seed, double scale) {
-  Buffer buffer(dtype, count);
-  with_type(dtype, [&]<class T>(T*) {
-    T* to = buffer.data<T>();
-    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(pattern_value(i, seed, scale));
-  });
+  Buffer buffer;
+  *buffer.contents_ = {dtype, count, nullptr, seed, scale};
   return buffer;
 }
 
-double Buffer::at(std::int64_t i) const {
-  return with_type(dtype_, [&]<class T>(T*) { return static_cast<double>(data<T>()[i]); });
+void* Buffer::memory() const {
+  Contents& c = *contents_;
+  if (c.memory) return c.memory.get();
+  c.memory = {allocate(static_cast<std::size_t>(c.count) * tern::dtype_size(c.dtype)), std::free};
+  with_type(c.dtype, [&]<class T>(T*) {
+    T* to = static_cast<T*>(c.memory.get());
+    for (std::int64_t i = 0; i < c.count; ++i) to[i] = static_cast<T>(pattern_value(i, c.seed, c.scale));
+  });
+  return c.memory.get();
 }
 
-tern::Tensor Buffer::tensor(const tern::Shape& shape) const {
-  return with_type(dtype_, [&]<class T>(T*) { return tern::Tensor::view(data<T>(), shape, {}, memory_); });
+double Buffer::at(std::int64_t i) const {
+  const Contents& c = *contents_;
+  return with_type(c.dtype, [&]<class T>(T*) {
+    if (const T* values = static_cast<const T*>(c.memory.get())) return static_cast<double>(values[i]);
+    return static_cast<double>(static_cast<T>(pattern_value(i, c.seed, c.scale)));
+  });
+}
+
+tern::Tensor Buffer::tensor(const tern::Shape& shape, tern::Device device) const {
+  const Contents& c = *contents_;
+  if (device == tern::cpu() || c.memory) {
+    const tern::Tensor here = with_type(
+        c.dtype, [&]<class T>(T*) { return tern::Tensor::view(data<T>(), shape, {}, contents_); });
+    return here.to(device);
+  }
+  // pattern_value(), step by step.
+  static constexpr tern::Pointwise hash{"pattern", [](auto position, auto shift) {
+                                          auto h = position * 2654435761u + shift;
+                                          h = bit_xor(h, shift_right(h, 15)) * 2246822519u;
+                                          return shift_right(bit_xor(h, shift_right(h, 13)), 8);
+                                        }};
+  static constexpr tern::Pointwise scaled{
+      "scaled", [](auto bits, auto by) { return (bits * 0x1p-23 - 1) * by; }};
+  const tern::Tensor positions = tern::arange(0, c.count, 1, {.dtype = tern::u32, .device = device});
+  const std::uint32_t shift = c.seed * 974634777u;
+  return scaled(hash(positions, shift).to(tern::f32), c.scale).to(c.dtype).reshape(shape);
 }
 
 std::vector<std::int64_t> sample_positions(std::int64_t count) {
@@ -82,11 +109,14 @@ std::vector<double> sample(const Buffer& buffer) {
   return values;
 }
 
+double element(const tern::Tensor& tensor, std::int64_t at) {
+  return tensor.reshape({-1}).slice(0, at, at + 1).to(tern::cpu()).to(tern::f64).item<double>();
+}
+
 std::vector<double> sample(const tern::Tensor& tensor) {
-  const tern::Tensor flat = tensor.reshape({-1});
+  const tern::Tensor flat = tensor.contiguous();
   std::vector<double> values;
-  for (const std::int64_t i : sample_positions(flat.numel()))
-    values.push_back(flat.slice(0, i, i + 1).to(tern::f64).item<double>());
+  for (const std::int64_t i : sample_positions(flat.numel())) values.push_back(element(flat, i));
   return values;
 }
 

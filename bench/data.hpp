@@ -1,33 +1,44 @@
 // Inputs that every library gets alike, and the sampled results by which they are compared.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <tern/tern.hpp>
 
 namespace bench {
 
-/// Memory aligned to 64 bytes, on huge pages where it is large; copies share it.
+/// Elements in memory, aligned to 64 bytes, on huge pages where it is large; or a pattern of values, of which no memory
+/// is made before somebody asks for it: a GPU computes its own. Copies share it.
 class Buffer {
  public:
   Buffer() = default;
+  /// Zeros.
   Buffer(tern::DType dtype, std::int64_t count);
   /// Values in [-scale, scale) that depend on position and seed alone (peers_torch.py has the same ones).
   static Buffer pattern(tern::DType dtype, std::int64_t count, std::uint32_t seed, double scale = 1);
 
-  template <class T = void> T* data() const { return static_cast<T*>(memory_.get()); }
-  std::int64_t count() const { return count_; }
-  tern::DType dtype() const { return dtype_; }
+  template <class T = void> T* data() const { return static_cast<T*>(memory()); }
+  std::int64_t count() const { return contents_->count; }
+  tern::DType dtype() const { return contents_->dtype; }
   double at(std::int64_t i) const;
-  /// A tensor over this memory.
-  tern::Tensor tensor(const tern::Shape& shape) const;
+  /// A tensor over this memory; on a GPU one of its own, computed there from the pattern, in f32 before it is rounded.
+  tern::Tensor tensor(const tern::Shape& shape, tern::Device device = tern::cpu()) const;
 
  private:
-  std::shared_ptr<void> memory_;
-  std::int64_t count_ = 0;
-  tern::DType dtype_ = tern::f32;
+  struct Contents {
+    tern::DType dtype = tern::f32;
+    std::int64_t count = 0;
+    std::shared_ptr<void> memory;  // null: the pattern's has not been asked for
+    std::uint32_t seed = 0;
+    double scale = 1;
+  };
+  void* memory() const;
+  std::shared_ptr<Contents> contents_ = std::make_shared<Contents>();
 };
 
 /// The pattern's value before it is rounded to a dtype.
@@ -44,6 +55,26 @@ requires(sizeof...(B) > 0) std::vector<double> sample(const A& first, const B&..
   (append(sample(others)), ...);
   return all;
 }
+
+/// f(0) + f(1) + … in f64, on all processors: references of large products take that.
+template <class F> double parallel_sum(std::int64_t count, const F& f) {
+  const std::int64_t processors = std::max(1u, std::thread::hardware_concurrency());
+  const std::int64_t parts = std::clamp<std::int64_t>(count / 256, 1, processors);
+  std::vector<double> sums(static_cast<std::size_t>(parts));
+  std::vector<std::jthread> others;
+  const auto part = [&](std::int64_t p) {
+    double sum = 0;
+    for (std::int64_t i = count * p / parts; i < count * (p + 1) / parts; ++i) sum += f(i);
+    sums[static_cast<std::size_t>(p)] = sum;
+  };
+  for (std::int64_t p = 1; p < parts; ++p) others.emplace_back(part, p);
+  part(0);
+  others.clear();  // joins
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+/// One element of a tensor, whatever its dtype and device.
+double element(const tern::Tensor& tensor, std::int64_t at);
 
 /// What rounding may change in a result, relative to its largest sample.
 double tolerance(tern::DType dtype);

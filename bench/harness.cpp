@@ -18,12 +18,13 @@ constexpr int kFewestRounds = 3;
 double seconds_of(const Contender& contender, long calls, Clock clock) {
   const double start = now(clock);
   for (long i = 0; i < calls; ++i) contender.run();
+  if (contender.wait) contender.wait();
   return (now(clock) - start) / static_cast<double>(calls);
 }
 
 /// How many calls fill the slice.
 long calls_for(const Contender& contender, double slice, Clock clock) {
-  contender.run();
+  seconds_of(contender, 1, clock);
   long calls = 1;
   for (;;) {
     const double each = seconds_of(contender, calls, clock);
@@ -51,7 +52,8 @@ std::vector<Contender> checked(std::vector<Contender> all, const std::vector<dou
   std::vector<Contender> good;
   for (Contender& contender : all) {
     try {
-      const double error = expected.empty() ? 0 : worst_error(contender.result(), expected);
+      const bool compared = contender.result && !expected.empty();
+      const double error = compared ? worst_error(contender.result(), expected) : 0;
       if (error <= tolerance) good.push_back(std::move(contender));
       else
         notes.push_back(fmt::format("{} left out: its values are off by {:.1e}, allowed are {:.1e}", contender.library,
@@ -86,18 +88,20 @@ void run_rounds(const std::vector<Contender>& contenders, const Settings& settin
   }
 }
 
-void compare_with_best_peer(Result& result) {
+Ratio ratio_to(const Figures& other, const Figures& tern) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < other.rounds.size(); ++i) ratios.push_back(other.rounds[i] / tern.rounds[i]);
+  return {other.library, quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75)};
+}
+
+void compare(Result& result) {
   if (result.figures.empty() || result.figures[0].library != "tern") return;
   const Figures* best = nullptr;
-  for (const Figures& f : result.figures)
-    if (f.library != "tern" && (!best || f.median < best->median)) best = &f;
-  if (!best) return;
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < best->rounds.size(); ++i) ratios.push_back(best->rounds[i] / result.figures[0].rounds[i]);
-  result.best_peer = best->library;
-  result.ratio = quantile(ratios, 0.5);
-  result.ratio_low = quantile(ratios, 0.25);
-  result.ratio_high = quantile(ratios, 0.75);
+  for (const Figures& f : result.figures) {
+    if (f.part) result.parts.push_back(ratio_to(f, result.figures[0]));
+    else if (f.library != "tern" && (!best || f.median < best->median)) best = &f;
+  }
+  if (best) result.best_peer = ratio_to(*best, result.figures[0]);
 }
 
 }  // namespace
@@ -129,7 +133,7 @@ Result measure(const Workload& workload, const Settings& settings, const MoreCon
     const auto contenders =
         checked(std::move(prepared.contenders), prepared.expected, workload.tolerance, result.notes);
     if (contenders.empty()) return result;
-    for (const Contender& c : contenders) result.figures.push_back({.library = c.library, .rounds = {}});
+    for (const Contender& c : contenders) result.figures.push_back({.library = c.library, .part = c.part});
     run_rounds(contenders, settings, result.figures);
     if (const auto rounds = static_cast<int>(result.figures[0].rounds.size()); rounds < settings.rounds)
       result.notes.push_back(fmt::format("only {} rounds, for they take long", rounds));
@@ -144,7 +148,7 @@ Result measure(const Workload& workload, const Settings& settings, const MoreCon
     f.lower_quartile = quantile(f.rounds, 0.25);
     f.upper_quartile = quantile(f.rounds, 0.75);
   }
-  compare_with_best_peer(result);
+  compare(result);
   return result;
 }
 

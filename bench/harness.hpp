@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,12 @@ std::string name_of(Unit unit);
 /// One library's way of doing a workload.
 struct Contender {
   std::string library;
-  std::function<void()> run;                    // one call; its result is there when it returns
-  std::function<std::vector<double>()> result;  // calls once and samples the result
+  std::function<void()> run;                    // one call; its result is there when it returns, or after wait
+  std::function<std::vector<double>()> result;  // calls once and samples the result; empty where nothing is compared
   double rest = 0.002;                          // seconds after which its idle threads no longer spin
+  std::function<void()> wait = {};              // once after many calls: until all are done
   std::function<double(double)> measure = {};   // instead of run: seconds a call, measured elsewhere for so long
+  bool part = false;  // not the whole work but a part of it, to be held against (a product without its epilogue)
 };
 
 struct Prepared {
@@ -49,16 +52,21 @@ struct Settings {
 /// One library's figures. Seconds are those of a call.
 struct Figures {
   std::string library;
-  std::vector<double> rounds;
+  bool part = false;
+  std::vector<double> rounds = {};
   double median = 0, fastest = 0, lower_quartile = 0, upper_quartile = 0;
+};
+/// Time of a library over tern's, round by round: the median of that and its quartiles.
+struct Ratio {
+  std::string library;
+  double median = 0, low = 0, high = 0;
 };
 struct Result {
   const Workload* workload = nullptr;
   std::vector<Figures> figures;    // tern first
   std::vector<std::string> notes;  // what was left out, and why
-  std::string best_peer;           // empty: there was none
-  // Time of the best peer over tern's, round by round: the median of that and its quartiles.
-  double ratio = 0, ratio_low = 0, ratio_high = 0;
+  std::optional<Ratio> best_peer;
+  std::vector<Ratio> parts;  // against those that did a part of the work
 };
 
 /// Other ways to do a workload than the ones it prepares itself (a process with another language's library, say).

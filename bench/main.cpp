@@ -20,8 +20,8 @@ namespace {
 
 struct Request {
   std::vector<std::string> names, peers;
-  std::string filter, json, torch;
-  bool quick = false, list = false, one_thread = false;
+  std::string filter, json, torch, device = "cpu";
+  bool quick = false, list = false, one_thread = false, name = false;
   int threads = 0;
 };
 
@@ -73,22 +73,24 @@ bench::Peers make_peers(const Request& request, int threads) {
 std::unique_ptr<bench::Torch> start_torch(const Request& request, int threads) {
   if (request.torch.empty()) return nullptr;
   try {
-    return std::make_unique<bench::Torch>(
-        std::regex_replace(request.torch, std::regex("THREADS"), std::to_string(threads)));
+    std::string command = std::regex_replace(request.torch, std::regex("THREADS"), std::to_string(threads));
+    return std::make_unique<bench::Torch>(std::regex_replace(command, std::regex("DEVICE"), request.device));
   } catch (const std::exception& e) {
     fmt::print(stderr, "peer PyTorch is missing: {}\n", e.what());
     return nullptr;
   }
 }
 
-bench::Workloads all_workloads(const bench::Peers& peers) {
+bench::Workloads all_workloads(const bench::Target& target) {
   bench::Workloads all;
-  bench::add_matmul(all, peers);
-  bench::add_linear(all, peers);
-  bench::add_gated(all, peers);
-  bench::add_rows(all, peers);
-  bench::add_step(all, peers);
-  bench::add_overhead(all);
+  bench::add_matmul(all, target);
+  bench::add_linear(all, target);
+  bench::add_gated(all, target);
+  bench::add_rows(all, target);
+  bench::add_swiglu(all, target);
+  bench::add_step(all, target);
+  bench::add_mlp(all, target);
+  bench::add_overhead(all, target);
   return all;
 }
 
@@ -110,12 +112,58 @@ std::vector<const bench::Workload*> selected(const Request& request, const bench
   return picked;
 }
 
+/// Throws where tern has no such device, or this program cannot measure it.
+tern::Device device_of(const Request& request) {
+  const tern::Device device = tern::Device::parse(request.device);
+  tern::zeros({1}, device);
+  if (device != tern::cpu()) {
+    if (request.one_thread) throw std::runtime_error("--one-thread is about processors, not " + request.device);
+    return device;
+  }
+#ifdef BENCH_CPU
+  return device;
+#else
+  throw std::runtime_error("this program was built for GPUs alone (TERN_BENCH_CPU); say --device");
+#endif
+}
+
+std::string device_name(tern::Device device) {
+  for (const tern::DeviceInfo& info : tern::devices())
+    if (info.device == device) return info.name;
+  return "";
+}
+
+bench::Machine describe(const Request& request, const bench::Target& target, bench::Torch* torch, int threads,
+                        bench::Clock clock) {
+  bench::Machine machine = bench::this_machine(threads, clock);
+  for (const auto& peer : target.peers) machine.libraries[peer->name()] = peer->version();
+  if (torch) machine.libraries["PyTorch"] = torch->version();
+  if (target.gpu()) {
+    machine.device = device_name(target.device) + " (" + request.device + ")";
+    machine.roofs["copy"] = std::max(bench::copy_rate(target.device), torch ? torch->copy_rate() : 0);
+  }
+#ifdef BENCH_CPU
+  else machine.roofs = bench::measure_roofs(threads, clock);
+#endif
+  return machine;
+}
+
+bench::Settings settings_of(const Request& request, const bench::Target& target, bench::Clock clock) {
+  bench::Settings settings{.clock = clock};
+  if (target.gpu()) settings.slice = 0.1;  // far longer than the wait at its end
+  if (request.quick) settings.rounds = 7, settings.slice = target.gpu() ? 0.05 : 0.08;
+  return settings;
+}
+
 int run(const Request& request, const std::regex& filter, const std::string& command) {
   const bench::Clock clock = request.one_thread ? bench::Clock::processor : bench::Clock::wall;
   const int threads = request.one_thread ? 1 : request.threads > 0 ? request.threads : tern::num_threads();
   tern::set_num_threads(threads);
-  const bench::Peers peers = make_peers(request, threads);
-  const bench::Workloads all = all_workloads(peers);
+  const tern::Device device = device_of(request);
+  if (request.name) return fmt::print("{}\n", device_name(device)), 0;
+  const bench::Peers peers = device == tern::cpu() ? make_peers(request, threads) : bench::Peers{};
+  const bench::Target target{device, peers};
+  const bench::Workloads all = all_workloads(target);
   const auto picked = selected(request, all, filter);
   if (request.list) {
     for (const bench::Workload* w : picked) fmt::print("{}{}\n", w->name, w->quick ? "  (quick)" : "");
@@ -124,14 +172,8 @@ int run(const Request& request, const std::regex& filter, const std::string& com
   if (picked.empty()) return 0;
 
   const auto torch = start_torch(request, threads);
-  bench::Machine machine = bench::this_machine(threads, clock);
-  machine.roofs = bench::measure_roofs(threads, clock);
-  for (const auto& peer : peers) machine.libraries[peer->name()] = peer->version();
-  if (torch) machine.libraries["PyTorch"] = torch->version();
+  bench::Machine machine = describe(request, target, torch.get(), threads, clock);
   bench::print(machine);
-
-  bench::Settings settings{.clock = clock};
-  if (request.quick) settings.rounds = 7, settings.slice = 0.08;
   bench::MoreContenders more;
   if (torch)
     more = [&](const bench::Workload& w, std::vector<std::string>& notes) {
@@ -139,15 +181,16 @@ int run(const Request& request, const std::regex& filter, const std::string& com
     };
   std::vector<bench::Result> results;
   for (const bench::Workload* w : picked) {
-    results.push_back(bench::measure(*w, settings, more));
+    results.push_back(bench::measure(*w, settings_of(request, target, clock), more));
     bench::print(results.back(), machine);
+    machine.load_after = bench::system_load();
+    // After each, so that a run that is cut short leaves what it measured.
+    if (!request.json.empty() && !bench::write_json(request.json, command, machine, results)) {
+      fmt::print(stderr, "{} cannot be written\n", request.json);
+      return 1;
+    }
   }
-  machine.load_after = bench::system_load();
   bench::print_slower(results);
-  if (!request.json.empty() && !bench::write_json(request.json, command, machine, results)) {
-    fmt::print(stderr, "{} cannot be written\n", request.json);
-    return 1;
-  }
   return 0;
 }
 
@@ -159,10 +202,12 @@ int main(int argc, char** argv) {
       "backward.");
   Request request;
   app.add_option("workloads", request.names, "Workloads, or beginnings of their names; all without");
-  app.add_flag("--quick", request.quick, "A compact selection and shorter rounds: within two minutes");
+  app.add_flag("--quick", request.quick, "A compact selection and shorter rounds: within two minutes, or five beside torch.compile on a GPU");
   app.add_option("--filter", request.filter, "Only workloads whose name matches this regular expression");
   app.add_flag("--list", request.list, "Name the workloads and end");
+  app.add_flag("--name", request.name, "Print the device's name and end");
   app.add_option("--json", request.json, "Write everything measured to this file");
+  app.add_option("--device", request.device, "cpu, cuda, webgpu, cuda:1 and so on: where tern's tensors live");
   app.add_option("--threads", request.threads, "Threads for every library; without, as many as tern takes")
       ->check(CLI::Range(1, 1024));
   app.add_flag("--one-thread", request.one_thread,
@@ -170,7 +215,7 @@ int main(int argc, char** argv) {
   app.add_option("--peers", request.peers, "Only these of oneDNN, OpenBLAS, Eigen; \"none\" for tern alone")
       ->delimiter(',');
   app.add_option("--torch", request.torch,
-                 "The command that starts bench/peers_torch.py; THREADS in it becomes their number");
+                 "The command that starts bench/peers_torch.py; THREADS and DEVICE in it become what they are here");
   CLI11_PARSE(app, argc, argv);
 
   std::string command;

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-enum class Activation { gelu, silu };  // gelu: the tanh form
+enum class Activation { gelu, silu, identity };  // gelu: the tanh form
 enum class RowOp { sum, mean, softmax };
 
 /// [batch] a[m, k] · b[k, n], operands stored transposed where said. Inputs: a, b.
@@ -43,11 +43,16 @@ struct RowsCase {
   RowOp op;
   int axis;
 };
+/// The gradients of (silu(x·wg) · (x·wu))·wd for x[m, d], wg and wu [d, h], wd[h, d]. Inputs: x, wg, wu, wd, grad.
+struct SwigluCase {
+  tern::DType dtype;
+  std::int64_t m, d, h;
+};
+inline constexpr int kCheckedSteps = 3;  // the result of training is the loss of so many first steps
 /// A training step of the digits example in f32: x[64, 64] -> silu(x·wg + bg) · (x·wu + bu), 128 wide -> 10 logits,
 /// cross-entropy, AdamW with tern's defaults. Inputs: x, wg, bg, wu, bu, wo, bo, labels.
 struct StepCase {
   static constexpr std::int64_t batch = 64, pixels = 64, hidden = 128, classes = 10;
-  static constexpr int checked_steps = 3;  // the result is the loss of so many first steps
 };
 
 /// The elements of the gradients that are compared, in this order; each function reads one of an array.
@@ -73,18 +78,36 @@ class Peer {
 };
 using Peers = std::vector<std::unique_ptr<Peer>>;
 
+/// What workloads are made for.
+struct Target {
+  tern::Device device;
+  const Peers& peers;  // of the CPU
+
+  bool gpu() const { return device.kind() != tern::DeviceKind::cpu; }
+  /// tern's way; on a GPU, calls are waited for after the last.
+  Contender tern(std::function<void()> run, std::function<std::vector<double>()> result) const {
+    Contender c{.library = "tern", .run = std::move(run), .result = std::move(result)};
+    if (gpu()) c.wait = [device = device] { tern::synchronize(device); };
+    return c;
+  }
+  /// The limit that work bound by memory is held against.
+  std::string memory_roof() const { return gpu() ? "copy" : "triad"; }
+};
+
 // Each is compiled only where its package was found (bench/CMakeLists.txt).
 std::unique_ptr<Peer> make_onednn(int threads);
 std::unique_ptr<Peer> make_openblas(int threads);
 std::unique_ptr<Peer> make_eigen(int threads);
 
 // One file per question. A peer's contenders are asked for when a workload is prepared.
-void add_matmul(Workloads& workloads, const Peers& peers);
-void add_linear(Workloads& workloads, const Peers& peers);
-void add_gated(Workloads& workloads, const Peers& peers);
-void add_rows(Workloads& workloads, const Peers& peers);
-void add_step(Workloads& workloads, const Peers& peers);
-void add_overhead(Workloads& workloads);
+void add_matmul(Workloads& workloads, const Target& target);
+void add_linear(Workloads& workloads, const Target& target);
+void add_gated(Workloads& workloads, const Target& target);
+void add_rows(Workloads& workloads, const Target& target);
+void add_swiglu(Workloads& workloads, const Target& target);
+void add_step(Workloads& workloads, const Target& target);
+void add_mlp(Workloads& workloads, const Target& target);
+void add_overhead(Workloads& workloads, const Target& target);
 
 /// tern's contender and those of the peers that know the case; one that fails to prepare says so when it is checked.
 template <class Case>
@@ -104,9 +127,6 @@ std::vector<Contender> contenders(Contender tern, const Peers& peers, const Case
   return all;
 }
 
-/// activation and its derivative, in f64.
-double activate(Activation activation, double x);
-double activate_derivative(Activation activation, double x);
 std::string name_of(Activation activation);
 
 }  // namespace bench

@@ -230,7 +230,7 @@ class EigenPeer final : public Peer {
                          [=] {
                            Step fresh(in);
                            std::vector<double> losses;
-                           for (int i = 0; i < StepCase::checked_steps; ++i) losses.push_back(fresh.step());
+                           for (int i = 0; i < kCheckedSteps; ++i) losses.push_back(fresh.step());
                            return losses;
                          }};
   }

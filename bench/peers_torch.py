@@ -1,10 +1,11 @@
 """PyTorch as a peer of tern_bench (--torch). Reads requests as lines of JSON and answers each with one line:
 
-{"hello": true}                                    -> {"version": …}
-{"prepare": NAME}                                  -> {"peers": [{"library": …, "values": […]}…], "notes": […]}
+{"hello": true}                                    -> {"version": …, "copy_rate": bytes/s}
+{"prepare": NAME}                                  -> {"peers": [{"library": …, "values": […], "part": B}…], "notes": […]}
 {"measure": LIBRARY, "seconds": S, "processor_time": B}  -> {"seconds_per_call": …}
 
-`prepare` drops what was prepared before. Usage: peers_torch.py THREADS [--compile] (torch.compile as a second peer).
+`prepare` drops what was prepared before. A peer with "part" does a part of the work, and its values are not compared.
+Usage: peers_torch.py THREADS DEVICE [--compile] (cpu or cuda; torch.compile as a second peer).
 """
 import json
 import math
@@ -15,7 +16,8 @@ import torch
 import torch.nn.functional as F
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16, "f16": torch.float16}
-ACTIVATIONS = {"gelu": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu}
+ACTIVATIONS = {"gelu": lambda x: F.gelu(x, approximate="tanh"), "silu": F.silu, "identity": lambda x: x}
+CUDA = False
 
 
 def pattern(shape, dtype, seed, scale=1.0):
@@ -59,23 +61,55 @@ def matmul(parts, wrap):
     return lambda: f(a, b), lambda: sample(f(a, b))
 
 
-def linear(parts, wrap):
-    activation, dtype = ACTIVATIONS[parts[0]], DTYPES[parts[1]]
+def linear_inputs(parts):
+    dtype = DTYPES[parts[1]]
     m, k, n = (int(s) for s in parts[2].split("x"))
-    a, b = pattern([m, k], dtype, 1), pattern([k, n], dtype, 2, 2 / math.sqrt(k))
-    weight = b.T.contiguous()  # as torch.nn.Linear keeps it
-    inputs = [a, weight, pattern([n], dtype, 3)]
-    f = wrap(lambda x, w, bias: activation(F.linear(x, w, bias)))
+    b = pattern([k, n], dtype, 2, 2 / math.sqrt(k))
+    # On a processor the weight as torch.nn.Linear keeps it, which is faster there.
+    return pattern([m, k], dtype, 1), b if CUDA else b.T.contiguous(), pattern([n], dtype, 3)
+
+
+def linear(parts, wrap):
+    activation = ACTIVATIONS[parts[0]]
+    inputs = linear_inputs(parts)
+    f = wrap(lambda x, w, bias: activation(torch.addmm(bias, x, w) if CUDA else F.linear(x, w, bias)))
     if parts[3] == "forward":
         return lambda: f(*inputs), lambda: sample(f(*inputs))
     for x in inputs:
         x.requires_grad_()
-    both = with_gradients(f, inputs, pattern([m, n], dtype, 4))
+    both = with_gradients(f, inputs, pattern([inputs[0].shape[0], inputs[2].shape[0]], DTYPES[parts[1]], 4))
 
     def values():
         both()
-        d_a, d_b, d_bias = (inputs[i].grad.double() for i in range(3))
-        return [x.item() for x in (d_a[0, -1], d_a[-1, -1], d_b[0, -1], d_bias[0], d_b[-1, -1], d_bias[-1])]
+        d_a, d_w, d_bias = (x.grad.double() for x in inputs)
+        d_b = d_w if CUDA else d_w.T
+        return [x.item() for x in (d_a[0, -1], d_a[-1, -1], d_b[-1, 0], d_bias[0], d_b[-1, -1], d_bias[-1])]
+
+    return both, values
+
+
+def linear_part(parts):
+    """The product alone, which a fused layer is held against."""
+    a, b, _ = linear_inputs(parts)
+    return lambda: a @ b, None
+
+
+def swiglu(parts, wrap):
+    dtype = DTYPES[parts[0]]
+    m, d, h = (int(s) for s in parts[1].split("x"))
+    x = pattern([m, d], dtype, 1)
+    wg, wu = (pattern([d, h], dtype, seed, 2 / math.sqrt(d)) for seed in (2, 3))
+    wd, grad = pattern([h, d], dtype, 4, 2 / math.sqrt(h)), pattern([m, d], dtype, 5)
+    inputs = [x.requires_grad_() for x in (x, wg, wu, wd)]
+    both = with_gradients(wrap(lambda x, wg, wu, wd: (F.silu(x @ wg) * (x @ wu)) @ wd), inputs, grad)
+
+    def values():
+        both()
+        g = [x.grad for x in inputs]
+        at = [g[0][-1, -1]]
+        for j in (0, -1):
+            at += [g[1][-1, j], g[2][-1, j], g[3][j, 0]]
+        return [x.item() for x in at]
 
     return both, values
 
@@ -104,24 +138,64 @@ def rows(parts, wrap):
     return lambda: f(x), lambda: sample(f(x))
 
 
-def step(_, wrap):
+def digits(wrap, graph):
     x, labels = pattern([64, 64], torch.float32, 1, 0.5), torch.arange(64) % 10
     shapes = [([64, 128], 0.3), ([128], 0.1), ([64, 128], 0.3), ([128], 0.1), ([128, 10], 0.15), ([10], 0.1)]
+    p = [pattern(s, torch.float32, i + 2, scale).requires_grad_() for i, (s, scale) in enumerate(shapes)]
+    loss = wrap(lambda: F.cross_entropy(
+        torch.addmm(p[5], F.silu(torch.addmm(p[1], x, p[0])) * torch.addmm(p[3], x, p[2]), p[4]), labels))
+    return p, torch.optim.AdamW(p, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, capturable=graph), loss
 
-    def fresh():
-        p = [pattern(s, torch.float32, i + 2, scale).requires_grad_() for i, (s, scale) in enumerate(shapes)]
-        optimizer = torch.optim.AdamW(p, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2)
-        loss_of = wrap(lambda: F.cross_entropy(
-            torch.addmm(p[5], F.silu(torch.addmm(p[1], x, p[0])) * torch.addmm(p[3], x, p[2]), p[4]), labels))
 
-        def one():
-            optimizer.zero_grad(set_to_none=True)
-            loss = loss_of()
-            loss.backward()
-            optimizer.step()
-            return loss
+def mlp(wrap, _):
+    x, labels = pattern([64, 784], torch.float32, 1, 0.5), torch.arange(64) % 10
+    shapes = [([784, 256], 0.1), ([256], 0.1), ([256, 10], 0.2), ([10], 0.1)]
+    p = [pattern(s, torch.float32, i + 2, scale).requires_grad_() for i, (s, scale) in enumerate(shapes)]
+    gelu = ACTIVATIONS["gelu"]
+    loss = wrap(lambda: F.cross_entropy(torch.addmm(p[3], gelu(torch.addmm(p[1], x, p[0])), p[2]), labels))
+    return p, torch.optim.SGD(p, lr=1e-2), loss
 
-        return one
+
+def one_step(parameters, optimizer, loss_of):
+    def one():
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_of()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return one
+
+
+def as_graph(parameters, optimizer, loss_of):
+    """One step as a CUDA graph; its warming up is undone."""
+    one = one_step(parameters, optimizer, loss_of)
+    start = [p.detach().clone() for p in parameters]
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            one()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        loss = one()
+    with torch.no_grad():
+        for p, first in zip(parameters, start):
+            p.copy_(first)
+            for state in optimizer.state.get(p, {}).values():
+                state.zero_()
+
+    def replay():
+        graph.replay()
+        return loss
+
+    return replay
+
+
+def step(parts, wrap, graph=False):
+    make = digits if parts[0].startswith("digits") else mlp
+    fresh = lambda: (as_graph if graph else one_step)(*make(wrap, graph))
 
     def values():
         one = fresh()
@@ -141,26 +215,49 @@ def overhead(parts, wrap):
     return both, lambda: (both(), sample(x.grad, y.grad))[1]
 
 
-FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "step": step, "overhead": overhead}
-MODES = {"PyTorch": lambda f: f}
+FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "swiglu": swiglu, "step": step,
+            "overhead": overhead}
+COMPILED = False
 prepared = {}
+
+
+def ways(family, parts):
+    """Names of PyTorch's ways to do a workload, each with what makes it: (run, values)."""
+    plain, compiled = lambda f: f, lambda f: torch.compile(f, dynamic=False)
+    make = FAMILIES[family]
+    if CUDA and family == "step" and parts[0].endswith("_replayed"):
+        found = {"CUDA graph": lambda: make(parts, plain, True)}
+        if COMPILED:
+            found["CUDA graph, compiled"] = lambda: make(parts, compiled, True)
+        return found
+    found = {"PyTorch": lambda: make(parts, plain)}
+    if COMPILED and family not in ("matmul", "overhead"):  # one operation: there is nothing to fuse
+        found["torch.compile"] = lambda: make(parts, compiled)
+    return found
 
 
 def prepare(name):
     prepared.clear()
-    torch._dynamo.reset() if "torch.compile" in MODES else None
+    if COMPILED:
+        torch._dynamo.reset()
     family, *parts = name.split("/")
     answer = {"peers": [], "notes": []}
-    for library, wrap in MODES.items():
-        if library == "torch.compile" and family in ("matmul", "overhead"):
-            continue  # one operation: there is nothing to fuse
+    found = ways(family, parts)
+    if CUDA and family == "linear" and parts[3] == "forward":
+        found["PyTorch, product"] = lambda: linear_part(parts)
+    for library, make in found.items():
         try:
-            run, values = FAMILIES[family](parts, wrap)
-            answer["peers"].append({"library": library, "values": values()})
+            run, values = make()
+            answer["peers"].append({"library": library, "values": values() if values else [], "part": not values})
             prepared[library] = [run, None]
         except Exception as e:
             answer["notes"].append(f"{library} left out: {type(e).__name__}: {str(e)[:200]}")
     return answer
+
+
+def settle():
+    if CUDA:
+        torch.cuda.synchronize()
 
 
 def measure(library, seconds, processor_time):
@@ -169,9 +266,11 @@ def measure(library, seconds, processor_time):
     run = entry[0]
 
     def timed(calls):
+        settle()
         start = clock()
         for _ in range(calls):
             run()
+        settle()
         return (clock() - start) / calls
 
     if entry[1] is None:
@@ -184,14 +283,40 @@ def measure(library, seconds, processor_time):
     return {"seconds_per_call": timed(entry[1])}
 
 
+def copy_rate():
+    """The best of several copies of 512 MiB on the device."""
+    if not CUDA:
+        return 0
+    x = torch.ones(1 << 27)
+    y = torch.empty_like(x)
+    best = 0
+    for _ in range(7):
+        settle()
+        start = time.perf_counter()
+        for _ in range(50):
+            y.copy_(x)
+        settle()
+        best = max(best, 50 * 2 * 4 * x.numel() / (time.perf_counter() - start))
+    return best
+
+
+def version():
+    unit = torch.cuda.get_device_name() if CUDA else torch.backends.cpu.get_cpu_capability()
+    return f"{torch.__version__} {unit}"
+
+
 def main():
+    global CUDA, COMPILED
     torch.set_num_threads(int(sys.argv[1]))
-    if "--compile" in sys.argv[2:]:
-        MODES["torch.compile"] = lambda f: torch.compile(f, dynamic=False)
+    COMPILED, CUDA = "--compile" in sys.argv[3:], sys.argv[2].startswith("cuda")
+    if CUDA:
+        torch.set_default_device(sys.argv[2])
+    elif sys.argv[2] != "cpu":
+        sys.exit(f"PyTorch has no device {sys.argv[2]}")
     for line in sys.stdin:
         request = json.loads(line)
         if "hello" in request:
-            answer = {"version": f"{torch.__version__} {torch.backends.cpu.get_cpu_capability()}"}
+            answer = {"version": version(), "copy_rate": copy_rate()}
         elif "prepare" in request:
             answer = prepare(request["prepare"])
         else:

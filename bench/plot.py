@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the results of tern_bench as SVG, one picture a family of workloads, and prints them as a Markdown table.
 
-Usage: plot.py RESULTS.json FOLDER   writes FOLDER/benchmarks_<family>.svg
+Usage: plot.py RESULTS.json FOLDER   writes FOLDER/benchmarks_<family>.svg (of a GPU benchmarks_cuda_<family>.svg)
        plot.py --table RESULTS.json  prints the table of docs/benchmarks.md
 """
 import json
@@ -10,9 +10,10 @@ from html import escape
 from pathlib import Path
 
 COLOURS = {"tern": "#1b6ca8", "oneDNN": "#e08e0b", "OpenBLAS": "#5a9e4b", "Eigen": "#9a6fb0", "PyTorch": "#c8503c",
-           "torch.compile": "#7d3024"}
+           "torch.compile": "#7d3024", "CUDA graph": "#c8503c", "CUDA graph, compiled": "#7d3024", "tern, product": "#9fc3dd",
+           "PyTorch, product": "#e7b3a8"}
 TITLES = {"matmul": "Matrix products", "linear": "Fused linear layers", "gated": "Gated activations",
-          "rows": "Reductions and softmax", "step": "Training step", "overhead": "Overhead of an operation"}
+          "rows": "Reductions and softmax", "swiglu": "Feed-forward block (SwiGLU)", "step": "Training step", "overhead": "Overhead of an operation"}
 WIDTH, LABELS, BAR, GAP, TOP = 900, 330, 13, 9, 64
 UNIT = 330  # pixels for the speed of the fastest peer
 
@@ -26,7 +27,7 @@ def shown(entry, figures):
 
 def best_peer(entry):
     """Seconds of the fastest peer; of tern, where it is alone."""
-    peers = [f["median"] for f in entry["libraries"] if f["library"] != "tern"]
+    peers = [f["median"] for f in entry["libraries"] if f["library"] != "tern" and not f.get("part")]
     return min(peers or [entry["libraries"][0]["median"]])
 
 
@@ -58,7 +59,8 @@ def draw(family, entries, machine, date):
     line = LABELS + UNIT
     parts.append(f'<line x1="{line}" y1="{TOP - 6}" x2="{line}" y2="{y}" stroke="#444" stroke-dasharray="3 3"/>')
     title = f"{TITLES.get(family, family)}: speed, the fastest peer = dashed line"
-    below = f"{machine['processor']}, {machine['threads']} threads, {machine['clock']} time, {date[:10]}"
+    below = machine.get("device") or f"{machine['processor']}, {machine['threads']} threads, {machine['clock']} time"
+    below += f", {date[:10]}"
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 24}" '
                       'font-family="sans-serif" font-size="12" fill="#222">',
                       '<rect width="100%" height="100%" fill="#fff"/>',
@@ -93,8 +95,10 @@ def main():
     families = {}
     for entry in results:
         families.setdefault(entry["workload"].split("/")[0], []).append(entry)
+    device = document["machine"].get("device", "")
+    kind = "webgpu_" if "webgpu" in device else "cuda_" if device else ""
     for family, entries in families.items():
-        file = Path(sys.argv[2]) / f"benchmarks_{family}.svg"
+        file = Path(sys.argv[2]) / f"benchmarks_{kind}{family}.svg"
         file.write_text(draw(family, entries, document["machine"], document["date"]))
         print(f"wrote {file}")
 

@@ -39,6 +39,10 @@ std::string utc_date() {
   return text;
 }
 
+nlohmann::json as_json(const Ratio& ratio) {
+  return {{"library", ratio.library}, {"ratio", ratio.median}, {"quartiles", {ratio.low, ratio.high}}};
+}
+
 nlohmann::json as_json(const Result& result, const Machine& machine) {
   const Workload& w = *result.workload;
   nlohmann::json entry{{"workload", w.name},
@@ -50,6 +54,7 @@ nlohmann::json as_json(const Result& result, const Machine& machine) {
                        {"libraries", nlohmann::json::array()}};
   for (const Figures& f : result.figures) {
     nlohmann::json figures{{"library", f.library},
+                           {"part", f.part},
                            {"median", f.median},
                            {"fastest", f.fastest},
                            {"quartiles", {f.lower_quartile, f.upper_quartile}},
@@ -59,16 +64,15 @@ nlohmann::json as_json(const Result& result, const Machine& machine) {
       figures["share_of_roof"] = rate(w, f.median) / roof->second;
     entry["libraries"].push_back(std::move(figures));
   }
-  if (!result.best_peer.empty())
-    entry["best_peer"] = {
-        {"library", result.best_peer}, {"ratio", result.ratio}, {"quartiles", {result.ratio_low, result.ratio_high}}};
+  if (result.best_peer) entry["best_peer"] = as_json(*result.best_peer);
+  for (const Ratio& part : result.parts) entry["parts"].push_back(as_json(part));
   return entry;
 }
 
 }  // namespace
 
 Machine this_machine(int threads, Clock clock) {
-  Machine machine{.processor = "unknown processor", .threads = threads, .clock = clock, .roofs = {}, .libraries = {}};
+  Machine machine{.processor = "unknown processor", .device = "", .threads = threads, .clock = clock, .roofs = {}, .libraries = {}};
   machine.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -86,15 +90,16 @@ double system_load() {
 }
 
 void print(const Machine& machine) {
+  if (!machine.device.empty()) fmt::print("{}; ", machine.device);
   fmt::print("{}, {} processors, load {:.1f}; {} threads, {} time\n", machine.processor, machine.processors,
              machine.load, machine.threads, clock_name(machine.clock));
-  if (machine.clock == Clock::wall && machine.load > 0.5 * machine.processors)
+  if (machine.device.empty() && machine.clock == Clock::wall && machine.load > 0.5 * machine.processors)
     fmt::print(
         "the machine is busy: libraries that wait for one another's threads suffer most; --one-thread is fair then\n");
   for (const auto& [library, version] : machine.libraries) fmt::print("  {} {}\n", library, version);
   for (const auto& [roof, value] : machine.roofs)
-    fmt::print("  roof {:5} {:8.1f} {}\n", roof, value * 1e-9, roof == "triad" ? "GB/s" : "GFLOP/s");
-  fmt::print("\n{:<44} {:<13} {:>11} {:>8} {:>16} {:>7}\n", "workload", "library", "median", "spread", "rate",
+    fmt::print("  roof {:5} {:8.1f} {}\n", roof, value * 1e-9, roof == "triad" || roof == "copy" ? "GB/s" : "GFLOP/s");
+  fmt::print("\n{:<44} {:<17} {:>11} {:>8} {:>16} {:>7}\n", "workload", "library", "median", "spread", "rate",
              "of roof");
 }
 
@@ -104,11 +109,13 @@ void print(const Result& result, const Machine& machine) {
   for (const Figures& f : result.figures) {
     const std::string speed =
         w.unit == Unit::calls ? "" : fmt::format("{:.1f} {}", rate(w, f.median) * 1e-9, name_of(w.unit));
-    fmt::print("{:<44} {:<13} {:>11} {:>6.1f} % {:>16} {:>7}", name, f.library, shown_time(f.median), spread(f), speed,
+    fmt::print("{:<44} {:<17} {:>11} {:>6.1f} % {:>16} {:>7}", name, f.library, shown_time(f.median), spread(f), speed,
                share_of_roof(w, machine, f.median));
-    if (f.library == "tern" && !result.best_peer.empty())
-      fmt::print("  {:.2f} of {} ({:.2f}..{:.2f})", result.ratio, result.best_peer, result.ratio_low,
-                 result.ratio_high);
+    const auto print_ratio = [](const Ratio& r) {
+      fmt::print("  {:.2f} of {} ({:.2f}..{:.2f})", r.median, r.library, r.low, r.high);
+    };
+    if (f.library == "tern" && result.best_peer) print_ratio(*result.best_peer);
+    if (f.library == "tern") std::ranges::for_each(result.parts, print_ratio);
     fmt::print("\n");
     name.clear();
   }
@@ -120,16 +127,17 @@ void print(const Result& result, const Machine& machine) {
 void print_slower(const std::vector<Result>& results) {
   std::vector<const Result*> slower;
   for (const Result& r : results)
-    if (!r.best_peer.empty() && r.ratio < 1) slower.push_back(&r);
-  std::ranges::sort(slower, {}, [](const Result* r) { return r->ratio; });
+    if (r.best_peer && r.best_peer->median < 1) slower.push_back(&r);
+  std::ranges::sort(slower, {}, [](const Result* r) { return r->best_peer->median; });
   if (!slower.empty()) fmt::print("\nslower than the best peer (its time over tern's):\n");
-  for (const Result* r : slower) fmt::print("  {:.2f}  {:<44} {}\n", r->ratio, r->workload->name, r->best_peer);
+  for (const Result* r : slower)
+    fmt::print("  {:.2f}  {:<44} {}\n", r->best_peer->median, r->workload->name, r->best_peer->library);
 }
 
 bool write_json(const std::string& file, const std::string& command, const Machine& machine,
                 const std::vector<Result>& results) {
   nlohmann::json document{{"date", utc_date()}, {"command", command}, {"results", nlohmann::json::array()}};
-  document["machine"] = {{"processor", machine.processor}, {"processors", machine.processors},
+  document["machine"] = {{"processor", machine.processor}, {"device", machine.device}, {"processors", machine.processors},
                          {"threads", machine.threads},     {"clock", clock_name(machine.clock)},
                          {"load", {machine.load, machine.load_after}}, {"roofs", machine.roofs},
                          {"libraries", machine.libraries}};

@@ -10,6 +10,7 @@ namespace bench {
 
 struct Machine {
   std::string processor;
+  std::string device;  // what tern runs on, where that is not the processor
   int threads = 1, processors = 1;
   Clock clock = Clock::wall;
   double load = 0, load_after = 0;               // of the last minute, when the run began and when it ended

@@ -12,6 +12,14 @@ namespace bench {
 
 using nlohmann::json;
 
+namespace {
+/// The samples it sent; nothing where they are not compared.
+std::function<std::vector<double>()> result_of(const json& peer) {
+  if (peer.at("part")) return {};
+  return [values = peer.at("values").get<std::vector<double>>()] { return values; };
+}
+}  // namespace
+
 Torch::Torch(const std::string& command) {
   int requests[2], answers[2];
   if (pipe(requests) != 0 || pipe(answers) != 0) throw std::runtime_error("no pipe can be made");
@@ -30,7 +38,8 @@ Torch::Torch(const std::string& command) {
   to_ = fdopen(requests[1], "w");
   from_ = fdopen(answers[0], "r");
   try {
-    version_ = json::parse(ask(R"({"hello": true})")).at("version");
+    const json answer = json::parse(ask(R"({"hello": true})"));
+    version_ = answer.at("version"), copy_rate_ = answer.at("copy_rate");
   } catch (const std::exception& e) {
     this->~Torch();
     throw std::runtime_error(fmt::format("'{}' does not answer: {}", command, e.what()));
@@ -61,14 +70,15 @@ std::vector<Contender> Torch::contenders(const Workload& workload, Clock clock, 
       const std::string library = peer.at("library");
       all.push_back({.library = library,
                      .run = {},
-                     .result = [values = peer.at("values").get<std::vector<double>>()] { return values; },
+                     .result = result_of(peer),
                      .measure =
                          [this, library, clock](double seconds) {
                            const json request{{"measure", library},
                                               {"seconds", seconds},
                                               {"processor_time", clock == Clock::processor}};
                            return json::parse(ask(request.dump())).at("seconds_per_call").get<double>();
-                         }});
+                         },
+                     .part = peer.at("part")});
     }
   } catch (const std::exception& e) {
     notes.push_back(fmt::format("PyTorch left out: {}", e.what()));

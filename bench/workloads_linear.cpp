@@ -3,44 +3,29 @@
 
 #include <cmath>
 
-#include "peers.hpp"
+#include "reference.hpp"
 
 namespace bench {
 
-double activate(Activation activation, double x) {
-  if (activation == Activation::silu) return x / (1 + std::exp(-x));
-  return 0.5 * x * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+std::string name_of(Activation activation) {
+  return activation == Activation::gelu ? "gelu" : activation == Activation::silu ? "silu" : "identity";
 }
-double activate_derivative(Activation activation, double x) {
-  if (activation == Activation::silu) {
-    const double s = 1 / (1 + std::exp(-x));
-    return s * (1 + x * (1 - s));
-  }
-  const double t = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
-  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
-}
-std::string name_of(Activation activation) { return activation == Activation::gelu ? "gelu" : "silu"; }
 
 namespace {
 
 /// The layer in f64, one value at a time.
 struct Reference {
   const LinearCase& c;
-  std::vector<double> a, b, bias, grad;
+  const Buffer &a, &b, &bias, &grad;
 
-  Reference(const LinearCase& linear, const Inputs& in) : c(linear) {
-    std::vector<double>* const to[] = {&a, &b, &bias, &grad};
-    for (std::size_t t = 0; t < 4; ++t)
-      for (std::int64_t i = 0; i < in[t].count(); ++i) to[t]->push_back(in[t].at(i));
-  }
+  Reference(const LinearCase& linear, const Inputs& in) : c(linear), a(in[0]), b(in[1]), bias(in[2]), grad(in[3]) {}
   double pre(std::int64_t i, std::int64_t j) const {
-    double sum = bias[static_cast<std::size_t>(j)];
-    for (std::int64_t k = 0; k < c.k; ++k)
-      sum += a[static_cast<std::size_t>(i * c.k + k)] * b[static_cast<std::size_t>(k * c.n + j)];
+    double sum = bias.at(j);
+    for (std::int64_t k = 0; k < c.k; ++k) sum += a.at(i * c.k + k) * b.at(k * c.n + j);
     return sum;
   }
   double grad_pre(std::int64_t i, std::int64_t j) const {
-    return grad[static_cast<std::size_t>(i * c.n + j)] * activate_derivative(c.activation, pre(i, j));
+    return grad.at(i * c.n + j) * activate_derivative(c.activation, pre(i, j));
   }
 };
 
@@ -53,86 +38,117 @@ std::vector<double> expected_linear(const LinearCase& c, const Inputs& in) {
       expected.push_back(activate(c.activation, r.pre(at / c.n, at % c.n)));
     return expected;
   }
-  for (const std::int64_t i : {std::int64_t{0}, c.m - 1}) {
-    double sum = 0;
-    for (std::int64_t j = 0; j < c.n; ++j) sum += r.grad_pre(i, j) * r.b[static_cast<std::size_t>((c.k - 1) * c.n + j)];
-    expected.push_back(sum);
-  }
+  for (const std::int64_t i : {std::int64_t{0}, c.m - 1})
+    expected.push_back(
+        parallel_sum(c.n, [&](std::int64_t j) { return r.grad_pre(i, j) * r.b.at((c.k - 1) * c.n + j); }));
   for (const std::int64_t j : {std::int64_t{0}, c.n - 1}) {
-    double sum = 0, bias = 0;
-    for (std::int64_t i = 0; i < c.m; ++i) {
-      const double g = r.grad_pre(i, j);
-      sum += g * r.a[static_cast<std::size_t>(i * c.k + c.k - 1)];
-      bias += g;
-    }
-    expected.push_back(sum);
+    Values g(static_cast<std::size_t>(c.m));
+    const double bias =
+        parallel_sum(c.m, [&](std::int64_t i) { return g[static_cast<std::size_t>(i)] = r.grad_pre(i, j); });
+    expected.push_back(parallel_sum(
+        c.m, [&](std::int64_t i) { return g[static_cast<std::size_t>(i)] * r.a.at(i * c.k + c.k - 1); }));
     expected.push_back(bias);
   }
   return expected;
 }
 
 const tern::Pointwise<>& formula(Activation activation) {
-  return activation == Activation::gelu ? tern::op::gelu : tern::op::silu;
+  switch (activation) {
+    case Activation::gelu: return tern::op::gelu;
+    case Activation::silu: return tern::op::silu;
+    default: return tern::op::identity;
+  }
 }
 
-double element(const tern::Tensor& t, std::int64_t at) {
-  return t.reshape({-1}).slice(0, at, at + 1).to(tern::f64).item<double>();
-}
+/// The layer's inputs as tern's tensors.
+struct Tensors {
+  tern::Tensor a, b, bias, grad;
+  Tensors(const LinearCase& c, const Inputs& in, tern::Device device)
+      : a(in[0].tensor({c.m, c.k}, device)), b(in[1].tensor({c.k, c.n}, device)), bias(in[2].tensor({c.n}, device)) {
+    if (c.backward) grad = in[3].tensor({c.m, c.n}, device);
+  }
+};
 
-Contender tern_forward(const LinearCase& c, const Inputs& in) {
-  const tern::Tensor a = in[0].tensor({c.m, c.k}), b = in[1].tensor({c.k, c.n}), bias = in[2].tensor({c.n});
+Contender tern_forward(const LinearCase& c, const Tensors& t, const Target& target) {
   const tern::Pointwise<> activation = formula(c.activation);
-  return {.library = "tern",
-          .run = [=] { const tern::Tensor y = matmul_bias_activation(a, b, bias, activation); },
-          .result = [=] { return sample(matmul_bias_activation(a, b, bias, activation)); }};
+  return target.tern([=] { const tern::Tensor y = matmul_bias_activation(t.a, t.b, t.bias, activation); },
+                     [=] { return sample(matmul_bias_activation(t.a, t.b, t.bias, activation)); });
 }
 
-Contender tern_both(const LinearCase& c, const Inputs& in) {
-  const tern::Var a(in[0].tensor({c.m, c.k})), b(in[1].tensor({c.k, c.n})), bias(in[2].tensor({c.n}));
-  const tern::Tensor grad = in[3].tensor({c.m, c.n});
+/// The product alone, which a fused layer should not take much longer than.
+Contender tern_product(const Tensors& t, const Target& target) {
+  Contender product = target.tern([=] { const tern::Tensor y = matmul(t.a, t.b); }, {});
+  product.library = "tern, product", product.part = true;
+  return product;
+}
+
+Contender tern_both(const LinearCase& c, const Tensors& t, const Target& target) {
+  const tern::Var a(t.a), b(t.b), bias(t.bias);
+  const tern::Tensor grad = t.grad;
   const tern::Pointwise<> activation = formula(c.activation);
   const auto both = [=] { return backward(matmul_bias_activation(a, b, bias, activation), grad); };
-  return {.library = "tern",
-          .run = [=] { both(); },
-          .result =
-              [=] {
-                const tern::Gradients g = both();
-                return linear_samples(
-                    c, [&](std::int64_t at) { return element(g[a], at); },
-                    [&](std::int64_t at) { return element(g[b], at); },
-                    [&](std::int64_t at) { return element(g[bias], at); });
-              }};
+  return target.tern([=] { both(); },
+                     [=] {
+                       const tern::Gradients g = both();
+                       return linear_samples(
+                           c, [&](std::int64_t at) { return element(g[a], at); },
+                           [&](std::int64_t at) { return element(g[b], at); },
+                           [&](std::int64_t at) { return element(g[bias], at); });
+                     });
 }
 
-Prepared prepare(const LinearCase& c, const Peers& peers) {
+Prepared prepare(const LinearCase& c, const Target& target) {
   const double scale = 2 / std::sqrt(static_cast<double>(c.k));
   const Inputs in{Buffer::pattern(c.dtype, c.m * c.k, 1), Buffer::pattern(c.dtype, c.k * c.n, 2, scale),
                   Buffer::pattern(c.dtype, c.n, 3), Buffer::pattern(c.dtype, c.backward ? c.m * c.n : 0, 4)};
-  Contender tern = c.backward ? tern_both(c, in) : tern_forward(c, in);
-  return {contenders(std::move(tern), peers, c, in, &Peer::linear), expected_linear(c, in)};
+  const Tensors tensors(c, in, target.device);
+  Contender tern = c.backward ? tern_both(c, tensors, target) : tern_forward(c, tensors, target);
+  Prepared prepared{contenders(std::move(tern), target.peers, c, in, &Peer::linear), expected_linear(c, in)};
+  if (target.gpu() && !c.backward) prepared.contenders.push_back(tern_product(tensors, target));
+  return prepared;
 }
 
-}  // namespace
+void add(Workloads& workloads, const Target& target, const LinearCase& c, bool quick) {
+  const double product = 2.0 * static_cast<double>(c.m * c.k) * static_cast<double>(c.n);
+  workloads.push_back({.name = fmt::format("linear/{}/{}/{}x{}x{}/{}", name_of(c.activation), name_of(c.dtype), c.m,
+                                           c.k, c.n, c.backward ? "both" : "forward"),
+                       .unit = Unit::flops,
+                       .work = c.backward ? 3 * product : product,
+                       .roof = target.gpu() ? "" : name_of(c.dtype),
+                       .quick = quick,
+                       .tolerance = tolerance(c.dtype),
+                       .prepare = [c, target] { return prepare(c, target); }});
+}
 
-void add_linear(Workloads& workloads, const Peers& peers) {
+void add_for_cpu(Workloads& workloads, const Target& target) {
   struct Size {
     std::int64_t m, k, n;
   };
   for (const tern::DType dtype : {tern::f32, tern::bf16})
     for (const Size size : {Size{1024, 1024, 4096}, Size{64, 784, 256}, Size{1, 1024, 4096}})
       for (const Activation activation : {Activation::gelu, Activation::silu})
-        for (const bool backward : {false, true}) {
-          const LinearCase c{dtype, size.m, size.k, size.n, activation, backward};
-          const double product = 2.0 * static_cast<double>(c.m * c.k) * static_cast<double>(c.n);
-          workloads.push_back({.name = fmt::format("linear/{}/{}/{}x{}x{}/{}", name_of(activation), name_of(dtype), c.m,
-                                                   c.k, c.n, backward ? "both" : "forward"),
-                               .unit = Unit::flops,
-                               .work = backward ? 3 * product : product,
-                               .roof = name_of(dtype),
-                               .quick = activation == Activation::gelu && (dtype == tern::f32 || c.m == 1024),
-                               .tolerance = tolerance(dtype),
-                               .prepare = [c, &peers] { return prepare(c, peers); }});
-        }
+        for (const bool backward : {false, true})
+          add(workloads, target, {dtype, size.m, size.k, size.n, activation, backward},
+              activation == Activation::gelu && (dtype == tern::f32 || size.m == 1024));
+}
+
+void add_for_gpu(Workloads& workloads, const Target& target) {
+  const bool cuda = target.device.kind() == tern::DeviceKind::cuda;
+  for (const bool backward : {false, true}) {
+    for (const Activation activation : {Activation::identity, Activation::gelu, Activation::silu})
+      add(workloads, target, {tern::bf16, 8192, 4096, 16384, activation, backward}, cuda);
+    add(workloads, target, {tern::f32, 4096, 4096, 4096, Activation::gelu, backward}, !cuda || backward);
+    add(workloads, target, {tern::f16, 4096, 4096, 4096, Activation::gelu, backward}, !cuda);
+    add(workloads, target, {tern::bf16, 512, 768, 3072, Activation::gelu, backward}, backward);
+    add(workloads, target, {tern::f32, 64, 784, 256, Activation::gelu, backward}, false);
+  }
+}
+
+}  // namespace
+
+void add_linear(Workloads& workloads, const Target& target) {
+  if (target.gpu()) add_for_gpu(workloads, target);
+  else add_for_cpu(workloads, target);
 }
 
 }  // namespace bench

@@ -35,9 +35,9 @@ std::vector<double> expected_rows(const RowsCase& c, const Buffer& x) {
   return expected;
 }
 
-Prepared prepare(const RowsCase& c, const Peers& peers) {
+Prepared prepare(const RowsCase& c, const Target& target) {
   const Inputs in{Buffer::pattern(c.dtype, c.rows * c.columns, 1, c.op == RowOp::softmax ? 4 : 1)};
-  const tern::Tensor x = in[0].tensor({c.rows, c.columns});
+  const tern::Tensor x = in[0].tensor({c.rows, c.columns}, target.device);
   const tern::Axes axes = c.axis == -1 ? tern::Axes{} : tern::Axes{c.axis};
   const auto call = [=]() -> tern::Tensor {
     switch (c.op) {
@@ -46,25 +46,26 @@ Prepared prepare(const RowsCase& c, const Peers& peers) {
       default: return softmax(x, 1);
     }
   };
-  Contender tern{.library = "tern", .run = [=] { call(); }, .result = [=] { return sample(call()); }};
-  return {contenders(std::move(tern), peers, c, in, &Peer::rows), expected_rows(c, in[0])};
+  Contender tern = target.tern([=] { call(); }, [=] { return sample(call()); });
+  return {contenders(std::move(tern), target.peers, c, in, &Peer::rows), expected_rows(c, in[0])};
 }
 
-void add(Workloads& workloads, const Peers& peers, const std::string& name, const RowsCase& c, bool quick) {
+void add(Workloads& workloads, const Target& target, const std::string& name, const RowsCase& c, bool quick) {
   const bool large = c.rows >= 4096;
   const double bytes = static_cast<double>(c.rows * c.columns) * static_cast<double>(tern::dtype_size(c.dtype));
   workloads.push_back({.name = fmt::format("rows/{}/{}/{}x{}", name, name_of(c.dtype), c.rows, c.columns),
                        .unit = Unit::bytes,
                        .work = c.op == RowOp::softmax ? 2 * bytes : bytes,
-                       .roof = large ? "triad" : "",
+                       .roof = large ? target.memory_roof() : "",
                        .quick = quick,
                        .tolerance = tolerance(c.dtype),
-                       .prepare = [c, &peers] { return prepare(c, peers); }});
+                       .prepare = [c, target] { return prepare(c, target); }});
 }
 
 }  // namespace
 
-void add_rows(Workloads& workloads, const Peers& peers) {
+void add_rows(Workloads& workloads, const Target& target) {
+  const std::int64_t n = target.gpu() ? 8192 : 4096;  // far more than caches hold
   for (const tern::DType dtype : {tern::f32, tern::bf16}) {
     const bool f32 = dtype == tern::f32;
     for (const RowOp op : {RowOp::sum, RowOp::mean})
@@ -73,10 +74,10 @@ void add_rows(Workloads& workloads, const Peers& peers) {
                                              axis == -1  ? "all"
                                              : axis == 0 ? "axis0"
                                                          : "axis1");
-        add(workloads, peers, name, {dtype, 4096, 4096, op, axis}, f32 && op == RowOp::sum && axis >= 0);
+        add(workloads, target, name, {dtype, n, n, op, axis}, f32 && op == RowOp::sum && (axis >= 0 || target.gpu()));
       }
-    add(workloads, peers, "softmax", {dtype, 4096, 4096, RowOp::softmax, 1}, f32);
-    add(workloads, peers, "softmax", {dtype, 256, 1024, RowOp::softmax, 1}, false);
+    add(workloads, target, "softmax", {dtype, n, n, RowOp::softmax, 1}, f32 || target.gpu());
+    add(workloads, target, "softmax", {dtype, 256, 1024, RowOp::softmax, 1}, false);
   }
 }
 
