@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backend/pool.hpp"
+#include "tern/pool.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/gemm.hpp"
 
