@@ -9,10 +9,10 @@
 #include <string>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "tern/pool.hpp"
 #include "tern/tensor.hpp"
 
 namespace tern {
@@ -59,7 +59,7 @@ struct VarMeta {
   std::shared_ptr<Hooks<Var(const Var&)>> hooks;
   int output = 0;                   // which output of grad_fn
 };
-/// The inputs of an operation: up to four without an allocation.
+/// The inputs of an operation: up to four in itself.
 class EdgeList {
  public:
   void push_back(std::shared_ptr<VarMeta> edge) {
@@ -75,7 +75,7 @@ class EdgeList {
 
  private:
   std::array<std::shared_ptr<VarMeta>, 4> few_;
-  std::vector<std::shared_ptr<VarMeta>> many_;
+  PoolVector<std::shared_ptr<VarMeta>> many_;
   std::size_t size_ = 0;
 };
 }  // namespace detail
@@ -157,7 +157,12 @@ class GradFn : public std::enable_shared_from_this<GradFn> {
   virtual std::vector<Tensor> saved_tensors() const = 0;
   /// Gradients of the inputs from those of the outputs; undefined Vars stand for "none" on either side.
   /// Throws `autograd` where saved tensors were freed, or overwritten since.
-  virtual std::vector<Var> apply(std::span<const Var> output_gradients) = 0;
+  std::vector<Var> apply(std::span<const Var> output_gradients) {
+    const detail::PoolVector<Var> gradients = apply_pooled(output_gradients);
+    return {gradients.begin(), gradients.end()};
+  }
+  /// The same in memory of a pool, as backward calls it.
+  virtual detail::PoolVector<Var> apply_pooled(std::span<const Var> output_gradients) = 0;
   /// Frees what was saved.
   virtual void release() = 0;
   /// Calls hook(gradients of the outputs, gradients of the inputs) each time backward has passed through here; undefined
@@ -191,10 +196,10 @@ class Gradients {
   const Var& var(const Var& x) const;
   std::size_t size() const { return gradients_.size(); }
 
-  std::unordered_map<std::uint64_t, Var>& map() { return gradients_; }
+  detail::PoolMap<std::uint64_t, Var>& map() { return gradients_; }
 
  private:
-  std::unordered_map<std::uint64_t, Var> gradients_;
+  detail::PoolMap<std::uint64_t, Var> gradients_;
 };
 
 struct BackwardOptions {

@@ -154,8 +154,8 @@ template <class T, int N> auto single(std::array<T, N>&& results) {
   if constexpr (N == 1) return std::move(results[0]);
   else return std::move(results);
 }
-template <class T, int N> auto unpack_outputs(std::vector<T>&& results) {
-  if constexpr (N == 1) return std::move(results[0]);
+template <class T, int N, class List> auto unpack_outputs(List&& results) {
+  if constexpr (N == 1) return T(std::move(results[0]));
   else {
     std::array<T, N> array;
     for (std::size_t i = 0; i < N; ++i) array[i] = std::move(results[i]);

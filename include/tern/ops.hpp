@@ -113,10 +113,10 @@ struct EpilogueOptions {
   bool interleaved = false;
 };
 namespace detail {
-std::vector<Tensor> epilogue_tensors(const char* name, const Graph*, std::span<const Number>, const Tensor& a, const Tensor& b,
-                                     const EpilogueOptions&, std::span<const Argument> operands);
-std::vector<Var> epilogue_vars(const char* name, const Graph*, std::span<const Number>, const Var& a, const Var& b,
-                               const EpilogueOptions&, std::span<const Argument> operands);
+PoolVector<Tensor> epilogue_tensors(const char* name, const Graph*, std::span<const Number>, const Tensor& a,
+                                    const Tensor& b, const EpilogueOptions&, std::span<const Argument> operands);
+PoolVector<Var> epilogue_vars(const char* name, const Graph*, std::span<const Number>, const Var& a, const Var& b,
+                              const EpilogueOptions&, std::span<const Argument> operands);
 template <class... T> concept EpilogueOperands = ((Field<T> || Plain<T>) && ...);
 }  // namespace detail
 /// formula(a·b, operands…) in one pass over the product, a and b at least 2-D: the formula is a Pointwise or a lambda
@@ -131,7 +131,7 @@ template <class A, class B, class P, class... O>
   requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
 auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOptions& options, const O&... operands) {
   const Pointwise p(formula);
-  const std::vector<detail::Argument> list{detail::Argument(operands)...};
+  const detail::PoolVector<detail::Argument> list{detail::Argument(operands)...};
   constexpr int n = decltype([]<int N>(const Pointwise<N>&) { return std::integral_constant<int, N>{}; }(p))::value;
   if constexpr (std::same_as<A, Var> || std::same_as<B, Var> || (std::same_as<O, Var> || ...))
     return detail::unpack_outputs<Var, n>(
@@ -182,10 +182,10 @@ inline Var cross_entropy(const Var& logits, const Var& labels, const CrossEntrop
   return cross_entropy(logits, labels.value(), options);
 }
 namespace detail {
-std::vector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
-                                const Axes& axes);
-std::vector<Var> row_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
-                          const Axes& axes);
+PoolVector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+                               const Axes& axes);
+PoolVector<Var> row_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+                         const Axes& axes);
 }
 /// A formula with reductions (sum, mean, max, min) along the last axis: row_formula(formula, x, weight…).
 template <class P, class... A> requires detail::PointwiseArgs<A...>

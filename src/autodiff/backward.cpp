@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <optional>
 #include <queue>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "autodiff/record.hpp"
@@ -52,7 +51,7 @@ class Walk {
       Pending& arrived = node.mapped();
       for (const std::shared_ptr<VarMeta>& meta : arrived.watched)
         finish(*meta, arrived.grads[static_cast<std::size_t>(meta->output)]);
-      const std::vector<Var> grads = fn->apply(arrived.grads);
+      const PoolVector<Var> grads = fn->apply_pooled(arrived.grads);
       fn->call_hooks(arrived.grads, grads);
       for (std::size_t i = 0; i < grads.size() && i < fn->edges().size(); ++i)
         if (grads[i].defined()) deliver(fn->edges()[i], grads[i]);
@@ -63,14 +62,14 @@ class Walk {
     while (!uses_.empty()) finish_leaf(uses_.begin()->first);  // those some operation gave no gradient
   }
 
-  std::unordered_map<std::uint64_t, Var>& leaves() { return leaves_; }
+  PoolMap<std::uint64_t, Var>& leaves() { return leaves_; }
   Var target(std::uint64_t id) const { return targets_.at(id); }
 
  private:
   /// Gradients of an operation's outputs so far, and those outputs that want to know their own.
   struct Pending {
-    std::vector<Var> grads;
-    std::vector<std::shared_ptr<VarMeta>> watched;
+    PoolVector<Var> grads;
+    PoolVector<std::shared_ptr<VarMeta>> watched;
   };
 
   static void accumulate(Var& sum, const Var& g) { sum = sum.defined() ? sum + g : g; }
@@ -143,11 +142,11 @@ class Walk {
 
   BackwardOptions options_;
   bool stops_ = false;
-  std::unordered_map<std::uint64_t, Var> targets_, leaves_;
-  std::unordered_map<GradFn*, Pending> pending_;
-  std::unordered_map<std::shared_ptr<VarMeta>, int>
-      uses_;  // of leaves with hooks: operations that read them and were not visited yet
-  std::priority_queue<std::pair<std::uint64_t, std::shared_ptr<GradFn>>> queue_;
+  PoolMap<std::uint64_t, Var> targets_, leaves_;
+  PoolMap<GradFn*, Pending> pending_;
+  PoolMap<std::shared_ptr<VarMeta>, int> uses_;  // of leaves with hooks: operations that read them, not visited yet
+  using Entry = std::pair<std::uint64_t, std::shared_ptr<GradFn>>;
+  std::priority_queue<Entry, PoolVector<Entry>> queue_;
 };
 
 void check_seed(const Var& y, const Var& seed) {

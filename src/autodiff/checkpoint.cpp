@@ -109,7 +109,7 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   for (const auto& meta : segment.outside)
     if (!own.contains(meta->id)) rule.captured.push_back(meta), edges.push_back(Var(Tensor(), meta));
   if (wanted_mask(edges) == 0) return outputs;
-  std::vector<Save> saved;
+  PoolVector<Save> saved;
   for (const Var& x : inputs) saved.push_back({x, -1});
   std::vector<Tensor> values;
   for (const Var& y : outputs) values.push_back(y.value());
@@ -163,7 +163,7 @@ void check_arguments(const std::string& name, const std::vector<Var>& inputs) {
 }
 std::vector<Var> custom(const std::string& name, const std::vector<Var>& inputs, std::vector<Tensor> outputs,
                         CustomBackward backward) {
-  std::vector<Save> saved;
+  PoolVector<Save> saved;
   for (const Var& x : inputs) saved.push_back({x, -1});
   CustomRule rule{std::move(backward), name, inputs.size(), {}};
   std::vector<Var> constants;

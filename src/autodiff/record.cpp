@@ -22,7 +22,7 @@ std::atomic<bool> leaf_hooks{false};
 using detail::next_number;
 
 /// Operations waiting for destruction on this thread: a chain of 100,000 must not recurse.
-thread_local std::vector<std::shared_ptr<GradFn>>* graveyard = nullptr;
+thread_local detail::PoolVector<std::shared_ptr<GradFn>>* graveyard = nullptr;
 
 void bury(std::shared_ptr<GradFn>&& fn) {
   if (!fn || fn.use_count() > 1) return;
@@ -30,9 +30,9 @@ void bury(std::shared_ptr<GradFn>&& fn) {
     graveyard->push_back(std::move(fn));
     return;
   }
-  std::vector<std::shared_ptr<GradFn>> dead;
+  detail::PoolVector<std::shared_ptr<GradFn>> dead;
   graveyard = &dead;
-  dead.push_back(std::move(fn));
+  fn.reset();
   while (!dead.empty()) {
     const std::shared_ptr<GradFn> last = std::move(dead.back());
     dead.pop_back();
@@ -114,74 +114,64 @@ std::string camel_case(std::string_view op) {
   return name + "Backward";
 }
 
-class RecordedFn final : public GradFn {
- public:
-  RecordedFn(std::string_view op, std::span<const Var* const> inputs, BackwardRule rule, std::uint64_t sequence)
-      : GradFn(inputs, sequence), op_(op), wanted_(wanted_mask(inputs)), rule_(std::move(rule)) {}
-
-  std::string name() const override { return camel_case(op_); }
-  std::vector<Tensor> saved_tensors() const override {
-    std::vector<Tensor> tensors;
-    for (const Save& s : saved_) tensors.push_back(s.input.value());
-    return tensors;
-  }
-  std::vector<Var> apply(std::span<const Var> grads) override {
-    if (released_)
-      throw Error(ErrorKind::autograd,
-                  name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
-    std::vector<Var> saved;
-    for (const Save& s : saved_) {
-      if (s.input.value().impl()->storage->version() != s.version)
-        throw Error(ErrorKind::autograd, name() + ": a tensor saved for backward, " + describe(s.input.value()) +
-                                             ", was changed in place since");
-      saved.push_back(s.output < 0 ? s.input : output_var(s));
-    }
-    std::vector<Var> all(grads.begin(), grads.end());
-    all.resize(outputs_.size());  // undefined where no gradient arrived
-    return rule_(RuleContext{all, saved, wanted_});
-  }
-  void release() override {
-    saved_.clear();
-    rule_.reset();
-    released_ = true;
-  }
-  void keep(PoolVector<Save> saved, std::span<const Tensor> outputs) {
-    saved_ = std::move(saved);
-    for (Save& s : saved_) {
-      if (s.output >= 0) s.input = as_var(outputs[static_cast<std::size_t>(s.output)]);
-      s.version = s.input.value().impl()->storage->version();
-    }
-  }
-  void set_outputs(std::span<const Var> outputs) {
-    outputs_.reserve(outputs.size());
-    for (const Var& v : outputs) outputs_.push_back({v.id(), v.meta()});
-  }
-
- private:
-  /// The output as a variable: itself where it still lives, else one with its identity.
-  Var output_var(const Save& s) {
-    const Output& output = outputs_[static_cast<std::size_t>(s.output)];
-    if (auto alive = output.meta.lock()) return Var(s.input.value(), std::move(alive));
-    auto meta = make_pooled<VarMeta>();
-    meta->id = output.id, meta->requires_grad = true;
-    meta->grad_fn = shared_from_this(), meta->output = s.output;
-    return Var(s.input.value(), std::move(meta));
-  }
-
-  struct Output {
-    std::uint64_t id;
-    std::weak_ptr<VarMeta> meta;  // strong, it would own this operation
-  };
-
-  std::basic_string<char, std::char_traits<char>, PoolAllocator<char>> op_;
-  std::uint64_t wanted_;
-  BackwardRule rule_;
-  PoolVector<Save> saved_;
-  PoolVector<Output> outputs_;
-  bool released_ = false;
-};
-
 }  // namespace
+
+RecordedFn::RecordedFn(std::string_view op, std::span<const Var* const> inputs, std::uint64_t sequence)
+    : GradFn(inputs, sequence), op_(op), wanted_(wanted_mask(inputs)) {}
+
+std::string RecordedFn::name() const { return camel_case(op_); }
+std::vector<Tensor> RecordedFn::saved_tensors() const {
+  std::vector<Tensor> tensors;
+  for (const Save& s : saved_) tensors.push_back(s.input.value());
+  return tensors;
+}
+PoolVector<Var> RecordedFn::apply_pooled(std::span<const Var> grads) {
+  if (released_)
+    throw Error(ErrorKind::autograd,
+                name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
+  PoolVector<Var> saved;
+  saved.reserve(saved_.size());
+  for (const Save& s : saved_) {
+    if (s.input.value().impl()->storage->version() != s.version)
+      throw Error(ErrorKind::autograd, name() + ": a tensor saved for backward, " + describe(s.input.value()) +
+                                           ", was changed in place since");
+    saved.push_back(saved_var(s));
+  }
+  const std::size_t outputs = 1 + more_outputs_.size();
+  if (grads.size() == outputs) return run_rule({grads, saved, wanted_});
+  PoolVector<Var> all(grads.begin(), grads.end());
+  all.resize(outputs);  // undefined where no gradient arrived
+  return run_rule({all, saved, wanted_});
+}
+void RecordedFn::release() {
+  saved_.clear();
+  drop_rule();
+  released_ = true;
+}
+void RecordedFn::keep(PoolVector<Save> saved, std::span<const Tensor> outputs) {
+  saved_ = std::move(saved);
+  for (Save& s : saved_) {
+    if (s.output >= 0) s.input = as_var(outputs[static_cast<std::size_t>(s.output)]);
+    s.version = s.input.value().impl()->storage->version();
+  }
+}
+void RecordedFn::set_outputs(std::span<const Var> outputs) {
+  if (outputs.empty()) return;
+  first_output_ = {outputs[0].id(), outputs[0].meta()};
+  more_outputs_.reserve(outputs.size() - 1);
+  for (const Var& v : outputs.subspan(1)) more_outputs_.push_back({v.id(), v.meta()});
+}
+/// What was saved as the variable it was; an output as itself where it still lives, else as one with its identity.
+Var RecordedFn::saved_var(const Save& s) {
+  if (s.edge >= 0) return Var(s.input.value(), edges()[static_cast<std::size_t>(s.edge)]);
+  if (s.output < 0) return s.input;
+  const Output& from = output(static_cast<std::size_t>(s.output));
+  if (auto alive = from.meta.lock()) return Var(s.input.value(), std::move(alive));
+  auto meta = make_pooled<VarMeta>();
+  meta->id = from.id, meta->requires_grad = true;
+  meta->grad_fn = shared_from_this(), meta->output = s.output;
+  return Var(s.input.value(), std::move(meta));
+}
 
 std::uint64_t wanted_mask(std::span<const Var> inputs) {
   std::uint64_t mask = 0;
@@ -197,42 +187,23 @@ std::uint64_t wanted_mask(std::span<const Var* const> inputs) {
 }
 bool tracked(std::span<const Var> inputs) { return recording_enabled && wanted_mask(inputs) != 0; }
 
-namespace {
 PoolVector<const Var*> pointers(std::span<const Var> inputs) {
   PoolVector<const Var*> list;
   list.reserve(inputs.size());
   for (const Var& input : inputs) list.push_back(&input);
   return list;
 }
-}  // namespace
 
-void record(std::string_view op, std::span<const Var* const> inputs, std::span<const Tensor> outputs, PoolVector<Save> saved,
-            BackwardRule rule, std::span<Var> results) {
-  const std::uint64_t number = next_number(1 + outputs.size());
-  auto fn = make_pooled<RecordedFn>(op, inputs, std::move(rule), number);
+void finish_recording(const std::shared_ptr<RecordedFn>& fn, std::span<const Tensor> outputs, PoolVector<Save> saved,
+                      std::span<Var> results) {
+  fn->keep(std::move(saved), outputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     auto meta = make_pooled<VarMeta>();
-    meta->id = number + 1 + k, meta->requires_grad = is_floating(outputs[k].dtype());
+    meta->id = fn->sequence() + 1 + k, meta->requires_grad = is_floating(outputs[k].dtype());
     meta->grad_fn = fn, meta->output = static_cast<int>(k);
     results[k] = Var(outputs[k], std::move(meta));
   }
   fn->set_outputs(results);
-  fn->keep(std::move(saved), outputs);
-}
-std::vector<Var> record(std::string_view op, std::span<const Var> inputs, std::vector<Tensor> outputs,
-                        std::vector<Save> saved, BackwardRule rule) {
-  std::vector<Var> results(outputs.size());
-  record(op, pointers(inputs), outputs, PoolVector<Save>(saved.begin(), saved.end()), std::move(rule),
-         results);
-  return results;
-}
-
-Var record_one(const char* op, std::span<const Var> inputs, Tensor output, std::vector<Save> saved, BackwardRule rule) {
-  if (!tracked(inputs)) return as_var(output);
-  Var result;
-  record(op, pointers(inputs), {&output, 1}, PoolVector<Save>(saved.begin(), saved.end()), std::move(rule),
-         {&result, 1});
-  return result;
 }
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-#include "backend/pool.hpp"
+#include "tern/pool.hpp"
 
 #include <new>
 

@@ -1,12 +1,13 @@
-// A vector of trivially destructible elements whose first N live in itself: an operation on 8 elements must not spend
-// its time in malloc.
+// A vector of trivially destructible elements whose first N live in itself, the others in memory of a pool: an
+// operation on 8 elements must not spend its time in malloc.
 #pragma once
 #include <cstddef>
 #include <cstring>
 #include <new>
 #include <span>
 #include <type_traits>
-#include <vector>
+
+#include "tern/pool.hpp"
 
 namespace tern::detail {
 
@@ -51,7 +52,7 @@ class SmallVector {
 
   alignas(T) std::byte inline_[N * sizeof(T)];
   std::size_t size_ = 0;
-  std::vector<T> more_;
+  PoolVector<T> more_;
 };
 
 }  // namespace tern::detail

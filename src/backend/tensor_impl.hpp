@@ -4,7 +4,7 @@
 #include <string>
 
 #include "backend/backend.hpp"
-#include "backend/pool.hpp"
+#include "tern/pool.hpp"
 #include "tern/tensor.hpp"
 
 namespace tern::detail {

@@ -73,14 +73,15 @@ void traced(detail::Backend& backend, const char* verb, const char* op, const Wh
   };
   if (!detail::tracing()) return run();
   notes.clear();
+  const std::int64_t before = counts.bytes_read;
   const auto start = std::chrono::steady_clock::now();
   run();
   const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   char time[32];
   std::snprintf(time, sizeof time, "%.1f us", us);
   const std::string line = std::string(op) + ": " + verb + " " + what() + " on " + backend.device().to_string() +
-                           ", reads " + human(read) + ", writes " + human(written) + ", " + time +
-                           (notes.empty() ? "" : "; " + notes) + "\n";
+                           ", reads " + human(read + counts.bytes_read - before) + ", writes " + human(written) + ", " +
+                           time + (notes.empty() ? "" : "; " + notes) + "\n";
   if (explanation) *explanation += line;
   else std::fputs(("tern " + line).c_str(), stderr);
 }
@@ -130,6 +131,9 @@ const IndexScope*& IndexScope::current() {
   return scope;
 }
 
+void count_read(std::int64_t times, const View& view, const Shape& space) {
+  counts.bytes_read += times * bytes(view, space);
+}
 bool tracing() { return explanation || always_traced; }
 void note(const std::string& text) { notes += (notes.empty() ? "" : ", ") + text; }
 

@@ -27,6 +27,9 @@ class Uncounted {
   TraceCounts before_;
 };
 
+/// Counts what a call reads `times` more often than once: a backend says so for operands that it walks along again.
+void count_read(std::int64_t times, const View& view, const Shape& space);
+
 /// Whether calls on this thread are being reported: backends then say with note() what they chose and why.
 bool tracing();
 void note(const std::string& text);

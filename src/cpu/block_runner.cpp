@@ -219,11 +219,13 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
     for (const detail::View& output : outputs)
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;
   streams_ = !in_place_ && exceeds_caches(inputs, outputs, full);
-  for (std::size_t v = 0; v < tape.values.size(); ++v)
+  for (std::size_t v = 0; v < tape.values.size(); ++v) {
     bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
+    if (tape.values[v].kind == StepKind::position) coordinates = coordinates.subspan(1);
+  }
   for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
     const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;
-    const int pass = in_place_ ? tape.program->phases - 1 : tape.output_pass[k];
+    const int pass = in_place_ ? tape.program->walks - 1 : tape.output_pass[k];
     outputs_.push_back(
         {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
@@ -241,7 +243,7 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
         inputs_.push_back({v, Walker(operand().view, value.full ? full : kept, operand().gather), value.full});
       break;
     case StepKind::position:
-      inputs_.push_back({v, Walker::coordinate(full, coordinates[static_cast<std::size_t>(v)]), true});
+      inputs_.push_back({v, Walker::coordinate(full, coordinates[0]), true});
       break;
     case StepKind::number: numbers_.push_back({v, filled, number_bits(value.lane, value.number)}); break;
     case StepKind::param: numbers_.push_back({v, filled, number_bits(value.lane, operand().number)}); break;
@@ -303,9 +305,10 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
     input.walker.load(table_, position + r * pitch, cols, to + static_cast<std::size_t>(r * cols) * size);
 }
 
-void BlockRunner::load_full(Worker& w, const Block& b) const {
+void BlockRunner::load_full(Worker& w, const Block& b, int pass) const {
   for (const Input& input : inputs_)
-    if (input.full) load(w, input, b.position, b.rows, b.cols, b.pitch);
+    if (input.full && (pass == kAnyPass || needs(pass)[static_cast<std::size_t>(input.value)]))
+      load(w, input, b.position, b.rows, b.cols, b.pitch);
 }
 
 void BlockRunner::load_kept(Worker& w, const Block& b) const {
@@ -388,7 +391,18 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
 }
 
 const Order& BlockRunner::pass(int index) const {
-  return in_place_ && index == tape_.program->phases - 1 ? way_.late : way_.passes[static_cast<std::size_t>(index)];
+  return in_place_ && index == tape_.program->walks - 1 ? way_.late : way_.passes[static_cast<std::size_t>(index)];
+}
+const std::vector<bool>& BlockRunner::needs(int pass) const {
+  return in_place_ && pass == tape_.program->walks - 1 ? tape_.needs.back()
+                                                       : tape_.needs[static_cast<std::size_t>(pass)];
+}
+bool BlockRunner::reads(int pass, int index) const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [&](const Input& input) {
+    const TapeValue& value = tape_.values[static_cast<std::size_t>(input.value)];
+    return input.full && value.kind == StepKind::input && value.index == index &&
+           needs(pass)[static_cast<std::size_t>(input.value)];
+  });
 }
 
 bool BlockRunner::has_full_outputs(int pass) const {

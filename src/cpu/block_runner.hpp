@@ -37,13 +37,15 @@ class BlockRunner {
  public:
   /// Positions count along `full` (all axes) and `kept` (those not reduced). `rows`: the reduced axes are innermost.
   /// `skip`: that many operands are placed by the caller (an accumulator). `length`: elements along the reduced axes.
+  /// `coordinates`: strides of each of the tape's values that are positions, in their order.
   BlockRunner(const Tape& tape, const KernelTable& table, std::span<const detail::Operand> inputs,
               std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
               std::int64_t length, std::span<const Strides> coordinates = {}, int skip = 0);
 
   /// A worker on this thread's register file, with blocks of up to `fill` elements of each number prepared.
   Worker make_worker(std::int64_t fill) const;
-  void load_full(Worker& w, const Block& b) const;
+  /// `pass`: only what it reads.
+  void load_full(Worker& w, const Block& b, int pass = kAnyPass) const;
   void load_kept(Worker& w, const Block& b) const;
   /// Lets ops write outputs in place where memory allows; before execute.
   void aim_outputs(Worker& w, const Block& b, bool full, int pass = kAnyPass) const;
@@ -58,6 +60,8 @@ class BlockRunner {
   /// op's reduction of the block `in`, to `out`.
   void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
   bool has_full_outputs(int pass = kAnyPass) const;
+  /// Whether pass `pass` reads input `index`, element by element.
+  bool reads(int pass, int index) const;
   static constexpr int kAnyPass = -1;
   /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
   bool is_one_loop(std::int64_t count) const;
@@ -80,6 +84,7 @@ class BlockRunner {
   };
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);
+  const std::vector<bool>& needs(int pass) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
   void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,

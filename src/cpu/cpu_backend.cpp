@@ -6,11 +6,13 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "backend/trace.hpp"
 #include "cpu/allocator.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/fused.hpp"
 #include "cpu/gemm_verb.hpp"
 #include "cpu/lines.hpp"
+#include "cpu/threads.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -40,13 +42,31 @@ class CpuBackend final : public detail::Backend {
     run_fused(request, tape(request.op, *request.program), kernels());
   }
   void gemm(const detail::GemmRequest& request) override {
-    run_gemm(request, tape(request.op, *request.epilogue), kernels());
+    const Tape& epilogue = tape(request.op, *request.epilogue);
+    with_threads_noted([&] { run_gemm(request, epilogue, kernels()); });
   }
-  void scatter(const detail::ScatterRequest& request) override { run_scatter(request); }
-  void scan(const detail::ScanRequest& request) override { run_scan(request, kernels()); }
-  void sort(const detail::SortRequest& request) override { run_sort(request, kernels()); }
+  void scatter(const detail::ScatterRequest& request) override {
+    with_threads_noted([&] { run_scatter(request); });
+  }
+  void scan(const detail::ScanRequest& request) override {
+    with_threads_noted([&] { run_scan(request, kernels()); });
+  }
+  void sort(const detail::SortRequest& request) override {
+    with_threads_noted([&] { run_sort(request, kernels()); });
+  }
 
  private:
+  /// Says how many threads the call was shared between, and why it was one. (The fused verb knows that beforehand.)
+  template <class Call> static void with_threads_noted(Call call) {
+    if (!detail::tracing()) return call();
+    threads_used();
+    call();
+    const int threads = threads_used();
+    detail::note((threads > 1          ? std::to_string(threads) + " threads"
+                  : max_threads() == 1 ? std::string("1 thread: no more allowed")
+                                       : std::string("1 thread: too little work for more, or others use them")) +
+                 ", " + kernels().target);
+  }
   /// Programs live as long as the process, so their address is a key.
   const Tape& tape(const char* op, const detail::Program& program) {
     struct Recent {

@@ -11,6 +11,8 @@
 #include "backend/tuning.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/dispatch.hpp"
+#include "cpu/online.hpp"
+#include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
 
 namespace tern::detail_cpu {
@@ -31,6 +33,10 @@ std::int64_t parallel_work() {
 /// on the number of threads.
 constexpr std::int64_t kSegment = 64 * kBlock;
 
+/// Columns of a block where sums are taken with their maximum (OnlineSum): a block then has several rows for each time
+/// that the sums are scaled.
+constexpr std::int64_t kOnlineColumns = 128;
+
 /// Elements of a block that needs no register file.
 constexpr std::int64_t kLargeBlock = 8 * kBlock;
 
@@ -45,7 +51,9 @@ class FusedRun {
         tape_(tape),
         table_(table),
         rows_(order_axes()),
-        runner_(tape, table, request.inputs, request.outputs, full_, kept_, rows_, length_, coordinates()) {}
+        runner_(tape, table, request.inputs, request.outputs, full_, kept_, rows_, length_, coordinates()) {
+    for (const TapeOnline& online : tape.online) online_.push_back({online, tape, table, rows_});
+  }
 
   void run() {
     if (kept_.count() == 0) return;
@@ -98,12 +106,11 @@ class FusedRun {
     return strides;
   }
 
-  std::vector<Strides> coordinates() const {
-    const bool counts = std::any_of(tape_.values.begin(), tape_.values.end(),
-                                    [](const TapeValue& v) { return v.kind == StepKind::position; });
-    std::vector<Strides> result(counts ? tape_.values.size() : 0);
-    for (std::size_t v = 0; v < tape_.values.size(); ++v)
-      if (tape_.values[v].kind == StepKind::position) result[v] = coordinate_strides(tape_.values[v].index);
+  /// Of the values that are positions, in their order.
+  detail::PoolVector<Strides> coordinates() const {
+    detail::PoolVector<Strides> result;
+    for (const TapeValue& value : tape_.values)
+      if (value.kind == StepKind::position) result.push_back(coordinate_strides(value.index));
     return result;
   }
 
@@ -111,13 +118,14 @@ class FusedRun {
   bool worth_threads(std::int64_t elements) const {
     return elements * static_cast<std::int64_t>(tape_.ops.size() + 1) > parallel_work();
   }
-  void describe(const char* mode, bool parallel) const {
+  void describe(const char* mode, bool parallel, int passes = 0) const {
     if (!detail::tracing()) return;
     const Order& block = runner_.way().block;
     const auto loops = std::count_if(block.begin(), block.end(), [](int i) { return i < 0; });
     detail::note(
         std::string("tape of ") + std::to_string(tape_.ops.size()) + " ops, " +
-        (loops > 0 ? std::to_string(loops) + " compiled, " : std::string()) + mode + ", " +
+        (loops > 0 ? std::to_string(loops) + " compiled, " : std::string()) + mode +
+        (passes > 0 ? " in " + std::to_string(passes) + " passes, " : ", ") +
         (parallel ? std::to_string(max_threads()) + " threads" : std::string("1 thread: too little work for more")) +
         ", " + table_.target);
   }
@@ -214,7 +222,7 @@ class FusedRun {
       chunk_length_ = std::min(length_, kBlock);
       chunks_ = (groups + chunk_kept_ - 1) / chunk_kept_;
     } else {
-      chunk_kept_ = std::min(width_, kBlock);
+      chunk_kept_ = std::min(width_, tape_.online.empty() ? kBlock : kOnlineColumns);
       chunk_length_ = std::min(length_, std::max<std::int64_t>(1, kBlock / chunk_kept_));
       per_outer_ = (width_ + chunk_kept_ - 1) / chunk_kept_;
       chunks_ = groups / width_ * per_outer_;
@@ -226,20 +234,30 @@ class FusedRun {
     segment_length_ = rows_a_segment * chunk_length_;
     segments_ = std::max<std::int64_t>(1, (length_ + segment_length_ - 1) / segment_length_);
     const bool parallel = worth_threads(full_.count());
-    describe(rows_ ? (resident_ ? "rows in one block" : "rows in passes")
-                   : (resident_ ? "columns in one block" : "columns in passes"),
-             parallel);
-    const bool only_reduced = tape_.program->phases == 2 && !runner_.has_full_outputs();
-    if (parallel && !resident_ && only_reduced && segments_ > 1 && chunks_ < 2 * max_threads())
-      return run_by_segments();
+    if (resident_) describe(rows_ ? "rows in one block" : "columns in one block", parallel);
+    else describe(rows_ ? "rows" : "columns", parallel, count_reads());
+    if (parallel && !resident_ && segments_ > 1 && chunks_ < 2 * max_threads()) return run_by_segments();
     ranges(chunks_, parallel, [&](std::int64_t first, std::int64_t last) {
       Worker w = runner_.make_worker(kBlock);
-      std::vector<std::byte> partials(resident_ ? 0 : static_cast<std::size_t>(segments_) * partial_bytes());
+      std::byte* const partials = resident_ ? nullptr : partial_memory(segments_);
       for (std::int64_t c = first; c < last; ++c) {
         if (resident_) runner_.run_block(w, block(c, 0, length_));
-        else run_passes(w, c, partials.data());
+        else run_passes(w, c, partials);
       }
     });
+  }
+
+  bool is_pass(int pass) const { return pass < tape_.program->walks - 1 || runner_.has_full_outputs(pass); }
+  /// Tells the trace what is read more than once; the number of passes.
+  int count_reads() const {
+    int passes = 0;
+    while (passes < tape_.program->walks && is_pass(passes)) ++passes;
+    for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
+      int reads = 0;
+      for (int pass = 0; pass < passes; ++pass) reads += runner_.reads(pass, static_cast<int>(i));
+      if (reads > 1) detail::count_read(reads - 1, request_.inputs[i].view, request_.space);
+    }
+    return passes;
   }
 
   Block block(std::int64_t chunk, std::int64_t begin, std::int64_t length) const {
@@ -260,6 +278,11 @@ class FusedRun {
   }
 
   std::size_t partial_bytes() const { return tape_.reductions.size() * static_cast<std::size_t>(chunk_kept_) * 8; }
+  /// This thread's room for the partial results of so many segments.
+  std::byte* partial_memory(std::int64_t segments) const {
+    thread_local Buffer memory;
+    return memory.reserve(segments * static_cast<std::int64_t>(partial_bytes()));
+  }
   std::byte* partial(std::byte* partials, std::int64_t segment, std::size_t reduction) const {
     return partials + static_cast<std::size_t>(segment) * partial_bytes() +
            reduction * static_cast<std::size_t>(chunk_kept_) * 8;
@@ -272,79 +295,135 @@ class FusedRun {
     alignas(64) std::byte scratch[kSlotBytes];
     for (std::int64_t at = begin; at < end || at == begin; at += chunk_length_) {
       const Block b = block(chunk, at, std::min(chunk_length_, end - at));
-      runner_.load_full(w, b);
+      runner_.load_full(w, b, pass);
       runner_.aim_outputs(w, b, true, pass);
       runner_.execute(w, runner_.pass(pass), b);
-      for (std::size_t r = 0; r < tape_.reductions.size(); ++r) {
-        const TapeOp& op = tape_.ops[static_cast<std::size_t>(tape_.reductions[r])];
-        if (op.phase != pass + 1) continue;
+      const auto reduce = [&](std::size_t r) {
+        const TapeOp& op = reduction(r);
         std::byte* sum = partial(partials, segment, r);
         const void* in = w.at[static_cast<std::size_t>(op.args[0])];
         runner_.reduce(op, in, at == begin ? sum : scratch, b);
         if (at != begin) join(op, sum, scratch, b.kept);
-      }
+      };
+      for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
+        if (reduction(r).walk == pass + 1 && !online_of(r)) add_online(w, b, segment, r, at == begin, partials, reduce);
       runner_.store_outputs(w, b, true, pass);
     }
+  }
+  const TapeOp& reduction(std::size_t r) const { return tape_.ops[static_cast<std::size_t>(tape_.reductions[r])]; }
+  /// The place among the reductions of an op.
+  std::size_t place_of(int op) const {
+    return static_cast<std::size_t>(std::find(tape_.reductions.begin(), tape_.reductions.end(), op) -
+                                    tape_.reductions.begin());
+  }
+  /// Whether reduction r is a sum that is taken with its maximum: those kernels, or null.
+  const OnlineKernels* online_of(std::size_t r) const {
+    for (std::size_t i = 0; i < tape_.online.size(); ++i)
+      if (tape_.online[i].sum == tape_.reductions[r]) return &online_[i];
+    return nullptr;
+  }
+  /// Reduces a block into reduction r, by `reduce`, and where that is a maximum into the sums that are taken with it.
+  template <class Reduce>
+  void add_online(const Worker& w, const Block& b, std::int64_t segment, std::size_t r, bool first, std::byte* partials,
+                  Reduce reduce) const {
+    std::byte* const max = partial(partials, segment, r);
+    const auto bytes = static_cast<std::size_t>(chunk_kept_) * 8;
+    alignas(64) std::byte before[kSlotBytes];
+    if (!first && !tape_.online.empty()) std::memcpy(before, max, bytes);
+    reduce(r);
+    const void* x = w.at[static_cast<std::size_t>(reduction(r).args[0])];
+    for (std::size_t i = 0; i < tape_.online.size(); ++i)
+      if (tape_.online[i].max == tape_.reductions[r])
+        online_[i].add(x, first ? nullptr : before, max, partial(partials, segment, place_of(tape_.online[i].sum)), b);
   }
   static void join(const TapeOp& op, void* into, const void* other, std::int64_t n) {
     const void* args[3] = {into, other, nullptr};
     op.combine(args, into, static_cast<std::size_t>(n));
   }
 
-  /// Joins the segments' partial results pairwise and computes what follows from the reductions of this phase.
-  void finish_phase(Worker& w, const Block& b, int phase, std::byte* partials) const {
-    for (std::size_t r = 0; r < tape_.reductions.size(); ++r) {
-      const TapeOp& op = tape_.ops[static_cast<std::size_t>(tape_.reductions[r])];
-      if (op.phase != phase) continue;
-      for (std::int64_t step = 1; step < segments_; step *= 2)
-        for (std::int64_t s = 0; s + step < segments_; s += 2 * step)
-          join(op, partial(partials, s, r), partial(partials, s + step, r), b.kept);
-      std::memcpy(w.at[static_cast<std::size_t>(op.result)], partial(partials, 0, r),
-                  static_cast<std::size_t>(b.kept) * lane_size(op.lane));
-    }
-    run_kept_ops(w, b, phase);
+  /// Joins the segments' partial results of a walk pairwise: where there are sums taken with a maximum, before that.
+  void join_segments(const Block& b, int walk, std::byte* partials) const {
+    for (std::int64_t step = 1; step < segments_; step *= 2)
+      for (std::int64_t s = 0; s + step < segments_; s += 2 * step) {
+        for (std::size_t i = 0; i < tape_.online.size(); ++i) {
+          const std::size_t max = place_of(tape_.online[i].max), sum = place_of(tape_.online[i].sum);
+          if (reduction(sum).walk == walk)
+            online_[i].join(partial(partials, s, max), partial(partials, s, sum), partial(partials, s + step, max),
+                            partial(partials, s + step, sum), b.kept);
+        }
+        for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
+          if (reduction(r).walk == walk && !online_of(r))
+            join(reduction(r), partial(partials, s, r), partial(partials, s + step, r), b.kept);
+      }
   }
-  void run_kept_ops(Worker& w, const Block& b, int phase) const {
-    for (const TapeOp& op : tape_.ops)
-      if (!op.full && op.kind != TapeOp::Kind::reduce && op.phase == phase) runner_.execute(w, op, b);
+  /// Takes the joined results of a walk and computes what follows from them.
+  void take_results(Worker& w, const Block& b, int walk, std::byte* partials) const {
+    for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
+      if (reduction(r).walk == walk)
+        std::memcpy(w.at[static_cast<std::size_t>(reduction(r).result)], partial(partials, 0, r),
+                    static_cast<std::size_t>(b.kept) * lane_size(reduction(r).lane));
+    run_kept_ops(w, b, walk);
+  }
+  /// In the order of the tape, in which a sum stands behind what its shift is computed by.
+  void run_kept_ops(Worker& w, const Block& b, int walk) const {
+    for (std::size_t i = 0; i < tape_.ops.size(); ++i) {
+      const TapeOp& op = tape_.ops[i];
+      if (op.walk != walk) continue;
+      if (op.kind != TapeOp::Kind::reduce) {
+        if (!op.full) runner_.execute(w, op, b);
+        continue;
+      }
+      for (std::size_t k = 0; k < tape_.online.size(); ++k) {
+        const TapeOnline& online = tape_.online[k];
+        const auto value = [&](int v) { return w.at[static_cast<std::size_t>(v)]; };
+        if (online.sum == static_cast<int>(i))
+          online_[k].finish(value(tape_.ops[static_cast<std::size_t>(online.max)].result), value(online.shift),
+                            value(op.result), b.kept);
+      }
+    }
   }
 
   void run_passes(Worker& w, std::int64_t chunk, std::byte* partials) const {
     const Block b = block(chunk, 0, 0);
     runner_.load_kept(w, b);
     run_kept_ops(w, b, 0);
-    for (int pass = 0; pass < tape_.program->phases; ++pass) {
-      const bool last = pass == tape_.program->phases - 1;
-      if (last && !runner_.has_full_outputs(pass)) break;
+    for (int pass = 0; pass < tape_.program->walks && is_pass(pass); ++pass) {
       for (std::int64_t s = 0; s < segments_; ++s) run_segment(w, chunk, s, pass, partials);
-      if (!last) finish_phase(w, b, pass + 1, partials);
+      if (pass == tape_.program->walks - 1) break;
+      join_segments(b, pass + 1, partials);
+      take_results(w, b, pass + 1, partials);
     }
     runner_.store_outputs(w, b, false);
   }
 
+  /// What walks 1 … `walks` gave, and what follows from it.
+  void load_results(Worker& w, const Block& b, int walks, std::byte* partials) const {
+    runner_.load_kept(w, b);
+    run_kept_ops(w, b, 0);
+    for (int walk = 1; walk <= walks; ++walk) take_results(w, b, walk, partials);
+  }
   /// Few, long reductions: the segments are shared out instead of the chunks.
   void run_by_segments() const {
-    std::vector<std::byte> partials(static_cast<std::size_t>(chunks_ * segments_) * partial_bytes());
+    std::byte* const partials = partial_memory(chunks_ * segments_);
     const auto of_chunk = [&](std::int64_t c) {
-      return partials.data() + static_cast<std::size_t>(c * segments_) * partial_bytes();
+      return partials + static_cast<std::size_t>(c * segments_) * partial_bytes();
     };
-    ranges(chunks_ * segments_, true, [&](std::int64_t first, std::int64_t last) {
-      Worker w = runner_.make_worker(kBlock);
-      for (std::int64_t i = first; i < last; ++i) {
-        const std::int64_t chunk = i / segments_;
-        const Block b = block(chunk, 0, 0);
-        runner_.load_kept(w, b);
-        run_kept_ops(w, b, 0);
-        run_segment(w, chunk, i % segments_, 0, of_chunk(chunk));
-      }
-    });
+    for (int pass = 0; pass < tape_.program->walks && is_pass(pass); ++pass) {
+      ranges(chunks_ * segments_, true, [&](std::int64_t first, std::int64_t last) {
+        Worker w = runner_.make_worker(kBlock);
+        for (std::int64_t i = first; i < last; ++i) {
+          const std::int64_t chunk = i / segments_;
+          if (i == first || i % segments_ == 0) load_results(w, block(chunk, 0, 0), pass, of_chunk(chunk));
+          run_segment(w, chunk, i % segments_, pass, of_chunk(chunk));
+        }
+      });
+      for (std::int64_t c = 0; c < chunks_ && pass < tape_.program->walks - 1; ++c)
+        join_segments(block(c, 0, 0), pass + 1, of_chunk(c));
+    }
     Worker w = runner_.make_worker(kBlock);
     for (std::int64_t c = 0; c < chunks_; ++c) {
-      const Block b = block(c, 0, 0);
-      runner_.load_kept(w, b);
-      run_kept_ops(w, b, 0);
-      finish_phase(w, b, 1, of_chunk(c));
-      runner_.store_outputs(w, b, false);
+      load_results(w, block(c, 0, 0), tape_.program->walks - 1, of_chunk(c));
+      runner_.store_outputs(w, block(c, 0, 0), false);
     }
   }
 
@@ -355,6 +434,7 @@ class FusedRun {
   std::int64_t length_ = 1, width_ = 1;  // elements along the reduced axes; kept elements innermost (columns)
   bool rows_;                            // the reduced axes are innermost; else the kept ones
   BlockRunner runner_;
+  detail::SmallVector<OnlineKernels, 2> online_;
   std::int64_t chunk_kept_ = 1, chunk_length_ = 1, chunks_ = 0, per_outer_ = 1;
   std::int64_t segment_length_ = 1, segments_ = 1;
   bool resident_ = true;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdlib>
 
+#include "backend/trace.hpp"
 #include "backend/tuning.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/gemm_kernels.hpp"
@@ -426,6 +427,11 @@ bool rows_collide(Index stride, Index size) {
 
 bool long_rows(const GemmProblem& g, const Types& types) { return std::abs(g.b_row) * types.size >= kLongRow; }
 
+/// Which way a product took, and why.
+void note_way(const char* way) {
+  if (detail::tracing()) detail::note(way);
+}
+
 void run_packed(Plan& plan) {
   const GemmProblem& g = plan.g;
   const bool as_lanes = plan.types.size == plan.types.lane_size;
@@ -446,6 +452,9 @@ void run_packed(Plan& plan) {
   } else if (!shared && g.m * g.k * plan.types.lane_size <= kLocalBytes) {
     plan.tile_rows = std::max(plan.sizes.rows, plan.sizes.rows * plan.tile_cols / std::min(plan.tile_cols, g.n));
   }
+  note_way(plan.direct_b ? "b read in place, as few rows of a meet it"
+           : shared      ? "b packed once for all threads"
+                         : "b packed by each tile, as it is small or seldom met");
   if (shared) plan.shared = reinterpret_cast<const std::byte*>(1);  // for split_tiles; set by run_shared
   split_tiles(plan, g.m, g.n, shared ? 1 : g.batches);
   if (shared) return run_shared(plan);
@@ -485,7 +494,7 @@ GemmProblem transposed(const GemmProblem& g) {
 }  // namespace
 
 void gemm(const GemmProblem& problem) {
-  if (gemm_pairs(problem)) return;
+  if (gemm_pairs(problem)) return note_way("pairs of bf16, as the processor has instructions for them");
   const Types types = types_of(problem.type);
   const GemmProblem swapped = transposed(problem);
   if (!types.integer) {
@@ -493,6 +502,7 @@ void gemm(const GemmProblem& problem) {
     if (straight || suits_dots(swapped, kDotCols)) {
       const Index block = problem.k < kDotBlock ? problem.k : kDotBlock;  // one segment at a time
       Plan plan{straight ? problem : swapped, types, {problem.k, problem.segments, block}, !straight};
+      note_way("dot products, as few rows or columns meet operands that lie along k");
       return run_dots(plan);
     }
   }

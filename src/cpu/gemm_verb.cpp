@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "backend/pool.hpp"
+#include "tern/pool.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/gemm.hpp"
 
@@ -89,15 +89,14 @@ class GemmRun {
   }
 
  private:
-  /// Strides of the coordinates the epilogue asks for, by value; nothing where it asks for none.
-  std::vector<Strides> coordinates() const {
-    std::vector<Strides> result;
-    for (std::size_t v = 0; v < tape_.values.size(); ++v) {
-      const TapeValue& value = tape_.values[v];
+  /// Strides of the coordinates the epilogue asks for, in the order of its values.
+  detail::PoolVector<Strides> coordinates() const {
+    detail::PoolVector<Strides> result;
+    for (const TapeValue& value : tape_.values) {
       if (value.kind != StepKind::position) continue;
-      result.resize(tape_.values.size());
-      result[v].resize(order_.rank, 0);
-      result[v][static_cast<std::size_t>(value.index < 0 ? value.index + order_.rank : value.index)] = 1;
+      Strides& strides = result.emplace_back();
+      strides.resize(order_.rank, 0);
+      strides[static_cast<std::size_t>(value.index < 0 ? value.index + order_.rank : value.index)] = 1;
     }
     return result;
   }

@@ -43,8 +43,10 @@ class Compiler {
     for (std::size_t i = 0; i < tape_->ops.size(); ++i) producer_[tape_->ops[i].result] = static_cast<int>(i);
     for (const int value : tape_->outputs) {
       const auto found = producer_.find(value);
-      tape_->output_pass.push_back(found == producer_.end() ? 0 : tape_->ops[at(found->second)].phase);
+      tape_->output_pass.push_back(found == producer_.end() ? 0 : tape_->ops[at(found->second)].walk);
     }
+    for (const detail::OnlineSum& o : program_.online)
+      tape_->online.push_back({producer_.at(o.max), producer_.at(o.sum), o.shift});
     plan_way(tape_->plain, false);
     plan_way(tape_->compiled, true);
     assign_slots();
@@ -61,7 +63,7 @@ class Compiler {
   void translate(int index) {
     const Step& step = program_.steps[static_cast<std::size_t>(index)];
     TapeOp op;
-    op.result = index, op.full = step.full, op.phase = step.phase, op.lane = step.lane;
+    op.result = index, op.full = step.full, op.phase = step.phase, op.walk = step.walk, op.lane = step.lane;
     const int lane = static_cast<int>(step.lane), dtype = static_cast<int>(step.dtype);
     switch (step.kind) {
       case StepKind::leaf:
@@ -91,7 +93,7 @@ class Compiler {
     for (int a = 0; a < op.arity; ++a) {
       int arg = step.args[a];
       if (step.full || step.kind == StepKind::reduce)
-        arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase);
+        arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase, step.walk);
       op.args[a] = arg;
     }
     tape_->ops.push_back(op);
@@ -105,7 +107,7 @@ class Compiler {
   }
 
   /// A reduced value repeated along the reduced axes. Numbers already fill a whole block.
-  int expanded(int value, int phase) {
+  int expanded(int value, int phase, int walk) {
     const TapeValue from = tape_->values[static_cast<std::size_t>(value)];
     if (from.full || is_number(from.kind)) return value;
     const auto key = std::pair(value, phase);
@@ -113,7 +115,8 @@ class Compiler {
     const int result = static_cast<int>(tape_->values.size());
     tape_->values.push_back({StepKind::convert, from.lane, true, 0, {}, -1});
     TapeOp op;
-    op.kind = TapeOp::Kind::expand, op.result = result, op.args[0] = value, op.phase = phase, op.lane = from.lane;
+    op.kind = TapeOp::Kind::expand, op.result = result, op.args[0] = value, op.phase = phase, op.walk = walk,
+    op.lane = from.lane;
     tape_->ops.push_back(op);
     return expansions_[key] = result;
   }
@@ -123,7 +126,7 @@ class Compiler {
 
   int output_value(const detail::ProgramOutput& output) {
     const bool full = program_.reduces && output.full;
-    return full ? expanded(output.step, program_.phases - 1) : output.step;
+    return full ? expanded(output.step, program_.phases - 1, program_.walks - 1) : output.step;
   }
 
   bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
@@ -131,8 +134,8 @@ class Compiler {
   void plan_way(Tape::Way& way, bool compiled) {
     way.block = block_order(compiled);
     if (program_.reduces)
-      for (int pass = 0; pass < program_.phases; ++pass) way.passes.push_back(pass_order(pass, false, compiled));
-    way.late = program_.reduces ? pass_order(program_.phases - 1, true, compiled) : Order{};
+      for (int pass = 0; pass < program_.walks; ++pass) way.passes.push_back(pass_order(pass, false, compiled));
+    way.late = program_.reduces ? pass_order(program_.walks - 1, true, compiled) : Order{};
     way.filled.resize(tape_->values.size());
     const auto note = [&](const Order& order) {
       for (const int i : order)
@@ -171,16 +174,26 @@ class Compiler {
     return wanted;
   }
 
-  /// What one walk computes anew; `late`: all full outputs, whichever pass has them.
-  Order pass_order(int pass, bool late, bool compiled) {
+  /// What one walk gives: arguments of reductions and full outputs; `late`: all of those, whichever pass has them.
+  std::vector<int> wanted_of(int pass, bool late) const {
     std::vector<int> wanted;
     for (const int r : tape_->reductions)
-      if (tape_->ops[at(r)].phase == pass + 1) wanted.push_back(tape_->ops[at(r)].args[0]);
+      if (tape_->ops[at(r)].walk == pass + 1 && !is_online(r)) wanted.push_back(tape_->ops[at(r)].args[0]);
     for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
       if (is_full_output(k) && (late || tape_->output_pass[k] == pass)) wanted.push_back(tape_->outputs[k]);
+    return wanted;
+  }
+  bool is_online(int op) const {
+    return std::any_of(tape_->online.begin(), tape_->online.end(), [op](const TapeOnline& o) { return o.sum == op; });
+  }
+
+  /// What one walk computes anew.
+  Order pass_order(int pass, bool late, bool compiled) {
+    const std::vector<int> wanted = wanted_of(pass, late);
     std::vector<int> pending = wanted;
-    std::vector<bool> needed(tape_->ops.size());
+    std::vector<bool> needed(tape_->ops.size()), values(tape_->values.size());
     while (!pending.empty()) {
+      values[at(pending.back())] = true;
       const auto found = producer_.find(pending.back());
       pending.pop_back();
       if (found == producer_.end()) continue;
@@ -189,6 +202,7 @@ class Compiler {
       needed[at(found->second)] = true;
       for (int a = 0; a < op.arity; ++a) pending.push_back(op.args[a]);
     }
+    if (!compiled) tape_->needs.push_back(std::move(values));
     Order order, run;
     bool only_leaves = true;
     for (std::size_t i = 0; i < needed.size(); ++i) {

@@ -28,13 +28,18 @@ struct TapeOp {
   int result = 0, args[3] = {};
   int arity = 1;
   bool full = true;
-  int phase = 0;               // computed after this many reductions
+  int phase = 0, walk = 0;     // computed after this many reductions, and walks over the reduced axes (Step)
   Leaf which = Leaf::count;    // of kind leaf
   LeafFn leaf = nullptr;
   BlockFn block = nullptr;
   ReduceFn rows = nullptr, columns = nullptr;
   LeafFn combine = nullptr;    // two partial results of the reduction
   Lane lane = Lane::f32;
+};
+
+/// A sum that is taken in its maximum's walk (detail::OnlineSum): ops of kind reduce, and the value subtracted.
+struct TapeOnline {
+  int max = 0, sum = 0, shift = 0;
 };
 
 /// A loop compiled ahead of time that does several ops at once (cpu/loops.hpp), with the values it takes and gives.
@@ -56,14 +61,17 @@ struct Tape {
   /// What a block takes: all ops, and where there are loops, these instead of the ops they stand for.
   struct Way {
     Order block;
-    /// passes[p]: the ops on full values that the reductions of phase p + 1 and the full outputs of phase p need.
+    /// passes[p]: the ops on full values that the reductions at the end of walk p and the full outputs of walk p need.
     std::vector<Order> passes;
     Order late;  // the last pass where all full outputs wait for it: in place, an earlier one would overwrite an input
     std::vector<bool> filled;     // values that an op reads a whole block of (numbers: else one lane will do)
   };
   Way plain, compiled;
+  /// needs[p][v]: pass p reads the full value v, the last entry being that of Way::late.
+  std::vector<std::vector<bool>> needs;
   std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
+  std::vector<TapeOnline> online;
 };
 
 /// The tape of a program for this processor's kernels; throws unsupported where a leaf has no kernel for its type.

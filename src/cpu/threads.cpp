@@ -9,6 +9,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tern::detail_cpu {
@@ -36,6 +37,7 @@ std::atomic<int>& thread_limit() {
 }
 
 thread_local bool inside_task = false;
+thread_local int most_threads = 1;
 
 struct Job {
   TaskRef task;
@@ -159,7 +161,10 @@ void parallel_for(std::int64_t count, TaskRef task) {
     for (std::int64_t i = 0; i < count; ++i) task(i);
     return;
   }
+  most_threads = std::max(most_threads, helpers + 1);
   if (job.error) std::rethrow_exception(job.error);
 }
+
+int threads_used() { return std::exchange(most_threads, 1); }
 
 }  // namespace tern::detail_cpu

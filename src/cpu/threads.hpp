@@ -30,4 +30,8 @@ void set_max_threads(int threads);
 /// calling thread alone.
 void parallel_for(std::int64_t count, TaskRef task);
 
+/// The most threads that a parallel_for of this thread was shared between since the last call of this function: 1 where
+/// there was none.
+int threads_used();
+
 }  // namespace tern::detail_cpu

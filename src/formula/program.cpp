@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "formula/caches.hpp"
@@ -73,7 +74,11 @@ class Typing {
       program_.outputs.push_back(
           {step, dtype, program_.steps[static_cast<std::size_t>(step)].full || !program_.reduces});
     }
-    for (const Step& step : program_.steps) program_.phases = std::max(program_.phases, step.phase + 1);
+    find_online_sums();
+    for (const Step& step : program_.steps) {
+      program_.phases = std::max(program_.phases, step.phase + 1);
+      program_.walks = std::max(program_.walks, step.walk + 1);
+    }
     static std::atomic<std::uint64_t> serial{0};
     program_.serial = ++serial;
     return std::move(program_);
@@ -298,6 +303,42 @@ class Typing {
                                                                            : result;
   }
 
+  /// The step behind leaves that change nothing.
+  int undetached(int step) const {
+    while (at(step).kind == StepKind::leaf && at(step).leaf == Leaf::detach) step = at(step).args[0];
+    return step;
+  }
+  /// The maximum that lets sum `index` be taken in the same walk, or nothing.
+  std::optional<OnlineSum> as_online_sum(int index) const {
+    const Step& sum = at(index);
+    if (sum.kind != StepKind::reduce || sum.leaf != Leaf::sum || !is_float_lane(sum.lane)) return {};
+    const Step& power = at(sum.args[0]);
+    if (power.kind != StepKind::leaf || power.leaf != Leaf::exp || !power.full) return {};
+    const Step& difference = at(power.args[0]);
+    if (difference.kind != StepKind::leaf || difference.leaf != Leaf::sub) return {};
+    const int x = undetached(difference.args[0]), shift = difference.args[1];
+    if (!at(x).full || at(shift).full) return {};
+    for (int i = 0; i < index; ++i) {
+      const Step& max = at(i);
+      if (max.kind == StepKind::reduce && max.leaf == Leaf::max && undetached(max.args[0]) == x &&
+          max.lane == sum.lane && max.phase == at(shift).phase)
+        return OnlineSum{i, index, shift};
+    }
+    return {};
+  }
+  /// Finds them, and numbers the walks.
+  void find_online_sums() {
+    for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
+      Step& step = program_.steps[static_cast<std::size_t>(i)];
+      for (const int arg : step.args)
+        if (arg >= 0) step.walk = std::max(step.walk, at(arg).walk);
+      if (step.kind != StepKind::reduce) continue;
+      const std::optional<OnlineSum> online = as_online_sum(i);
+      if (online) program_.online.push_back(*online);
+      step.walk = online ? at(online->max).walk : step.walk + 1;
+    }
+  }
+
   const char* op_;
   const Graph* graph_;
   std::span<const InputType> inputs_;
@@ -310,6 +351,12 @@ class Typing {
 };
 
 }  // namespace
+
+const OnlineSum* online_sum(const Program& program, int sum) {
+  for (const OnlineSum& online : program.online)
+    if (online.sum == sum) return &online;
+  return nullptr;
+}
 
 const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs) {
   Graph::Caches& caches = *graph->caches;

@@ -29,6 +29,7 @@ struct Step {
   bool full = true;          // varies along the reduced axes
   bool saturate = false;     // wrap of a float-to-integer conversion: clamp instead of wrapping
   int phase = 0;             // number of reductions that must be finished before it can be computed
+  int walk = 0;              // number of walks over the reduced axes that must be finished before it can be computed
   int index = 0;
   Number number;
   int args[3] = {-1, -1, -1};
@@ -50,12 +51,23 @@ struct InputType {
   friend bool operator==(const InputType&, const InputType&) = default;
 };
 
+/// sum(exp(x - shift)) where shift is a reduced value that waits for max(x): as softmax has it, and logsumexp. Who
+/// walks along x once for the maximum knows the sum as well: with m the maximum so far (0 where that is infinite or
+/// NaN) he sums exp(x - m), multiplies what he has by exp(before - m) where m grows, and the result by exp(m - shift).
+struct OnlineSum {
+  int max = -1, sum = -1;  // reduce steps
+  int shift = -1;
+};
+
 struct Program {
   const Graph* graph = nullptr;
   std::vector<InputType> inputs;
   std::vector<Step> steps;  // arguments before their users
   std::vector<ProgramOutput> outputs;
   int phases = 1;
+  /// As phases, where the sums in `online` take no walk of their own.
+  int walks = 1;
+  std::vector<OnlineSum> online;
   bool reduces = false;
   /// Inputs that are plain numbers and meet integers of this dtype, whose range they must be in.
   struct IntegralNumber {
@@ -69,6 +81,9 @@ struct Program {
 /// Types `graph` for operands of these types; kept with the graph. `op` names the operation in errors.
 /// Throws dtype where types do not fit together.
 const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs);
+
+/// The entry of program.online that is about this sum; null where there is none.
+const OnlineSum* online_sum(const Program& program, int sum);
 
 /// The dtype a program computes T in: f32 for 16-bit floats, i32 for narrow integers and booleans.
 Lane lane_of(DType dtype);

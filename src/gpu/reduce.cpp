@@ -188,9 +188,9 @@ class ReduceRun {
 
   void run_whole(const Tiling& tiling) {
     Stage stage;
-    stage.last = program_.phases - 2;
+    stage.last = program_.walks - 2;
     stage.reduced_outputs = stage.full_outputs = true;
-    if (program_.phases < 2) stage.last = -1;
+    if (program_.walks < 2) stage.last = -1;
     launch(stage, tiling, r_, begin_, r_.space);
   }
   void launch(const Stage& stage, const Tiling& tiling, const FusedRequest& request,
@@ -201,24 +201,27 @@ class ReduceRun {
   /// Room for `elements` results of each reduction, side by side in one buffer.
   std::vector<Stored> new_results(const std::vector<int>& reductions, std::int64_t elements) {
     std::vector<Stored> list;
-    keep_.push_back(backend_.temporary(elements * static_cast<std::int64_t>(reductions.size()), DType::u32));
-    for (const int s : reductions)
-      list.push_back({s,
-                      {keep_.back().get(),
-                       lane_dtype(program_.steps[static_cast<std::size_t>(s)].lane),
-                       elements * static_cast<std::int64_t>(list.size()),
-                       {}}});
+    std::int64_t bytes = 0;
+    for (const int s : reductions) {
+      const DType dtype = lane_dtype(program_.steps[static_cast<std::size_t>(s)].lane);
+      const auto size = static_cast<std::int64_t>(dtype_size(dtype));
+      bytes = round_up(bytes, size);
+      list.push_back({s, {nullptr, dtype, bytes / size, {}}});
+      bytes += elements * size;
+    }
+    keep_.push_back(backend_.temporary(bytes, DType::u8));
+    for (Stored& stored : list) stored.view.storage = keep_.back().get();
     return list;
   }
 
   void run_staged(const Tiling& tiling, std::int64_t segments) {
     std::vector<Stored> known;
-    const int passes = program_.phases - 1;
+    const int passes = program_.walks - 1;
     for (int p = 0; p < passes; ++p) {
       std::vector<int> reductions;
       for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
         const Step& s = program_.steps[static_cast<std::size_t>(i)];
-        if (s.kind == StepKind::reduce && s.phase == p + 1) reductions.push_back(i);
+        if (s.kind == StepKind::reduce && s.walk == p + 1) reductions.push_back(i);
       }
       Stage part;
       part.first = part.last = p, part.splits = true, part.known = known, part.segments = segments;
@@ -393,6 +396,14 @@ class ReduceRun {
 };
 
 }  // namespace
+
+int pass_of_full_output(const FusedRequest& r, std::size_t output) {
+  for (const Operand& o : r.inputs)
+    if (o.view.storage == r.outputs[output].storage ||
+        (o.gather && o.gather->table.storage == r.outputs[output].storage))
+      return r.program->walks - 1;  // later walks read what it would overwrite
+  return r.program->steps[static_cast<std::size_t>(r.program->outputs[output].step)].walk;
+}
 
 DType lane_dtype(Lane lane) {
   constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};

@@ -1,5 +1,6 @@
 // The text and the arguments of a kernel with reductions. An invocation walks its part of the reduced axes once for
-// every phase of the program; the invocations of a row then join their results in workgroup memory.
+// every result that waits for a walk; the invocations of a row then join their results in workgroup memory. Sums of
+// exp(x - shift) are taken together with max(x) (gpu/reduce_online.hpp).
 #include "gpu/reduce_kernel.hpp"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "backend/trace.hpp"
 #include "gpu/io.hpp"
+#include "gpu/reduce_online.hpp"
 #include "gpu/text.hpp"
 
 namespace tern::detail_gpu {
@@ -59,7 +61,8 @@ class ReduceKernel {
                        : tiling_.rows ? "rows"
                                       : "columns",
                        ", ", launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along,
-                       group_ > 1 ? cat(", ", group_, " elements at once") : std::string()));
+                       group_ > 1 ? cat(", ", group_, " elements at once") : std::string(),
+                       stage_.joins ? std::string() : cat(", ", walks(), walks() == 1 ? " walk" : " walks")));
     backend_.queue(launch, [this] { return text(); });
   }
 
@@ -75,7 +78,7 @@ class ReduceKernel {
     for (int p = stage_.first; p <= stage_.last; ++p) {
       passes_.emplace_back();
       for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
-        if (step(i).kind == StepKind::reduce && step(i).phase == p + 1) passes_.back().push_back(i);
+        if (step(i).kind == StepKind::reduce && step(i).walk == p + 1) passes_.back().push_back(i);
     }
     for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
       const bool full = program_.outputs[o].full;
@@ -88,8 +91,10 @@ class ReduceKernel {
       if (wanted.empty()) return;
       for (const int s : sources_of(program_, wanted, [this](int i) { return is_source(i); })) read.push_back(s);
     };
-    if (!stage_.joins)
-      for (const auto& pass : passes_) add(arguments_of(pass));
+    for (const auto& pass : passes_) {
+      if (!stage_.joins) add(arguments_of(pass));
+      if (!stage_.splits) add(shifts_of(pass));
+    }
     add(steps_of(full_outputs_)), add(steps_of(reduced_outputs_));
     std::sort(read.begin(), read.end());
     read.erase(std::unique(read.begin(), read.end()), read.end());
@@ -102,11 +107,22 @@ class ReduceKernel {
       if (pass_of(o) == p) list.push_back(o);
     return list;
   }
+  /// Of those reductions that are not taken with a maximum.
   std::vector<int> arguments_of(const std::vector<int>& reductions) const {
     std::vector<int> result;
-    for (const int i : reductions) result.push_back(step(i).args[0]);
+    for (const int i : reductions)
+      if (!online_sum(program_, i)) result.push_back(step(i).args[0]);
     return result;
   }
+  std::vector<int> shifts_of(const std::vector<int>& reductions) const {
+    std::vector<int> result;
+    for (const int i : reductions)
+      if (const detail::OnlineSum* online = online_sum(program_, i)) result.push_back(online->shift);
+    return result;
+  }
+  OnlineText online_text(int s) const { return {backend_.dialect(), step(s).lane}; }
+  /// How often the reduced axes are walked along.
+  std::size_t walks() const { return passes_.size() + (!stage_.splits && !outputs_of_pass(stage_.last + 1).empty()); }
   std::vector<int> steps_of(const std::vector<int>& outputs) const {
     std::vector<int> result;
     for (const int o : outputs) result.push_back(program_.outputs[static_cast<std::size_t>(o)].step);
@@ -230,6 +246,8 @@ class ReduceKernel {
   int reduced_group() const { return tiling_.rows ? group_ : 1; }
   /// A reduction's result, of element e of a group of kept positions.
   std::string red(int s, int e) const { return kept_group() > 1 ? cat("red", s, "_", e) : cat("red", s); }
+  /// The same as the invocations joined it: a sum taken with a maximum is not finished then.
+  std::string joined(int s, int e) const { return (online_sum(program_, s) ? "raw_" : "") + red(s, e); }
   std::string acc(int s, int e) const { return kept_group() > 1 ? cat("acc", s, "_", e) : cat("acc", s); }
 
   void add_origin(const Step& s) {
@@ -322,8 +340,33 @@ class ReduceKernel {
       for (int e = 0; e < kept_group(); ++e) lines += cat("var ", acc(s, e), " = ", printer.identity(s), ";\n");
     if (stage_.joins) lines += join_partials(io, printer, reductions);
     else lines += cat("if (inside) {\n", indented(walk(visit(io, printer, p, reductions, outputs, functions))), "}\n");
-    for (const int s : reductions) lines += join_threads(printer, s);
+    for (const int s : reductions) {
+      if (const detail::OnlineSum* online = online_sum(program_, s); online && tiling_.along > 1)
+        for (int e = 0; e < kept_group(); ++e)
+          lines += online_text(s).scale(acc(s, e), acc(online->max, e), red(online->max, e));
+      lines += join_threads(printer, s);
+    }
+    for (const int s : reductions)
+      if (online_sum(program_, s)) lines += finish_online(io, printer, s, functions);
     return lines;
+  }
+
+  /// From the sum for the maximum to the one the program means; partial results stay as they are.
+  std::string finish_online(Io& io, const ProgramPrinter& printer, int s, std::string& functions) {
+    const detail::OnlineSum& online = *online_sum(program_, s);
+    std::string lines;
+    for (int e = 0; e < kept_group(); ++e)
+      lines += cat(stage_.splits ? "let " : "var ", red(s, e), " = ", joined(s, e), ";\n");
+    if (stage_.splits) return lines;
+    const Function f = printer.function(cat("shift", s), {online.shift}, [this](int i) { return is_source(i); });
+    functions += f.text;
+    std::vector<std::string> shifts;
+    std::string body = calls(io, f, position(false), shifts);
+    for (int e = 0; e < kept_group(); ++e)
+      body +=
+          cat(red(s, e), " = ",
+              online_text(s).finished(joined(s, e), red(online.max, e), shifts[static_cast<std::size_t>(e)]), ";\n");
+    return lines + cat("if (inside) {\n", indented(body), "}\n");
   }
 
   /// The body of a walk.
@@ -336,19 +379,52 @@ class ReduceKernel {
     const Position at = position(true);
     std::vector<std::string> values;
     std::string body = calls(io, f, at, values);
-    for (std::size_t e = 0; e < values.size(); ++e)
-      for (std::size_t k = 0; k < reductions.size(); ++k) {
-        const int s = reductions[k];
-        const std::string a = acc(s, tiling_.rows ? 0 : static_cast<int>(e));
-        body += cat(a, " = ", printer.combined(s, a, ProgramPrinter::result(f, values[e], k)), ";\n");
-      }
+    std::size_t taken = 0;
+    for (const int s : reductions) {
+      if (online_sum(program_, s)) continue;
+      std::vector<std::string> arguments;
+      for (const std::string& value : values) arguments.push_back(ProgramPrinter::result(f, value, taken));
+      body += accumulate(io, printer, reductions, s, arguments);
+      ++taken;
+    }
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       std::vector<std::string> of_output;
-      for (const std::string& value : values)
-        of_output.push_back(ProgramPrinter::result(f, value, reductions.size() + o));
+      for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, taken + o));
       body += io.store(access_of_full(outputs[o]), at, of_output, "");
     }
     return body;
+  }
+  /// Reduction s of the group's values; where it is a maximum, the sums that are taken with it.
+  std::string accumulate(Io& io, const ProgramPrinter& printer, const std::vector<int>& reductions, int s,
+                         const std::vector<std::string>& values) const {
+    const auto into = [&](int step, std::size_t e) { return acc(step, tiling_.rows ? 0 : static_cast<int>(e)); };
+    std::vector<int> sums;
+    for (const int other : reductions)
+      if (const detail::OnlineSum* online = online_sum(program_, other); online && online->max == s)
+        sums.push_back(other);
+    std::string lines;
+    std::vector<std::string> before;
+    const int groups = tiling_.rows ? 1 : static_cast<int>(values.size());
+    for (int e = 0; e < groups && !sums.empty(); ++e) {
+      before.push_back(io.unique("m"));
+      lines += cat("let ", before.back(), " = ", acc(s, e), ";\n");
+    }
+    for (std::size_t e = 0; e < values.size(); ++e)
+      lines += cat(into(s, e), " = ", printer.combined(s, into(s, e), values[e]), ";\n");
+    for (const int sum : sums) {
+      for (int e = 0; e < groups; ++e)
+        lines += online_text(sum).scale(acc(sum, e), before[static_cast<std::size_t>(e)], acc(s, e));
+      std::vector<std::string> shifts;
+      for (int e = 0; e < groups; ++e) {
+        shifts.push_back(io.unique("s"));
+        lines += cat("let ", shifts.back(), " = ", online_text(sum).finite(acc(s, e)), ";\n");
+      }
+      for (std::size_t e = 0; e < values.size(); ++e) {
+        const std::string power = online_text(sum).power(values[e], shifts[tiling_.rows ? 0 : e]);
+        lines += cat(into(sum, e), " = ", printer.combined(sum, into(sum, e), power), ";\n");
+      }
+    }
+    return lines;
   }
   int access_of_full(int output) const {
     const auto place = std::find(full_outputs_.begin(), full_outputs_.end(), output) - full_outputs_.begin();
@@ -357,13 +433,30 @@ class ReduceKernel {
 
   std::string join_partials(Io& io, const ProgramPrinter& printer, const std::vector<int>& reductions) {
     std::string body;
+    std::vector<std::string> parts;
+    const bool several = !shifts_of(reductions).empty();  // times that one is read
+    for (std::size_t k = 0; k < reductions.size(); ++k) {
+      const Access& a = plan_.access(partial_access_[k]);
+      parts.push_back(io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k")));
+      if (!several) continue;
+      const std::string name = io.unique("part");
+      body += cat("let ", name, " = ", parts.back(), ";\n"), parts.back() = name;
+    }
+    for (std::size_t k = 0; k < reductions.size(); ++k) {  // the sums first, which read the maxima so far
+      const detail::OnlineSum* online = online_sum(program_, reductions[k]);
+      if (!online) continue;
+      const OnlineText text = online_text(reductions[k]);
+      const auto max =
+          static_cast<std::size_t>(std::find(reductions.begin(), reductions.end(), online->max) - reductions.begin());
+      const std::string sum = acc(reductions[k], 0), both = io.unique("m"), part = io.unique("part");
+      body += cat("let ", both, " = ", printer.combined(online->max, acc(online->max, 0), parts[max]), ";\n");
+      body += cat("var ", part, " = ", parts[k], ";\n") + text.scale(part, parts[max], both);
+      body += text.scale(sum, acc(online->max, 0), both);
+      body += cat(sum, " = ", printer.combined(reductions[k], sum, part), ";\n");
+    }
     for (std::size_t k = 0; k < reductions.size(); ++k) {
       const int s = reductions[k];
-      const Access& a = plan_.access(partial_access_[k]);
-      body += cat(
-          acc(s, 0), " = ",
-          printer.combined(s, acc(s, 0), io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k"))),
-          ";\n");
+      if (!online_sum(program_, s)) body += cat(acc(s, 0), " = ", printer.combined(s, acc(s, 0), parts[k]), ";\n");
     }
     return cat("if (inside) {\n  for (var r = ty; r < end; r += ", tiling_.along, "u) {\n", indented(indented(body)),
                "  }\n}\n");
@@ -375,7 +468,7 @@ class ReduceKernel {
     const int group = kept_group();
     std::string lines;
     if (tiling_.along == 1) {
-      for (int e = 0; e < group; ++e) lines += cat("let ", red(s, e), " = ", acc(s, e), ";\n");
+      for (int e = 0; e < group; ++e) lines += cat("let ", joined(s, e), " = ", acc(s, e), ";\n");
       return lines;
     }
     const Dialect& d = backend_.dialect();
@@ -400,7 +493,7 @@ class ReduceKernel {
       lines += d.barrier();
     }
     const std::string first = tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx");
-    for (int e = 0; e < group; ++e) lines += cat("let ", red(s, e), " = ", value(first, e), ";\n");
+    for (int e = 0; e < group; ++e) lines += cat("let ", joined(s, e), " = ", value(first, e), ";\n");
     return lines + d.barrier();
   }
 
@@ -499,14 +592,6 @@ class ReduceKernel {
 };
 
 }  // namespace
-
-int pass_of_full_output(const FusedRequest& r, std::size_t output) {
-  for (const Operand& o : r.inputs)
-    if (o.view.storage == r.outputs[output].storage ||
-        (o.gather && o.gather->table.storage == r.outputs[output].storage))
-      return r.program->phases - 1;  // later walks read what it would overwrite
-  return r.program->steps[static_cast<std::size_t>(r.program->outputs[output].step)].phase;
-}
 
 void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
                        const std::vector<std::int64_t>& begin, const Shape& space) {

@@ -15,7 +15,7 @@ struct Stored {
 
 /// What one launch does.
 struct Stage {
-  int first = 0, last = 0;       // passes: pass p gives the reductions of phase p + 1
+  int first = 0, last = 0;       // passes: pass p gives the reductions at the end of walk p (Step::walk is p + 1)
   std::vector<Stored> partials;  // read (with `joins`) or written (with `splits`): one for each reduction of the pass
   std::vector<Stored> known;     // results of earlier passes
   std::vector<Stored> results;   // written: joined results that later kernels need

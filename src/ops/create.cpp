@@ -25,7 +25,7 @@ namespace {
 Tensor generate(const char* op, const Graph* graph, const Shape& shape, const Options& options,
                 std::span<const Number> numbers) {
   Tensor result = make_tensor(shape, options.dtype, backend_of(options.device), op);
-  std::vector<Argument> arguments{Argument(result)};  // gives the space, dtype and device; never read
+  PoolVector<Argument> arguments{Argument(result)};  // gives the space, dtype and device; never read
   for (const Number& n : numbers) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, shape}, arguments, {&result, 1});
   return result;
@@ -52,9 +52,11 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
   if (step.real == 0) throw Error(ErrorKind::shape, "arange: the step is 0");
   const double count = std::ceil((end.real - begin.real) / step.real);
   if (!(count < 2147483648.0)) throw Error(ErrorKind::shape, "arange: more than 2^31-1 values");
-  const Expr x = make_input(0),
-             value = make_input(1) + make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike) * make_input(2);
-  static const Graph* const graph = make_graph({&value, 1}, 3);
+  static const Graph* const graph = [] {
+    const Expr x = make_input(0);
+    const Expr value = make_input(1) + make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike) * make_input(2);
+    return make_graph({&value, 1}, 3);
+  }();
   const Number numbers[] = {begin, step};
   return generate("arange", graph, Shape{count > 0 ? static_cast<std::int64_t>(count) : 0}, options, numbers);
 }
@@ -62,9 +64,11 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
 Tensor linspace(double begin, double end, std::int64_t count, const Options& options) {
   if (count < 0) throw Error(ErrorKind::shape, "linspace: the count is negative");
   const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
-  const Expr x = make_input(0), at = make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike);
-  const Expr value = where(index(x, 0) == make_input(4), make_input(3), make_input(1) + at * make_input(2));
-  static const Graph* const graph = make_graph({&value, 1}, 5);
+  static const Graph* const graph = [] {
+    const Expr x = make_input(0), at = make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike);
+    const Expr value = where(index(x, 0) == make_input(4), make_input(3), make_input(1) + at * make_input(2));
+    return make_graph({&value, 1}, 5);
+  }();
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype,
                 "linspace: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
@@ -73,8 +77,10 @@ Tensor linspace(double begin, double end, std::int64_t count, const Options& opt
 }
 
 Tensor eye(std::int64_t size, const Options& options) {
-  const Expr x = make_input(0);
-  static const Graph* const graph = like_first(index(x, 0) == index(x, 1), 1);
+  static const Graph* const graph = [] {
+    const Expr x = make_input(0);
+    return like_first(index(x, 0) == index(x, 1), 1);
+  }();
   return generate("eye", graph, {size, size}, options, {});
 }
 

@@ -91,10 +91,10 @@ struct EpilogueBackward {
   Shape a_batch, b_batch;
   int a_at = -1, b_at = -1;
 
-  std::vector<Var> operator()(const RuleContext& c) const {
+  PoolVector<Var> operator()(const RuleContext& c) const {
     const std::uint64_t wanted = c.wanted >> 2 << 1 | ((c.wanted & 3) != 0);
-    std::vector<Var> inner = formula({c.grads, c.saved, wanted});
-    std::vector<Var> grads(inner.size() + 1);
+    PoolVector<Var> inner = formula({c.grads, c.saved, wanted});
+    PoolVector<Var> grads(inner.size() + 1);
     const Var& d = inner[0];
     if (d.defined() && c.wanted & 1)
       grads[0] = product(formula.op, d, c.saved[static_cast<std::size_t>(b_at)].transpose(-1, -2), a_batch);
@@ -134,12 +134,12 @@ void product_with_epilogue(const char* op, const Graph* graph, const Var& a, con
   PoolVector<Save> saved;
   saved.reserve(inputs.size() + outputs.size());
   rule.formula.inputs.reserve(inputs.size());
-  if (b.requires_grad()) rule.a_at = 0, saved.push_back({a, -1});
-  if (a.requires_grad()) rule.b_at = static_cast<int>(saved.size()), saved.push_back({b, -1});
+  if (b.requires_grad()) rule.a_at = 0, saved.push_back({as_var(a.value()), -1, 0});
+  if (a.requires_grad()) rule.b_at = static_cast<int>(saved.size()), saved.push_back({as_var(b.value()), -1, 1});
   // The accumulator is read through an output, if at all.
   rule.formula.inputs.push_back({rule.formula.space, {}, -1, true});
   for (std::size_t i = 0; i < operands.size(); ++i)
-    rule.formula.add_input(operands[i], plan.used >> (i + 1) & 1, saved);
+    rule.formula.add_input(operands[i], plan.used >> (i + 1) & 1, saved, static_cast<int>(i) + 2);
   rule.formula.add_outputs(saved);
   PoolVector<Var> all(outputs.size());  // the hidden one, too
   record(op, inputs, outputs, std::move(saved), std::move(rule), all);

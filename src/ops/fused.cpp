@@ -1,6 +1,7 @@
 #include "ops/fused.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -102,14 +103,13 @@ void check_coordinates(const char* op, const Program& program, int rank) {
                                         ") in a formula applied to " + std::to_string(rank) + " axes");
 }
 
-std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
-                              std::span<const Tensor> into) {
-  std::vector<Tensor> outputs(call.graph->outputs.size());
+PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into) {
+  PoolVector<Tensor> outputs(call.graph->outputs.size());
   run_fused(call, arguments, into, outputs);
   return outputs;
 }
-std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments) {
-  std::vector<Var> results(call.graph->outputs.size());
+PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments) {
+  PoolVector<Var> results(call.graph->outputs.size());
   fused(call, arguments, results);
   return results;
 }
@@ -123,15 +123,16 @@ void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::
 void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
               std::span<const Tensor> into, std::span<Tensor> outputs) {
   SmallVector<InputType, 8> types;
-  for (const Argument& a : arguments) {
-    const Tensor* t = tensor_of(a);
-    types.push_back(t ? InputType{t->dtype(), false} : InputType{DType::f32, true});
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor* t = tensor_of(arguments[i]);
+    const bool wide = i < 64 && call.wide.arguments >> i & 1;
+    types.push_back(t ? InputType{wide ? call.wide.dtype : t->dtype(), false} : InputType{DType::f32, true});
   }
   const Program& program = type_program(call.op, call.graph, types);
   check_numbers(call.op, program, arguments);
   check_coordinates(call.op, program, space.rank());
   space.numel();               // throws where it overflows
-  std::vector<Tensor> copies;  // of operands that overlap an output
+  PoolVector<Tensor> copies;   // of operands that overlap an output
   if (!into.empty()) copies.reserve(arguments.size());
   SmallVector<Operand, 8> operands;
   for (const Argument& a : arguments) {
@@ -201,13 +202,13 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
 }
 
 /// The calls that compute the gradients in `wanted` of g for operands broadcast this way; kept with g.
-const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, std::vector<std::uint32_t> broadcast,
+const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, std::span<const std::uint32_t> broadcast,
                                                        std::uint32_t reduced) {
   const std::lock_guard hold(g.plans_lock);
   for (const auto& plan : g.plans)
-    if (plan->reduced == reduced && plan->broadcast == broadcast) return plan->calls;
+    if (plan->reduced == reduced && std::ranges::equal(plan->broadcast, broadcast)) return plan->calls;
   auto plan = std::make_unique<GradientGraph::Plan>();
-  plan->broadcast = std::move(broadcast), plan->reduced = reduced;
+  plan->broadcast.assign(broadcast.begin(), broadcast.end()), plan->reduced = reduced;
   plan->calls = group_gradients(g, *plan);
   return g.plans.emplace_back(std::move(plan))->calls;
 }
@@ -224,10 +225,29 @@ std::uint32_t broadcast_axes(const Shape& shape, const Shape& space) {
 
 }  // namespace
 
+namespace {
+
+/// (x…) → (sum(x)…)
+const Graph* sums_graph(std::size_t count) {
+  const auto make = [](std::size_t n) {
+    std::vector<Expr> outputs;
+    for (std::size_t i = 0; i < n; ++i) outputs.push_back(sum(make_input(static_cast<int>(i))));
+    return make_graph(outputs, static_cast<int>(n));
+  };
+  static const std::array<const Graph*, 9> few = [&] {
+    std::array<const Graph*, 9> graphs{};
+    for (std::size_t n = 1; n < graphs.size(); ++n) graphs[n] = make(n);
+    return graphs;
+  }();
+  return count < few.size() ? few[count] : make(count);
+}
+
+}  // namespace
+
 /// Gradients of several inputs, each summed to its input's shape: those over the same axes in one pass.
 class FusedBackward::Sums {
  public:
-  Sums(const FusedBackward& rule, std::vector<Var>& results) : rule_(rule), results_(results) {}
+  Sums(const FusedBackward& rule, PoolVector<Var>& results) : rule_(rule), results_(results) {}
 
   /// The gradient of input `input`: full, of size 1 along the reduced axes, or summed already.
   void add(std::size_t input, Var g, bool summed) {
@@ -240,12 +260,13 @@ class FusedBackward::Sums {
   }
   void run() {
     while (!pending_.empty()) {
-      const Pending first = pending_.front();
-      const auto apart = std::stable_partition(pending_.begin(), pending_.end(), [&](const Pending& p) {
-        return p.axes != first.axes || p.g.shape() != first.g.shape();
-      });
-      run_together({apart, pending_.end()});
-      pending_.erase(apart, pending_.end());
+      PoolVector<Pending> together, apart;
+      for (Pending& p : pending_) {
+        const bool joins = together.empty() || (p.axes == together[0].axes && p.g.shape() == together[0].g.shape());
+        (joins ? together : apart).push_back(std::move(p));
+      }
+      run_together(together);
+      pending_ = std::move(apart);
     }
   }
 
@@ -257,21 +278,17 @@ class FusedBackward::Sums {
   };
 
   void run_together(std::span<const Pending> list) {
-    std::vector<Expr> outputs;
-    std::vector<Argument> arguments;
-    for (const Pending& p : list) {
-      outputs.push_back(sum(make_input(static_cast<int>(outputs.size()))));
-      arguments.push_back(Argument(p.g));
-    }
-    const Graph* sums = make_graph(outputs, static_cast<int>(outputs.size()));
-    const std::vector<Var> values = fused({"sum", sums, list[0].axes, {}}, arguments);
+    PoolVector<Argument> arguments;
+    for (const Pending& p : list) arguments.push_back(Argument(p.g));
+    PoolVector<Var> values(list.size());
+    fused({"sum", sums_graph(list.size()), list[0].axes, {}}, arguments, values);
     for (std::size_t i = 0; i < list.size(); ++i)
       results_[list[i].input] = values[i].reshape(rule_.inputs[list[i].input].shape);
   }
 
   const FusedBackward& rule_;
-  std::vector<Var>& results_;
-  std::vector<Pending> pending_;
+  PoolVector<Var>& results_;
+  PoolVector<Pending> pending_;
 };
 
 /// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.
@@ -294,11 +311,17 @@ PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::u
   return list;
 }
 
-void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved) {
+void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved, int edge) {
   const Tensor* t = tensor_of(argument);
-  saves = saves && t;
-  inputs.push_back({t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr});
-  if (saves) saved.push_back({argument.var ? *argument.var : as_var(*t)});
+  Input& input = inputs.emplace_back();
+  input.number = argument.number, input.tensor = t != nullptr;
+  if (!t) return;
+  input.shape = t->shape();
+  if (!saves) return;
+  input.saved = static_cast<int>(saved.size());
+  Save& save = saved.emplace_back();
+  if (argument.var && edge < 0) save.input = *argument.var;
+  else save.input = as_var(*t), save.edge = argument.var ? edge : -1;
 }
 void FusedBackward::add_outputs(PoolVector<Save>& saved) {
   first_output = static_cast<int>(saved.size());
@@ -312,17 +335,17 @@ std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph) {
                  : 0;
 }
 
-std::vector<Var> FusedBackward::operator()(const RuleContext& context) const { return gradients(context, {}); }
+PoolVector<Var> FusedBackward::operator()(const RuleContext& context) const { return gradients(context, {}); }
 
-std::vector<Var> FusedBackward::gradients(const RuleContext& context, std::span<const Tensor> into) const {
+PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<const Tensor> into) const {
   std::uint64_t present = 0;
   for (std::size_t k = 0; k < context.grads.size(); ++k)
     if (context.grads[k].defined()) present |= std::uint64_t{1} << k;
   const GradientGraph& g = gradient(graph, present, context.wanted, false, outputs_read);
-  std::vector<Var> results(inputs.size());
+  PoolVector<Var> results(inputs.size());
   if (!g.graph) return results;
   const PoolVector<Argument> list = arguments(context, g.graph->used_inputs);
-  std::vector<std::uint32_t> broadcast;
+  SmallVector<std::uint32_t, 8> broadcast;
   for (const Input& input : inputs) broadcast.push_back(broadcast_axes(input.shape, space));
   Sums sums(*this, results);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -331,9 +354,9 @@ std::vector<Var> FusedBackward::gradients(const RuleContext& context, std::span<
     sums.add(i, *list[static_cast<std::size_t>(node->index)].var, false);
   }
   for (const GradientGraph::Call& call : gradient_calls(g, broadcast, reduced)) {
-    std::vector<Var> values(call.inputs.size());
+    PoolVector<Var> values(call.inputs.size());
     if (into.empty()) {
-      fused({op, call.graph, call.reduced, space}, list, values);
+      fused({op, call.graph, call.reduced, space, wide}, list, values);
     } else {
       PoolVector<Tensor> given, made(values.size());
       for (std::size_t k = 0; k < values.size(); ++k) {
@@ -341,7 +364,7 @@ std::vector<Var> FusedBackward::gradients(const RuleContext& context, std::span<
         const bool full = !call.graph->reduces || call.graph->outputs[k]->full;
         given.push_back(input < into.size() && full ? into[input] : Tensor());
       }
-      run_fused({op, call.graph, call.reduced, space}, list, given, made);
+      run_fused({op, call.graph, call.reduced, space, wide}, list, given, made);
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = as_var(made[k]);
     }
     for (std::size_t k = 0; k < values.size(); ++k)
@@ -351,34 +374,37 @@ std::vector<Var> FusedBackward::gradients(const RuleContext& context, std::span<
   return results;
 }
 
-std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
-                                 std::span<const Var> grads) {
+PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments,
+                                std::span<const Var> grads) {
   FusedBackward rule{call.op, call.graph, call.reduced, broadcast_space(call.op, arguments)};
   PoolVector<Save> saved;
   for (const Argument& a : arguments) {
     rule.add_input(a, true, saved);
   }
   rule.add_outputs(saved);
-  std::vector<Var> values;
+  PoolVector<Var> values;
   for (const Save& s : saved) values.push_back(s.input);
   return rule({grads, values, (std::uint64_t{1} << arguments.size()) - 1});
 }
 
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
-                     std::uint64_t wanted, PoolVector<Save>& saved) {
+                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded) {
   const std::size_t outputs = call.graph->outputs.size();
   FusedBackward rule{call.op, call.graph, call.reduced, space};
   const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted);
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
-  rule.outputs_read = outputs_in(g, call.graph);
+  rule.outputs_read = outputs_in(g, call.graph), rule.wide = call.wide;
   rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
-  for (std::size_t i = 0; i < arguments.size(); ++i) rule.add_input(arguments[i], used >> i & 1, saved);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    rule.add_input(arguments[i], used >> i & 1, saved, recorded ? static_cast<int>(i) : -1);
   rule.add_outputs(saved);
   return rule;
 }
 
 void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results) {
-  PoolVector<Tensor> outputs(results.size());
+  Tensor one;
+  PoolVector<Tensor> several(results.size() > 1 ? results.size() : 0);
+  const std::span<Tensor> outputs = several.empty() ? std::span(&one, results.size()) : std::span<Tensor>(several);
   Shape space = broadcast_space(call.op, arguments);
   if (call.space) space = *call.space;
   run_over(space, call, arguments, {}, outputs);
@@ -391,7 +417,7 @@ void fused(const FusedCall& call, std::span<const Argument> arguments, std::span
   SmallVector<const Var*, 8> inputs;
   for (const Argument& a : arguments) inputs.push_back(a.var);
   PoolVector<Save> saved;
-  FusedBackward rule = saving(space, call, arguments, wanted_mask(std::span<const Var* const>(inputs)), saved);
+  FusedBackward rule = saving(space, call, arguments, wanted_mask(std::span<const Var* const>(inputs)), saved, true);
   record(call.op, inputs, outputs, std::move(saved), std::move(rule), results);
 }
 
@@ -399,8 +425,8 @@ Var sum_to(const Var& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   const std::uint32_t axes = broadcast_axes(shape, x.shape());
   Var result = x;
-  if (axes)
-    result = fused({"sum", graph_of([](auto v) { return sum(v); }), axes, {}}, std::vector<Argument>{Argument(x)})[0];
+  const Argument arguments[] = {Argument(x)};
+  if (axes) result = fused_one({"sum", graph_of([](auto v) { return sum(v); }), axes, {}}, arguments);
   return result.reshape(shape);
 }
 

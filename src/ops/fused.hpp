@@ -12,17 +12,25 @@
 
 namespace tern::detail {
 
+/// Arguments (a bit each) that hold sums in f32 where the formula has values of a 16-bit dtype: they are read as they
+/// are, and their gradients are of that dtype.
+struct Wide {
+  std::uint64_t arguments = 0;
+  DType dtype = DType::f16;
+};
+
 struct FusedCall {
   const char* op = "";
   const Graph* graph = nullptr;
   std::uint32_t reduced = 0;   // axes (a bit each) that reductions in the graph run over
   std::optional<Shape> space;  // none: what the arguments broadcast to
+  Wide wide = {};
 };
 
 /// Checks and runs. Full outputs have the space's shape; reduced ones have size 1 along the reduced axes.
 /// `into`: existing tensors to write instead of new ones (undefined entries: new), each laid over the space.
-std::vector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
-                              std::span<const Tensor> into = {});
+PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
+                             std::span<const Tensor> into = {});
 
 /// Into a place for each output.
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
@@ -34,7 +42,18 @@ void run_over(const Shape& space, const FusedCall& call, std::span<const Argumen
 
 /// The same on variables, recorded where one is tracked.
 void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results);
-std::vector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
+/// Of a graph with one output, that.
+inline Tensor run_fused_one(const FusedCall& call, std::span<const Argument> arguments) {
+  Tensor result;
+  run_fused(call, arguments, {}, {&result, 1});
+  return result;
+}
+inline Var fused_one(const FusedCall& call, std::span<const Argument> arguments) {
+  Var result;
+  fused(call, arguments, {&result, 1});
+  return result;
+}
+PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
 
 /// What the backward rule of one fused call knows besides what it saved. As a rule it gives the gradients of the inputs.
 struct FusedBackward {
@@ -51,14 +70,16 @@ struct FusedBackward {
   PoolVector<Input> inputs = {};
   std::uint64_t outputs_read = 0;  // outputs whose values are read in place of their expressions
   int first_output = 0;            // where those begin in `saved`
+  Wide wide = {};
 
-  std::vector<Var> operator()(const RuleContext& context) const;
+  PoolVector<Var> operator()(const RuleContext& context) const;
   /// The same on plain tensors, where the gradient of input i, if it is as large as the space, is written to into[i]
   /// (unless that is undefined, or the gradient is a view of something there already).
-  std::vector<Var> gradients(const RuleContext& context, std::span<const Tensor> into) const;
+  PoolVector<Var> gradients(const RuleContext& context, std::span<const Tensor> into) const;
 
-  /// The next input of the graph is this argument; a tensor is saved where `saves`.
-  void add_input(const Argument& argument, bool saves, PoolVector<Save>& saved);
+  /// The next input of the graph is this argument; a tensor is saved where `saves`. `edge`: which input of the recorded
+  /// operation it is; -1: none of them.
+  void add_input(const Argument& argument, bool saves, PoolVector<Save>& saved, int edge = -1);
   /// After the inputs: saves the outputs that are read.
   void add_outputs(PoolVector<Save>& saved);
 
@@ -66,14 +87,15 @@ struct FusedBackward {
   PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
   class Sums;
 };
-/// The rule of a call over this space whose inputs in `wanted` get gradients, with what it saves.
+/// The rule of a call over this space whose inputs in `wanted` get gradients, with what it saves. `recorded`: the
+/// call's arguments are the inputs of the operation that is recorded.
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
-                     std::uint64_t wanted, PoolVector<Save>& saved);
+                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded);
 /// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
 
 /// The gradients of every argument (all tensors), from those of the outputs.
-std::vector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
+PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
 
 /// Throws index where the program asks for a coordinate along an axis that a space of this rank lacks.
 void check_coordinates(const char* op, const Program& program, int rank);

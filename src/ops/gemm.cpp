@@ -59,9 +59,9 @@ ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b) {
   return p;
 }
 
-std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
-                                std::span<const Argument> operands, std::span<const Tensor> into) {
-  std::vector<Tensor> outputs(call.epilogue ? call.epilogue->outputs.size() : 1);
+PoolVector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
+                               std::span<const Argument> operands, std::span<const Tensor> into) {
+  PoolVector<Tensor> outputs(call.epilogue ? call.epilogue->outputs.size() : 1);
   run_product(call, a, b, operands, into, outputs);
   return outputs;
 }
@@ -105,9 +105,9 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
     if (!given(i) && shape != space) outputs[i] = outputs[i].reshape(shape);
 }
 
-Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
+Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std::optional<DType> type) {
   Tensor result;
-  run_product({op, nullptr, batch, {}}, a.value(), b.value(), {}, {}, {&result, 1});
+  run_product({op, nullptr, batch, type}, a.value(), b.value(), {}, {}, {&result, 1});
   const bool wants_a = a.requires_grad(), wants_b = b.requires_grad();
   if (!grad_enabled() || !(wants_a || wants_b)) {
     const Shape full = matrix_shape(batch, a.size(-2), b.size(-1));
@@ -116,13 +116,13 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch) {
   const Var* inputs[] = {&a, &b};
   PoolVector<Save> saved;
   saved.reserve(2);
-  if (wants_b) saved.push_back({a, -1});
-  if (wants_a) saved.push_back({b, -1});
+  if (wants_b) saved.push_back({as_var(a.value()), -1, 0});
+  if (wants_a) saved.push_back({as_var(b.value()), -1, 1});
   Var y;
   record(op, inputs, {&result, 1}, std::move(saved),
          [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
            const Var& g = c.grads[0];
-           std::vector<Var> grads(2);
+           PoolVector<Var> grads(2);
            if (wants_a) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
            if (wants_b) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
            return grads;

@@ -24,14 +24,15 @@ struct ProductCall {
   Shape batch;
   std::optional<DType> acc_type;
 };
-std::vector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
-                                std::span<const Argument> operands = {}, std::span<const Tensor> into = {});
+PoolVector<Tensor> run_product(const ProductCall& call, const Tensor& a, const Tensor& b,
+                               std::span<const Argument> operands = {}, std::span<const Tensor> into = {});
 /// Into a place for each output.
 void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands,
                  std::span<const Tensor> into, std::span<Tensor> outputs);
 
-/// a·b summed to these batch axes, recorded; its gradients are products of the same kind.
-Var product(const char* op, const Var& a, const Var& b, const Shape& batch);
+/// a·b summed to these batch axes, recorded; its gradients are products of the same kind. `type`: of the result, where
+/// that is not the operands' (f32 for those of 16 bits).
+Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std::optional<DType> type = {});
 
 /// epilogue(a·b, operands…), recorded: inputs of the graph are the accumulator, then the operands (plain numbers too),
 /// each broadcasting to batch + [m, n]. Backward is one fused pass for the epilogue, then the products. What that pass

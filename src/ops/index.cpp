@@ -161,7 +161,7 @@ Tensor take(const Tensor& x, const Tensor& indices, int axis) {
 Var take(const Var& x, const Tensor& indices, int axis) {
   return record_one(
       "take", {&x, 1}, take(x.value(), indices, axis), {}, [indices, axis, shape = x.shape()](const RuleContext& c) {
-        return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
       });
 }
 Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
@@ -173,7 +173,7 @@ Var gather(const Var& x, const Tensor& indices, int axis) {
   return record_one(
       "gather", {&x, 1}, gather(x.value(), indices, axis), {},
       [indices, axis, shape = x.shape()](const RuleContext& c) {
-        return std::vector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
       });
 }
 Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
@@ -185,7 +185,7 @@ Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, in
   const bool take_like =
       is_take_like(x->value(), indices, source->value(), normalize_axis("scatter_add", axis, x->dim()));
   return record_one("scatter_add", inputs, std::move(result), {}, [indices, axis, take_like](const RuleContext& c) {
-    std::vector<Var> grads(2);
+    PoolVector<Var> grads(2);
     if (c.wanted & 1) grads[0] = c.grads[0];
     if (c.wanted & 2) grads[1] = take_like ? take(c.grads[0], indices, axis) : gather(c.grads[0], indices, axis);
     return grads;
@@ -206,7 +206,7 @@ Tensor scanned(const Tensor& x, int axis, bool reverse) {
 }
 Var scanned(const Var& x, int axis, bool reverse) {
   return record_one("cumsum", {&x, 1}, scanned(x.value(), axis, reverse), {}, [axis, reverse](const RuleContext& c) {
-    return std::vector<Var>{scanned(c.grads[0], axis, !reverse)};
+    return PoolVector<Var>{scanned(c.grads[0], axis, !reverse)};
   });
 }
 struct Order {

@@ -260,10 +260,11 @@ const Graph* summed_graph(const Graph* recomputed, DType dtype, DType sum_dtype)
 
 PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, const Tensor& bias, const Tensor& grad,
                                 std::span<const Number> values, DType sum_dtype, const Tensor& into = {}) {
-  std::vector<Argument> list{Argument(pre), bias.defined() ? Argument(bias) : Argument(0), Argument(grad)};
+  PoolVector<Argument> list{Argument(pre), bias.defined() ? Argument(bias) : Argument(0), Argument(grad)};
   for (const Number& value : values) list.push_back(Argument(value));
-  std::vector<Tensor> results = run_fused(
-      {kBwd, summed_graph(recomputed, grad.dtype(), sum_dtype), all_but_last(grad.dim()), grad.shape()}, list, {&into, 1});
+  const PoolVector<Tensor> results =
+      run_fused({kBwd, summed_graph(recomputed, grad.dtype(), sum_dtype), all_but_last(grad.dim()), grad.shape()}, list,
+                {&into, 1});
   return {results[0], results[1].reshape({grad.size(-1)})};
 }
 
@@ -312,13 +313,13 @@ PreGradient pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, c
   if (options.pre_activation.defined()) {
     if (wants_bias)
       return from_pre_activation(recomputed, options.pre_activation, {}, grad, activation.values(), sum_dtype);
-    std::vector<Argument> list{Argument(options.pre_activation), Argument(0), Argument(grad)};
+    PoolVector<Argument> list{Argument(options.pre_activation), Argument(0), Argument(grad)};
     for (const Number& value : activation.values()) list.push_back(Argument(value));
     return {run_fused({kBwd, recomputed, 0, grad.shape()}, list)[0], {}};
   }
   if (wants_bias && dtype_size(grad.dtype()) == 2)
     return in_strips(recomputed, grad, a, b, bias, activation.values(), sum_dtype);
-  std::vector<Argument> list{Argument(bias), Argument(grad)};
+  PoolVector<Argument> list{Argument(bias), Argument(grad)};
   for (const Number& value : activation.values()) list.push_back(Argument(value));
   Tensor d = run_product({kBwd, recomputed, product_shape(kBwd, a, b).batch, {}}, a, b, list)[0];
   return {d, wants_bias ? sum_to(as_var(d), bias.shape()).value() : Tensor()};

@@ -53,10 +53,10 @@ bool is_flat_column(const Tensor& t, OperandKind kind, std::size_t number, const
 /// The operands as the epilogue takes them (columns with their second axis), then the captured numbers. `columns` holds
 /// the reshaped ones; it is reserved beforehand so that pointers to its elements stay.
 template <class T>
-std::vector<Argument> laid_out(std::span<const Argument> operands, std::span<const Number> values,
-                               const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space,
-                               std::vector<T>& columns) {
-  std::vector<Argument> list;
+PoolVector<Argument> laid_out(std::span<const Argument> operands, std::span<const Number> values,
+                              const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space,
+                              PoolVector<T>& columns) {
+  PoolVector<Argument> list;
   columns.reserve(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Argument& o = operands[i];
@@ -193,18 +193,22 @@ Var stacked(std::vector<Var> grads, int axis) {
 }
 
 /// The parts of a stack along an axis, as views: its transpose stacks their gradients.
-std::vector<Var> unstacked(const Var& stack_of, int axis) {
-  std::vector<Tensor> views;
-  for (std::int64_t i = 0; i < stack_of.size(axis); ++i)
+PoolVector<Var> unstacked(const Var& stack_of, int axis) {
+  PoolVector<Tensor> views;
+  PoolVector<Var> results;
+  for (std::int64_t i = 0; i < stack_of.size(axis); ++i) {
     views.push_back(stack_of.value().slice(axis, i, i + 1).squeeze(axis));
-  if (!tracked({&stack_of, 1})) {
-    std::vector<Var> results;
-    for (const Tensor& v : views) results.push_back(as_var(v));
-    return results;
+    results.push_back(as_var(views.back()));
   }
-  return record("unstack", {&stack_of, 1}, std::move(views), {}, [axis](const RuleContext& c) {
-    return std::vector<Var>{stacked({c.grads.begin(), c.grads.end()}, axis)};
-  });
+  if (!tracked({&stack_of, 1})) return results;
+  const Var* const inputs[] = {&stack_of};
+  record(
+      "unstack", inputs, views, {},
+      [axis](const RuleContext& c) {
+        return PoolVector<Var>{stacked({c.grads.begin(), c.grads.end()}, axis)};
+      },
+      results);
+  return results;
 }
 
 /// The gradients of a stack of accumulators and of the operands. The formula's inputs are the parts, then the operands;
@@ -214,16 +218,16 @@ struct StackedBackward {
   std::size_t parts = 1;
   int axis = 0;
   Shape shape;  // of the stack
-  DType dtype = DType::f32;
+  DType dtype = DType::f32;  // of its gradient
   Device device = cpu();
 
-  std::vector<Var> operator()(const RuleContext& c) const {
+  PoolVector<Var> operator()(const RuleContext& c) const {
     const bool wants_stack = c.wanted & 1, plain = !tracked(c.grads) && !tracked(c.saved);
     const std::uint64_t all = (std::uint64_t{1} << parts) - 1;
     const RuleContext inner{c.grads, c.saved, (c.wanted >> 1 << parts) | (wants_stack ? all : 0)};
-    std::vector<Var> results(1);
+    PoolVector<Var> results(1);
     if (wants_stack && plain) return written(inner);
-    std::vector<Var> of_inputs = formula(inner);
+    PoolVector<Var> of_inputs = formula(inner);
     const auto operands = of_inputs.begin() + static_cast<std::ptrdiff_t>(parts);
     if (wants_stack) results[0] = stacked({of_inputs.begin(), operands}, axis);
     results.insert(results.end(), std::make_move_iterator(operands), std::make_move_iterator(of_inputs.end()));
@@ -231,14 +235,14 @@ struct StackedBackward {
   }
 
  private:
-  std::vector<Var> written(const RuleContext& inner) const {
+  PoolVector<Var> written(const RuleContext& inner) const {
     Tensor stack_of = make_tensor(shape, dtype, backend_of(device), kOp);
     std::vector<Tensor> into;
     for (std::size_t i = 0; i < parts; ++i) {
       const auto at = static_cast<std::int64_t>(i);
       into.push_back(stack_of.slice(axis, at, at + 1).squeeze(axis));
     }
-    std::vector<Var> of_inputs = formula.gradients(inner, into);
+    PoolVector<Var> of_inputs = formula.gradients(inner, into);
     const auto end = of_inputs.begin() + static_cast<std::ptrdiff_t>(parts);
     const bool any = std::any_of(of_inputs.begin(), end, [](const Var& g) { return g.defined(); });
     for (std::size_t i = 0; any && i < parts; ++i) {
@@ -254,7 +258,7 @@ struct StackedBackward {
 /// formula(parts of the stack…, operands…) by one call of the fused verb, recorded with the stack as its input.
 void fused_over_parts(const FusedCall& call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
                       int axis, std::span<const Argument> operands, std::span<Var> results) {
-  std::vector<Argument> list(parts.begin(), parts.end());
+  PoolVector<Argument> list(parts.begin(), parts.end());
   list.insert(list.end(), operands.begin(), operands.end());
   std::vector<Var> inputs{stack_of};
   for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : Var());
@@ -263,31 +267,35 @@ void fused_over_parts(const FusedCall& call, const Shape& space, const Var& stac
   run_over(space, call, list, {}, outputs);
   const std::uint64_t mask = wanted_mask(inputs), part_bits = (std::uint64_t{1} << parts.size()) - 1;
   PoolVector<Save> saved;
-  FusedBackward formula = saving(space, call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved);
+  FusedBackward formula =
+      saving(space, call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved, false);
   PoolVector<const Var*> pointers;
   for (const Var& input : inputs) pointers.push_back(&input);
   record(call.op, pointers, outputs, std::move(saved),
-         StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(), stack_of.dtype(),
-                         stack_of.device()},
+         StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(),
+                         call.wide.arguments ? call.wide.dtype : stack_of.dtype(), stack_of.device()},
          results);
 }
 
 /// What does not fit into one epilogue: the product, then a pass over it for each axis summed over.
-std::vector<Var> in_passes(const char* name, const Graph* graph, const Var& a, const Var& b, const Shape& space,
-                           const EpilogueOptions& options, std::span<const Argument> operands) {
-  Var y = product(kOp, a, b, batch_of(space));
+PoolVector<Var> in_passes(const char* name, const Graph* graph, const Var& a, const Var& b, const Shape& space,
+                          const EpilogueOptions& options, std::span<const Argument> operands) {
+  // Sums of 16-bit values are sums of what is not rounded yet.
+  const bool sums_wide = graph->axis_sums && dtype_size(a.dtype()) == 2;
+  Var y = product(kOp, a, b, batch_of(space), sums_wide ? std::optional(DType::f32) : std::nullopt);
+  const Wide wide{sums_wide ? (std::uint64_t{1} << options.parts) - 1 : 0, a.dtype()};
   const int axis = options.interleaved ? -1 : -2;
-  std::vector<Var> parts{y}, results(graph->outputs.size());
+  PoolVector<Var> parts{y}, results(graph->outputs.size());
   if (options.parts > 1) {
     y = y.reshape(parted(y.shape(), options));
     parts = unstacked(y, axis);
   }
-  std::vector<Argument> list(parts.begin(), parts.end());
+  PoolVector<Argument> list(parts.begin(), parts.end());
   list.insert(list.end(), operands.begin(), operands.end());
   for (const AxisCall& c : calls_of(name, graph)) {
     const std::uint32_t reduced = c.axis == 0 ? 0 : 1u << (space.rank() + c.axis);
-    const FusedCall call{kOp, c.graph, reduced, space};
-    std::vector<Var> some(c.outputs.size());
+    const FusedCall call{kOp, c.graph, reduced, space, wide};
+    PoolVector<Var> some(c.outputs.size());
     if (options.parts > 1) fused_over_parts(call, space, y, parts, axis, operands, some);
     else fused(call, list, some);
     for (std::size_t i = 0; i < some.size(); ++i) results[c.outputs[i]] = std::move(some[i]);
@@ -297,25 +305,25 @@ std::vector<Var> in_passes(const char* name, const Graph* graph, const Var& a, c
 
 }  // namespace
 
-std::vector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values,
-                                     const Tensor& a, const Tensor& b, const EpilogueOptions& options,
-                                     std::span<const Argument> operands) {
+PoolVector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+                                    const Tensor& a, const Tensor& b, const EpilogueOptions& options,
+                                    std::span<const Argument> operands) {
   const Shape space = checked_space(name, graph, values.size(), a, b, options, operands.size());
-  std::vector<Tensor> columns;
-  const std::vector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
+  PoolVector<Tensor> columns;
+  const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
   if (options.parts == 1 && !graph->axis_sums) return run_product({kOp, graph, batch_of(space), {}}, a, b, list);
-  std::vector<Tensor> results;
+  PoolVector<Tensor> results;
   for (const Var& v : in_passes(name, graph, as_var(a), as_var(b), space, options, list)) results.push_back(v.value());
   return results;
 }
-std::vector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a,
-                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
+PoolVector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a,
+                              const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
   const Shape space = checked_space(name, graph, values.size(), a.value(), b.value(), options, operands.size());
-  std::vector<Var> columns;
+  PoolVector<Var> columns;
   columns.reserve(2 * operands.size());
-  const std::vector<Argument> list = laid_out(operands, values, options.kinds, a.value(), space, columns);
+  const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a.value(), space, columns);
   if (options.parts > 1 || graph->axis_sums) return in_passes(name, graph, a, b, space, options, list);
-  std::vector<Var> results(graph->outputs.size());
+  PoolVector<Var> results(graph->outputs.size());
   product_with_epilogue(kOp, graph, a, b, list, results);
   return results;
 }

@@ -1,6 +1,7 @@
 // Optimiser steps as formulas with several outputs, written in place.
 #include "tern/optim.hpp"
 
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -25,11 +26,12 @@ Tensor state_like(const Tensor& p) {
 /// A formula's outputs written over its first operands: (state…, read…, numbers…) → state…
 void update(const char* op, const Graph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
             std::span<const Number> numbers) {
-  std::vector<Argument> arguments;
+  PoolVector<Argument> arguments;
   for (const Tensor& s : state) arguments.push_back(Argument(s));
   for (const Tensor* t : read) arguments.push_back(Argument(*t));
   for (const Number& n : numbers) arguments.push_back(Argument(n));
-  run_fused({op, graph, 0, state[0].shape()}, arguments, state);
+  PoolVector<Tensor> results(state.size());
+  run_fused({op, graph, 0, state[0].shape()}, arguments, state, results);
 }
 
 /// The graph of an update for a floating dtype; 16-bit parameters are computed with in f32, like their moments, and
@@ -110,11 +112,11 @@ AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options)
 
 void AdamW::step(const Gradients& gradients) {
   static const Graphs graphs(adamw_graph);
-  std::vector<std::vector<Tensor>> corrections;
+  PoolVector<std::array<Tensor, 3>> corrections;  // the count, and what correction_graph says
   for (Tensor& steps : steps_) {
     const Argument arguments[] = {Argument(steps), Argument(std::log(options_.beta1)),
                                   Argument(std::log(options_.beta2))};
-    corrections.push_back(run_fused({"AdamW", correction_graph(), 0, {}}, arguments, {&steps, 1}));
+    run_fused({"AdamW", correction_graph(), 0, {}}, arguments, {&steps, 1}, corrections.emplace_back());
   }
   const Number numbers[] = {options_.learning_rate, options_.weight_decay, options_.beta1,     options_.beta2,
                             options_.epsilon,       1 - options_.beta1,    1 - options_.beta2};
@@ -123,7 +125,7 @@ void AdamW::step(const Gradients& gradients) {
     if (!g) continue;
     const Tensor& p = parameters_[i].value();
     const Tensor state[] = {p, first_[i], second_[i]};
-    const std::vector<Tensor>& correction = corrections[step_of_[i]];
+    const std::array<Tensor, 3>& correction = corrections[step_of_[i]];
     const Tensor* const read[] = {g, &correction[1], &correction[2]};
     update("AdamW", graphs.of(p.dtype()), state, read, numbers);
   }

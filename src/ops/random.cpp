@@ -49,9 +49,9 @@ Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& o
   };
   const Generator generator =
       next_draw(own, static_cast<std::uint64_t>(count) / 2 + 4);  // randn draws two words an element
-  std::vector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
-                                  Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
-                                  Argument(half(generator.seed, 32))};
+  PoolVector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
+                                 Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
+                                 Argument(half(generator.seed, 32))};
   for (const Number& n : extra) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, Shape{count}}, arguments, {&result, 1});
   return result.reshape(shape);
@@ -66,19 +66,22 @@ Expr random_uniform(Expr position, Expr seed, Expr stream) {
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  const Expr x = make_input(0), value = unit(random_word(index(x, 0)));
-  static const Graph* const graph = make_graph({&value, 1}, 5);
+  static const Graph* const graph = [] {
+    const Expr x = make_input(0), value = unit(random_word(index(x, 0)));
+    return make_graph({&value, 1}, 5);
+  }();
   return draw("rand", graph, shape, generator, DType::f32, options.device).to(options.dtype);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "randn: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  // Box-Muller: (0, 1] under the logarithm.
-  const Expr x = make_input(0), at = index(x, 0) * 2;
-  const Expr u = unit(random_word(at)) + 0x1p-24, v = unit(random_word(at + 1));
-  const Expr value = sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-  static const Graph* const graph = make_graph({&value, 1}, 5);
+  static const Graph* const graph = [] {  // Box-Muller: (0, 1] under the logarithm
+    const Expr x = make_input(0), at = index(x, 0) * 2;
+    const Expr u = unit(random_word(at)) + 0x1p-24, v = unit(random_word(at + 1));
+    const Expr value = sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+    return make_graph({&value, 1}, 5);
+  }();
   return draw("randn", graph, shape, generator, DType::f32, options.device).to(options.dtype);
 }
 
@@ -88,11 +91,12 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
   if (low >= high || high - low > std::int64_t{1} << 31 || low < INT32_MIN || high > std::int64_t{INT32_MAX} + 1)
     throw Error(ErrorKind::shape, "randint: needs low < high within 32 bits, got [" + std::to_string(low) + ", " +
                                       std::to_string(high) + ")");
-  // Multiply-shift: the bias is below range / 2^32.
-  const Expr x = make_input(0);
-  const Expr value =
-      cast(mul_high(random_word(index(x, 0)), cast(make_input(5), DType::u32)), DType::i32) + make_input(6);
-  static const Graph* const graph = make_graph({&value, 1}, 7);
+  static const Graph* const graph = [] {  // multiply-shift: the bias is below range / 2^32
+    const Expr x = make_input(0);
+    const Expr value =
+        cast(mul_high(random_word(index(x, 0)), cast(make_input(5), DType::u32)), DType::i32) + make_input(6);
+    return make_graph({&value, 1}, 7);
+  }();
   const Number extra[] = {high - low, low};
   return draw("randint", graph, shape, generator, DType::i32, options.device, extra).to(options.dtype);
 }

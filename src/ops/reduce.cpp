@@ -39,12 +39,14 @@ const Graph* graph_for(const Reduction& r, DType dtype) {
 
 Tensor run(const Reduction& r, const Tensor& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, x, axes);
-  Tensor result = run_fused({r.op, graph_for(r, x.dtype()), mask, {}}, std::vector<Argument>{Argument(x)})[0];
+  const Argument arguments[] = {Argument(x)};
+  Tensor result = run_fused_one({r.op, graph_for(r, x.dtype()), mask, {}}, arguments);
   return finish(std::move(result), x.shape(), mask, keepdim);
 }
 Var run(const Reduction& r, const Var& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, x.value(), axes);
-  Var result = fused({r.op, graph_for(r, x.dtype()), mask, {}}, std::vector<Argument>{Argument(x)})[0];
+  const Argument arguments[] = {Argument(x)};
+  Var result = fused_one({r.op, graph_for(r, x.dtype()), mask, {}}, arguments);
   return finish(std::move(result), x.shape(), mask, keepdim);
 }
 

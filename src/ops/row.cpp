@@ -1,4 +1,5 @@
 // Rows: formulas with reductions along one axis.
+#include <array>
 #include <string>
 
 #include "backend/capture.hpp"
@@ -22,7 +23,7 @@ void check_row_operand(const char* op, const char* name, const Tensor& x, const 
                                       " must have one element for each of the last axis: x is " + describe(x) + ", " +
                                       name + " is " + describe(operand));
 }
-template <class... A> std::vector<Argument> list(const A&... a) { return {Argument(a)...}; }
+template <class... A> std::array<Argument, sizeof...(A)> list(const A&... a) { return {Argument(a)...}; }
 
 const Graph* softmax_graph() {
   return graph_of([](auto x) {
@@ -65,11 +66,12 @@ const Graph* add_layer_norm_graph() {
     return std::array{centred * rsqrt(mean(centred * centred) + eps) * weight + bias, s};
   });
 }
-/// -log softmax(logits)[label] of a row; labels have one element a row.
+/// -log softmax(logits)[label] of a row; labels have one element a row. The label's logit is picked before the maximum
+/// is subtracted, so that one walk along the row does for all three reductions.
 const Graph* cross_entropy_graph() {
   return graph_of([](auto logits, auto label) {
-    auto shifted = logits - detach(max(logits));
-    return log(sum(exp(shifted))) - sum(where(index(logits, -1) == label, shifted, 0));
+    auto top = detach(max(logits)), picked = sum(where(index(logits, -1) == label, logits, 0));
+    return log(sum(exp(logits - top))) - (picked - top);
   });
 }
 /// The same against a target of which `smoothing` is spread evenly. A graph of its own: 0 · -inf would be NaN.
@@ -115,11 +117,11 @@ Var cross_entropy_vars(const Var& logits, const Tensor& labels, const CrossEntro
   check_cross_entropy(logits.value(), labels, options);
   constexpr const char* op = "cross_entropy";
   const Tensor column = labels.unsqueeze(1);
-  const Var rows = options.smoothing == 0
-                       ? fused({op, cross_entropy_graph(), 2, {}}, list(logits, column))[0]
-                       : fused({op, smoothed_cross_entropy_graph(), 2, {}}, list(logits, column, options.smoothing))[0];
+  const Var rows = options.smoothing == 0 ? fused_one({op, cross_entropy_graph(), 2, {}}, list(logits, column))
+                                          : fused_one({op, smoothed_cross_entropy_graph(), 2, {}},
+                                                      list(logits, column, options.smoothing));
   if (!options.ignored) return mean(rows);
-  return fused({op, counted_mean_graph(), 3, {}}, list(rows, column, *options.ignored))[0].reshape({});
+  return fused_one({op, counted_mean_graph(), 3, {}}, list(rows, column, *options.ignored)).reshape({});
 }
 
 std::uint32_t causal_axis(const Tensor& x) {
@@ -138,24 +140,24 @@ void check_residual(const char* op, const Tensor& x, const Tensor& residual) {
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis) {
-  return run_fused({"softmax", softmax_graph(), row_axis("softmax", x, axis), {}}, list(x))[0];
+  return run_fused_one({"softmax", softmax_graph(), row_axis("softmax", x, axis), {}}, list(x));
 }
 Var softmax(const Var& x, int axis) {
-  return fused({"softmax", softmax_graph(), row_axis("softmax", x.value(), axis), {}}, list(x))[0];
+  return fused_one({"softmax", softmax_graph(), row_axis("softmax", x.value(), axis), {}}, list(x));
 }
 Tensor log_softmax(const Tensor& x, int axis) {
-  return run_fused({"log_softmax", log_softmax_graph(), row_axis("log_softmax", x, axis), {}}, list(x))[0];
+  return run_fused_one({"log_softmax", log_softmax_graph(), row_axis("log_softmax", x, axis), {}}, list(x));
 }
 Var log_softmax(const Var& x, int axis) {
-  return fused({"log_softmax", log_softmax_graph(), row_axis("log_softmax", x.value(), axis), {}}, list(x))[0];
+  return fused_one({"log_softmax", log_softmax_graph(), row_axis("log_softmax", x.value(), axis), {}}, list(x));
 }
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
   check_row_operand("rms_norm", "weight", x, weight);
-  return run_fused({"rms_norm", rms_norm_graph(), row_axis("rms_norm", x, -1), {}}, list(x, weight, eps))[0];
+  return run_fused_one({"rms_norm", rms_norm_graph(), row_axis("rms_norm", x, -1), {}}, list(x, weight, eps));
 }
 Var rms_norm(const VarArg& x, const VarArg& weight, double eps) {
   check_row_operand("rms_norm", "weight", x->value(), weight->value());
-  return fused({"rms_norm", rms_norm_graph(), row_axis("rms_norm", x->value(), -1), {}}, list(*x, *weight, eps))[0];
+  return fused_one({"rms_norm", rms_norm_graph(), row_axis("rms_norm", x->value(), -1), {}}, list(*x, *weight, eps));
 }
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   check_row_operand("layer_norm", "weight", x, weight), check_row_operand("layer_norm", "bias", x, bias);
@@ -165,13 +167,13 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Var layer_norm(const VarArg& x, const VarArg& weight, const VarArg& bias, double eps) {
   check_row_operand("layer_norm", "weight", x->value(), weight->value()),
       check_row_operand("layer_norm", "bias", x->value(), bias->value());
-  return fused({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x->value(), -1), {}},
-               list(*x, *weight, *bias, eps))[0];
+  return fused_one({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x->value(), -1), {}},
+                   list(*x, *weight, *bias, eps));
 }
 Tensor causal_softmax(const Tensor& x) { return causal_softmax(as_var(x)).value(); }
 Var causal_softmax(const Var& x) {
   const std::uint32_t axis = causal_axis(x.value());
-  return fused({"causal_softmax", causal_softmax_graph(), axis, {}}, list(x, x.size(-1) - x.size(-2)))[0];
+  return fused_one({"causal_softmax", causal_softmax_graph(), axis, {}}, list(x, x.size(-1) - x.size(-2)));
 }
 ResidualNorm<Tensor> add_rms_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps) {
   const auto [result, sum] = add_rms_norm(VarArg(x), VarArg(residual), VarArg(weight), eps);
@@ -180,8 +182,8 @@ ResidualNorm<Tensor> add_rms_norm(const Tensor& x, const Tensor& residual, const
 ResidualNorm<Var> add_rms_norm(const VarArg& x, const VarArg& residual, const VarArg& weight, double eps) {
   constexpr const char* op = "add_rms_norm";
   check_residual(op, x->value(), residual->value()), check_row_operand(op, "weight", x->value(), weight->value());
-  std::vector<Var> y =
-      fused({op, add_rms_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, eps));
+  std::array<Var, 2> y;
+  fused({op, add_rms_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, eps), y);
   return {std::move(y[0]), std::move(y[1])};
 }
 ResidualNorm<Tensor> add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias,
@@ -195,8 +197,8 @@ ResidualNorm<Var> add_layer_norm(const VarArg& x, const VarArg& residual, const 
   check_residual(op, x->value(), residual->value());
   check_row_operand(op, "weight", x->value(), weight->value()),
       check_row_operand(op, "bias", x->value(), bias->value());
-  std::vector<Var> y =
-      fused({op, add_layer_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, *bias, eps));
+  std::array<Var, 2> y;
+  fused({op, add_layer_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, *bias, eps), y);
   return {std::move(y[0]), std::move(y[1])};
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options) {
@@ -209,7 +211,7 @@ Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOpt
 namespace detail {
 namespace {
 FusedCall row_call(const char* name, const Graph* graph, std::span<const Number> values,
-                   std::span<const Argument> arguments, const Axes& axes, std::vector<Argument>& all) {
+                   std::span<const Argument> arguments, const Axes& axes, PoolVector<Argument>& all) {
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values.size();
   if (arguments.size() != expected)
     throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " +
@@ -223,15 +225,15 @@ FusedCall row_call(const char* name, const Graph* graph, std::span<const Number>
   return {name, graph, axis_mask(name, axes, space.rank()), {}};
 }
 }  // namespace
-std::vector<Tensor> row_tensors(const char* name, const Graph* graph, std::span<const Number> values,
-                                std::span<const Argument> arguments, const Axes& axes) {
-  std::vector<Argument> all;
+PoolVector<Tensor> row_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+                               std::span<const Argument> arguments, const Axes& axes) {
+  PoolVector<Argument> all;
   const FusedCall call = row_call(name, graph, values, arguments, axes, all);
   return run_fused(call, all);
 }
-std::vector<Var> row_vars(const char* name, const Graph* graph, std::span<const Number> values,
-                          std::span<const Argument> arguments, const Axes& axes) {
-  std::vector<Argument> all;
+PoolVector<Var> row_vars(const char* name, const Graph* graph, std::span<const Number> values,
+                         std::span<const Argument> arguments, const Axes& axes) {
+  PoolVector<Argument> all;
   const FusedCall call = row_call(name, graph, values, arguments, axes, all);
   return fused(call, all);
 }
@@ -251,7 +253,7 @@ GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tens
   require_same_device(op, a, b), require_same_device(op, a, grad);
   const Argument arguments[] = {Argument(a), Argument(b)};
   const Var grads[] = {as_var(grad)};
-  const std::vector<Var> results = fused_gradients({op, formula.graph(), 0, {}}, arguments, grads);
+  const PoolVector<Var> results = fused_gradients({op, formula.graph(), 0, {}}, arguments, grads);
   return {results[0].value(), results[1].value()};
 }
 }  // namespace detail

@@ -1,5 +1,6 @@
 // Views and copies: Tensor's own methods, and the same on variables.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "backend/capture.hpp"
@@ -24,8 +25,15 @@ Tensor as_bits(const Tensor& t) {
   return view;
 }
 const Graph* cast_graph(DType dtype) {
-  const Expr e = cast(make_input(0), dtype);
-  return make_graph({&e, 1}, 1);
+  static const std::array<const Graph*, kDTypeCount> graphs = [] {
+    std::array<const Graph*, kDTypeCount> list{};
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Expr e = cast(make_input(0), static_cast<DType>(i));
+      list[i] = make_graph({&e, 1}, 1);
+    }
+    return list;
+  }();
+  return graphs[static_cast<std::size_t>(dtype)];
 }
 }  // namespace
 
@@ -56,13 +64,13 @@ Tensor Tensor::clone() const {
   const TensorImpl& t = checked(*this, "clone");
   Tensor result = make_tensor(t.shape, t.dtype, t.storage->backend());
   const Tensor from = as_bits(*this), to = as_bits(result);
-  run_fused({"clone", identity_graph(), 0, {}}, std::vector<Argument>{Argument(from)}, {&to, 1});
+  run_fused({"clone", identity_graph(), 0, {}}, PoolVector<Argument>{Argument(from)}, {&to, 1});
   return result;
 }
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 Tensor Tensor::to(DType to) const {
   if (checked(*this, "to").dtype == to) return *this;
-  return run_fused({"to", cast_graph(to), 0, {}}, std::vector<Argument>{Argument(*this)})[0];
+  return run_fused({"to", cast_graph(to), 0, {}}, PoolVector<Argument>{Argument(*this)})[0];
 }
 Tensor Tensor::to(Device target) const {
   const TensorImpl& t = checked(*this, "to");
@@ -135,7 +143,7 @@ Tensor& Tensor::copy_from(const Tensor& source) {
     throw Error(ErrorKind::dtype, "copy_from: cannot write " + describe(source) + " into " + describe(*this) +
                                       "; convert it with .to(" + std::string(to_string(dtype())) + ")");
   const Tensor from = as_bits(source), to = as_bits(*this);
-  run_fused({"copy_from", identity_graph(), 0, shape()}, std::vector<Argument>{Argument(from)}, {&to, 1});
+  run_fused({"copy_from", identity_graph(), 0, shape()}, PoolVector<Argument>{Argument(from)}, {&to, 1});
   return *this;
 }
 Tensor& Tensor::operator+=(const Tensor& o) { return update(*this, "add", op::add, o); }
@@ -284,7 +292,7 @@ Tensor Tensor::broadcast_to(const Shape& shape) const {
 // ---- on variables: each view with its transpose ----
 Var Var::reshape(const Shape& shape) const {
   return record_one("reshape", {this, 1}, value_.reshape(shape), {}, [from = value_.shape()](const RuleContext& c) {
-    return std::vector<Var>{c.grads[0].reshape(from)};
+    return PoolVector<Var>{c.grads[0].reshape(from)};
   });
 }
 Var Var::permute(const Axes& order) const {
@@ -293,26 +301,26 @@ Var Var::permute(const Axes& order) const {
   for (int i = 0; i < order.rank(); ++i)
     inverse[static_cast<std::size_t>(normalize_axis("permute", order[static_cast<std::size_t>(i)], order.rank()))] = i;
   return record_one("permute", {this, 1}, std::move(result), {},
-                    [inverse](const RuleContext& c) { return std::vector<Var>{c.grads[0].permute(inverse)}; });
+                    [inverse](const RuleContext& c) { return PoolVector<Var>{c.grads[0].permute(inverse)}; });
 }
 Var Var::transpose(int a, int b) const {
   return record_one("transpose", {this, 1}, value_.transpose(a, b), {},
-                    [a, b](const RuleContext& c) { return std::vector<Var>{c.grads[0].transpose(a, b)}; });
+                    [a, b](const RuleContext& c) { return PoolVector<Var>{c.grads[0].transpose(a, b)}; });
 }
 Var Var::squeeze(int axis) const {
   return record_one("squeeze", {this, 1}, value_.squeeze(axis), {}, [from = value_.shape()](const RuleContext& c) {
-    return std::vector<Var>{c.grads[0].reshape(from)};
+    return PoolVector<Var>{c.grads[0].reshape(from)};
   });
 }
 Var Var::unsqueeze(int axis) const {
   return record_one("unsqueeze", {this, 1}, value_.unsqueeze(axis), {}, [from = value_.shape()](const RuleContext& c) {
-    return std::vector<Var>{c.grads[0].reshape(from)};
+    return PoolVector<Var>{c.grads[0].reshape(from)};
   });
 }
 Var Var::broadcast_to(const Shape& shape) const {
   return record_one(
       "broadcast_to", {this, 1}, value_.broadcast_to(shape), {},
-      [from = value_.shape()](const RuleContext& c) { return std::vector<Var>{sum_to(c.grads[0], from)}; });
+      [from = value_.shape()](const RuleContext& c) { return PoolVector<Var>{sum_to(c.grads[0], from)}; });
 }
 
 namespace {
@@ -321,25 +329,29 @@ Var unslice(const Var& g, const Shape& shape, int axis, std::int64_t begin, std:
   Tensor result = zeros(shape, {.dtype = g.dtype(), .device = g.device()});
   result.slice(axis, begin, end, step).copy_from(g.value());
   return record_one("unslice", {&g, 1}, std::move(result), {},
-                    [=](const RuleContext& c) { return std::vector<Var>{c.grads[0].slice(axis, begin, end, step)}; });
+                    [=](const RuleContext& c) { return PoolVector<Var>{c.grads[0].slice(axis, begin, end, step)}; });
 }
 }  // namespace
 Var Var::slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step) const {
   return record_one("slice", {this, 1}, value_.slice(axis, begin, end, step), {},
                     [=, from = value_.shape()](const RuleContext& c) {
-                      return std::vector<Var>{unslice(c.grads[0], from, axis, begin, end, step)};
+                      return PoolVector<Var>{unslice(c.grads[0], from, axis, begin, end, step)};
                     });
 }
-Var Var::clone() const { return fused({"clone", identity_graph(), 0, {}}, std::vector<Argument>{Argument(*this)})[0]; }
+Var Var::clone() const {
+  const Argument arguments[] = {Argument(*this)};
+  return fused_one({"clone", identity_graph(), 0, {}}, arguments);
+}
 Var Var::contiguous() const { return is_contiguous() ? *this : clone(); }
 Var Var::to(DType dtype) const {
   if (value_.dtype() == dtype) return *this;
-  return fused({"to", cast_graph(dtype), 0, {}}, std::vector<Argument>{Argument(*this)})[0];
+  const Argument arguments[] = {Argument(*this)};
+  return fused_one({"to", cast_graph(dtype), 0, {}}, arguments);
 }
 Var Var::to(Device device) const {
   if (value_.device() == device) return *this;
   return record_one("to_device", {this, 1}, value_.to(device), {},
-                    [from = value_.device()](const RuleContext& c) { return std::vector<Var>{c.grads[0].to(from)}; });
+                    [from = value_.device()](const RuleContext& c) { return PoolVector<Var>{c.grads[0].to(from)}; });
 }
 Tensor cast(const Tensor& x, DType dtype) { return x.to(dtype); }
 Var cast(const Var& x, DType dtype) { return x.to(dtype); }
@@ -347,8 +359,7 @@ Var cast(const Var& x, DType dtype) { return x.to(dtype); }
 namespace detail {
 Var alias(const Var& x) {
   if (!x.requires_grad()) return Var(x.value(), is_floating(x.dtype()));
-  return record("alias", {&x, 1}, {x.value()}, {},
-                [](const RuleContext& c) { return std::vector<Var>{c.grads[0]}; })[0];
+  return record("alias", {&x, 1}, {x.value()}, {}, [](const RuleContext& c) { return PoolVector<Var>{c.grads[0]}; })[0];
 }
 Var zeros_like(const Var& x) { return as_var(zeros(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }
 Var ones_like(const Var& x) { return as_var(ones(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }

@@ -77,6 +77,38 @@ TEST_P(Costs, OfEveryFormula) {
                                std::to_string(static_cast<double>(product) / static_cast<double>(weighted_value)));
   }
 }
+/// The same of formulas with reductions.
+TEST_P(Costs, OfRowFormulas) {
+  Random random(5);
+  const Shape shape{10, 100};
+  const Tensor x = random.tensor(shape, f32, device()), v = random.tensor(shape, f32, device()), seed = random.tensor(shape, f32, device());
+  const Tensor weight = random.tensor({100}, f32, device()), bias = random.tensor({100}, f32, device()), labels = zeros({10}, i32);
+  const auto check = [&](const char* name, auto f) {
+    const auto rows = [&](const Tensor& t) { return t.shape() == shape ? seed : t.dim() == 0 ? ones({}) : seed.slice(1, 0, 1).reshape(t.shape()); };
+    const Var constant(x, false);
+    const Tensor y = f(constant).value(), cotangent = rows(y);
+    const auto weighted = [&](const Var& at) { return sum(f(at) * cotangent); };
+    vjp(f, x, cotangent), hvp(weighted, x, v);
+    const std::int64_t value = cost_of([&] { f(constant); }).flops, both = cost_of([&] { vjp(f, x, cotangent); }).flops;
+    const std::int64_t whole = cost_of([&] { weighted(constant); }).flops, second = cost_of([&] { hvp(weighted, x, v); }).flops;
+    EXPECT_LE(both, 5 * value) << name << ": the value costs " << value;
+    EXPECT_LE(second, 12 * whole) << name << ": the value costs " << whole;
+    RecordProperty(name, std::to_string(static_cast<double>(both) / static_cast<double>(value)) + " " + std::to_string(static_cast<double>(second) / static_cast<double>(whole)));
+  };
+  check("softmax", [](const Var& t) { return softmax(t); });
+  check("log_softmax", [](const Var& t) { return log_softmax(t); });
+  check("logsumexp", [](const Var& t) { return logsumexp(t, 1); });
+  check("causal_softmax", [](const Var& t) { return causal_softmax(t); });
+  check("cross_entropy", [&](const Var& t) { return cross_entropy(t, labels); });
+  check("rms_norm", [&](const Var& t) { return rms_norm(t, weight); });
+  check("layer_norm", [&](const Var& t) { return layer_norm(t, weight, bias); });
+  check("var", [](const Var& t) { return var(t, 1); });
+  check("mean of squares", [](const Var& t) { return mean(t * t, 1); });
+  constexpr Pointwise own{"own", [](auto t) { return tanh(t) / (1 + sqrt(sum(t * t))); }};
+  check("own", [&](const Var& t) { return row_formula(own, t); });
+  constexpr Pointwise mish{"mish", [](auto acc, auto b) { auto u = acc + b; return u * tanh(softplus(u)); }};
+  check("an epilogue", [&](const Var& t) { return matmul_epilogue(t, ones({100, 100}), mish, bias); });
+}
 TEST_P(Costs, OfProgramsOfProducts) {
   Random random(3);
   const std::vector<Tensor> w{random.tensor({24, 24}, f32, device()), random.tensor({24, 24}, f32, device()), random.tensor({24, 24}, f32, device())};

@@ -59,6 +59,33 @@ TEST_P(Instruments, ExplainNamesOperationKernelBytesTimeAndChoices) {
   for (const char* part : {"gemm [] x 64x100x64 f32", "gemm.tile_rows = ", "; else "})
     EXPECT_NE(product.find(part), std::string::npos) << part << " is missing in " << product;
 }
+/// A product with no batch is shared between threads like any other; what is too small, or not allowed, is not.
+TEST_P(Instruments, ExplainSaysHowManyThreadsAProductTook) {
+  if (device() != cpu()) return;
+  const int before = num_threads();
+  set_num_threads(3);
+  const auto product = [](std::int64_t m, std::int64_t k, std::int64_t n, DType dtype) {
+    const Tensor a = ones({m, k}, dtype), b = ones({k, n}, dtype);
+    return explain([&] { (void)matmul(a, b); });
+  };
+  const auto expect = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in " << text; };
+  for (const DType dtype : {f32, f64, f16, bf16, i32}) expect(product(512, 512, 512, dtype), "3 threads");
+  expect(product(512, 512, 512, f32), "b packed once for all threads");
+  expect(product(32, 512, 512, f32), "b read in place");
+  expect(product(2048, 1024, 16, f32), "3 threads");
+  expect(product(16, 1024, 2048, f32), "3 threads");
+  expect(product(1, 2048, 4096, f32), "3 threads");
+  expect(product(8, 8, 8, f32), "1 thread: too little work for more");
+  const Tensor x = ones({512, 512}), bias = ones({512});
+  const auto fused = [&] { (void)matmul_bias_activation(x, x, bias, op::gelu); };
+  expect(explain(fused), "3 threads");
+  expect(explain([&] { (void)cumsum(x, 1); }), "3 threads");
+  expect(explain([&] { (void)sort(x, 1); }), "3 threads");
+  expect(explain([&] { (void)sort(ones({20}), 0); }), "1 thread: too little work for more");
+  set_num_threads(1);
+  expect(product(512, 512, 512, f32), "1 thread: no more allowed");
+  set_num_threads(before);
+}
 TEST_P(Instruments, ExplainEndsWhereTheProgramThrows) {
   EXPECT_THROW(explain([] { throw Error(ErrorKind::io, "mine"); }), Error);
   testing::internal::CaptureStderr();

@@ -85,6 +85,21 @@ TEST_P(Transforms, JvpIsDifferentiable) {
   check_gradient("hvp", [&](const Var& x) { return weighted(hvp([](const Var& v) { return sum(exp(v) * v); }, x, t)); }, random({3}));
   check_gradient("hessian", [](const Var& x) { return weighted(hessian([](const Var& v) { return sum(v * v * v) * sum(v); }, x)); }, random({3}));
 }
+/// Never a silent zero: prod inside a formula has no derivative there (the operation prod has).
+TEST_P(Transforms, AMissingDerivativeIsAnErrorThatNamesTheOperation) {
+  const Tensor x = make({1, 2, 3, 4}, {2, 2}, f32, device()), one = ones({2, 2});
+  const auto f = [](const Var& v) { return row_formula([](auto a) { return a * prod(a); }, v); };
+  expect_values(f(Var(x, false)).value(), {2, 2}, {2, 4, 36, 48});
+  const auto total = [&](const Var& v) { return sum(f(v)); };
+  const std::vector<std::string> parts{"prod", "no derivative"};
+  expect_error(ErrorKind::autograd, parts, [&] { backward(total(Var(x))); });
+  expect_error(ErrorKind::autograd, parts, [&] { grad(total)(x); });
+  expect_error(ErrorKind::autograd, parts, [&] { vjp(f, x, one); });
+  expect_error(ErrorKind::autograd, parts, [&] { jvp(f, x, one); });
+  expect_error(ErrorKind::autograd, parts, [&] { hvp(total, x, one); });
+  expect_error(ErrorKind::autograd, parts, [&] { jacobian(f, x); });
+  expect_error(ErrorKind::autograd, parts, [&] { hessian(total, x); });
+}
 TEST_P(Transforms, FourthDerivative) {
   const auto f = [](const Var& v) { return sum(pow(v, 5)); };
   const auto d4 = grad([&](const Var& a) { return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a)); });

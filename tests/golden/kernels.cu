@@ -333,13 +333,11 @@ TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
 TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
   return v0;
 }
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
+TERN_DEVICE f32 shift5(const Params& params, f32 v1) {
   let v2 = v1;
-  let v3 = (v0 - v2);
-  let v4 = tern_exp(v3);
-  return v4;
+  return v2;
 }
-TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v5) {
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v5) {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
@@ -358,6 +356,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
   var acc1 = tern_from_bits(0xff800000u);
+  var acc5 = f32(0.0);
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
       let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
@@ -370,10 +369,17 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       let y7 = pass0(params, x3);
       let y8 = pass0(params, x4);
       let y9 = pass0(params, x5);
+      let m10 = acc1;
       acc1 = tern_max_f32(acc1, y6);
       acc1 = tern_max_f32(acc1, y7);
       acc1 = tern_max_f32(acc1, y8);
       acc1 = tern_max_f32(acc1, y9);
+      if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc5 = (acc5 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
+      let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
+      acc5 = (acc5 + tern_exp((y6 - s11)));
+      acc5 = (acc5 + tern_exp((y7 - s11)));
+      acc5 = (acc5 + tern_exp((y8 - s11)));
+      acc5 = (acc5 + tern_exp((y9 - s11)));
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
@@ -392,25 +398,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   __syncthreads();
   let red1 = bitcast<f32>(shared_words[tx * 64u]);
   __syncthreads();
-  var acc5 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w10 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q11 = b1[w10 + 0u];
-      let x12 = bitcast<f32>(q11.x);
-      let x13 = bitcast<f32>(q11.y);
-      let x14 = bitcast<f32>(q11.z);
-      let x15 = bitcast<f32>(q11.w);
-      let y16 = pass1(params, x12, red1);
-      let y17 = pass1(params, x13, red1);
-      let y18 = pass1(params, x14, red1);
-      let y19 = pass1(params, x15, red1);
-      acc5 = (acc5 + y16);
-      acc5 = (acc5 + y17);
-      acc5 = (acc5 + y18);
-      acc5 = (acc5 + y19);
-    }
-  }
+  if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc5 = (acc5 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc5);
   __syncthreads();
   if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
@@ -425,22 +413,27 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   __syncthreads();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   __syncthreads();
-  let red5 = bitcast<f32>(shared_words[tx * 64u]);
+  let raw_red5 = bitcast<f32>(shared_words[tx * 64u]);
   __syncthreads();
+  var red5 = raw_red5;
+  if (inside) {
+    let y12 = shift5(params, red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y12)));
+  }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w20 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q21 = b1[w20 + 0u];
-      let x22 = bitcast<f32>(q21.x);
-      let x23 = bitcast<f32>(q21.y);
-      let x24 = bitcast<f32>(q21.z);
-      let x25 = bitcast<f32>(q21.w);
-      let y26 = pass2(params, x22, red1, red5);
-      let y27 = pass2(params, x23, red1, red5);
-      let y28 = pass2(params, x24, red1, red5);
-      let y29 = pass2(params, x25, red1, red5);
-      let w30 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
+      let w13 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q14 = b1[w13 + 0u];
+      let x15 = bitcast<f32>(q14.x);
+      let x16 = bitcast<f32>(q14.y);
+      let x17 = bitcast<f32>(q14.z);
+      let x18 = bitcast<f32>(q14.w);
+      let y19 = pass1(params, x15, red1, red5);
+      let y20 = pass1(params, x16, red1, red5);
+      let y21 = pass1(params, x17, red1, red5);
+      let y22 = pass1(params, x18, red1, red5);
+      let w23 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w23 + 0u] = vec4<u32>(bitcast<u32>(y19), bitcast<u32>(y20), bitcast<u32>(y21), bitcast<u32>(y22));
     }
   }
 }

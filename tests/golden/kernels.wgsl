@@ -405,13 +405,11 @@ fn tern_max_f32(a: f32, b: f32) -> f32 {
 fn pass0(v0: f32) -> f32 {
   return v0;
 }
-fn pass1(v0: f32, v1: f32) -> f32 {
+fn shift5(v1: f32) -> f32 {
   let v2 = v1;
-  let v3 = (v0 - v2);
-  let v4 = tern_exp(v3);
-  return v4;
+  return v2;
 }
-fn pass2(v0: f32, v1: f32, v5: f32) -> f32 {
+fn pass1(v0: f32, v1: f32, v5: f32) -> f32 {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
@@ -430,6 +428,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
   var acc1 = tern_from_bits(0xff800000u);
+  var acc5 = f32(0.0);
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
@@ -442,10 +441,17 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let y7 = pass0(x3);
       let y8 = pass0(x4);
       let y9 = pass0(x5);
+      let m10 = acc1;
       acc1 = tern_max_f32(acc1, y6);
       acc1 = tern_max_f32(acc1, y7);
       acc1 = tern_max_f32(acc1, y8);
       acc1 = tern_max_f32(acc1, y9);
+      if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc5 = (acc5 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
+      let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
+      acc5 = (acc5 + tern_exp((y6 - s11)));
+      acc5 = (acc5 + tern_exp((y7 - s11)));
+      acc5 = (acc5 + tern_exp((y8 - s11)));
+      acc5 = (acc5 + tern_exp((y9 - s11)));
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
@@ -464,25 +470,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx * 64u]);
   workgroupBarrier();
-  var acc5 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w10 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q11 = b1[w10 + 0u];
-      let x12 = bitcast<f32>(q11.x);
-      let x13 = bitcast<f32>(q11.y);
-      let x14 = bitcast<f32>(q11.z);
-      let x15 = bitcast<f32>(q11.w);
-      let y16 = pass1(x12, red1);
-      let y17 = pass1(x13, red1);
-      let y18 = pass1(x14, red1);
-      let y19 = pass1(x15, red1);
-      acc5 = (acc5 + y16);
-      acc5 = (acc5 + y17);
-      acc5 = (acc5 + y18);
-      acc5 = (acc5 + y19);
-    }
-  }
+  if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc5 = (acc5 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc5);
   workgroupBarrier();
   if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
@@ -497,22 +485,27 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let red5 = bitcast<f32>(shared_words[tx * 64u]);
+  let raw_red5 = bitcast<f32>(shared_words[tx * 64u]);
   workgroupBarrier();
+  var red5 = raw_red5;
+  if (inside) {
+    let y12 = shift5(red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y12)));
+  }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w20 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q21 = b1[w20 + 0u];
-      let x22 = bitcast<f32>(q21.x);
-      let x23 = bitcast<f32>(q21.y);
-      let x24 = bitcast<f32>(q21.z);
-      let x25 = bitcast<f32>(q21.w);
-      let y26 = pass2(x22, red1, red5);
-      let y27 = pass2(x23, red1, red5);
-      let y28 = pass2(x24, red1, red5);
-      let y29 = pass2(x25, red1, red5);
-      let w30 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w30 + 0u] = vec4<u32>(bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28), bitcast<u32>(y29));
+      let w13 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q14 = b1[w13 + 0u];
+      let x15 = bitcast<f32>(q14.x);
+      let x16 = bitcast<f32>(q14.y);
+      let x17 = bitcast<f32>(q14.z);
+      let x18 = bitcast<f32>(q14.w);
+      let y19 = pass1(x15, red1, red5);
+      let y20 = pass1(x16, red1, red5);
+      let y21 = pass1(x17, red1, red5);
+      let y22 = pass1(x18, red1, red5);
+      let w23 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w23 + 0u] = vec4<u32>(bitcast<u32>(y19), bitcast<u32>(y20), bitcast<u32>(y21), bitcast<u32>(y22));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "tern/optim.hpp"
 #include "tern/tern.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -57,6 +58,47 @@ TEST(Allocations, NoneForARecordedOperationOnceWarm) {
   EXPECT_EQ(allocations_of([&] { matmul(m.value(), n.value()); }), 0);
   EXPECT_EQ(allocations_of([&] { matmul_bias_activation(m.value(), n.value(), bias.value(), op::silu); }), 0);
   EXPECT_GT(allocations_of([] { ::operator delete(::operator new(3)); }), 0) << "the count works";
+}
+/// Everything a network is made of, forward, unrecorded and recorded.
+TEST(Allocations, NoneForAnyOtherOperationOnceWarm) {
+  const Tensor t = ones({8, 8}, cpu()), v = ones({8}, cpu()), labels = zeros({8}, {.dtype = i32});
+  const Var x(t), w(v), b(v);
+  constexpr Pointwise own{"own", [](auto u, auto gain) { return u * rsqrt(mean(u * u) + 1) * gain; }};
+  const auto none = [](const char* what, auto f) { EXPECT_EQ(allocations_of(f), 0) << what; };
+  none("sum", [&] { sum(x); }), none("sum of a tensor", [&] { sum(t, 0); }), none("mean", [&] { mean(x, {0, 1}, true); });
+  none("max", [&] { max(x, 1); }), none("logsumexp", [&] { logsumexp(x, 1); }), none("var", [&] { var(x, 1); });
+  none("softmax", [&] { softmax(x); }), none("log_softmax", [&] { log_softmax(x); });
+  none("causal_softmax", [&] { causal_softmax(x); }), none("rms_norm", [&] { rms_norm(x, w); });
+  none("layer_norm", [&] { layer_norm(x, w, b); }), none("add_layer_norm", [&] { add_layer_norm(x, x, w, b); });
+  none("row_formula", [&] { row_formula(own, x, w); }), none("cross_entropy", [&] { cross_entropy(x, labels); });
+  none("reshape", [&] { x.reshape({64}); }), none("transpose", [&] { x.transpose(0, 1); });
+  none("slice", [&] { x.slice(0, 1, 3); }), none("permute", [&] { x.permute({1, 0}); });
+  none("broadcast_to", [&] { w.broadcast_to({8, 8}); }), none("to", [&] { x.to(f64); }), none("clone", [&] { x.clone(); });
+  none("zeros", [&] { zeros({8}); }), none("where", [&] { where(t > 0, x, 0); }), none("broadcasting", [&] { x * w + b; });
+  none("matmul_epilogue", [&] { matmul_epilogue(x, x, [](auto acc, auto z) { return silu(acc + z); }, w); });
+  Generator generator{1};
+  none("rand", [&] { rand({8}, generator); });
+}
+/// A training step: forward, backward, optimiser.
+template <class Optimiser> long allocations_of_a_step(bool rows) {
+  const Tensor x = full({8, 12}, 0.5), labels = zeros({8}, {.dtype = i32});
+  std::vector<Var> p;
+  for (const Shape& shape : {Shape{12, 16}, Shape{16}, Shape{16, 4}, Shape{4}, Shape{16}, Shape{16}, Shape{16, 32}}) p.emplace_back(full(shape, 0.125));
+  Optimiser optimiser(p);
+  return allocations_of([&] {
+    Var h = matmul_bias_activation(x, p[0], p[1], op::gelu);
+    if (rows) {
+      const Var n = layer_norm(h, p[4], p[5]);
+      h = silu_mul(matmul(softmax(matmul(n, n.transpose(0, 1))), n), h) + h;
+      h = h * tanh(rms_norm(h, p[4]));
+    }
+    optimiser.step(backward(cross_entropy(matmul_bias(h, p[2], p[3]), labels)));
+  });
+}
+TEST(Allocations, NoneForATrainingStepOnceWarm) {
+  EXPECT_EQ(allocations_of_a_step<optim::SGD>(false), 0);
+  EXPECT_EQ(allocations_of_a_step<optim::AdamW>(false), 0);
+  EXPECT_EQ(allocations_of_a_step<optim::AdamW>(true), 0);
 }
 /// Memory of tensors goes round: freshly mapped memory would cost a page fault for each 4 KiB written.
 TEST(Allocations, NoPageFaultsForLargeTensorsOnceWarm) {

@@ -2,7 +2,9 @@
 // (tensors, recorded operations) comes from there once the first ones are gone, without a call of malloc.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,8 @@ template <class T> struct PoolAllocator {
   friend bool operator==(const PoolAllocator&, const PoolAllocator&) { return true; }
 };
 template <class T> using PoolVector = std::vector<T, PoolAllocator<T>>;
+template <class K, class V>
+using PoolMap = std::unordered_map<K, V, std::hash<K>, std::equal_to<K>, PoolAllocator<std::pair<const K, V>>>;
 
 template <class T, class... A> std::shared_ptr<T> make_pooled(A&&... arguments) {
   return std::allocate_shared<T>(PoolAllocator<T>{}, std::forward<A>(arguments)...);
