@@ -56,6 +56,19 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   bool lost() const { return gpu_.lost(); }
   GpuDevice& gpu() { return gpu_; }
 
+  /// The call's kernels are waited for, as their times are known only then.
+  std::string timed(const std::function<void()>& call) override {
+    const Call hold(*this);
+    if (!gpu_.times_kernels()) return call(), "";
+    gpu_.begin_timing();
+    struct Guard {
+      GpuDevice& gpu;
+      ~Guard() { gpu.stop_timing(); }
+    } guard{gpu_};
+    call();
+    return gpu_.end_timing();
+  }
+
   void* allocate(std::size_t bytes) override {
     const Call call(*this);
     return gpu_.allocate(bytes);
