@@ -82,7 +82,7 @@ TEST_P(LongLines, RunningSumsHaveTheSameBitsEveryTime) {
   }
 }
 TEST_P(LongLines, SortsAreStable) {
-  const std::int64_t n = (1 << 20) + 7;
+  const std::int64_t n = (1 << 18) + 7;
   const std::vector<std::int32_t> x = numbers(n, 50);
   std::vector<std::int32_t> order(x.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);

@@ -126,6 +126,8 @@ TEST_F(Limits, ProductsOfManyKernelsAreExplained) {
   Tensor product;
   const std::string text = explain([&] { product = matmul(a, b); });
   EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+  const char* steps = std::getenv("TERN_WEBGPU_STEPS");
+  EXPECT_EQ(text.find(" and more") != text.npos, steps && text.find("on the device") != text.npos) << text;
   EXPECT_EQ(min(product).item<float>(), 400.0f);
   EXPECT_EQ(max(product).item<float>(), 400.0f);
 }
