@@ -470,6 +470,7 @@ const GpuDevice::Layout& GpuDevice::layout_of(const detail_gpu::Launch& launch) 
   pipeline.bindGroupLayoutCount = 1, pipeline.bindGroupLayouts = &it->second.group;
   it->second.pipeline = api_.DeviceCreatePipelineLayout(device_, &pipeline);
   check(std::string(launch.op) + ": laying out bindings");
+  ++layouts_made;
   return it->second;
 }
 
@@ -567,6 +568,7 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
     if (group) api_.BindGroupRelease(group);
     throw;
   }
+  ++bind_groups_made;
   return bind_groups_[key] = group;
 }
 

@@ -70,7 +70,7 @@ class GpuDevice {
   /// Ends the device, as a driver may at any time (tests).
   void lose();
 
-  std::uint64_t submissions = 0, waits = 0, kernels = 0;
+  std::uint64_t submissions = 0, waits = 0, kernels = 0, layouts_made = 0, bind_groups_made = 0;
   /// Bytes freed by the program while commands not yet submitted use them: with more, these are submitted.
   std::uint64_t most_waiting_bytes = 256ull << 20;
 

@@ -291,7 +291,7 @@ std::shared_ptr<detail::Storage> adopt_buffer(Device device, WGPUBuffer buffer,
 
 QueueCounts queue_counts(int index) {
   const GpuDevice& gpu = backend_at(index).gpu();
-  return {gpu.submissions, gpu.waits, gpu.kernels};
+  return {gpu.submissions, gpu.waits, gpu.kernels, gpu.layouts_made, gpu.bind_groups_made};
 }
 std::uint64_t set_most_waiting_bytes(int index, std::uint64_t bytes) {
   return std::exchange(backend_at(index).gpu().most_waiting_bytes, bytes);

@@ -307,41 +307,13 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 struct Params {
   u32 v[6];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  n = bitcast<i32>(rounded) - 0x4b400000;
-  return fma(r * r, p, r);
-}
-TERN_DEVICE f32 tern_within(f32 x, f32 low, f32 high) {
-  const f32 above = x < low ? low : x;
-  return above > high ? high : above;
-}
-TERN_DEVICE f32 tern_exp(f32 x) {
-  i32 n;
-  const f32 high = 1.0f + tern_exp_parts(tern_within(x, -104.0f, 89.0f), n);
-  const i32 half = n >> 1;
-  return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
-}
-TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  if (x < -87.0f) return tern_exp(x);
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) { return a < b ? b : a; }
+TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
   const f32 magnitude = fabsf(x);
-  i32 n;
-  const f32 q = tern_exp_parts(-(magnitude > 87.0f ? 87.0f : magnitude), n);
-  const f32 high = 1.0f + q, low = q - (high - 1.0f), scale = bitcast<f32>((n << 23) + 0x3f800000);
-  const f32 z = scale * high, z_low = scale * low;
-  const f32 sum = 1.0f + z, sum_low = z - (sum - 1.0f) + z_low;
-  const bool negative = x < 0.0f;
-  const f32 numerator = negative ? z : 1.0f, rest = negative ? z_low : 0.0f;
-  f32 inverse;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
-  const f32 quotient = numerator * inverse;
-  return fma(fma(-quotient, sum, numerator) + fma(-quotient, sum_low, rest), inverse, quotient);
+  f32 z, inverse;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"((magnitude > 104.0f ? 104.0f : magnitude) * -1.4426950408889634f));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + z));
+  return (x < 0.0f ? z : 1.0f) * inverse;
 }
 TERN_DEVICE f32 tern_f16_bits_to_f32(u32 h) {
   f32 x;
@@ -360,8 +332,8 @@ TERN_DEVICE u32 tern_f32_to_f16_bits(f32 x) {
 }
 TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v5) {
   let v1 = f32(-750.0);
-  let v2 = tern_max_f32(v0, v1);
-  let v3 = tern_sigmoid(v0);
+  let v2 = tern_max_number(v0, v1);
+  let v3 = tern_sigmoid_quick(v0);
   let v4 = (v2 * v3);
   let v6 = (v4 * v5);
   return v6;
