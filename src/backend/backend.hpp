@@ -2,6 +2,7 @@
 // no backend knows the name of an operation (`op` is for messages).
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -138,6 +139,13 @@ class Backend {
   virtual bool supports(DType) const { return true; }
   /// Bytes of a temporary that are better made and used up strip by strip than all at once: as many as stay in cache.
   virtual std::int64_t strip_bytes() const { return std::int64_t{4} << 20; }
+
+  /// Runs a call that is reported; says how long its kernels took on the device, where that tells and the call is waited
+  /// for: "12.3 us (gemm)".
+  virtual std::string timed(const std::function<void()>& call) {
+    call();
+    return "";
+  }
 
   // 1. memory
   /// At least 64-byte aligned; uninitialised. Throws out_of_memory.

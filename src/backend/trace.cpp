@@ -74,14 +74,18 @@ void traced(detail::Backend& backend, const char* verb, const char* op, const Wh
   if (!detail::tracing()) return run();
   notes.clear();
   const std::int64_t before = counts.bytes_read;
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  double us = 0;
+  const std::string on_device = backend.timed([&] {
+    const auto start = std::chrono::steady_clock::now();
+    run();
+    us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  });
   char time[32];
   std::snprintf(time, sizeof time, "%.1f us", us);
   const std::string line = std::string(op) + ": " + verb + " " + what() + " on " + backend.device().to_string() +
                            ", reads " + human(read + counts.bytes_read - before) + ", writes " + human(written) + ", " +
-                           time + (notes.empty() ? "" : "; " + notes) + "\n";
+                           time + (on_device.empty() ? "" : "; on the device " + on_device) +
+                           (notes.empty() ? "" : "; " + notes) + "\n";
   if (explanation) *explanation += line;
   else std::fputs(("tern " + line).c_str(), stderr);
 }

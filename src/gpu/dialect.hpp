@@ -46,7 +46,7 @@ class Dialect {
     return "";
   }
   /// The dialect of kernels whose results are all f16 or bf16: functions may be quicker, off by a few units in the last
-  /// place of f32 (Rule::ulp_half_cuda).
+  /// place of f32 (Rule::ulp_half_cuda, ulp_half_wgsl).
   virtual const Dialect& for_halves() const { return *this; }
   /// Whether there is one for a lane of 64 bits.
   virtual bool has_wide(detail::Leaf, detail::Lane) const { return native(); }

@@ -137,6 +137,13 @@ std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::
     }
     std::string bits = per_word == 0 ? cat("tern_join(", vector, e % 2 ? ".z, " : ".x, ", vector, e % 2 ? ".w)" : ".y)")
                                      : cat(vector, ".", "xyzw"[e % per_vector / per_word]);
+    const bool half = a.dtype() == DType::f16 || a.dtype() == DType::bf16;
+    if (half && !plan_.native()) {
+      names.push_back(unique("x"));
+      lines += cat("let ", names.back(), " = tern_", a.dtype() == DType::f16 ? "f16" : "bf16",
+                   e % 2 ? "_second(" : "_first(", bits, ");\n");
+      continue;
+    }
     if (per_word > 1) {
       const int shift = e % per_word * 8 * a.size();
       if (shift) bits = cat("(", bits, " >> ", shift, "u)");
@@ -178,10 +185,10 @@ std::string Io::store(int index, const Position& at, const std::vector<std::stri
 
 namespace {
 /// The group's elements [first, first + count) of one word, joined.
-std::string joined(const Access& a, const std::vector<std::string>& values, int first, bool native) {
+std::string joined(const Access& a, const std::vector<std::string>& values, int first) {
   std::string word;
   const int per_word = 4 / a.size();
-  if (a.dtype() == DType::f16 || (native && a.dtype() == DType::bf16))
+  if (a.dtype() == DType::f16 || a.dtype() == DType::bf16)
     return cat(a.dtype() == DType::bf16 ? "tern_f32_pair_to_bf16(" : "tern_f32_pair_to_f16(",
                values[static_cast<std::size_t>(first)], ", ", values[static_cast<std::size_t>(first + 1)], ")");
   for (int k = 0; k < per_word; ++k) {
@@ -227,7 +234,7 @@ std::string Io::store_wide(const Access& a, const Position& at, const std::vecto
     std::vector<std::string> words;
     for (int k = 0; k < per_vector; k += std::max(per_word, 1)) {
       if (per_word) {
-        words.push_back(joined(a, values, first + k, plan_.native()));
+        words.push_back(joined(a, values, first + k));
         continue;
       }
       const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(first + k)]);
@@ -247,7 +254,7 @@ std::string Io::store_words(const Access& a, const Position& at, const std::vect
   const std::string start = unique("w");
   std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_word, "u;\n");
   for (int first = 0; first < at.group; first += per_word) {
-    const std::string place = cat(start, " + ", first / per_word, "u"), word = joined(a, values, first, plan_.native());
+    const std::string place = cat(start, " + ", first / per_word, "u"), word = joined(a, values, first);
     const std::string one = binding(a).vectors
                                 ? cat("b", a.binding, "[(", place, ") >> 2u][(", place, ") & 3u] = ", word, ";\n")
                                 : cat("b", a.binding, "[", place, "] = ", word, ";\n");

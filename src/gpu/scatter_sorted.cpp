@@ -12,7 +12,7 @@ using detail::ScatterRequest;
 
 namespace {
 
-constexpr std::int64_t kMostEntries = std::int64_t{1} << 22;  // an invocation goes through in one launch
+constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;  // an invocation goes through in one launch
 
 class SortedScatter {
  public:

@@ -1,5 +1,6 @@
 // WGSL: https://www.w3.org/TR/WGSL/
 #include <array>
+#include <cmath>
 
 #include "gpu/dialect.hpp"
 #include "gpu/spelling.hpp"
@@ -10,7 +11,18 @@ namespace {
 
 class Wgsl final : public Dialect {
  public:
-  explicit Wgsl(WgslAbilities abilities) : abilities_(abilities) {}
+  Wgsl(WgslAbilities abilities, bool halves) : abilities_(abilities), halves_(halves) {}
+  const Dialect& for_halves() const override { return instance(abilities_, true); }
+  /// A bound is one range of bits; numbers beyond it give way to it, NaN does not.
+  std::string leaf_of_number(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments,
+                             const Number& b) const override {
+    const auto bound = static_cast<float>(b.is_integer ? static_cast<double>(b.integer) : b.real);
+    if (lane != detail::Lane::f32 || !std::isnormal(bound)) return "";
+    if (leaf == detail::Leaf::maximum && bound < 0) return cat("tern_at_least(", join(arguments), ")");
+    if (leaf == detail::Leaf::minimum && bound > 0) return cat("tern_at_most(", join(arguments), ")");
+    return "";
+  }
+  static const Wgsl& instance(WgslAbilities abilities, bool halves);
   std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
     return fill_in(spelling_of(leaf).wgsl, lane_name(lane), arguments);
   }
@@ -72,10 +84,14 @@ class Wgsl final : public Dialect {
 
  private:
   std::string_view variant(std::string_view name) const {
+    if (halves_)
+      if (const std::string_view quick = wgsl_function(cat(name, "_where_halves")); !quick.empty()) return quick;
     if (abilities_.fused_fma && name == "tern_residual") return wgsl_function("tern_residual_where_fused");
     if (abilities_.exact_half && name == "tern_f16_factor") return wgsl_function("tern_f16_factor_where_exact");
     if (abilities_.exact_half && name == "tern_f16_bits_to_f32")
       return wgsl_function("tern_f16_bits_to_f32_where_exact");
+    if (abilities_.exact_half && name == "tern_f16_first") return wgsl_function("tern_f16_first_where_exact");
+    if (abilities_.exact_half && name == "tern_f16_second") return wgsl_function("tern_f16_second_where_exact");
     if (abilities_.exact_half_store && name == "tern_f32_to_f16_bits")
       return wgsl_function("tern_f32_to_f16_bits_where_exact");
     if (abilities_.exact_half_store && name == "tern_f32_pair_to_f16")
@@ -84,17 +100,21 @@ class Wgsl final : public Dialect {
   }
 
   WgslAbilities abilities_;
+  bool halves_;
 };
+
+const Wgsl& Wgsl::instance(WgslAbilities abilities, bool halves) {
+  static const std::array<Wgsl, 16> instances = [] {
+    const auto make = [](unsigned i) { return Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0}, (i & 8) != 0); };
+    return std::array{make(0), make(1), make(2),  make(3),  make(4),  make(5),  make(6),  make(7),
+                      make(8), make(9), make(10), make(11), make(12), make(13), make(14), make(15)};
+  }();
+  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 | halves << 3];
+}
 
 }  // namespace
 
-const Dialect& wgsl(WgslAbilities abilities) {
-  static const std::array<Wgsl, 8> instances = [] {
-    const auto make = [](unsigned i) { return Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0}); };
-    return std::array{make(0), make(1), make(2), make(3), make(4), make(5), make(6), make(7)};
-  }();
-  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2];
-}
+const Dialect& wgsl(WgslAbilities abilities) { return Wgsl::instance(abilities, false); }
 
 const char* lane_name(detail::Lane lane) {
   constexpr const char* names[] = {"f32", "f64", "i32", "u32", "i64"};

@@ -19,18 +19,14 @@ struct Found {
   std::string reason;
 };
 
-std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
-  if (api.InstanceEnumerateAdapters) {
-    std::vector<WGPUAdapter> list(api.InstanceEnumerateAdapters(instance, nullptr, nullptr));
-    if (!list.empty()) api.InstanceEnumerateAdapters(instance, nullptr, list.data());
-    return list;
-  }
+WGPUAdapter request_adapter(const Api& api, WGPUInstance instance, bool fallback) {
   struct Answer {
     WGPUAdapter adapter = nullptr;
     bool done = false;
   } answer;
   WGPURequestAdapterOptions options{};
   options.featureLevel = WGPUFeatureLevel_Core, options.powerPreference = WGPUPowerPreference_HighPerformance;
+  options.forceFallbackAdapter = fallback;
   WGPURequestAdapterCallbackInfo callback{};
   callback.mode = WGPUCallbackMode_AllowProcessEvents;
   callback.callback = [](WGPURequestAdapterStatus, WGPUAdapter adapter, WGPUStringView, void* user, void*) {
@@ -39,7 +35,19 @@ std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
   callback.userdata1 = &answer;
   api.InstanceRequestAdapter(instance, &options, callback);
   process_until(api, instance, [&] { return answer.done; });
-  return answer.adapter ? std::vector<WGPUAdapter>{answer.adapter} : std::vector<WGPUAdapter>{};
+  return answer.adapter;
+}
+
+std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
+  if (api.InstanceEnumerateAdapters) {
+    std::vector<WGPUAdapter> list(api.InstanceEnumerateAdapters(instance, nullptr, nullptr));
+    if (!list.empty()) api.InstanceEnumerateAdapters(instance, nullptr, list.data());
+    return list;
+  }
+  // Drivers that stand in for a GPU may be listed as a fallback only.
+  for (const bool fallback : {false, true})
+    if (const WGPUAdapter adapter = request_adapter(api, instance, fallback)) return {adapter};
+  return {};
 }
 
 Found find_adapters() {

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "webgpu/draft.hpp"
+
 namespace tern::detail_webgpu {
 namespace {
 
@@ -43,7 +45,8 @@ template <class F> bool find(void* library, const char* name, F& function) {
   return function != nullptr;
 }
 
-/// Finds the functions; gives the name of one that is missing, or nothing.
+/// Finds the functions; gives the name of one that is missing, or nothing. Layouts changed while webgpu.h was drafted:
+/// what speaks neither the final one nor the draft that is translated would crash.
 std::string find_all(void* library, Api& api) {
   std::string missing;
 #define TERN_WEBGPU_FIND(name) \
@@ -53,9 +56,12 @@ std::string find_all(void* library, Api& api) {
   find(library, "wgpuDevicePoll", api.DevicePoll);
   find(library, "wgpuInstanceEnumerateAdapters", api.InstanceEnumerateAdapters);
   find(library, "wgpuDeviceCreateShaderModuleTrusted", api.DeviceCreateShaderModuleTrusted);
+  find(library, "wgpuQueueGetTimestampPeriod", api.QueueGetTimestampPeriod);
   find(library, "wgpuQueueOnSubmittedWorkDone", api.QueueOnSubmittedWorkDone);
   if (!api.DevicePoll && !api.QueueOnSubmittedWorkDone) missing = "wgpuQueueOnSubmittedWorkDone";
-  return missing;
+  if (!missing.empty()) return missing;
+  if (speaks_draft(library)) return translate_draft(library, api);
+  return dlsym(library, "wgpuHasInstanceFeature") ? "" : "wgpuHasInstanceFeature, which webgpu.h has since 2025";
 }
 
 Loaded load() {

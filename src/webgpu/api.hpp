@@ -22,7 +22,8 @@ namespace tern::detail_webgpu {
                                           X(QueueWriteBuffer) X(QueueRelease) X(BindGroupRelease)                    \
                                               X(ShaderModuleRelease) X(ComputePipelineRelease)           \
       X(DeviceGetLimits) X(DevicePushErrorScope) X(DevicePopErrorScope) X(DeviceAddRef) X(QueueAddRef)              \
-          X(BufferAddRef) X(BufferGetSize) X(BufferGetUsage)
+          X(BufferAddRef) X(BufferGetSize) X(BufferGetUsage) X(DeviceCreateQuerySet) X(QuerySetRelease)            \
+              X(CommandEncoderResolveQuerySet)
 
 /// The loaded library; one for the process.
 struct Api {
@@ -34,6 +35,7 @@ struct Api {
   std::size_t (*InstanceEnumerateAdapters)(WGPUInstance, const void* options, WGPUAdapter* adapters) = nullptr;
   WGPUShaderModule (*DeviceCreateShaderModuleTrusted)(WGPUDevice, const WGPUShaderModuleDescriptor*,
                                                       std::uint64_t checks) = nullptr;
+  float (*QueueGetTimestampPeriod)(WGPUQueue) = nullptr;  // nanoseconds of a tick; elsewhere timestamps are nanoseconds
   WGPUProcQueueOnSubmittedWorkDone QueueOnSubmittedWorkDone = nullptr;  // what waits where there is no DevicePoll
   std::string path;
 };

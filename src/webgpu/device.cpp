@@ -8,6 +8,8 @@
 
 #include "backend/trace.hpp"
 #include "tern/error.hpp"
+#include "webgpu/draft.hpp"
+#include "webgpu/guard.hpp"
 
 namespace tern::detail_webgpu {
 namespace {
@@ -31,6 +33,7 @@ void lower_limits(detail_gpu::Limits& limits) {
 }  // namespace
 
 void GpuDevice::Faults::add(WGPUErrorType type, WGPUStringView message) {
+  if (type == kDraftDeviceLost) lost = to_string(message);
   if (!error.empty()) return;
   error = to_string(message);
   // wgpu-native 0.32 calls exhausted memory an error of validation.
@@ -64,6 +67,12 @@ void GpuDevice::request_device(const Adapter& adapter) {
   } answer;
   WGPUDeviceDescriptor descriptor{};
   descriptor.requiredLimits = &limits;
+  std::vector<WGPUFeatureName> features;
+  for (const WGPUFeatureName feature :
+       {WGPUFeatureName_ShaderF16, WGPUFeatureName_Subgroups, WGPUFeatureName_TimestampQuery})
+    if (api_.AdapterHasFeature(adapter.handle, feature)) features.push_back(feature);
+  timestamps_ = std::ranges::find(features, WGPUFeatureName_TimestampQuery) != features.end();
+  descriptor.requiredFeatureCount = features.size(), descriptor.requiredFeatures = features.data();
   descriptor.uncapturedErrorCallbackInfo.callback = [](const WGPUDevice*, WGPUErrorType type, WGPUStringView message,
                                                        void* user,
                                                        void*) { static_cast<Faults*>(user)->add(type, message); };
@@ -109,7 +118,8 @@ GpuDevice::~GpuDevice() {
   if (encoder_) api_.CommandEncoderRelease(encoder_);
   release_pool();
   for (auto& [text, p] : texts_) api_.ComputePipelineRelease(p.handle);
-  for (Buffer* b : {params_, staging_, readback_})
+  if (queries_) api_.QuerySetRelease(queries_);
+  for (Buffer* b : {params_, staging_, readback_, resolved_})
     if (b) destroy(b);
   for (Buffer* b : empty_) destroy(b);
   api_.QueueRelease(queue_);
@@ -125,12 +135,12 @@ constexpr WGPUErrorFilter kFilters[] = {WGPUErrorFilter_Validation, WGPUErrorFil
 }  // namespace
 
 void GpuDevice::catch_errors() {
-  if (!adopted_) return;
+  if (!adopted_ || abandoned_) return;
   for (const WGPUErrorFilter filter : kFilters) api_.DevicePushErrorScope(device_, filter);
 }
 
 void GpuDevice::release_errors() {
-  if (!adopted_) return;
+  if (!adopted_ || abandoned_) return;
   for (std::size_t i = 0; i < std::size(kFilters); ++i) {
     WGPUPopErrorScopeCallbackInfo callback{};
     callback.mode = WGPUCallbackMode_AllowSpontaneous;
@@ -224,7 +234,7 @@ void GpuDevice::deallocate(Buffer* buffer) noexcept {
 }
 
 void GpuDevice::destroy(Buffer* buffer) noexcept {
-  if (buffer->handle) api_.BufferRelease(buffer->handle);
+  if (buffer->handle && !abandoned_) api_.BufferRelease(buffer->handle);
   delete buffer;
 }
 
@@ -242,7 +252,8 @@ void GpuDevice::forget(Buffer* buffer) noexcept {
 }
 
 void GpuDevice::release_bind_groups() {
-  for (auto& [key, group] : bind_groups_) api_.BindGroupRelease(group);
+  if (!abandoned_)
+    for (auto& [key, group] : bind_groups_) api_.BindGroupRelease(group);
   bind_groups_.clear();
 }
 
@@ -283,12 +294,12 @@ void GpuDevice::flush() {
   encoder_ = nullptr;
   params_arena_.clear(), staging_arena_.clear();
   waiting_bytes_ = 0, steps_ = 0;
-  // wgpu-native 0.32 ends the process for an error in a submission: what is invalid must not get there, and the calls
-  // above tell of a lost device.
+  // wgpu-native 0.32 calls abort() for an error in a submission: what is invalid must not get there, and the calls above
+  // tell of a lost device.
   release_errors(), catch_errors();
   const bool valid = commands && faults_->error.empty() && faults_->lost.empty();
-  if (valid) api_.QueueSubmit(queue_, 1, &commands), ++submissions;
-  if (commands) api_.CommandBufferRelease(commands);
+  if (valid) submit(commands), ++submissions;
+  if (commands && !abandoned_) api_.CommandBufferRelease(commands);
   const std::string kernels = valid ? std::string() : recorded_kernels();
   recorded_.clear();
   check("running kernels" + kernels);
@@ -305,9 +316,37 @@ std::string GpuDevice::recorded_kernels() const {
   return text.empty() ? text : " (" + text + ")";
 }
 
+void GpuDevice::abandon(const char* during) {
+  abandoned_ = true;
+  encoder_ = nullptr, pass_ = nullptr;  // theirs is not ours any more
+  faults_->lost = std::string("the driver gave it up during ") + during;
+}
+
+void GpuDevice::submit(WGPUCommandBuffer commands) {
+  struct Call {
+    const Api& api;
+    WGPUQueue queue;
+    WGPUCommandBuffer commands;
+  } call{api_, queue_, commands};
+  const auto run = [](void* context) {
+    const Call& c = *static_cast<Call*>(context);
+    c.api.QueueSubmit(c.queue, 1, &c.commands);
+  };
+  if (!survives_abort(run, &call)) abandon("a submission");
+}
+
 void GpuDevice::poll() {
-  if (api_.DevicePoll) api_.DevicePoll(device_, 1, nullptr);
-  else api_.InstanceProcessEvents(instance_of(api_));
+  if (abandoned_) return;
+  if (!api_.DevicePoll) return api_.InstanceProcessEvents(instance_of(api_));
+  struct Call {
+    const Api& api;
+    WGPUDevice device;
+  } call{api_, device_};
+  const auto run = [](void* context) {
+    const Call& c = *static_cast<Call*>(context);
+    c.api.DevicePoll(c.device, 1, nullptr);
+  };
+  if (!survives_abort(run, &call)) abandon("a wait");
 }
 
 void GpuDevice::finish_work() {
@@ -320,7 +359,7 @@ void GpuDevice::finish_work() {
   };
   callback.userdata1 = &done;
   api_.QueueOnSubmittedWorkDone(queue_, callback);
-  while (!done) poll();
+  poll_until([&] { return done; });
 }
 
 void GpuDevice::wait() {
@@ -390,7 +429,7 @@ void GpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size
     callback.userdata1 = &answer;
     api_.BufferMapAsync(readback_->handle, WGPUMapMode_Read, 0, size, callback);
     ++waits;
-    while (!answer.done) poll();
+    poll_until([&] { return answer.done; });
     check("downloading");  // wgpu-native ends the process where the mapped range of a lost device is asked for
     if (answer.status != WGPUMapAsyncStatus_Success)
       throw Error(ErrorKind::backend, "downloading from " + name_ + ": " + answer.message);
@@ -431,6 +470,7 @@ const GpuDevice::Layout& GpuDevice::layout_of(const detail_gpu::Launch& launch) 
   pipeline.bindGroupLayoutCount = 1, pipeline.bindGroupLayouts = &it->second.group;
   it->second.pipeline = api_.DeviceCreatePipelineLayout(device_, &pipeline);
   check(std::string(launch.op) + ": laying out bindings");
+  ++layouts_made;
   return it->second;
 }
 
@@ -528,6 +568,7 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
     if (group) api_.BindGroupRelease(group);
     throw;
   }
+  ++bind_groups_made;
   return bind_groups_[key] = group;
 }
 
@@ -541,11 +582,12 @@ void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) 
   const auto offset =
       static_cast<std::uint32_t>(add_constants(params.data(), params.size() * 4, params_arena_, kParamsBytes));
   const WGPUBindGroup group = bind_group(launch, pipeline);
-  const WGPUComputePassEncoder pass = this->pass();
+  const WGPUComputePassEncoder pass = timing_ ? timed_pass(pipeline) : this->pass();
   api_.ComputePassEncoderSetPipeline(pass, pipeline.handle);
   api_.ComputePassEncoderSetBindGroup(pass, 0, group, 1, &offset);
   api_.ComputePassEncoderDispatchWorkgroups(pass, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows),
                                             1);
+  if (timing_) end_pass();
   ++kernels;
   for (std::size_t k = 0; k < launch.bindings.size(); ++k) use(buffer_of(launch, k));
   recorded_.push_back(&pipeline);

@@ -56,6 +56,19 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   bool lost() const { return gpu_.lost(); }
   GpuDevice& gpu() { return gpu_; }
 
+  /// The call's kernels are waited for, as their times are known only then.
+  std::string timed(const std::function<void()>& call) override {
+    const Call hold(*this);
+    if (!gpu_.times_kernels()) return call(), "";
+    gpu_.begin_timing();
+    struct Guard {
+      GpuDevice& gpu;
+      ~Guard() { gpu.stop_timing(); }
+    } guard{gpu_};
+    call();
+    return gpu_.end_timing();
+  }
+
   void* allocate(std::size_t bytes) override {
     const Call call(*this);
     return gpu_.allocate(bytes);
@@ -278,7 +291,7 @@ std::shared_ptr<detail::Storage> adopt_buffer(Device device, WGPUBuffer buffer,
 
 QueueCounts queue_counts(int index) {
   const GpuDevice& gpu = backend_at(index).gpu();
-  return {gpu.submissions, gpu.waits, gpu.kernels};
+  return {gpu.submissions, gpu.waits, gpu.kernels, gpu.layouts_made, gpu.bind_groups_made};
 }
 std::uint64_t set_most_waiting_bytes(int index, std::uint64_t bytes) {
   return std::exchange(backend_at(index).gpu().most_waiting_bytes, bytes);

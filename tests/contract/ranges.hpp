@@ -98,7 +98,7 @@ template <class T, class Real> Range<T> around(Real r, double budget) {
 struct Policy {
   bool outward = false;
   double extra_ulps = 0;
-  bool on_cuda = false;
+  bool on_cuda = false, on_webgpu = false;
   bool in_halves = false;  // the kernel's results are stored in 16 bits
 };
 
@@ -146,6 +146,7 @@ template <class T, class Real> class Leaves {
     double ulps = sizeof(T) == 8 ? rule.ulp_f64 : rule.ulp_f32;
     if (policy_.on_cuda && sizeof(T) == 8) ulps = std::max(ulps, rule.ulp_f64_cuda);
     if (policy_.on_cuda && policy_.in_halves) ulps = std::max(ulps, rule.ulp_half_cuda);
+    if (policy_.on_webgpu && policy_.in_halves) ulps = std::max(ulps, rule.ulp_half_wgsl);
     return ulps > 0 ? ulps + policy_.extra_ulps : 0;
   }
 

@@ -12,11 +12,12 @@ class Values : public OnDevice {};
 class Edges : public OnDevice {};
 class FirstGradient : public OnDevice {};
 
-/// What a device may add to the leaves' budgets: WGSL may contract (one ulp more), CUDA has functions of its own for f64
-/// and for results of 16 bits.
+/// What a device may add to the leaves' budgets: WGSL may contract (one ulp more) and has functions of its own for results
+/// of 16 bits, as has CUDA, also for f64.
 template <class S> Policy policy_of(Device device) {
   return {.extra_ulps = device.kind() == DeviceKind::webgpu ? 1.0 : 0.0,
           .on_cuda = device.kind() == DeviceKind::cuda,
+          .on_webgpu = device.kind() == DeviceKind::webgpu,
           .in_halves = sizeof(S) == 2};
 }
 

@@ -83,6 +83,7 @@ TEST_F(CudaTexts, EverySkeleton) {
     compiled(name + " scatter",
              [&](Printing& p) { scatter_add(p.make({9, 4}, d), p.make({3}, DType::i32), p.make({3, 4}, d)); });
     compiled(name + " scan", [&](Printing& p) { cumsum(p.make({6, 100}, d), 1); });
+    compiled(name + " scan of a long line", [&](Printing& p) { cumsum(p.make({2, 20000}, d), 1); });
     compiled(name + " sort", [&](Printing& p) { sort(p.make({3, 3000}, d), 1); });
   }
   EXPECT_GT(compiled.count(), 80u);

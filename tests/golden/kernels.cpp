@@ -28,6 +28,7 @@ int main(int count, char** arguments) {
   show("packed halves", [&] { make({1000}, bf16) * make({1000}, bf16); });
   show("a broadcast row", [&] { make({7, 5}) + make({5}); });
   show("several results", [&] { silu_mul_bwd(make({64}), make({64}), make({64})); });
+  show("a gated activation in halves", [&] { silu_mul(make({1000}, f16), make({1000}, f16)); });
   show("rows", [&] { softmax(make({300, 128})); });
   show("columns", [&] { sum(make({64, 300}), {0}); });
   show("many elements to one result", [&] { sum(make({1 << 20})); });
@@ -35,4 +36,5 @@ int main(int count, char** arguments) {
   show("by index", [&] { take(make({9, 4}), make({3}, i32)); });
   show("scatter", [&] { scatter_add(make({9, 4}), make({3}, i32), make({3, 4})); });
   show("scan", [&] { cumsum(make({6, 100}), 1); });
+  show("scan of a long line", [&] { cumsum(make({100000}, i8), 0); });
 }

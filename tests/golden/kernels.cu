@@ -302,6 +302,97 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
+// ---- a gated activation in halves: silu_mul, 1 workgroups of 256
+// elementwise
+struct Params {
+  u32 v[6];
+};
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) { return a < b ? b : a; }
+TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
+  const f32 magnitude = fabsf(x);
+  f32 z, inverse;
+  asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"((magnitude > 104.0f ? 104.0f : magnitude) * -1.4426950408889634f));
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + z));
+  return (x < 0.0f ? z : 1.0f) * inverse;
+}
+TERN_DEVICE f32 tern_f16_bits_to_f32(u32 h) {
+  f32 x;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(u16(h)));
+  return x;
+}
+TERN_DEVICE u32 tern_f32_pair_to_f16(f32 low, f32 high) {
+  u32 word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+TERN_DEVICE u32 tern_f32_to_f16_bits(f32 x) {
+  u16 h;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+  return h;
+}
+TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v5) {
+  let v1 = f32(-750.0);
+  let v2 = tern_max_number(v0, v1);
+  let v3 = tern_sigmoid_quick(v0);
+  let v4 = (v2 * v3);
+  let v6 = (v4 * v5);
+  return v6;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[4] + i) / 8u;
+  let q1 = b1[w0 + 0u];
+  let x2 = tern_f16_bits_to_f32((q1.x & 0xffffu));
+  let x3 = tern_f16_bits_to_f32((q1.x >> 16u));
+  let x4 = tern_f16_bits_to_f32((q1.y & 0xffffu));
+  let x5 = tern_f16_bits_to_f32((q1.y >> 16u));
+  let x6 = tern_f16_bits_to_f32((q1.z & 0xffffu));
+  let x7 = tern_f16_bits_to_f32((q1.z >> 16u));
+  let x8 = tern_f16_bits_to_f32((q1.w & 0xffffu));
+  let x9 = tern_f16_bits_to_f32((q1.w >> 16u));
+  let w10 = (params.v[5] + i) / 8u;
+  let q11 = b2[w10 + 0u];
+  let x12 = tern_f16_bits_to_f32((q11.x & 0xffffu));
+  let x13 = tern_f16_bits_to_f32((q11.x >> 16u));
+  let x14 = tern_f16_bits_to_f32((q11.y & 0xffffu));
+  let x15 = tern_f16_bits_to_f32((q11.y >> 16u));
+  let x16 = tern_f16_bits_to_f32((q11.z & 0xffffu));
+  let x17 = tern_f16_bits_to_f32((q11.z >> 16u));
+  let x18 = tern_f16_bits_to_f32((q11.w & 0xffffu));
+  let x19 = tern_f16_bits_to_f32((q11.w >> 16u));
+  let y0 = formula(params, x2, x12);
+  let y1 = formula(params, x3, x13);
+  let y2 = formula(params, x4, x14);
+  let y3 = formula(params, x5, x15);
+  let y4 = formula(params, x6, x16);
+  let y5 = formula(params, x7, x17);
+  let y6 = formula(params, x8, x18);
+  let y7 = formula(params, x9, x19);
+  if (i + 7u < params.v[1]) {
+    let w20 = (params.v[3] + i) / 8u;
+    b0[w20 + 0u] = vec4<u32>(tern_f32_pair_to_f16(y0, y1), tern_f32_pair_to_f16(y2, y3), tern_f32_pair_to_f16(y4, y5), tern_f32_pair_to_f16(y6, y7));
+  } else {
+    if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_f16_bits(y0));
+    }
+    if (i + 1u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 1u)] = u16(tern_f32_to_f16_bits(y1));
+    }
+    if (i + 2u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 2u)] = u16(tern_f32_to_f16_bits(y2));
+    }
+    if (i + 3u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 3u)] = u16(tern_f32_to_f16_bits(y3));
+    }
+    if (i + 4u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 4u)] = u16(tern_f32_to_f16_bits(y4));
+    }
+    if (i + 5u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 5u)] = u16(tern_f32_to_f16_bits(y5));
+    }
+    if (i + 6u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 6u)] = u16(tern_f32_to_f16_bits(y6));
+    }
+    if (i + 7u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 7u)] = u16(tern_f32_to_f16_bits(y7));
+    }
+  }
+}
+
 // ---- rows: softmax, 75 workgroups of 256
 // reduction
 struct Params {
@@ -912,36 +1003,39 @@ struct Params {
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 sums[256];
+  let line = group;
+  let begin = 0u;
+  let end = params.v[2];
   var carry = f32();
-  for (var start = 0u; start < params.v[2]; start += 1024u) {
+  for (var start = begin; start < end; start += 1024u) {
     let i0 = start + thread * 4u + 0u;
     let at0 = i0;
     var s0 = f32();
-    if (i0 < params.v[2]) {
-      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at0]);
+    if (i0 < end) {
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at0]);
       s0 = x0;
     }
     let i1 = start + thread * 4u + 1u;
     let at1 = i1;
     var s1 = f32();
-    if (i1 < params.v[2]) {
-      let x1 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at1]);
+    if (i1 < end) {
+      let x1 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at1]);
       s1 = x1;
     }
     s1 = (s0 + s1);
     let i2 = start + thread * 4u + 2u;
     let at2 = i2;
     var s2 = f32();
-    if (i2 < params.v[2]) {
-      let x2 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at2]);
+    if (i2 < end) {
+      let x2 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at2]);
       s2 = x2;
     }
     s2 = (s1 + s2);
     let i3 = start + thread * 4u + 3u;
     let at3 = i3;
     var s3 = f32();
-    if (i3 < params.v[2]) {
-      let x3 = bitcast<f32>(((u32*)b0)[params.v[4] + group * params.v[5] + at3]);
+    if (i3 < end) {
+      let x3 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at3]);
       s3 = x3;
     }
     s3 = (s2 + s3);
@@ -989,19 +1083,372 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     __syncthreads();
     var before = carry;
     if (thread > 0u) { before = (carry + sums[thread - 1u]); }
-    if (i0 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + group * params.v[7] + at0] = bitcast<u32>((before + s0));
+    if (i0 < end) {
+      ((u32*)b1)[params.v[6] + line * params.v[7] + at0] = bitcast<u32>((before + s0));
     }
-    if (i1 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + group * params.v[7] + at1] = bitcast<u32>((before + s1));
+    if (i1 < end) {
+      ((u32*)b1)[params.v[6] + line * params.v[7] + at1] = bitcast<u32>((before + s1));
     }
-    if (i2 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + group * params.v[7] + at2] = bitcast<u32>((before + s2));
+    if (i2 < end) {
+      ((u32*)b1)[params.v[6] + line * params.v[7] + at2] = bitcast<u32>((before + s2));
     }
-    if (i3 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + group * params.v[7] + at3] = bitcast<u32>((before + s3));
+    if (i3 < end) {
+      ((u32*)b1)[params.v[6] + line * params.v[7] + at3] = bitcast<u32>((before + s3));
     }
     carry = (carry + sums[255]);
+    __syncthreads();
+  }
+}
+
+// ---- scan of a long line: to, 25 workgroups of 256
+// elementwise
+struct Params {
+  u32 v[5];
+};
+TERN_DEVICE i32 formula(const Params& params, i32 v0) {
+  return v0;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 16u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[4] + i) / 16u;
+  let q1 = b1[w0 + 0u];
+  let x2 = (bitcast<i32>(((q1.x & 0xffu)) << 24u) >> 24u);
+  let x3 = (bitcast<i32>((((q1.x >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x4 = (bitcast<i32>((((q1.x >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x5 = (bitcast<i32>(((q1.x >> 24u)) << 24u) >> 24u);
+  let x6 = (bitcast<i32>(((q1.y & 0xffu)) << 24u) >> 24u);
+  let x7 = (bitcast<i32>((((q1.y >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x8 = (bitcast<i32>((((q1.y >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x9 = (bitcast<i32>(((q1.y >> 24u)) << 24u) >> 24u);
+  let x10 = (bitcast<i32>(((q1.z & 0xffu)) << 24u) >> 24u);
+  let x11 = (bitcast<i32>((((q1.z >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x12 = (bitcast<i32>((((q1.z >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x13 = (bitcast<i32>(((q1.z >> 24u)) << 24u) >> 24u);
+  let x14 = (bitcast<i32>(((q1.w & 0xffu)) << 24u) >> 24u);
+  let x15 = (bitcast<i32>((((q1.w >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x16 = (bitcast<i32>((((q1.w >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x17 = (bitcast<i32>(((q1.w >> 24u)) << 24u) >> 24u);
+  let y0 = formula(params, x2);
+  let y1 = formula(params, x3);
+  let y2 = formula(params, x4);
+  let y3 = formula(params, x5);
+  let y4 = formula(params, x6);
+  let y5 = formula(params, x7);
+  let y6 = formula(params, x8);
+  let y7 = formula(params, x9);
+  let y8 = formula(params, x10);
+  let y9 = formula(params, x11);
+  let y10 = formula(params, x12);
+  let y11 = formula(params, x13);
+  let y12 = formula(params, x14);
+  let y13 = formula(params, x15);
+  let y14 = formula(params, x16);
+  let y15 = formula(params, x17);
+  if (i + 15u < params.v[1]) {
+    let w18 = (params.v[3] + i) / 4u;
+    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+    b0[w18 + 1u] = vec4<u32>(bitcast<u32>(y4), bitcast<u32>(y5), bitcast<u32>(y6), bitcast<u32>(y7));
+    b0[w18 + 2u] = vec4<u32>(bitcast<u32>(y8), bitcast<u32>(y9), bitcast<u32>(y10), bitcast<u32>(y11));
+    b0[w18 + 3u] = vec4<u32>(bitcast<u32>(y12), bitcast<u32>(y13), bitcast<u32>(y14), bitcast<u32>(y15));
+  } else {
+    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
+    }
+    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
+    }
+    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
+    }
+    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
+    }
+    if (i + 4u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 4u)] = bitcast<u32>(y4);
+    }
+    if (i + 5u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 5u)] = bitcast<u32>(y5);
+    }
+    if (i + 6u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 6u)] = bitcast<u32>(y6);
+    }
+    if (i + 7u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 7u)] = bitcast<u32>(y7);
+    }
+    if (i + 8u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 8u)] = bitcast<u32>(y8);
+    }
+    if (i + 9u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 9u)] = bitcast<u32>(y9);
+    }
+    if (i + 10u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 10u)] = bitcast<u32>(y10);
+    }
+    if (i + 11u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 11u)] = bitcast<u32>(y11);
+    }
+    if (i + 12u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 12u)] = bitcast<u32>(y12);
+    }
+    if (i + 13u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 13u)] = bitcast<u32>(y13);
+    }
+    if (i + 14u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 14u)] = bitcast<u32>(y14);
+    }
+    if (i + 15u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 15u)] = bitcast<u32>(y15);
+    }
+  }
+}
+
+// ---- scan of a long line: cumsum, 13 workgroups of 256
+// scan, sums of segments
+struct Params {
+  u32 v[9];
+};
+template <class T> TERN_DEVICE T tern_add(T a, T b) {
+  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
+}
+TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ i32 sums[256];
+  let line = group / params.v[4];
+  let part = group - line * params.v[4];
+  let begin = part * params.v[7];
+  let end = min(begin + params.v[7], params.v[2]);
+  var sum = i32();
+  for (var i = begin + thread; i < end; i += 256u) {
+    let at = i;
+    let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + at]);
+    sum = tern_add(sum, x0);
+  }
+  sums[thread] = sum;
+  __syncthreads();
+  if (thread < 128u) { sums[thread] = tern_add(sums[thread], sums[thread + 128u]); }
+  __syncthreads();
+  if (thread < 64u) { sums[thread] = tern_add(sums[thread], sums[thread + 64u]); }
+  __syncthreads();
+  if (thread < 32u) { sums[thread] = tern_add(sums[thread], sums[thread + 32u]); }
+  __syncthreads();
+  if (thread < 16u) { sums[thread] = tern_add(sums[thread], sums[thread + 16u]); }
+  __syncthreads();
+  if (thread < 8u) { sums[thread] = tern_add(sums[thread], sums[thread + 8u]); }
+  __syncthreads();
+  if (thread < 4u) { sums[thread] = tern_add(sums[thread], sums[thread + 4u]); }
+  __syncthreads();
+  if (thread < 2u) { sums[thread] = tern_add(sums[thread], sums[thread + 2u]); }
+  __syncthreads();
+  if (thread < 1u) { sums[thread] = tern_add(sums[thread], sums[thread + 1u]); }
+  __syncthreads();
+  if (thread == 0u) {
+    ((u32*)b1)[line * params.v[5] + params.v[6] + part] = bitcast<u32>(sums[0]);
+  }
+}
+
+// ---- scan of a long line: cumsum, 1 workgroups of 256
+// scan
+struct Params {
+  u32 v[5];
+};
+template <class T> TERN_DEVICE T tern_add(T a, T b) {
+  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
+}
+TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ i32 sums[256];
+  let line = group;
+  let begin = 0u;
+  let end = params.v[2];
+  var carry = i32();
+  for (var start = begin; start < end; start += 1024u) {
+    let i0 = start + thread * 4u + 0u;
+    let at0 = i0;
+    var s0 = i32();
+    if (i0 < end) {
+      let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + at0]);
+      s0 = x0;
+    }
+    let i1 = start + thread * 4u + 1u;
+    let at1 = i1;
+    var s1 = i32();
+    if (i1 < end) {
+      let x1 = bitcast<i32>(((u32*)b0)[params.v[3] + at1]);
+      s1 = x1;
+    }
+    s1 = tern_add(s0, s1);
+    let i2 = start + thread * 4u + 2u;
+    let at2 = i2;
+    var s2 = i32();
+    if (i2 < end) {
+      let x2 = bitcast<i32>(((u32*)b0)[params.v[3] + at2]);
+      s2 = x2;
+    }
+    s2 = tern_add(s1, s2);
+    let i3 = start + thread * 4u + 3u;
+    let at3 = i3;
+    var s3 = i32();
+    if (i3 < end) {
+      let x3 = bitcast<i32>(((u32*)b0)[params.v[3] + at3]);
+      s3 = x3;
+    }
+    s3 = tern_add(s2, s3);
+    sums[thread] = s3;
+    __syncthreads();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = tern_add(sums[thread - 1u], t1); }
+    __syncthreads();
+    sums[thread] = t1;
+    __syncthreads();
+    var t2 = sums[thread];
+    if (thread >= 2u) { t2 = tern_add(sums[thread - 2u], t2); }
+    __syncthreads();
+    sums[thread] = t2;
+    __syncthreads();
+    var t4 = sums[thread];
+    if (thread >= 4u) { t4 = tern_add(sums[thread - 4u], t4); }
+    __syncthreads();
+    sums[thread] = t4;
+    __syncthreads();
+    var t8 = sums[thread];
+    if (thread >= 8u) { t8 = tern_add(sums[thread - 8u], t8); }
+    __syncthreads();
+    sums[thread] = t8;
+    __syncthreads();
+    var t16 = sums[thread];
+    if (thread >= 16u) { t16 = tern_add(sums[thread - 16u], t16); }
+    __syncthreads();
+    sums[thread] = t16;
+    __syncthreads();
+    var t32 = sums[thread];
+    if (thread >= 32u) { t32 = tern_add(sums[thread - 32u], t32); }
+    __syncthreads();
+    sums[thread] = t32;
+    __syncthreads();
+    var t64 = sums[thread];
+    if (thread >= 64u) { t64 = tern_add(sums[thread - 64u], t64); }
+    __syncthreads();
+    sums[thread] = t64;
+    __syncthreads();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = tern_add(sums[thread - 128u], t128); }
+    __syncthreads();
+    sums[thread] = t128;
+    __syncthreads();
+    var before = carry;
+    if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
+    if (i0 < end) {
+      ((u32*)b0)[params.v[4] + at0] = bitcast<u32>(tern_add(before, s0));
+    }
+    if (i1 < end) {
+      ((u32*)b0)[params.v[4] + at1] = bitcast<u32>(tern_add(before, s1));
+    }
+    if (i2 < end) {
+      ((u32*)b0)[params.v[4] + at2] = bitcast<u32>(tern_add(before, s2));
+    }
+    if (i3 < end) {
+      ((u32*)b0)[params.v[4] + at3] = bitcast<u32>(tern_add(before, s3));
+    }
+    carry = tern_add(carry, sums[255]);
+    __syncthreads();
+  }
+}
+
+// ---- scan of a long line: cumsum, 13 workgroups of 256
+// scan, segments
+struct Params {
+  u32 v[10];
+};
+template <class T> TERN_DEVICE T tern_add(T a, T b) {
+  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
+}
+TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ i32 sums[256];
+  let line = group / params.v[5];
+  let part = group - line * params.v[5];
+  let begin = part * params.v[8];
+  let end = min(begin + params.v[8], params.v[2]);
+  var carry = i32();
+  if (part + params.v[7] > 0u) { carry = bitcast<i32>(((u32*)b2)[line * params.v[6] + params.v[7] + part - 1u]); }
+  for (var start = begin; start < end; start += 1024u) {
+    let i0 = start + thread * 4u + 0u;
+    let at0 = i0;
+    var s0 = i32();
+    if (i0 < end) {
+      let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + at0]);
+      s0 = x0;
+    }
+    let i1 = start + thread * 4u + 1u;
+    let at1 = i1;
+    var s1 = i32();
+    if (i1 < end) {
+      let x1 = bitcast<i32>(((u32*)b0)[params.v[3] + at1]);
+      s1 = x1;
+    }
+    s1 = tern_add(s0, s1);
+    let i2 = start + thread * 4u + 2u;
+    let at2 = i2;
+    var s2 = i32();
+    if (i2 < end) {
+      let x2 = bitcast<i32>(((u32*)b0)[params.v[3] + at2]);
+      s2 = x2;
+    }
+    s2 = tern_add(s1, s2);
+    let i3 = start + thread * 4u + 3u;
+    let at3 = i3;
+    var s3 = i32();
+    if (i3 < end) {
+      let x3 = bitcast<i32>(((u32*)b0)[params.v[3] + at3]);
+      s3 = x3;
+    }
+    s3 = tern_add(s2, s3);
+    sums[thread] = s3;
+    __syncthreads();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = tern_add(sums[thread - 1u], t1); }
+    __syncthreads();
+    sums[thread] = t1;
+    __syncthreads();
+    var t2 = sums[thread];
+    if (thread >= 2u) { t2 = tern_add(sums[thread - 2u], t2); }
+    __syncthreads();
+    sums[thread] = t2;
+    __syncthreads();
+    var t4 = sums[thread];
+    if (thread >= 4u) { t4 = tern_add(sums[thread - 4u], t4); }
+    __syncthreads();
+    sums[thread] = t4;
+    __syncthreads();
+    var t8 = sums[thread];
+    if (thread >= 8u) { t8 = tern_add(sums[thread - 8u], t8); }
+    __syncthreads();
+    sums[thread] = t8;
+    __syncthreads();
+    var t16 = sums[thread];
+    if (thread >= 16u) { t16 = tern_add(sums[thread - 16u], t16); }
+    __syncthreads();
+    sums[thread] = t16;
+    __syncthreads();
+    var t32 = sums[thread];
+    if (thread >= 32u) { t32 = tern_add(sums[thread - 32u], t32); }
+    __syncthreads();
+    sums[thread] = t32;
+    __syncthreads();
+    var t64 = sums[thread];
+    if (thread >= 64u) { t64 = tern_add(sums[thread - 64u], t64); }
+    __syncthreads();
+    sums[thread] = t64;
+    __syncthreads();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = tern_add(sums[thread - 128u], t128); }
+    __syncthreads();
+    sums[thread] = t128;
+    __syncthreads();
+    var before = carry;
+    if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
+    if (i0 < end) {
+      ((u32*)b1)[params.v[4] + at0] = bitcast<u32>(tern_add(before, s0));
+    }
+    if (i1 < end) {
+      ((u32*)b1)[params.v[4] + at1] = bitcast<u32>(tern_add(before, s1));
+    }
+    if (i2 < end) {
+      ((u32*)b1)[params.v[4] + at2] = bitcast<u32>(tern_add(before, s2));
+    }
+    if (i3 < end) {
+      ((u32*)b1)[params.v[4] + at3] = bitcast<u32>(tern_add(before, s3));
+    }
+    carry = tern_add(carry, sums[255]);
     __syncthreads();
   }
 }

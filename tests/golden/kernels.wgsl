@@ -56,15 +56,27 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 
-fn tern_bf16_bits_to_f32(h: u32) -> f32 {
-  return bitcast<f32>((h & 0xffffu) << 16u);
+fn tern_bf16_first(word: u32) -> f32 {
+  return bitcast<f32>(word << 16u);
 }
 
 
-fn tern_f32_to_bf16_bits(x: f32) -> u32 {
-  let bits = bitcast<u32>(x);
-  let rounded = (bits + 0x7fffu + ((bits >> 16u) & 1u)) >> 16u;
-  return select(rounded, (bits >> 16u) | 0x40u, (bits & 0x7fffffffu) > 0x7f800000u);
+fn tern_bf16_second(word: u32) -> f32 {
+  return bitcast<f32>(word & 0xffff0000u);
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_f32_pair_to_bf16(low: f32, high: f32) -> u32 {
+  let a = bitcast<u32>(low);
+  let b = bitcast<u32>(high);
+  let rounded_a = select(a + 0x7fffu + ((a >> 16u) & 1u), a | 0x00400000u, tern_is_nan(low));
+  let rounded_b = select(b + 0x7fffu + ((b >> 16u) & 1u), b | 0x00400000u, tern_is_nan(high));
+  return (rounded_a >> 16u) | (rounded_b & 0xffff0000u);
 }
 
 fn formula(v0: f32, v1: f32) -> f32 {
@@ -78,24 +90,24 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   if (i >= params.v[0].y) { return; }
   let w0 = (params.v[1].x + i) / 8u;
   let q1 = b1[w0 + 0u];
-  let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
-  let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
-  let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
-  let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
-  let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
-  let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
-  let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
-  let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
+  let x2 = tern_bf16_first(q1.x);
+  let x3 = tern_bf16_second(q1.x);
+  let x4 = tern_bf16_first(q1.y);
+  let x5 = tern_bf16_second(q1.y);
+  let x6 = tern_bf16_first(q1.z);
+  let x7 = tern_bf16_second(q1.z);
+  let x8 = tern_bf16_first(q1.w);
+  let x9 = tern_bf16_second(q1.w);
   let w10 = (params.v[1].y + i) / 8u;
   let q11 = b2[w10 + 0u];
-  let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
-  let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
-  let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
-  let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
-  let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
-  let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
-  let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
-  let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
+  let x12 = tern_bf16_first(q11.x);
+  let x13 = tern_bf16_second(q11.x);
+  let x14 = tern_bf16_first(q11.y);
+  let x15 = tern_bf16_second(q11.y);
+  let x16 = tern_bf16_first(q11.z);
+  let x17 = tern_bf16_second(q11.z);
+  let x18 = tern_bf16_first(q11.w);
+  let x19 = tern_bf16_second(q11.w);
   let y0 = formula(x2, x12);
   let y1 = formula(x3, x13);
   let y2 = formula(x4, x14);
@@ -106,7 +118,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let y7 = formula(x9, x19);
   let w20 = (params.v[0].w + i) / 8u;
   if (i + 0u < params.v[0].y) {
-    b0[w20 + 0u] = vec4<u32>(tern_f32_to_bf16_bits(y0) | (tern_f32_to_bf16_bits(y1) << 16u), tern_f32_to_bf16_bits(y2) | (tern_f32_to_bf16_bits(y3) << 16u), tern_f32_to_bf16_bits(y4) | (tern_f32_to_bf16_bits(y5) << 16u), tern_f32_to_bf16_bits(y6) | (tern_f32_to_bf16_bits(y7) << 16u));
+    b0[w20 + 0u] = vec4<u32>(tern_f32_pair_to_bf16(y0, y1), tern_f32_pair_to_bf16(y2, y3), tern_f32_pair_to_bf16(y4, y5), tern_f32_pair_to_bf16(y6, y7));
   }
 }
 
@@ -207,22 +219,17 @@ fn tern_sigmoid(x: f32) -> f32 {
 }
 
 
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
+fn tern_at_least(x: f32, bound: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let least = bitcast<u32>(bound);
+  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
 }
 
 
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-
-fn tern_min_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) < tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+fn tern_at_most(x: f32, bound: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let most = bitcast<u32>(bound);
+  return bitcast<f32>(select(bits, most, bits - most < 0x7f800001u - most));
 }
 
 struct Result_formula {
@@ -233,9 +240,9 @@ fn formula(v0: f32, v1: f32, v3: f32) -> Result_formula {
   let v2 = (v0 * v1);
   let v4 = tern_sigmoid(v3);
   let v5 = f32(-750.0);
-  let v6 = tern_max_f32(v3, v5);
+  let v6 = tern_at_least(v3, v5);
   let v7 = f32(750.0);
-  let v8 = tern_min_f32(v6, v7);
+  let v8 = tern_at_most(v6, v7);
   let v9 = (v8 * v4);
   let v10 = f32(1.0);
   let v11 = (v10 - v4);
@@ -280,6 +287,121 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let w19 = (params.v[1].x + i) / 4u;
   if (i + 0u < params.v[0].y) {
     b1[w19 + 0u] = vec4<u32>(bitcast<u32>(y0.r1), bitcast<u32>(y1.r1), bitcast<u32>(y2.r1), bitcast<u32>(y3.r1));
+  }
+}
+
+// ---- a gated activation in halves: silu_mul, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+
+fn tern_at_least(x: f32, bound: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let least = bitcast<u32>(bound);
+  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_sigmoid(x: f32) -> f32 {
+  let h = exp2(max(abs(x) * -0.72134752, -76.0));
+  let factor = select(1.0, h, bitcast<i32>(x) < 0);
+  let y = (factor * (1.0 / fma(h, h, 1.0))) * factor;
+  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
+}
+
+
+fn tern_f16_bits_to_f32(h: u32) -> f32 {
+  let field = (h >> 10u) & 31u;
+  let mantissa = h & 0x03ffu;
+  let subnormal = bitcast<u32>(f32(mantissa) * 0x1p-24f);
+  let exponent = select(field + 112u, 255u, field == 31u);
+  let bits = select((exponent << 23u) | (mantissa << 13u), subnormal, field == 0u);
+  return bitcast<f32>(bits | ((h & 0x8000u) << 16u));
+}
+
+
+fn tern_f16_first(word: u32) -> f32 {
+  return tern_f16_bits_to_f32(word & 0xffffu);
+}
+
+
+fn tern_f16_second(word: u32) -> f32 {
+  return tern_f16_bits_to_f32(word >> 16u);
+}
+
+
+fn tern_f32_to_f16_bits(x: f32) -> u32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let moved = magnitude - 0x38000000u;
+  let normal = (moved + 0x0fffu + ((moved >> 13u) & 1u)) >> 13u;
+  let shift = 126u - clamp(magnitude >> 23u, 101u, 112u);
+  let mantissa = (magnitude & 0x007fffffu) | 0x00800000u;
+  let whole = mantissa >> shift;
+  let subnormal = (mantissa + (1u << (shift - 1u)) - 1u + (whole & 1u)) >> shift;
+  var result = select(subnormal, normal, magnitude >= 0x38800000u);
+  result = select(result, 0x7c00u, magnitude >= 0x477ff000u);
+  result = select(result, 0x7e00u, magnitude > 0x7f800000u);
+  return result | ((bits >> 16u) & 0x8000u);
+}
+
+
+fn tern_f32_pair_to_f16(low: f32, high: f32) -> u32 {
+  return tern_f32_to_f16_bits(low) | (tern_f32_to_f16_bits(high) << 16u);
+}
+
+fn formula(v0: f32, v5: f32) -> f32 {
+  let v1 = f32(-750.0);
+  let v2 = tern_at_least(v0, v1);
+  let v3 = tern_sigmoid(v0);
+  let v4 = (v2 * v3);
+  let v6 = (v4 * v5);
+  return v6;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 8u;
+  let q1 = b1[w0 + 0u];
+  let x2 = tern_f16_first(q1.x);
+  let x3 = tern_f16_second(q1.x);
+  let x4 = tern_f16_first(q1.y);
+  let x5 = tern_f16_second(q1.y);
+  let x6 = tern_f16_first(q1.z);
+  let x7 = tern_f16_second(q1.z);
+  let x8 = tern_f16_first(q1.w);
+  let x9 = tern_f16_second(q1.w);
+  let w10 = (params.v[1].y + i) / 8u;
+  let q11 = b2[w10 + 0u];
+  let x12 = tern_f16_first(q11.x);
+  let x13 = tern_f16_second(q11.x);
+  let x14 = tern_f16_first(q11.y);
+  let x15 = tern_f16_second(q11.y);
+  let x16 = tern_f16_first(q11.z);
+  let x17 = tern_f16_second(q11.z);
+  let x18 = tern_f16_first(q11.w);
+  let x19 = tern_f16_second(q11.w);
+  let y0 = formula(x2, x12);
+  let y1 = formula(x3, x13);
+  let y2 = formula(x4, x14);
+  let y3 = formula(x5, x15);
+  let y4 = formula(x6, x16);
+  let y5 = formula(x7, x17);
+  let y6 = formula(x8, x18);
+  let y7 = formula(x9, x19);
+  let w20 = (params.v[0].w + i) / 8u;
+  if (i + 0u < params.v[0].y) {
+    b0[w20 + 0u] = vec4<u32>(tern_f32_pair_to_f16(y0, y1), tern_f32_pair_to_f16(y2, y3), tern_f32_pair_to_f16(y4, y5), tern_f32_pair_to_f16(y6, y7));
   }
 }
 
@@ -1016,36 +1138,39 @@ var<workgroup> sums: array<f32, 256>;
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
+  let line = group;
+  let begin = 0u;
+  let end = params.v[0].z;
   var carry = f32();
-  for (var start = 0u; start < params.v[0].z; start += 1024u) {
+  for (var start = begin; start < end; start += 1024u) {
     let i0 = start + thread * 4u + 0u;
     let at0 = i0;
     var s0 = f32();
-    if (i0 < params.v[0].z) {
-      let x0 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at0]);
+    if (i0 < end) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at0]);
       s0 = x0;
     }
     let i1 = start + thread * 4u + 1u;
     let at1 = i1;
     var s1 = f32();
-    if (i1 < params.v[0].z) {
-      let x1 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at1]);
+    if (i1 < end) {
+      let x1 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at1]);
       s1 = x1;
     }
     s1 = (s0 + s1);
     let i2 = start + thread * 4u + 2u;
     let at2 = i2;
     var s2 = f32();
-    if (i2 < params.v[0].z) {
-      let x2 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at2]);
+    if (i2 < end) {
+      let x2 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at2]);
       s2 = x2;
     }
     s2 = (s1 + s2);
     let i3 = start + thread * 4u + 3u;
     let at3 = i3;
     var s3 = f32();
-    if (i3 < params.v[0].z) {
-      let x3 = bitcast<f32>(b0[params.v[1].x + group * params.v[1].y + at3]);
+    if (i3 < end) {
+      let x3 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at3]);
       s3 = x3;
     }
     s3 = (s2 + s3);
@@ -1093,20 +1218,350 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     workgroupBarrier();
     var before = carry;
     if (thread > 0u) { before = (carry + sums[thread - 1u]); }
-    if (i0 < params.v[0].z) {
-      let to4 = params.v[1].z + group * params.v[1].w + at0;
+    if (i0 < end) {
+      let to4 = params.v[1].z + line * params.v[1].w + at0;
       b1[to4] = bitcast<u32>((before + s0));
     }
-    if (i1 < params.v[0].z) {
-      let to5 = params.v[1].z + group * params.v[1].w + at1;
+    if (i1 < end) {
+      let to5 = params.v[1].z + line * params.v[1].w + at1;
       b1[to5] = bitcast<u32>((before + s1));
     }
-    if (i2 < params.v[0].z) {
-      let to6 = params.v[1].z + group * params.v[1].w + at2;
+    if (i2 < end) {
+      let to6 = params.v[1].z + line * params.v[1].w + at2;
       b1[to6] = bitcast<u32>((before + s2));
     }
-    if (i3 < params.v[0].z) {
-      let to7 = params.v[1].z + group * params.v[1].w + at3;
+    if (i3 < end) {
+      let to7 = params.v[1].z + line * params.v[1].w + at3;
+      b1[to7] = bitcast<u32>((before + s3));
+    }
+    carry = (carry + sums[255]);
+    workgroupBarrier();
+  }
+}
+
+// ---- scan of a long line: to, 25 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+fn formula(v0: i32) -> i32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 16u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 16u;
+  let q1 = b1[w0 + 0u];
+  let x2 = (bitcast<i32>(((q1.x & 0xffu)) << 24u) >> 24u);
+  let x3 = (bitcast<i32>((((q1.x >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x4 = (bitcast<i32>((((q1.x >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x5 = (bitcast<i32>(((q1.x >> 24u)) << 24u) >> 24u);
+  let x6 = (bitcast<i32>(((q1.y & 0xffu)) << 24u) >> 24u);
+  let x7 = (bitcast<i32>((((q1.y >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x8 = (bitcast<i32>((((q1.y >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x9 = (bitcast<i32>(((q1.y >> 24u)) << 24u) >> 24u);
+  let x10 = (bitcast<i32>(((q1.z & 0xffu)) << 24u) >> 24u);
+  let x11 = (bitcast<i32>((((q1.z >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x12 = (bitcast<i32>((((q1.z >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x13 = (bitcast<i32>(((q1.z >> 24u)) << 24u) >> 24u);
+  let x14 = (bitcast<i32>(((q1.w & 0xffu)) << 24u) >> 24u);
+  let x15 = (bitcast<i32>((((q1.w >> 8u) & 0xffu)) << 24u) >> 24u);
+  let x16 = (bitcast<i32>((((q1.w >> 16u) & 0xffu)) << 24u) >> 24u);
+  let x17 = (bitcast<i32>(((q1.w >> 24u)) << 24u) >> 24u);
+  let y0 = formula(x2);
+  let y1 = formula(x3);
+  let y2 = formula(x4);
+  let y3 = formula(x5);
+  let y4 = formula(x6);
+  let y5 = formula(x7);
+  let y6 = formula(x8);
+  let y7 = formula(x9);
+  let y8 = formula(x10);
+  let y9 = formula(x11);
+  let y10 = formula(x12);
+  let y11 = formula(x13);
+  let y12 = formula(x14);
+  let y13 = formula(x15);
+  let y14 = formula(x16);
+  let y15 = formula(x17);
+  let w18 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  }
+  if (i + 4u < params.v[0].y) {
+    b0[w18 + 1u] = vec4<u32>(bitcast<u32>(y4), bitcast<u32>(y5), bitcast<u32>(y6), bitcast<u32>(y7));
+  }
+  if (i + 8u < params.v[0].y) {
+    b0[w18 + 2u] = vec4<u32>(bitcast<u32>(y8), bitcast<u32>(y9), bitcast<u32>(y10), bitcast<u32>(y11));
+  }
+  if (i + 12u < params.v[0].y) {
+    b0[w18 + 3u] = vec4<u32>(bitcast<u32>(y12), bitcast<u32>(y13), bitcast<u32>(y14), bitcast<u32>(y15));
+  }
+}
+
+// ---- scan of a long line: cumsum, 13 workgroups of 256
+// scan, sums of segments
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<i32, 256>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let line = group / params.v[1].x;
+  let part = group - line * params.v[1].x;
+  let begin = part * params.v[1].w;
+  let end = min(begin + params.v[1].w, params.v[0].z);
+  var sum = i32();
+  for (var i = begin + thread; i < end; i += 256u) {
+    let at = i;
+    let x0 = bitcast<i32>(b0[params.v[0].w + at]);
+    sum = (sum + x0);
+  }
+  sums[thread] = sum;
+  workgroupBarrier();
+  if (thread < 128u) { sums[thread] = (sums[thread] + sums[thread + 128u]); }
+  workgroupBarrier();
+  if (thread < 64u) { sums[thread] = (sums[thread] + sums[thread + 64u]); }
+  workgroupBarrier();
+  if (thread < 32u) { sums[thread] = (sums[thread] + sums[thread + 32u]); }
+  workgroupBarrier();
+  if (thread < 16u) { sums[thread] = (sums[thread] + sums[thread + 16u]); }
+  workgroupBarrier();
+  if (thread < 8u) { sums[thread] = (sums[thread] + sums[thread + 8u]); }
+  workgroupBarrier();
+  if (thread < 4u) { sums[thread] = (sums[thread] + sums[thread + 4u]); }
+  workgroupBarrier();
+  if (thread < 2u) { sums[thread] = (sums[thread] + sums[thread + 2u]); }
+  workgroupBarrier();
+  if (thread < 1u) { sums[thread] = (sums[thread] + sums[thread + 1u]); }
+  workgroupBarrier();
+  if (thread == 0u) {
+    b1[line * params.v[1].y + params.v[1].z + part] = bitcast<u32>(sums[0]);
+  }
+}
+
+// ---- scan of a long line: cumsum, 1 workgroups of 256
+// scan
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+var<workgroup> sums: array<i32, 256>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let line = group;
+  let begin = 0u;
+  let end = params.v[0].z;
+  var carry = i32();
+  for (var start = begin; start < end; start += 1024u) {
+    let i0 = start + thread * 4u + 0u;
+    let at0 = i0;
+    var s0 = i32();
+    if (i0 < end) {
+      let x0 = bitcast<i32>(b0[params.v[0].w + at0]);
+      s0 = x0;
+    }
+    let i1 = start + thread * 4u + 1u;
+    let at1 = i1;
+    var s1 = i32();
+    if (i1 < end) {
+      let x1 = bitcast<i32>(b0[params.v[0].w + at1]);
+      s1 = x1;
+    }
+    s1 = (s0 + s1);
+    let i2 = start + thread * 4u + 2u;
+    let at2 = i2;
+    var s2 = i32();
+    if (i2 < end) {
+      let x2 = bitcast<i32>(b0[params.v[0].w + at2]);
+      s2 = x2;
+    }
+    s2 = (s1 + s2);
+    let i3 = start + thread * 4u + 3u;
+    let at3 = i3;
+    var s3 = i32();
+    if (i3 < end) {
+      let x3 = bitcast<i32>(b0[params.v[0].w + at3]);
+      s3 = x3;
+    }
+    s3 = (s2 + s3);
+    sums[thread] = s3;
+    workgroupBarrier();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    workgroupBarrier();
+    sums[thread] = t1;
+    workgroupBarrier();
+    var t2 = sums[thread];
+    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
+    workgroupBarrier();
+    sums[thread] = t2;
+    workgroupBarrier();
+    var t4 = sums[thread];
+    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
+    workgroupBarrier();
+    sums[thread] = t4;
+    workgroupBarrier();
+    var t8 = sums[thread];
+    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
+    workgroupBarrier();
+    sums[thread] = t8;
+    workgroupBarrier();
+    var t16 = sums[thread];
+    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
+    workgroupBarrier();
+    sums[thread] = t16;
+    workgroupBarrier();
+    var t32 = sums[thread];
+    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
+    workgroupBarrier();
+    sums[thread] = t32;
+    workgroupBarrier();
+    var t64 = sums[thread];
+    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
+    workgroupBarrier();
+    sums[thread] = t64;
+    workgroupBarrier();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    workgroupBarrier();
+    sums[thread] = t128;
+    workgroupBarrier();
+    var before = carry;
+    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (i0 < end) {
+      let to4 = params.v[1].x + at0;
+      b0[to4] = bitcast<u32>((before + s0));
+    }
+    if (i1 < end) {
+      let to5 = params.v[1].x + at1;
+      b0[to5] = bitcast<u32>((before + s1));
+    }
+    if (i2 < end) {
+      let to6 = params.v[1].x + at2;
+      b0[to6] = bitcast<u32>((before + s2));
+    }
+    if (i3 < end) {
+      let to7 = params.v[1].x + at3;
+      b0[to7] = bitcast<u32>((before + s3));
+    }
+    carry = (carry + sums[255]);
+    workgroupBarrier();
+  }
+}
+
+// ---- scan of a long line: cumsum, 13 workgroups of 256
+// scan, segments
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+var<workgroup> sums: array<i32, 256>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let line = group / params.v[1].y;
+  let part = group - line * params.v[1].y;
+  let begin = part * params.v[2].x;
+  let end = min(begin + params.v[2].x, params.v[0].z);
+  var carry = i32();
+  if (part + params.v[1].w > 0u) { carry = bitcast<i32>(b2[line * params.v[1].z + params.v[1].w + part - 1u]); }
+  for (var start = begin; start < end; start += 1024u) {
+    let i0 = start + thread * 4u + 0u;
+    let at0 = i0;
+    var s0 = i32();
+    if (i0 < end) {
+      let x0 = bitcast<i32>(b0[params.v[0].w + at0]);
+      s0 = x0;
+    }
+    let i1 = start + thread * 4u + 1u;
+    let at1 = i1;
+    var s1 = i32();
+    if (i1 < end) {
+      let x1 = bitcast<i32>(b0[params.v[0].w + at1]);
+      s1 = x1;
+    }
+    s1 = (s0 + s1);
+    let i2 = start + thread * 4u + 2u;
+    let at2 = i2;
+    var s2 = i32();
+    if (i2 < end) {
+      let x2 = bitcast<i32>(b0[params.v[0].w + at2]);
+      s2 = x2;
+    }
+    s2 = (s1 + s2);
+    let i3 = start + thread * 4u + 3u;
+    let at3 = i3;
+    var s3 = i32();
+    if (i3 < end) {
+      let x3 = bitcast<i32>(b0[params.v[0].w + at3]);
+      s3 = x3;
+    }
+    s3 = (s2 + s3);
+    sums[thread] = s3;
+    workgroupBarrier();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    workgroupBarrier();
+    sums[thread] = t1;
+    workgroupBarrier();
+    var t2 = sums[thread];
+    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
+    workgroupBarrier();
+    sums[thread] = t2;
+    workgroupBarrier();
+    var t4 = sums[thread];
+    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
+    workgroupBarrier();
+    sums[thread] = t4;
+    workgroupBarrier();
+    var t8 = sums[thread];
+    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
+    workgroupBarrier();
+    sums[thread] = t8;
+    workgroupBarrier();
+    var t16 = sums[thread];
+    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
+    workgroupBarrier();
+    sums[thread] = t16;
+    workgroupBarrier();
+    var t32 = sums[thread];
+    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
+    workgroupBarrier();
+    sums[thread] = t32;
+    workgroupBarrier();
+    var t64 = sums[thread];
+    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
+    workgroupBarrier();
+    sums[thread] = t64;
+    workgroupBarrier();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    workgroupBarrier();
+    sums[thread] = t128;
+    workgroupBarrier();
+    var before = carry;
+    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (i0 < end) {
+      let to4 = params.v[1].x + at0;
+      b1[to4] = bitcast<u32>((before + s0));
+    }
+    if (i1 < end) {
+      let to5 = params.v[1].x + at1;
+      b1[to5] = bitcast<u32>((before + s1));
+    }
+    if (i2 < end) {
+      let to6 = params.v[1].x + at2;
+      b1[to6] = bitcast<u32>((before + s2));
+    }
+    if (i3 < end) {
+      let to7 = params.v[1].x + at3;
       b1[to7] = bitcast<u32>((before + s3));
     }
     carry = (carry + sums[255]);

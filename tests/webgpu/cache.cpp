@@ -1,6 +1,7 @@
 // The cache of kernels: what warm_up made is found again, kernels of one text are one, and the trace tells of
 // compiling.
 #include "../every_device/reference.hpp"
+#include "webgpu/webgpu_backend.hpp"
 
 namespace tern::test {
 namespace {
@@ -46,6 +47,19 @@ TEST_F(Cache, NothingIsCompiledAfterWarmUp) {
   EXPECT_EQ(again.kernels, 0);
   Work larger(104);  // sizes are in no key
   EXPECT_EQ(warm_up(larger).kernels, 0);
+}
+/// Memory goes round, so that a step finds the bind groups of the step before.
+TEST_F(Cache, LayoutsAndBindGroupsAreMadeOnce) {
+  Work work(96);
+  for (int i = 0; i < 4; ++i) work();
+  const auto before = detail_webgpu::queue_counts(0);
+  EXPECT_GT(before.layouts, 1u);
+  EXPECT_GT(before.bind_groups, before.layouts);
+  for (int i = 0; i < 4; ++i) work();
+  const auto after = detail_webgpu::queue_counts(0);
+  EXPECT_GT(after.kernels, before.kernels + 40);
+  EXPECT_EQ(after.layouts, before.layouts);
+  EXPECT_EQ(after.bind_groups, before.bind_groups);
 }
 TEST_F(Cache, KernelsAreKnownByTheirText) {
   const Pointwise first("cache_first", [](auto x) { return x * 3.25 + 1.5; });

@@ -89,7 +89,9 @@ TEST_F(Interop, AdaptersAreListedBestFirst) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     EXPECT_EQ(listed[i].device, webgpu(static_cast<int>(i)));
     EXPECT_EQ(listed[i].name, list[i].name);
-    if (i) EXPECT_LE(list[i - 1].rank, list[i].rank) << "discrete GPUs, integrated ones, others, processors";
+    if (i > 0) {
+      EXPECT_LE(list[i - 1].rank, list[i].rank) << "discrete GPUs, integrated ones, others, processors";
+    }
   }
 }
 TEST_F(Interop, TheProgramsDeviceIsADevice) {

@@ -106,9 +106,30 @@ TEST_F(Limits, IndexOperationsOfMoreThanABinding) {
   compare("take", 0, [](const auto& x) { return take(x[0], x[1].to(i32)); },
           {table.slice(0, 0, 200), randint(0, 200, {700}, generator_)});
   compare("cumsum", 3000, [](const auto& x) { return cumsum(x[0], 1); }, {table});
+  // One line that no binding holds: windows of it, and of both ends.
+  const Tensor line = randint(-1000, 1000, {(std::int64_t{1} << 19) + 5}, generator_);
+  compare("cumsum of a line", 0, [](const auto& x) { return cumsum(x[0], 0); }, {line});
+  compare("cumsum of every third", 0, [](const auto& x) { return cumsum(x[0].slice(0, 1, 1 << 19, 3), 0); }, {line});
+  compare("cumsum backwards", 0,
+          [](const auto& x) {
+            const Var v(x[0]);
+            return backward(cumsum(v, 0), x[0])[v];
+          },
+          {randint(-8, 8, {(std::int64_t{1} << 19) + 5}, generator_).to(f32)});
   compare("sort", 0, [](const auto& x) { return sort(x[0], 1).values; }, {table});
   compare("scatter_add", 40, [](const auto& x) { return scatter_add(x[0], x[1], x[2], 0); },
           {table, rows, random({700, 1000})});
+}
+/// With TERN_WEBGPU_STEPS=1000000, 360 kernels: more than a trace has timestamps for.
+TEST_F(Limits, ProductsOfManyKernelsAreExplained) {
+  const Tensor a = ones({300, 400}, {.device = webgpu()}), b = ones({400, 3000}, {.device = webgpu()});
+  Tensor product;
+  const std::string text = explain([&] { product = matmul(a, b); });
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+  const char* steps = std::getenv("TERN_WEBGPU_STEPS");
+  EXPECT_EQ(text.find(" and more") != text.npos, steps && text.find("on the device") != text.npos) << text;
+  EXPECT_EQ(min(product).item<float>(), 400.0f);
+  EXPECT_EQ(max(product).item<float>(), 400.0f);
 }
 TEST_F(Limits, MoreWorkgroupsThanOneDimensionHolds) {
   const Tensor x = ones({1 << 20, 18}, {.device = webgpu()}).slice(1, 0, 17);  // 17·2^20 elements, one an invocation:
