@@ -125,7 +125,7 @@ class FusedRun {
     detail::note(
         std::string("tape of ") + std::to_string(tape_.ops.size()) + " ops, " +
         (loops > 0 ? std::to_string(loops) + " compiled, " : std::string()) + mode +
-        (passes > 0 ? " in " + std::to_string(passes) + " passes, " : ", ") +
+        (passes > 0 ? " in " + std::to_string(passes) + (passes == 1 ? " pass, " : " passes, ") : ", ") +
         (parallel ? std::to_string(max_threads()) + " threads" : std::string("1 thread: too little work for more")) +
         ", " + table_.target);
   }

@@ -281,7 +281,7 @@ PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor&
   if (strip >= rows)
     return from_pre_activation(recomputed, run_product({kBwd, unrounded, batch, {}}, a, b)[0], bias, grad, values,
                                sum_dtype);
-  PreGradient result{zeros(grad.shape(), {.dtype = grad.dtype(), .device = grad.device()}),
+  PreGradient result{make_tensor(grad.shape(), grad.dtype(), grad.impl()->storage->backend(), kBwd),
                      zeros(bias.shape(), {.dtype = DType::f32, .device = bias.device()})};
   for (std::int64_t begin = 0; begin < rows; begin += strip) {
     const std::int64_t end = std::min(rows, begin + strip);
