@@ -1,9 +1,13 @@
 // Measures which tiles matrix products should use on a device, keeps them in the tuning file, and prints the lines for
 // src/backend/tuned.inc, the table that is shipped:
 //   TERN_TUNE_FILE=tuning.txt tern_tune_products --device webgpu
+// With --largest N no side is longer than N: to try the program itself.
 #include <tern/tern.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string_view>
 #include <vector>
@@ -35,11 +39,13 @@ void products(const Size& s, DType dtype, Device device) {
   (void)matmul(a_transposed, b.slice(0, 0, k - 32));
 }
 
-int run(Device device) {
-  for (const DType dtype : {f32, f16, bf16})
+int run(Device device, std::int64_t largest) {
+  const auto side = [&](std::int64_t n) { return std::min(n, largest); };
+  for (const std::vector<DType>& dtypes : {std::vector{f32}, std::vector{f16, bf16}})  // equal sizes are one choice
     for (const std::vector<Size>& kind : kKinds)
       std::fputs(tune([&] {
-                   for (const Size& s : kind) products(s, dtype, device);
+                   for (const DType dtype : dtypes)
+                     for (const Size& s : kind) products({side(s.m), side(s.k), side(s.n)}, dtype, device);
                  }).c_str(),
                  stderr);
   std::fprintf(stderr, "\nFor src/backend/tuned.inc, where it is not the default:\n");
@@ -53,12 +59,14 @@ int run(Device device) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 3 || std::string_view(arguments[1]) != "--device") {
-    std::fprintf(stderr, "usage: tern_tune_products --device DEVICE\n");
+  const bool bounded = count == 5 && std::string_view(arguments[3]) == "--largest";
+  const std::int64_t largest = bounded ? std::atoll(arguments[4]) : INT64_MAX;
+  if ((count != 3 && !bounded) || std::string_view(arguments[1]) != "--device" || largest < 96) {
+    std::fprintf(stderr, "usage: tern_tune_products --device DEVICE [--largest N], N at least 96\n");
     return 2;
   }
   try {
-    return run(tern::Device::parse(arguments[2]));
+    return run(tern::Device::parse(arguments[2]), largest);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tern_tune_products: %s\n", error.what());
     return 1;

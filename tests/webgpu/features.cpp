@@ -51,6 +51,26 @@ TEST_F(Features, SubgroupsWhereOffered) {
   if (offered(WGPUFeatureName_Subgroups)) EXPECT_GT(run(), 1u);
   else expect_error(ErrorKind::backend, {"feature", "webgpu:0"}, run);
 }
+/// Not the least that WebGPU promises.
+TEST_F(Features, TheAdaptersOwnBoundsAreAskedFor) {
+  std::string reason;
+  WGPULimits offered{};
+  ASSERT_EQ(detail_webgpu::api(reason)->AdapterGetLimits(detail_webgpu::adapters(reason).at(0).handle, &offered),
+            WGPUStatus_Success);
+  const detail_gpu::Limits& limits = dynamic_cast<detail_gpu::GpuBackend&>(detail::backend_of(webgpu())).limits();
+  EXPECT_EQ(limits.bindings, offered.maxStorageBuffersPerShaderStage);
+  EXPECT_EQ(limits.threads, std::min(offered.maxComputeInvocationsPerWorkgroup, offered.maxComputeWorkgroupSizeX));
+  EXPECT_EQ(limits.shared_bytes, offered.maxComputeWorkgroupStorageSize);
+  EXPECT_GE(limits.binding_bytes, std::min<std::uint64_t>(offered.maxStorageBufferBindingSize, 0xffffff00u));
+  const std::int64_t count = (std::int64_t{128} << 20) / 4 + 1024;  // more than WebGPU's least binding, in one kernel
+  if (limits.binding_bytes < std::uint64_t(count) * 4 + 1024) return;
+  Tensor x = zeros({count});
+  synchronize(webgpu());
+  const auto before = detail_webgpu::queue_counts(0);
+  x = x + 1;
+  EXPECT_EQ(detail_webgpu::queue_counts(0).kernels - before.kernels, 1u);
+  EXPECT_EQ(x.slice(0, count - 1, count).item<float>(), 1.0f);
+}
 /// A line of the trace tells of every kernel of its call, in their order.
 TEST_F(Features, TracesTellHowLongKernelsTakeOnTheDevice) {
   const Tensor a = ones({300, 400}), b = ones({400, 200}), line = ones({100000});
