@@ -20,8 +20,8 @@ struct LentStream;
 ///
 /// What any thread gave to the device before is done first; what is given to it afterwards, on whatever stream, comes
 /// after. So the program's own work on the stream needs no waiting in either direction, and none of its other streams
-/// is touched. A null pointer is the legacy default stream. The stream must live until the scope has ended, and must not
-/// be capturing. Scopes may lie within each other; one ends on the thread that began it, the innermost first.
+/// is touched. A null pointer is the legacy default stream. The stream must live until the scope has ended, and must
+/// not be capturing. Scopes may lie within each other; one ends on the thread that began it, the innermost first.
 ///
 /// Throws `device` where there is no such device, or the stream is of another device or context than its primary one
 /// (that of the CUDA runtime).

@@ -1,5 +1,5 @@
 // Devices, streams and memory that belong to the program.
-#include <algorithm>
+#include <cstdlib>
 
 #include "backend/tensor_impl.hpp"
 #include "cuda/cuda_backend.hpp"
@@ -38,22 +38,27 @@ namespace {
 
 /// Kernels load vectors of 16 bytes from where a storage begins: it begins at such a place, and the tensor behind it.
 void borrow_from_gpu(TensorImpl& impl, void* pointer, std::shared_ptr<const void> keep_alive, Device device) {
-  constexpr std::intptr_t vector = 16;
+  constexpr std::intptr_t vector = 16, most = std::intptr_t{1} << 56;  // bytes
   const auto size = static_cast<std::intptr_t>(dtype_size(impl.dtype)), at = reinterpret_cast<std::intptr_t>(pointer);
   if (at % size != 0)
-    throw Error(ErrorKind::device, "view: the pointer of " + describe(impl.dtype, impl.shape) + " must be a multiple of " +
-                                       std::to_string(size) + " bytes, it is " + std::to_string(at % size) +
-                                       " bytes past one");
+    throw Error(ErrorKind::device, "view: the pointer of " + describe(impl.dtype, impl.shape) +
+                                       " must be a multiple of " + std::to_string(size) + " bytes, it is " +
+                                       std::to_string(at % size) + " bytes past one");
   std::intptr_t low = 0, high = 0;  // of elements, in bytes
   for (std::size_t i = 0; i < impl.shape.size() && impl.numel > 0; ++i) {
-    const std::intptr_t reach = (impl.shape[i] - 1) * impl.strides[i] * size;
-    (reach < 0 ? low : high) += reach;
+    std::intptr_t reach = 0;
+    bool beyond = __builtin_mul_overflow(impl.shape[i] - 1, impl.strides[i], &reach);
+    beyond |= __builtin_mul_overflow(reach, size, &reach);
+    std::intptr_t& end = reach < 0 ? low : high;
+    if (beyond || __builtin_add_overflow(end, reach, &end) || std::abs(end) > most)
+      throw Error(ErrorKind::shape, "view: stride " + std::to_string(impl.strides[i]) + " reaches beyond all memory");
   }
-  const std::intptr_t first = at + low, end = impl.numel > 0 ? at + high + size : first, begin = first / vector * vector;
+  const std::intptr_t first = at + low, end = impl.numel > 0 ? at + high + size : first,
+                      begin = first / vector * vector;
   const auto address = [](std::intptr_t byte) { return static_cast<detail_cuda::DevicePointer>(byte); };
   impl.offset = impl.numel > 0 ? (at - begin) / size : 0;
-  impl.storage = detail_cuda::adopt_memory(device.index(), address(begin), address(first), address(end),
-                                           std::move(keep_alive));
+  impl.storage =
+      detail_cuda::adopt_memory(device.index(), address(begin), address(first), address(end), std::move(keep_alive));
 }
 
 }  // namespace

@@ -37,9 +37,8 @@ int GpuContext::attribute(int which) const {
   return value;
 }
 
-void GpuContext::check(Result result, const std::string& doing) const {
-  if (result == kSuccess) return;
-  std::string message = doing + " on " + name_ + ": " + error_text(driver_, result);
+void GpuContext::fail(Result result, const char* doing) const {
+  std::string message = std::string(doing) + " on " + name_ + ": " + error_text(driver_, result);
   if (ends_context(result)) {
     const std::lock_guard hold(lock_);
     if (fault_.empty())

@@ -200,9 +200,10 @@ void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std
     arguments[count++] = &maps[k];
   }
   arguments[count] = const_cast<std::uint32_t*>(launch.params.data());
-  check(driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
-                               launch.shared_bytes, stream(), arguments, nullptr),
-        std::string(launch.op) + ": starting a kernel");
+  const Result started =
+      driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
+                             launch.shared_bytes, stream(), arguments, nullptr);
+  if (started != kSuccess) check(started, std::string(launch.op) + ": starting a kernel");
 }
 
 void GpuDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const {

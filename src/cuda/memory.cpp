@@ -46,8 +46,8 @@ Memory::Block Memory::allocate(std::size_t bytes) {
   if (result == kOutOfMemory) {
     std::size_t free = 0, total = 0;
     driver.cuMemGetInfo_v2(&free, &total);
-    throw Error(ErrorKind::out_of_memory, "allocating " + std::to_string(bytes) + " bytes on " + context_.name() + ": " +
-                                              std::to_string(free) + " of " + std::to_string(total) +
+    throw Error(ErrorKind::out_of_memory, "allocating " + std::to_string(bytes) + " bytes on " + context_.name() +
+                                              ": " + std::to_string(free) + " of " + std::to_string(total) +
                                               " bytes are free");
   }
   context_.check(result, "allocating " + std::to_string(bytes) + " bytes");

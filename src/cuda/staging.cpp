@@ -11,14 +11,17 @@ constexpr const char *kUploading = "uploading", *kDownloading = "downloading";
 }  // namespace
 
 Stream Staging::stream(const Streams& streams) {
-  if (stream_) return stream_;
-  for (Chunk& chunk : chunks_) {
-    if (chunk.memory) continue;  // an earlier attempt got so far
-    const Event event = streams.new_event();
+  if (!stream_) stream_ = streams.new_stream();
+  return stream_;
+}
+
+const Staging::Chunk& Staging::chunk(std::size_t number) {
+  Chunk& chunk = chunks_[number % chunks_.size()];
+  if (!chunk.memory) {  // pinning takes milliseconds
+    if (!chunk.done) chunk.done = new_event(context_);
     context_.check(driver_.cuMemHostAlloc(&chunk.memory, kChunk, kHostPortable), "allocating memory for copies");
-    chunk.done = event;
   }
-  return stream_ = streams.new_stream();
+  return chunk;
 }
 
 void Staging::finish(const Chunk& chunk, const char* doing) const {
@@ -29,12 +32,12 @@ void Staging::upload(DevicePointer to, const void* from, std::size_t bytes) {
   const auto* source = static_cast<const std::byte*>(from);
   std::size_t number = 0;
   for (std::size_t at = 0; at < bytes; at += kChunk, ++number) {
-    const Chunk& chunk = chunks_[number % chunks_.size()];
+    const Chunk& carrier = chunk(number);
     const std::size_t size = std::min(kChunk, bytes - at);
-    finish(chunk, kUploading);  // what it carried before
-    std::memcpy(chunk.memory, source + at, size);
-    context_.check(driver_.cuMemcpyHtoDAsync_v2(to + at, chunk.memory, size, stream_), kUploading);
-    context_.check(driver_.cuEventRecord(chunk.done, stream_), kUploading);
+    finish(carrier, kUploading);  // what it carried before
+    std::memcpy(carrier.memory, source + at, size);
+    context_.check(driver_.cuMemcpyHtoDAsync_v2(to + at, carrier.memory, size, stream_), kUploading);
+    context_.check(driver_.cuEventRecord(carrier.done, stream_), kUploading);
   }
 }
 
@@ -43,22 +46,22 @@ void Staging::download(void* to, DevicePointer from, std::size_t bytes) {
   const std::size_t count = (bytes + kChunk - 1) / kChunk;
   const auto size = [&](std::size_t number) { return std::min(kChunk, bytes - number * kChunk); };
   const auto start = [&](std::size_t number) {
-    const Chunk& chunk = chunks_[number % chunks_.size()];
-    context_.check(driver_.cuMemcpyDtoHAsync_v2(chunk.memory, from + number * kChunk, size(number), stream_),
+    const Chunk& carrier = chunk(number);
+    context_.check(driver_.cuMemcpyDtoHAsync_v2(carrier.memory, from + number * kChunk, size(number), stream_),
                    kDownloading);
-    context_.check(driver_.cuEventRecord(chunk.done, stream_), kDownloading);
+    context_.check(driver_.cuEventRecord(carrier.done, stream_), kDownloading);
   };
   for (std::size_t number = 0; number < std::min(count, chunks_.size()); ++number) start(number);
   for (std::size_t number = 0; number < count; ++number) {
-    const Chunk& chunk = chunks_[number % chunks_.size()];
-    finish(chunk, kDownloading);
-    std::memcpy(target + number * kChunk, chunk.memory, size(number));
+    const Chunk& carrier = chunk(number);
+    finish(carrier, kDownloading);
+    std::memcpy(target + number * kChunk, carrier.memory, size(number));
     if (number + chunks_.size() < count) start(number + chunks_.size());
   }
 }
 
 void Staging::begin_download(DevicePointer from, std::size_t bytes, Stream stream) {
-  context_.check(driver_.cuMemcpyDtoHAsync_v2(chunks_[0].memory, from, bytes, stream), kDownloading);
+  context_.check(driver_.cuMemcpyDtoHAsync_v2(chunk(0).memory, from, bytes, stream), kDownloading);
   context_.check(driver_.cuEventRecord(chunks_[0].done, stream), kDownloading);
 }
 void Staging::end_download(void* to, std::size_t bytes) {

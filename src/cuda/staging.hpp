@@ -16,7 +16,7 @@ class Staging {
 
   /// To be held for a whole copy: one at a time. Where the device's lock is needed too, this one comes first.
   std::mutex& lock() { return lock_; }
-  /// Made at the first copy, like the chunks.
+  /// Made at the first copy.
   Stream stream(const Streams& streams);
 
   /// Returns when the data has been read; stream() says when it is there.
@@ -33,6 +33,8 @@ class Staging {
     void* memory = nullptr;
     Event done = nullptr;
   };
+  /// One after the other; made when it is first used.
+  const Chunk& chunk(std::size_t number);
   void finish(const Chunk& chunk, const char* doing) const;
 
   const GpuContext& context_;

@@ -11,17 +11,18 @@ const LentStream*& lent_streams() {
   return innermost;
 }
 
+Event new_event(const GpuContext& context) {
+  Event event = nullptr;
+  context.check(context.driver().cuEventCreate(&event, kEventNoTiming), "making an event");
+  return event;
+}
+
 Streams::Streams(const GpuContext& context) : context_(context), driver_(context.driver()) {
   const GpuContext::Current current(context_);
   own_ = latest_ = new_stream();
-  order_ = new_event(), mark_ = new_event();
+  order_ = new_event(context_), mark_ = new_event(context_);
 }
 
-Event Streams::new_event() const {
-  Event event = nullptr;
-  context_.check(driver_.cuEventCreate(&event, kEventNoTiming), "making an event");
-  return event;
-}
 Stream Streams::new_stream() const {
   Stream stream = nullptr;
   context_.check(driver_.cuStreamCreate(&stream, kStreamNonBlocking), "making a stream");
@@ -118,7 +119,7 @@ void Streams::settle() {
 }
 Streams::Wait Streams::begin_wait() {
   Wait wait;
-  if (events_.empty()) wait.event = new_event();
+  if (events_.empty()) wait.event = new_event(context_);
   else wait.event = events_.back(), events_.pop_back();
   record(wait.event, next());
   wait.issued = issued_;

@@ -1,7 +1,7 @@
-// The order of one GPU's work. It may run on several streams: tern's own, which all threads share, those the program lent
-// (cuda_stream_scope), and those of copies. But what is issued later sees what was issued before, whatever the streams:
-// where the stream changes, the next one waits for an event of the last. So memory freed by one is free for all.
-// Not thread-safe: the device holds a lock.
+// The order of one GPU's work. It may run on several streams: tern's own, which all threads share, those the program
+// lent (cuda_stream_scope), and those of copies. But what is issued later sees what was issued before, whatever the
+// streams: where the stream changes, the next one waits for an event of the last. So memory freed by one is free for
+// all. Not thread-safe: the device holds a lock.
 #pragma once
 #include <cstdint>
 #include <thread>
@@ -10,6 +10,9 @@
 #include "cuda/context.hpp"
 
 namespace tern::detail_cuda {
+
+/// For the order of work, not for time.
+Event new_event(const GpuContext& context);
 
 /// A stream lent to this thread for a GPU; scopes lie within each other.
 struct LentStream {
@@ -64,7 +67,6 @@ class Streams {
   /// In place of the second and the third part: a stream waits for the event.
   void drop_wait(const Wait& wait) { events_.push_back(wait.event); }
 
-  Event new_event() const;
   Stream new_stream() const;
 
  private:

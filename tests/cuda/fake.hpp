@@ -43,11 +43,9 @@ class FakeCuda : public testing::Test {
       std::memcpy(reinterpret_cast<void*>(p[0]), reinterpret_cast<void*>(p[1]), copied_bytes);
     });
   }
-  /// Everything queued runs, that of one stream before the others', as far as it waits for none; kStreams: the most there
-  /// are.
-  static void run_from(std::size_t stream) {
-    reinterpret_cast<void (*)(std::size_t)>(hook("fake_cuda_run"))(stream);
-  }
+  /// Everything queued runs, that of one stream before the others', as far as it waits for none; kStreams: the most
+  /// there are.
+  static void run_from(std::size_t stream) { reinterpret_cast<void (*)(std::size_t)>(hook("fake_cuda_run"))(stream); }
   static constexpr std::size_t kStreams = 12;
   /// How often a function of the driver was called.
   static long calls(const char* name) { return reinterpret_cast<long (*)(const char*)>(hook("fake_cuda_calls"))(name); }

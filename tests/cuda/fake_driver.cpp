@@ -1,8 +1,9 @@
-// A CUDA driver for machines without a GPU (TERN_CUDA_DRIVER names it): two GPUs whose memory is the host's. Streams are
-// as late as they may be: what is queued runs when somebody waits for it, and nothing else does, so that a missing wait
-// shows in the results; a test may let one of them run ahead (fake_cuda_run). Kernels do nothing unless a test says what (fake_cuda_kernels). Faults are asked for through the
-// environment: TERN_FAKE_CUDA_FREE (bytes of memory), TERN_FAKE_CUDA_PEERS=0 (the GPUs do not reach each other),
-// TERN_FAKE_CUDA_FAULT=launch|kernel|copy|start (what fails, from then on with an illegal address; kernel: when it runs).
+// A CUDA driver for machines without a GPU (TERN_CUDA_DRIVER names it): two GPUs whose memory is the host's. Streams
+// are as late as they may be: what is queued runs when somebody waits for it, and nothing else does, so that a missing
+// wait shows in the results; a test may let one of them run ahead (fake_cuda_run). Kernels do nothing unless a test
+// says what (fake_cuda_kernels). Faults are asked for through the environment: TERN_FAKE_CUDA_FREE (bytes of memory),
+// TERN_FAKE_CUDA_PEERS=0 (the GPUs do not reach each other), TERN_FAKE_CUDA_FAULT=launch|kernel|copy|start (what fails,
+// from then on with an illegal address; kernel: when it runs).
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -56,10 +57,11 @@ std::recursive_mutex lock;
 Context contexts[2] = {{0}, {1}};
 Stream legacy[2] = {{&contexts[0]}, {&contexts[1]}};
 thread_local Context* current = nullptr;
-std::map<Address, Block> blocks;
-std::map<Address, std::size_t> pinned;
-std::vector<Stream*> streams{&legacy[0], &legacy[1]};
-std::map<std::string, long> calls;
+// Never destroyed: at the end of the process there are still tensors.
+auto& blocks = *new std::map<Address, Block>;
+auto& pinned = *new std::map<Address, std::size_t>;
+auto& streams = *new std::vector<Stream*>{&legacy[0], &legacy[1]};
+auto& calls = *new std::map<std::string, long>;
 std::size_t used[2] = {0, 0};
 int fault = 0;
 int kernel_bindings = 0;
@@ -118,8 +120,8 @@ int queue(void* handle, std::function<void()> work) {
 
 }  // namespace
 
-#define COUNTED                             \
-  const std::lock_guard hold(lock);         \
+#define COUNTED                     \
+  const std::lock_guard hold(lock); \
   ++calls[__func__];
 
 extern "C" {
@@ -318,7 +320,10 @@ int cuGraphLaunch(void* exec, void* stream) {
 int cuGraphExecDestroy(void* exec) { return delete static_cast<Graph*>(exec), 0; }
 int cuGraphDestroy(void* graph) { return delete static_cast<Graph*>(graph), 0; }
 int cuGetErrorName(int error, const char** text) {
-  return *text = error == kFault ? "CUDA_ERROR_ILLEGAL_ADDRESS" : error == kNoMemory ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR", 0;
+  return *text = error == kFault      ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                 : error == kNoMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
+                                      : "CUDA_ERROR",
+         0;
 }
 int cuGetErrorString(int error, const char** text) {
   return *text = error == kFault ? "an illegal memory access was encountered" : "something else", 0;

@@ -181,7 +181,8 @@ TEST_F(CudaOrder, ViewsOfDeviceMemory) {
   EXPECT_EQ(x->impl()->offset, 1);
   const std::vector<float> expected{5, 6, 7, 8, 13, 14, 15, 16, 21, 22, 23, 24};
   kernels(2, [](const unsigned long long* p) {  // contiguous(): what a kernel would do, knowing the strides
-    for (int i = 0; i < 12; ++i) reinterpret_cast<float*>(p[0])[i] = reinterpret_cast<float*>(p[1])[1 + i / 4 * 8 + i % 4];
+    for (int i = 0; i < 12; ++i)
+      reinterpret_cast<float*>(p[0])[i] = reinterpret_cast<float*>(p[1])[1 + i / 4 * 8 + i % 4];
   });
   EXPECT_EQ(x->to_vector<float>(), expected);
   EXPECT_EQ(x->slice(0, 1, 2).reshape({4}).to_vector<float>(), (std::vector<float>{13, 14, 15, 16}));
@@ -207,6 +208,9 @@ TEST_F(CudaOrder, MemoryThatCannotServeIsRefused) {
   expect_error(ErrorKind::device, {"view", "no memory that CUDA knows"},
                [&] { view(reinterpret_cast<DevicePointer>(host.data()), {4}); });
   expect_error(ErrorKind::shape, {"view", "4100", "4096"}, [&] { view(memory, {1025}); });
+  expect_error(ErrorKind::shape, {"view", "stride 9223372036854775807", "beyond all memory"}, [&] {
+    Tensor::view(reinterpret_cast<float*>(memory), {3}, {INT64_MAX}, {}, cuda());
+  });
   EXPECT_EQ(view(memory + 4092, {1}).numel(), 1);
 }
 

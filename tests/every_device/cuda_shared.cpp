@@ -1,5 +1,5 @@
-// What tern shares with the program on real CUDA GPUs: its memory, its streams, its threads, and several GPUs. Without a GPU
-// there is nothing to run here; tests/cuda/order.cpp looks at the order of work on a pretended driver.
+// What tern shares with the program on real CUDA GPUs: its memory, its streams, its threads, and several GPUs. Without
+// a GPU there is nothing to run here; tests/cuda/order.cpp looks at the order of work on a pretended driver.
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -68,8 +68,9 @@ std::vector<float> counting(std::int64_t count, float first = 0) {
 }
 
 /// Views at every distance from a vector's beginning, of odd and even sizes; around them nothing changes.
-template <class T> void check_views(DevicePointer memory, const std::function<void(std::vector<T>&)>& store,
-                                    const std::function<std::vector<T>()>& load, Device device) {
+template <class T>
+void check_views(DevicePointer memory, const std::function<void(std::vector<T>&)>& store,
+                 const std::function<std::vector<T>()>& load, Device device) {
   for (const std::int64_t offset : {0, 1, 3, 8, 13})
     for (const std::int64_t size : {1, 7, 64, 1000, 1003}) {
       std::vector<T> values(2048);
@@ -83,7 +84,8 @@ template <class T> void check_views(DevicePointer memory, const std::function<vo
         const float before = static_cast<float>(i % 97);
         const bool inside = i >= offset && i < offset + size;
         if (inside) {
-          ASSERT_EQ(static_cast<float>(sums[static_cast<std::size_t>(i - offset)]), 2 * before) << offset << " " << size;
+          ASSERT_EQ(static_cast<float>(sums[static_cast<std::size_t>(i - offset)]), 2 * before)
+              << offset << " " << size;
         }
         ASSERT_EQ(static_cast<float>(after[static_cast<std::size_t>(i)]), inside ? before + 1 : before)
             << "element " << i << " of a view of " << size << " at " << offset;
@@ -155,7 +157,8 @@ TEST_P(SharedCuda, TheProgramsStreamIsInOrderWithTerns) {
 }
 
 TEST_P(SharedCuda, CopiesOfEverySizeArrive) {
-  for (const std::int64_t count : {std::int64_t{1}, std::int64_t{16385}, std::int64_t{(1 << 20) + 1}, std::int64_t{30'000'001}}) {
+  for (const std::int64_t count :
+       {std::int64_t{1}, std::int64_t{16385}, std::int64_t{(1 << 20) + 1}, std::int64_t{30'000'001}}) {
     const std::vector<float> values = counting(count);
     const Tensor x = tensor(values), y = x + 0;
     EXPECT_TRUE(y.to_vector<float>() == values) << count;
