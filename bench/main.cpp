@@ -202,7 +202,8 @@ int main(int argc, char** argv) {
       "backward.");
   Request request;
   app.add_option("workloads", request.names, "Workloads, or beginnings of their names; all without");
-  app.add_flag("--quick", request.quick, "A compact selection and shorter rounds: within two minutes, or five beside torch.compile on a GPU");
+  app.add_flag("--quick", request.quick,
+               "A compact selection and shorter rounds: within two minutes, or five beside torch.compile on a GPU");
   app.add_option("--filter", request.filter, "Only workloads whose name matches this regular expression");
   app.add_flag("--list", request.list, "Name the workloads and end");
   app.add_flag("--name", request.name, "Print the device's name and end");

@@ -9,9 +9,9 @@ namespace {
 constexpr std::int64_t kBatch = 64, kPixels = 784, kHidden = 256, kClasses = 10;
 
 Inputs inputs() {
-  return {Buffer::pattern(tern::f32, kBatch * kPixels, 1, 0.5),      Buffer::pattern(tern::f32, kPixels * kHidden, 2, 0.1),
-          Buffer::pattern(tern::f32, kHidden, 3, 0.1),               Buffer::pattern(tern::f32, kHidden * kClasses, 4, 0.2),
-          Buffer::pattern(tern::f32, kClasses, 5, 0.1),              cyclic_labels(kBatch, kClasses)};
+  return {Buffer::pattern(tern::f32, kBatch * kPixels, 1, 0.5), Buffer::pattern(tern::f32, kPixels * kHidden, 2, 0.1),
+          Buffer::pattern(tern::f32, kHidden, 3, 0.1),          Buffer::pattern(tern::f32, kHidden * kClasses, 4, 0.2),
+          Buffer::pattern(tern::f32, kClasses, 5, 0.1),         cyclic_labels(kBatch, kClasses)};
 }
 
 /// The training in f64, written out by hand: the losses of the first steps.

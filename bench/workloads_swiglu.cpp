@@ -33,8 +33,8 @@ struct Reference {
   }
 };
 
-/// Where gradients are compared: d_x in its last element; d_wg and d_wu in their last rows and d_wd in its first column, for
-/// the first and the last hidden unit. Few, for each costs a product.
+/// Where gradients are compared: d_x in its last element; d_wg and d_wu in their last rows and d_wd in its first
+/// column, for the first and the last hidden unit. Few, for each costs a product.
 Values expected_swiglu(const SwigluCase& c, const Inputs& in) {
   const Reference r(c, in);
   Values expected;
@@ -67,16 +67,16 @@ Prepared prepare(const SwigluCase& c, const Target& target) {
       wu(in[2].tensor({c.d, c.h}, target.device)), wd(in[3].tensor({c.h, c.d}, target.device));
   const tern::Tensor grad = in[4].tensor({c.m, c.d}, target.device);
   const auto both = [=] { return backward(matmul(silu_mul(matmul(x, wg), matmul(x, wu)), wd), grad); };
-  Contender tern = target.tern([=] { both(); },
-                               [=] {
-                                 const tern::Gradients g = both();
-                                 Values values{element(g[x], c.m * c.d - 1)};
-                                 for (const std::int64_t j : {std::int64_t{0}, c.h - 1})
-                                   values.insert(values.end(), {element(g[wg], (c.d - 1) * c.h + j),
-                                                                element(g[wu], (c.d - 1) * c.h + j),
-                                                                element(g[wd], j * c.d)});
-                                 return values;
-                               });
+  Contender tern =
+      target.tern([=] { both(); },
+                  [=] {
+                    const tern::Gradients g = both();
+                    Values values{element(g[x], c.m * c.d - 1)};
+                    for (const std::int64_t j : {std::int64_t{0}, c.h - 1})
+                      values.insert(values.end(), {element(g[wg], (c.d - 1) * c.h + j),
+                                                   element(g[wu], (c.d - 1) * c.h + j), element(g[wd], j * c.d)});
+                    return values;
+                  });
   return {{std::move(tern)}, expected_swiglu(c, in)};
 }
 

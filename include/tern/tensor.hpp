@@ -29,7 +29,9 @@ class Tensor {
   explicit Tensor(std::shared_ptr<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
 
   /// A tensor over the caller's memory, which must outlive it (hold `keep_alive` to make sure).
-  /// `strides` are in elements; none: row-major.
+  /// `strides` are in elements; none: row-major. On a CUDA device the pointer is one of its memory, as of cudaMalloc,
+  /// aligned to its elements; other work of the program on it needs cuda_stream_scope, or waiting. Throws `device` where
+  /// the memory is not that device's or the pointer is not aligned, `shape` where the memory ends before the tensor.
   template <Element T>
   static Tensor view(T* pointer, const Shape& shape, const std::vector<std::int64_t>& strides = {},
                      std::shared_ptr<const void> keep_alive = {}, Device device = cpu()) {

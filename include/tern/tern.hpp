@@ -3,6 +3,7 @@
 #include "tern/autodiff.hpp"
 #include "tern/capture.hpp"
 #include "tern/checkpoint.hpp"
+#include "tern/cuda.hpp"
 #include "tern/device.hpp"
 #include "tern/dtype.hpp"
 #include "tern/error.hpp"

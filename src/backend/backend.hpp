@@ -153,6 +153,11 @@ class Backend {
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
   virtual void upload(Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) = 0;
   virtual void download(const Storage& from, std::size_t byte_offset, void* to, std::size_t bytes) = 0;
+  /// Copies from another device's memory; false, having done nothing, where there is no direct way.
+  virtual bool copy_from(Storage& /*to*/, std::size_t /*to_offset*/, const Storage& /*from*/,
+                         std::size_t /*from_offset*/, std::size_t /*bytes*/) {
+    return false;
+  }
   virtual void synchronize() = 0;
   // 2. pointwise with reductions
   virtual void fused(const FusedRequest& request) = 0;

@@ -130,8 +130,10 @@ std::uint32_t axis_mask(const char* op, const Axes& axes, int rank) {
 bool may_share_memory(const Tensor& x, const Tensor& y) {
   const TensorImpl &a = *x.impl(), &b = *y.impl();
   if (a.numel == 0 || b.numel == 0) return false;
-  // Only the CPU's storages can be parts of one another (borrowed memory); elsewhere `data` is a handle.
-  if (a.storage->backend().device() != cpu() && a.storage->data() != b.storage->data()) return false;
+  // Where there are addresses, storages can be parts of one another (borrowed memory); on WebGPU `data` is a handle.
+  const Device device = a.storage->backend().device();
+  if (device != b.storage->backend().device()) return false;
+  if (device.kind() == DeviceKind::webgpu && a.storage->data() != b.storage->data()) return false;
   const auto bounds = [](const TensorImpl& t) {
     std::int64_t low = t.offset, high = t.offset;
     for (std::size_t i = 0; i < t.shape.size(); ++i) {

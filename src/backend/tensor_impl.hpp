@@ -25,6 +25,9 @@ Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char
 /// Another view of a tensor's storage.
 Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset);
 
+/// The program's memory as a tensor's; the strides are checked.
+void borrow(TensorImpl& impl, void* pointer, std::shared_ptr<const void> keep_alive, Device device);
+
 /// "f32[2, 3]", for messages.
 std::string describe(const Tensor& tensor);
 std::string describe(DType dtype, const Shape& shape);

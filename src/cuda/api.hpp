@@ -33,13 +33,22 @@ struct alignas(64) BoxMapData {
   std::uint64_t words[16];
 };
 
-inline constexpr Result kSuccess = 0, kOutOfMemory = 2, kNotInitialized = 3;
+inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3;
+inline constexpr Result kPeerAccessAlreadyEnabled = 704;
+// What leaves a context unusable.
+inline constexpr Result kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kIllegalAddress = 700, kLaunchTimeout = 702,
+                        kAssert = 710, kHardwareStackError = 714, kIllegalInstruction = 715, kMisalignedAddress = 716,
+                        kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719;
 inline constexpr int kProcessorCount = 16;                             // CUdevice_attribute
 inline constexpr int kMostDynamicShared = 8;                           // CUfunction_attribute
 inline constexpr int kComputeMajor = 75, kComputeMinor = 76;           // CUdevice_attribute
 inline constexpr int kBoxOf16Bits = 1, kSwizzle128 = 3, kPromote256 = 3;  // CUtensorMapDataType, …Swizzle, …L2promotion
 inline constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;  // CUstream_flags, CUevent_flags
 inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstreamCaptureMode
+inline constexpr unsigned kHostPortable = 1;                           // CU_MEMHOSTALLOC_PORTABLE
+inline constexpr int kPointerMemoryType = 2, kPointerDevice = 9;       // CUpointer_attribute
+inline constexpr int kPointerRangeStart = 11, kPointerRangeSize = 12;
+inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemorytype
 
 // name, parameters; all return a Result.
 #define TERN_CUDA_DRIVER(X)                                                                                        \
@@ -52,6 +61,8 @@ inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstre
   X(cuDevicePrimaryCtxRetain, (Context * context, DeviceHandle device))                                            \
   X(cuCtxSetCurrent, (Context context))                                                                            \
   X(cuCtxGetCurrent, (Context * context))                                                                          \
+  X(cuDeviceCanAccessPeer, (int* can, DeviceHandle device, DeviceHandle peer))                                     \
+  X(cuCtxEnablePeerAccess, (Context peer, unsigned flags))                                                         \
   X(cuMemGetInfo_v2, (std::size_t * free, std::size_t* total))                                                     \
   X(cuMemAlloc_v2, (DevicePointer * pointer, std::size_t bytes))                                                   \
   X(cuMemFree_v2, (DevicePointer pointer))                                                                         \
@@ -59,12 +70,18 @@ inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstre
   X(cuMemFreeHost, (void* pointer))                                                                                \
   X(cuMemcpyHtoDAsync_v2, (DevicePointer to, const void* from, std::size_t bytes, Stream stream))                  \
   X(cuMemcpyDtoHAsync_v2, (void* to, DevicePointer from, std::size_t bytes, Stream stream))                        \
+  X(cuMemcpyPeerAsync, (DevicePointer to, Context to_context, DevicePointer from, Context from_context,            \
+                        std::size_t bytes, Stream stream))                                                         \
+  X(cuPointerGetAttribute, (void* value, int attribute, DevicePointer pointer))                                    \
   X(cuMemsetD8Async, (DevicePointer to, unsigned char value, std::size_t bytes, Stream stream))                    \
   X(cuStreamCreate, (Stream * stream, unsigned flags))                                                             \
   X(cuStreamSynchronize, (Stream stream))                                                                          \
+  X(cuStreamWaitEvent, (Stream stream, Event event, unsigned flags))                                               \
+  X(cuStreamGetCtx, (Stream stream, Context * context))                                                            \
   X(cuEventCreate, (Event * event, unsigned flags))                                                                \
   X(cuEventRecord, (Event event, Stream stream))                                                                   \
   X(cuEventSynchronize, (Event event))                                                                             \
+  X(cuEventQuery, (Event event))                                                                                   \
   X(cuModuleLoadDataEx,                                                                                            \
     (CuModule * module, const void* image, unsigned options, int* option_names, void** option_values))            \
   X(cuModuleUnload, (CuModule module))                                                                             \

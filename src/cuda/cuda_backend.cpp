@@ -37,13 +37,14 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.param_words = 900;  // 4096 bytes of arguments
     limits_.native = true;
     flags_ = std::make_shared<Storage>(*this, 256);
+    const GpuDevice::Call call(gpu_);
     gpu_.clear(pointer_of(*flags_), 256);
   }
 
   Device device() const override { return cuda(index_); }
   std::string name() const override { return gpu_name_; }
   CacheStats cache_stats() const override {
-    const std::lock_guard hold(lock_);
+    const std::lock_guard hold(gpu_.lock());
     return gpu_.stats();
   }
   const detail_gpu::Limits& limits() const override { return limits_; }
@@ -51,39 +52,62 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   Storage& index_flags() override { return *flags_; }
 
   void* allocate(std::size_t bytes) override {
-    const std::lock_guard hold(lock_);
+    const std::lock_guard hold(gpu_.lock());
     return reinterpret_cast<void*>(gpu_.allocate(bytes));
   }
   void deallocate(void* data, std::size_t bytes) noexcept override {
-    const std::lock_guard hold(lock_);
+    const std::lock_guard hold(gpu_.lock());
     gpu_.deallocate(reinterpret_cast<DevicePointer>(data), bytes);
   }
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
-    if (bytes == 0) return;
-    const std::lock_guard hold(lock_);
-    gpu_.upload(pointer_of(to) + offset, from, bytes);
+    if (bytes > 0) gpu_.upload(pointer_of(to) + offset, from, bytes);
   }
   void download(const Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
     if (bytes == 0) return;
-    const std::lock_guard hold(lock_);
     gpu_.download(pointer_of(from) + offset, to, bytes);
+    const GpuDevice::Call call(gpu_);
     check_indices();
   }
+  bool copy_from(Storage& to, std::size_t to_offset, const Storage& from, std::size_t from_offset,
+                 std::size_t bytes) override {
+    auto* other = dynamic_cast<CudaBackend*>(&from.backend());
+    if (!other || bytes == 0) return false;
+    if (!gpu_.copy_from(other->gpu_, pointer_of(to) + to_offset, pointer_of(from) + from_offset, bytes)) return false;
+    const GpuDevice::Call call(other->gpu_);
+    other->check_indices();
+    return true;
+  }
   void synchronize() override {
-    const std::lock_guard hold(lock_);
-    if (gpu_.capturing()) return;  // nothing runs
+    {
+      const std::lock_guard hold(gpu_.lock());
+      if (gpu_.capturing()) return;  // nothing runs
+    }
     gpu_.wait();
+    const GpuDevice::Call call(gpu_);
     check_indices();
+  }
+  void enter(Stream stream) {
+    const GpuDevice::Call call(gpu_);
+    gpu_.enter(stream);
+  }
+  void leave(Stream stream) noexcept {
+    const std::lock_guard hold(gpu_.lock());
+    gpu_.leave(stream);
+  }
+  std::shared_ptr<Storage> adopt(DevicePointer begin, DevicePointer first, DevicePointer end,
+                                 std::shared_ptr<const void> keep_alive) {
+    const GpuDevice::Call call(gpu_);
+    if (end > first) gpu_.require_memory(first, end);
+    return std::make_shared<Storage>(*this, reinterpret_cast<void*>(begin), end - begin, std::move(keep_alive));
   }
   void gemm(const detail::GemmRequest& request) override {
     require_supported(request.op, *request.epilogue);
     std::string reason;
     const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
     const auto multiply = [this, api](const Product& product) {
-      const std::lock_guard hold(lock_);
+      const GpuDevice::Call call(gpu_);
       if (!products_) products_ = std::make_unique<Products>(*api, device_class());
       if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
-      gpu_.use();
       return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
     };
     std::int64_t elements = request.m * request.n;
@@ -96,7 +120,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
-    const std::lock_guard hold(lock_);
+    const GpuDevice::Call call(gpu_);
     if (launch.check_slot >= 0)
       launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch.op, launch.checked_size);
     gpu_.launch(launch, text);
@@ -104,12 +128,12 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
   bool records() const override { return true; }
   void begin_capture() override {
-    const std::lock_guard hold(lock_);
+    const GpuDevice::Call call(gpu_);
     gpu_.begin_capture();
     first_check_ = checks_.last();
   }
   std::unique_ptr<detail::Recording> end_capture() override {
-    const std::lock_guard hold(lock_);
+    const GpuDevice::Call call(gpu_);
     const bool checks = checks_.last() != first_check_;
     checks_.keep_since(first_check_);
     return std::make_unique<CudaRecording>(*this, gpu_.end_capture(), checks);
@@ -121,11 +145,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     CudaRecording(CudaBackend& backend, GpuDevice::Captured captured, bool checks)
         : backend_(backend), captured_(std::move(captured)), checks_(checks) {}
     ~CudaRecording() override {
-      const std::lock_guard hold(backend_.lock_);
+      const std::lock_guard hold(backend_.gpu_.lock());
       backend_.gpu_.release(captured_);
     }
     void replay() override {
-      const std::lock_guard hold(backend_.lock_);
+      const GpuDevice::Call call(backend_.gpu_);
       if (checks_) backend_.checks_.run_again();
       backend_.gpu_.replay(captured_);
     }
@@ -140,7 +164,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   void check_indices() {
     if (!checks_.pending()) return;
     std::uint32_t words[2] = {};
-    gpu_.download(pointer_of(*flags_), words, sizeof words);
+    gpu_.read(pointer_of(*flags_), words, sizeof words);
     if (words[0] == 0) return checks_.forget();
     gpu_.clear(pointer_of(*flags_), 8);
     const Error error = checks_.error(words[0], static_cast<std::int32_t>(words[1]));
@@ -150,7 +174,6 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
   int index_;
   std::string gpu_name_;
-  mutable std::recursive_mutex lock_;
   GpuDevice gpu_;
   detail_gpu::Limits limits_;
   std::shared_ptr<Storage> flags_, workspace_;
@@ -171,7 +194,9 @@ std::vector<DeviceInfo> cuda_devices() {
   return infos;
 }
 
-detail::Backend& cuda_backend(int index) {
+namespace {
+
+CudaBackend& backend_at(int index) {
   static std::mutex lock;
   static std::vector<CudaBackend*> made;  // outlive tensors in static storage
   std::string reason;
@@ -186,5 +211,17 @@ detail::Backend& cuda_backend(int index) {
   if (!backend) backend = new CudaBackend(*found, index, names[static_cast<std::size_t>(index)]);
   return *backend;
 }
+
+}  // namespace
+
+detail::Backend& cuda_backend(int index) { return backend_at(index); }
+
+std::shared_ptr<detail::Storage> adopt_memory(int index, DevicePointer begin, DevicePointer first, DevicePointer end,
+                                              std::shared_ptr<const void> keep_alive) {
+  return backend_at(index).adopt(begin, first, end, std::move(keep_alive));
+}
+
+void enter_stream(int index, Stream stream) { backend_at(index).enter(stream); }
+void leave_stream(int index, Stream stream) noexcept { backend_at(index).leave(stream); }
 
 }  // namespace tern::detail_cuda

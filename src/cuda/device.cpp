@@ -1,7 +1,5 @@
 #include "cuda/device.hpp"
 
-#include <algorithm>
-#include <bit>
 #include <chrono>
 
 #include "cuda/compiler.hpp"
@@ -10,13 +8,16 @@
 namespace tern::detail_cuda {
 namespace {
 
-/// Sizes in steps of an eighth of the power of two below: little is wasted, and sizes repeat. Kernels may read up to
-/// the end of a vector of 16 bytes.
-std::size_t size_class(std::size_t bytes) {
-  if (bytes <= 512) return 512;
-  const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes - 1) / 8, 512);
-  return (bytes + step - 1) / step * step;
-}
+/// Copies up to here go straight through the stream of kernels: the driver keeps a copy of what is uploaded.
+constexpr std::size_t kSmallCopy = 64 << 10;
+
+/// The block the calling thread was given last, as long as it has issued nothing since: a copy to it needs to wait for
+/// no more than what the block was used for before.
+struct Fresh {
+  const GpuDevice* gpu;
+  Memory::Block block;
+};
+constinit thread_local Fresh fresh{nullptr, {}};
 
 }  // namespace
 
@@ -33,92 +34,156 @@ std::vector<std::string> gpu_names(const Driver& driver) {
   return names;
 }
 
-GpuDevice::GpuDevice(const Driver& driver, int ordinal, std::string name) : driver_(driver), name_(std::move(name)) {
-  const std::string doing = "making " + name_;
-  DeviceHandle device = 0;
-  int major = 0, minor = 0;
-  check(driver_.cuDeviceGet(&device, ordinal), doing);
-  check(driver_.cuDeviceGetAttribute(&major, kComputeMajor, device), doing);
-  check(driver_.cuDeviceGetAttribute(&minor, kComputeMinor, device), doing);
-  check(driver_.cuDeviceGetAttribute(&processors_, kProcessorCount, device), doing);
-  architecture_ = 10 * major + minor;
-  check(driver_.cuDevicePrimaryCtxRetain(&context_, device), doing);
-  use();
-  check(driver_.cuStreamCreate(&stream_, kStreamNonBlocking), doing);
-}
+GpuDevice::GpuDevice(const Driver& driver, int ordinal, std::string name)
+    : driver_(driver),
+      context_(driver, ordinal, std::move(name)),
+      streams_(context_),
+      memory_(context_, streams_),
+      up_(context_),
+      down_(context_),
+      architecture_(10 * context_.attribute(kComputeMajor) + context_.attribute(kComputeMinor)),
+      processors_(context_.attribute(kProcessorCount)) {}
 
-void GpuDevice::use() { check(driver_.cuCtxSetCurrent(context_), "using " + name_); }
-
-void GpuDevice::check(Result result, const std::string& doing) const {
-  if (result == kSuccess) return;
-  throw Error(result == kOutOfMemory ? ErrorKind::out_of_memory : ErrorKind::backend,
-              doing + " on " + name_ + ": " + error_text(driver_, result));
+Stream GpuDevice::stream() {
+  fresh = {};
+  return streams_.next();
 }
 
 // ---- memory ----
 DevicePointer GpuDevice::allocate(std::size_t bytes) {
-  const std::size_t size = size_class(bytes);
-  if (const auto found = pool_.find(size); found != pool_.end() && !found->second.empty()) {
-    const DevicePointer pointer = found->second.back();
-    found->second.pop_back();
-    return pointer;
-  }
-  use();
-  DevicePointer pointer = 0;
-  Result result = driver_.cuMemAlloc_v2(&pointer, size);
-  if (result == kOutOfMemory && !capturing_) {  // once more, without what is kept for reuse
-    wait();
-    release_pool();
-    result = driver_.cuMemAlloc_v2(&pointer, size);
-  }
-  if (result == kOutOfMemory) {
-    std::size_t free = 0, total = 0;
-    driver_.cuMemGetInfo_v2(&free, &total);
-    throw Error(ErrorKind::out_of_memory, "allocating " + std::to_string(bytes) + " bytes on " + name_ + ": " +
-                                              std::to_string(free) + " of " + std::to_string(total) +
-                                              " bytes are free");
-  }
-  check(result, "allocating " + std::to_string(bytes) + " bytes");
-  return pointer;
+  fresh = {this, memory_.allocate(bytes)};
+  return fresh.block.pointer;
 }
 
 void GpuDevice::deallocate(DevicePointer pointer, std::size_t bytes) noexcept {
-  // Work is done in the order of the stream, so the block can be given out again at once; a graph's stays its own.
-  if (capturing_) captured_.blocks.emplace_back(pointer, size_class(bytes));
-  pool_[size_class(bytes)].push_back(pointer);
-}
-
-void GpuDevice::release_pool() noexcept {
-  for (auto& [size, list] : pool_)
-    for (const DevicePointer pointer : list) driver_.cuMemFree_v2(pointer);
-  pool_.clear();
+  if (fresh.gpu == this && fresh.block.pointer == pointer) fresh = {};
+  memory_.deallocate(pointer, bytes);
 }
 
 void GpuDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
-  use();  // pageable memory has been read when the call returns
-  check(driver_.cuMemcpyHtoDAsync_v2(to, from, bytes, stream_), "uploading " + std::to_string(bytes) + " bytes");
+  std::unique_lock one(up_.lock(), std::defer_lock);
+  if (bytes > kSmallCopy) one.lock();
+  {
+    const Call call(*this);
+    if (bytes <= kSmallCopy || capturing()) {  // what a capture copies lives as long as the capture
+      const std::string doing = "uploading " + std::to_string(bytes) + " bytes";
+      return check(driver_.cuMemcpyHtoDAsync_v2(to, from, bytes, stream()), doing);
+    }
+    const bool unused = fresh.gpu == this && fresh.block.pointer == to && fresh.block.freed <= streams_.done();
+    fresh = {};
+    const Stream copies = up_.stream(streams_);
+    if (!unused) streams_.let_follow(copies);
+    streams_.mark();
+  }
+  {
+    const GpuContext::Current current(context_);
+    up_.upload(to, from, bytes);
+  }
+  const Call call(*this);
+  streams_.follow(up_.stream(streams_));
 }
 
 void GpuDevice::download(DevicePointer from, void* to, std::size_t bytes) {
-  use();
-  check(driver_.cuMemcpyDtoHAsync_v2(to, from, bytes, stream_), "downloading " + std::to_string(bytes) + " bytes");
-  check(driver_.cuStreamSynchronize(stream_), "waiting for kernels");
+  const std::lock_guard one(down_.lock());
+  {
+    const Call call(*this);
+    const Stream copies = down_.stream(streams_);
+    if (bytes <= kSmallCopy) down_.begin_download(from, bytes, stream());
+    else streams_.let_follow(copies);
+  }
+  const GpuContext::Current current(context_);
+  if (bytes <= kSmallCopy) down_.end_download(to, bytes);
+  else down_.download(to, from, bytes);
+}
+
+void GpuDevice::read(DevicePointer from, void* to, std::size_t bytes) {
+  const Stream in_order = stream();
+  check(driver_.cuMemcpyDtoHAsync_v2(to, from, bytes, in_order), "downloading " + std::to_string(bytes) + " bytes");
+  check(driver_.cuStreamSynchronize(in_order), "waiting for kernels");
 }
 
 void GpuDevice::clear(DevicePointer to, std::size_t bytes) {
-  use();
-  check(driver_.cuMemsetD8Async(to, 0, bytes, stream_), "clearing memory");
+  check(driver_.cuMemsetD8Async(to, 0, bytes, stream()), "clearing memory");
+}
+
+bool GpuDevice::reaches(GpuDevice& other) {
+  const auto [known, first_time] = peers_.try_emplace(&other, false);
+  if (!first_time) return known->second;
+  int can = 0;
+  check(driver_.cuDeviceCanAccessPeer(&can, context_.device(), other.context_.device()), "asking about its peers");
+  if (!can) return false;
+  const Result enabled = driver_.cuCtxEnablePeerAccess(other.context_.handle(), 0);
+  return known->second = enabled == kSuccess || enabled == kPeerAccessAlreadyEnabled;
+}
+
+bool GpuDevice::copy_from(GpuDevice& other, DevicePointer to, DevicePointer from, std::size_t bytes) {
+  const std::scoped_lock both(lock_, other.lock_);
+  Streams::Wait written;
+  Stream source = nullptr;
+  {
+    const Call call(*this);
+    if (!reaches(other)) return false;
+  }
+  {
+    const Call call(other);
+    written = other.streams_.begin_wait();
+    source = other.stream();
+  }
+  Streams::Wait copied;
+  {
+    const Call call(*this);
+    const std::string doing = "copying " + std::to_string(bytes) + " bytes from " + other.context_.name();
+    const Stream target = stream();
+    check(driver_.cuStreamWaitEvent(target, written.event, 0), doing);
+    check(driver_.cuMemcpyPeerAsync(to, context_.handle(), from, other.context_.handle(), bytes, target), doing);
+    copied = streams_.begin_wait();
+  }
+  {
+    const Call call(other);  // nothing overwrites what is being read
+    check(driver_.cuStreamWaitEvent(source, copied.event, 0), "waiting for " + context_.name());
+    other.streams_.drop_wait(written);
+  }
+  streams_.drop_wait(copied);
+  return true;
 }
 
 void GpuDevice::wait() {
-  use();
-  check(driver_.cuStreamSynchronize(stream_), "waiting for kernels");
+  Streams::Wait waiting;
+  {
+    const Call call(*this);
+    waiting = streams_.begin_wait();
+  }
+  {
+    const GpuContext::Current current(context_);
+    streams_.wait(waiting);
+  }
+  const Call call(*this);
+  streams_.end_wait(waiting);
+}
+
+void GpuDevice::require_memory(DevicePointer begin, DevicePointer end) const {
+  unsigned type = 0;
+  if (driver_.cuPointerGetAttribute(&type, kPointerMemoryType, begin) == kInvalidValue)
+    throw Error(ErrorKind::device, "view: the pointer is no memory that CUDA knows; a view on " + context_.name() +
+                                       " takes a pointer of cudaMalloc or the like");
+  int owner = 0;
+  if (type == kMemoryOfDevice &&
+      driver_.cuPointerGetAttribute(&owner, kPointerDevice, begin) == kSuccess && owner != context_.ordinal())
+    throw Error(ErrorKind::device, "view: the pointer is memory of " + cuda(owner).to_string() + ", expected " +
+                                       context_.name());
+  DevicePointer start = 0;
+  std::size_t size = 0;
+  if (driver_.cuPointerGetAttribute(&start, kPointerRangeStart, begin) != kSuccess ||
+      driver_.cuPointerGetAttribute(&size, kPointerRangeSize, begin) != kSuccess)
+    return;  // the driver cannot tell
+  if (end > start + size)
+    throw Error(ErrorKind::shape, "view: the tensor ends " + std::to_string(end - start) +
+                                      " bytes into memory of " + std::to_string(size) + " bytes");
 }
 
 // ---- kernels ----
 void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std::string()>& text) {
   if (launch.groups == 0) return;
-  use();
   const auto found = kernels_.find(launch.key);
   const Function kernel = found != kernels_.end() ? (++stats_.hits, found->second) : compile(launch, text());
   DevicePointer pointers[64];
@@ -135,9 +200,10 @@ void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std
     arguments[count++] = &maps[k];
   }
   arguments[count] = const_cast<std::uint32_t*>(launch.params.data());
-  check(driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
-                               launch.shared_bytes, stream_, arguments, nullptr),
-        std::string(launch.op) + ": starting a kernel");
+  const Result started =
+      driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
+                             launch.shared_bytes, stream(), arguments, nullptr);
+  if (started != kSuccess) check(started, std::string(launch.op) + ": starting a kernel");
 }
 
 void GpuDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const {
@@ -169,45 +235,33 @@ Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string&
 
 // ---- graphs ----
 void GpuDevice::begin_capture() {
-  use();
-  check(driver_.cuStreamBeginCapture_v2(stream_, kCaptureRelaxed), "capture");
-  capturing_ = true;
-  captured_ = {};
+  streams_.begin_capture();
+  memory_.begin_capture();
 }
 
 GpuDevice::Captured GpuDevice::end_capture() {
-  use();
-  capturing_ = false;
-  // What was freed meanwhile was also used again meanwhile; now it leaves the pool for good.
-  Captured result = std::move(captured_);
-  captured_ = {};
-  std::vector<std::pair<DevicePointer, std::size_t>> own;
-  for (const auto& block : result.blocks) {
-    auto& list = pool_[block.second];
-    const auto at = std::find(list.begin(), list.end(), block.first);
-    if (at == list.end()) continue;
-    list.erase(at);
-    own.push_back(block);
-  }
-  result.blocks = std::move(own);
+  Captured result;
+  result.blocks = memory_.end_capture();
   Graph graph = nullptr;
-  const Result ended = driver_.cuStreamEndCapture(stream_, &graph);
-  const Result made =
-      ended == kSuccess ? driver_.cuGraphInstantiateWithFlags(&result.graph, graph, 0) : ended;
-  if (graph) driver_.cuGraphDestroy(graph);
-  if (made != kSuccess) release(result);
-  check(made, "capture");
+  try {
+    graph = streams_.end_capture();
+    const Result made = driver_.cuGraphInstantiateWithFlags(&result.graph, graph, 0);
+    driver_.cuGraphDestroy(graph);
+    check(made, "capture");
+  } catch (...) {
+    release(result);
+    throw;
+  }
   return result;
 }
 
 void GpuDevice::replay(const Captured& captured) {
-  use();
-  check(driver_.cuGraphLaunch(captured.graph, stream_), "replay");
+  check(driver_.cuGraphLaunch(captured.graph, stream()), "replay");
 }
 
 void GpuDevice::release(Captured& captured) noexcept {
   if (captured.graph) driver_.cuGraphExecDestroy(captured.graph);
-  for (const auto& [pointer, size] : captured.blocks) pool_[size].push_back(pointer);
+  memory_.give_back(captured.blocks);
   captured = {};
 }
 

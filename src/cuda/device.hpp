@@ -1,13 +1,14 @@
-// One NVIDIA GPU: its context, stream, memory and kernels. Not thread-safe: the backend holds a lock.
+// One NVIDIA GPU: its context, streams, memory and kernels.
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "cuda/api.hpp"
+#include "cuda/memory.hpp"
+#include "cuda/staging.hpp"
 #include "gpu/kernel.hpp"
 #include "tern/device.hpp"
 
@@ -16,57 +17,84 @@ namespace tern::detail_cuda {
 /// "NVIDIA H200" and so on, by ordinal.
 std::vector<std::string> gpu_names(const Driver& driver);
 
+/// What says so takes the lock itself and waits without it; everything else stands within a Call.
 class GpuDevice {
  public:
   GpuDevice(const Driver& driver, int ordinal, std::string name);
+
+  /// The device's lock, and its context on the calling thread. Throws where an earlier kernel failed.
+  class Call {
+   public:
+    explicit Call(GpuDevice& gpu) : hold_(gpu.lock_), current_((gpu.context_.require_sound(), gpu.context_)) {}
+
+   private:
+    std::lock_guard<std::recursive_mutex> hold_;
+    GpuContext::Current current_;
+  };
+  /// The lock alone.
+  std::recursive_mutex& lock() const { return lock_; }
 
   const CacheStats& stats() const { return stats_; }
   /// 90 for compute capability 9.0.
   int architecture() const { return architecture_; }
   int processors() const { return processors_; }
-  Stream stream() const { return stream_; }
-  /// Makes the GPU's context the calling thread's.
-  void use();
+  /// The stream on which the calling thread is to issue its next work (Streams::next).
+  Stream stream();
 
-  /// Blocks are given out again in the order of the stream. Throws out_of_memory, after freeing what is kept.
+  /// These two need only the lock. Throws out_of_memory, after freeing what is kept.
   DevicePointer allocate(std::size_t bytes);
   void deallocate(DevicePointer pointer, std::size_t bytes) noexcept;
+
+  /// Takes the lock itself. Returns when the data has been read.
   void upload(DevicePointer to, const void* from, std::size_t bytes);
+  /// Takes the lock itself.
   void download(DevicePointer from, void* to, std::size_t bytes);
+  /// A few bytes, waited for within a Call.
+  void read(DevicePointer from, void* to, std::size_t bytes);
   void clear(DevicePointer to, std::size_t bytes);
+  /// Takes both locks itself. Copies from another GPU's memory; false, having done nothing, where there is no direct way.
+  bool copy_from(GpuDevice& other, DevicePointer to, DevicePointer from, std::size_t bytes);
+  /// Takes the lock itself. Not while the calling thread captures.
   void wait();
 
   /// Queues a kernel; `text` is asked for where its key is new.
   void launch(const detail_gpu::Launch& launch, const std::function<std::string()>& text);
 
-  /// Between these nothing runs: what is queued becomes a graph, and blocks freed meanwhile stay its own.
+  /// A stream of the program (Streams::enter).
+  void enter(Stream stream) { streams_.enter(stream); }
+  void leave(Stream stream) noexcept { streams_.leave(stream); }
+
+  /// Throws `device` or `shape` where memory of the program, [begin, end), is not this GPU's, or not all of it.
+  void require_memory(DevicePointer begin, DevicePointer end) const;
+
+  /// Between these nothing of the calling thread runs: what it queues becomes a graph, and blocks freed meanwhile stay
+  /// its own.
   void begin_capture();
-  bool capturing() const { return capturing_; }
+  bool capturing() const { return streams_.capturing(); }
   struct Captured {
     GraphExec graph = nullptr;
-    std::vector<std::pair<DevicePointer, std::size_t>> blocks;
+    Memory::Blocks blocks;
   };
   Captured end_capture();
   void replay(const Captured& captured);
   void release(Captured& captured) noexcept;
 
-  void check(Result result, const std::string& doing) const;
+  void check(Result result, const std::string& doing) const { context_.check(result, doing); }
 
  private:
   void encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const;
   Function compile(const detail_gpu::Launch& launch, const std::string& text);
-  Function load(const std::string& cubin, const std::string& doing);
-  void release_pool() noexcept;
+  bool reaches(GpuDevice& other);
 
   const Driver& driver_;
-  std::string name_;
-  Context context_ = nullptr;
-  Stream stream_ = nullptr;
+  mutable std::recursive_mutex lock_;
+  GpuContext context_;
+  Streams streams_;
+  Memory memory_;
+  Staging up_, down_;
   int architecture_ = 0, processors_ = 1;
   CacheStats stats_;
-  std::map<std::size_t, std::vector<DevicePointer>> pool_;
-  bool capturing_ = false;
-  Captured captured_;
+  std::unordered_map<const GpuDevice*, bool> peers_;   // whether it can read their memory
   std::unordered_map<std::string, Function> kernels_;  // by the launch's key
   std::unordered_map<std::string, Function> texts_;    // the same by text: programs that differ may print alike
 };

@@ -79,10 +79,14 @@ Tensor Tensor::to(Device target) const {
   Backend& backend = backend_of(target);
   const Tensor source = contiguous();
   Tensor result = make_tensor(t.shape, t.dtype, backend, "to");
+  Storage& storage = *result.impl()->storage;
+  const TensorImpl& s = *source.impl();
   const std::size_t bytes = static_cast<std::size_t>(t.numel) * dtype_size(t.dtype);
+  if (backend.copy_from(storage, 0, *s.storage, static_cast<std::size_t>(s.offset) * dtype_size(t.dtype), bytes))
+    return result;
   const std::unique_ptr<std::byte[]> host(new std::byte[bytes]);
   source.read(host.get(), t.dtype, "to");
-  upload(backend, *result.impl()->storage, 0, host.get(), bytes);
+  upload(backend, storage, 0, host.get(), bytes);
   return result;
 }
 void Tensor::read(void* destination, DType wanted, const char* op) const {
@@ -114,7 +118,7 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
   auto impl = make_pooled<TensorImpl>();
   impl->dtype = dtype, impl->shape = shape, impl->numel = numel;
   impl->strides = strides.empty() ? contiguous_strides(shape) : Strides(strides);
-  impl->storage = make_pooled<Storage>(backend_of(device), pointer, 0, std::move(keep_alive));
+  detail::borrow(*impl, pointer, std::move(keep_alive), device);
   return Tensor(std::move(impl));
 }
 

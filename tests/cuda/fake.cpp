@@ -1,40 +1,15 @@
 // The CUDA backend without a GPU, on tests/cuda/fake_driver.cpp: what it says of the machine, memory, the cache of
 // kernels on disk, and faults.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "golden/printing.hpp"
+#include "cuda/fake.hpp"
+
 
 namespace tern::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-class FakeCuda : public testing::Test {
- protected:
-  void SetUp() override {
-    setenv("TERN_CUDA_DRIVER", TERN_FAKE_CUDA, 1);
-    if (!std::getenv("TERN_CHILD")) {  // a folder of its own: tests run at the same time
-      const char* name = testing::UnitTest::GetInstance()->current_test_info()->name();
-      setenv("TERN_CACHE_DIR", (std::string(TERN_FAKE_CACHE "/") + name).c_str(), 1);
-    }
-    set_default_device(cuda());
-  }
-  void TearDown() override { set_default_device(cpu()); }
-};
-
-void expect_error(ErrorKind kind, std::initializer_list<const char*> parts, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), kind) << error.what();
-    for (const char* part : parts) EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
-}
 
 TEST_F(FakeCuda, IsListed) {
   int found = 0;
@@ -89,23 +64,18 @@ TEST_F(FakeCuda, KernelsAreKeptOnDisk) {
 
 /// In a process of its own each: the first writes, the second reads, and a third finds the files damaged.
 TEST_F(FakeCuda, DamagedFilesAreRewritten) {
-  const auto child = [](const char* test) {
-    const std::string command = std::string("TERN_CHILD=1 ") + fs::read_symlink("/proc/self/exe").string() +
-                                " --gtest_filter=FakeCuda." + test + " >/dev/null 2>&1";
-    return std::system(command.c_str());
-  };
   fs::remove_all(cache_folder());
-  ASSERT_EQ(child("ChildCompiles"), 0);
+  ASSERT_EQ(child("FakeCuda.ChildCompiles"), 0);
   ASSERT_GE(files(), 1u);
-  ASSERT_EQ(child("ChildReads"), 0);
+  ASSERT_EQ(child("FakeCuda.ChildReads"), 0);
   const auto first = fs::directory_iterator(cache_folder())->path();
   const auto size = fs::file_size(first);
   for (const bool cut : {true, false}) {
     if (cut) fs::resize_file(first, size / 2);
     else std::fstream(first, std::ios::in | std::ios::out | std::ios::binary).seekp(static_cast<std::streamoff>(size - 9)).write("x", 1);
-    ASSERT_EQ(child("ChildCompiles"), 0) << "a damaged file was taken";
+    ASSERT_EQ(child("FakeCuda.ChildCompiles"), 0) << "a damaged file was taken";
     EXPECT_EQ(fs::file_size(first), size);
-    ASSERT_EQ(child("ChildReads"), 0);
+    ASSERT_EQ(child("FakeCuda.ChildReads"), 0);
   }
 }
 TEST_F(FakeCuda, ChildCompiles) {
@@ -121,15 +91,47 @@ TEST_F(FakeCuda, ChildReads) {
   EXPECT_LT(cache_stats(cuda()).milliseconds - before.milliseconds, 10) << "reading takes less";
 }
 
-/// Last: what follows repeats the fault.
-TEST_F(FakeCuda, ZFaultsAreErrorsAndStay) {
+TEST_F(FakeCuda, WarmUpCountsTheKernelsItMade) {
+  const Tensor x = zeros({40});
+  const auto work = [&] { return sqrt(exp(x) * 2.5 + 1); };
+  const CacheStats made = warm_up(work);
+  EXPECT_GE(made.kernels, 1);
+  EXPECT_GT(made.milliseconds, 0);
+  const CacheStats again = warm_up(work);
+  EXPECT_EQ(again.kernels, 0);
+  EXPECT_GE(again.hits, 1);
+}
+
+/// In processes of their own: what follows a fault repeats it.
+TEST_F(FakeCuda, FaultsAreErrorsAndStay) {
+  EXPECT_EQ(child("FakeCuda.ChildLaunchFails"), 0);
+  EXPECT_EQ(child("FakeCuda.ChildKernelFails"), 0);
+}
+void expect_ended_context(const Tensor& x) {
+  const std::initializer_list<const char*> parts{"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel failed",
+                                                 "every later call repeats this", "cuda:0"};
+  expect_error(ErrorKind::backend, parts, [&] { x + x; });
+  expect_error(ErrorKind::backend, parts, [&] { x.to_vector<float>(); });
+  expect_error(ErrorKind::backend, parts, [&] { tensor({1.0f, 2.0f}); });
+  expect_error(ErrorKind::backend, parts, [&] { synchronize(cuda()); });
+  expect_error(ErrorKind::backend, parts, [&] { capture(cuda(), [&] { x + x; }); });
+}
+TEST_F(FakeCuda, ChildLaunchFails) {
+  if (!std::getenv("TERN_CHILD")) return;
   const Tensor x = zeros({4});
   setenv("TERN_FAKE_CUDA_FAULT", "launch", 1);
   expect_error(ErrorKind::backend, {"add", "cuda:0", "CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x + x; });
   unsetenv("TERN_FAKE_CUDA_FAULT");
-  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x + x; });
-  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { x.to_vector<float>(); });
-  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS"}, [&] { synchronize(cuda()); });
+  expect_ended_context(x);
+}
+TEST_F(FakeCuda, ChildKernelFails) {
+  if (!std::getenv("TERN_CHILD")) return;
+  const Tensor x = zeros({4});
+  setenv("TERN_FAKE_CUDA_FAULT", "kernel", 1);
+  const Tensor y = x + x;  // it fails when it runs
+  unsetenv("TERN_FAKE_CUDA_FAULT");
+  expect_error(ErrorKind::backend, {"CUDA_ERROR_ILLEGAL_ADDRESS", "a kernel failed"}, [&] { y.to_vector<float>(); });
+  expect_ended_context(x);
 }
 
 }  // namespace
