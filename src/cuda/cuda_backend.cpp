@@ -198,7 +198,7 @@ namespace {
 
 CudaBackend& backend_at(int index) {
   static std::mutex lock;
-  static std::vector<CudaBackend*> made;  // outlive tensors in static storage
+  static auto& made = *new std::vector<CudaBackend*>;  // outlive tensors in static storage
   std::string reason;
   const Driver* found = driver(reason);
   const std::vector<std::string> names = found ? gpu_names(*found) : std::vector<std::string>{};

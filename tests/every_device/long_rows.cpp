@@ -114,7 +114,9 @@ TEST_P(LongRows, InfinitiesAndNanAreThoseOfShortRows) {
         const double top = *std::max_element(rows[r].begin(), rows[r].end());
         const bool has_nan = std::any_of(rows[r].begin(), rows[r].end(), [](double v) { return std::isnan(v); });
         EXPECT_EQ(std::isnan(totals[r]), has_nan) << r;
-        if (!has_nan) EXPECT_EQ(std::isinf(totals[r]) ? totals[r] : 0, std::isinf(top) ? top : 0) << r;
+        if (!has_nan) {
+          EXPECT_EQ(std::isinf(totals[r]) ? totals[r] : 0, std::isinf(top) ? top : 0) << r;
+        }
       }
     }
   }
