@@ -285,7 +285,8 @@ class TensorCoreKernel {
         part += cat("{\n", indented(one), "}\n");
       }
     const int taken = 16 * kUnroll;
-    part += cat("#pragma unroll\nfor (u32 i = 0u; i < ", sums() - taken, "u; ++i) { acc[i] = acc[i + ", taken, "u]; }\n");
+    if (sums() > taken)
+      part += cat("#pragma unroll\nfor (u32 i = 0u; i < ", sums() - taken, "u; ++i) { acc[i] = acc[i + ", taken, "u]; }\n");
     return lines + cat("#pragma unroll 1\nfor (u32 part = 0u; part < ", sums() / taken, "u; ++part) {\n", indented(part), "}\n");
   }
 
