@@ -104,8 +104,9 @@ int axis_to_halve(const GpuBackend& backend, const Shape& space, int axis, const
 }
 
 // ---- scan ----
-// Short lines are one workgroup's. Longer ones are cut into segments: a kernel sums each, the sums are scanned (as lines
-// of their own), and a kernel scans each segment from what stands before it. Where cuts are depends on sizes alone.
+// Short lines are one workgroup's. Longer ones are cut into segments: a kernel sums each, the sums are scanned (as
+// lines of their own), and a kernel scans each segment from what stands before it. Where cuts are depends on sizes
+// alone.
 constexpr int kScanThreads = 256, kScanEach = 4;
 constexpr std::int64_t kSegment = 8192;
 // Up to these, a workgroup to a line takes less memory traffic, and no longer.
@@ -212,8 +213,9 @@ class Scan {
                 indented(cat("let at = ", element(l, "i"), ";\n", load, "sum = ", combine("sum", names[0]), ";\n")),
                 "}\nsums[thread] = sum;\n", d.barrier());
     for (int reach = kScanThreads / 2; reach > 0; reach /= 2)
-      body += cat("if (thread < ", reach, "u) { sums[thread] = ",
-                  combine("sums[thread]", cat("sums[thread + ", reach, "u]")), "; }\n", d.barrier());
+      body += cat("if (thread < ", reach,
+                  "u) { sums[thread] = ", combine("sums[thread]", cat("sums[thread + ", reach, "u]")), "; }\n",
+                  d.barrier());
     const std::string store = io.stored(l.plan.access(s.sums), place_of_sum(l, s), "sums[0]");
     body += cat("if (thread == 0u) {\n", indented(store), "}\n");
     return l.module("scan, sums of segments", body, {{type_, "sums", kScanThreads}});
@@ -228,8 +230,8 @@ class Scan {
     std::string body = place_text(l, s) + io.coordinates(l.lines, "line", "c", line);
     body += cat("var carry = ", type_, "();\n");
     if (s.sums >= 0)
-      body += cat("if (part + ", l.p(s.first), " > 0u) { carry = ",
-                  io.loaded(l.plan.access(s.sums), cat(place_of_sum(l, s), " - 1u")), "; }\n");
+      body += cat("if (part + ", l.p(s.first),
+                  " > 0u) { carry = ", io.loaded(l.plan.access(s.sums), cat(place_of_sum(l, s), " - 1u")), "; }\n");
     std::string step;
     for (int e = 0; e < kScanEach; ++e) {
       const std::string i = cat("i", e);

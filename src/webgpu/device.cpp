@@ -294,8 +294,8 @@ void GpuDevice::flush() {
   encoder_ = nullptr;
   params_arena_.clear(), staging_arena_.clear();
   waiting_bytes_ = 0, steps_ = 0;
-  // wgpu-native 0.32 calls abort() for an error in a submission: what is invalid must not get there, and the calls above
-  // tell of a lost device.
+  // wgpu-native 0.32 calls abort() for an error in a submission: what is invalid must not get there, and the calls
+  // above tell of a lost device.
   release_errors(), catch_errors();
   const bool valid = commands && faults_->error.empty() && faults_->lost.empty();
   if (valid) submit(commands), ++submissions;

@@ -21,8 +21,8 @@ Device adopt_device(WGPUDeviceImpl* device, WGPUQueueImpl* queue);
 std::shared_ptr<detail::Storage> adopt_buffer(Device device, WGPUBufferImpl* buffer,
                                               std::shared_ptr<const void> keep_alive);
 
-/// How often commands were submitted and waited for, how many kernels were recorded, and how many layouts and bind groups
-/// were made for them (tests).
+/// How often commands were submitted and waited for, how many kernels were recorded, and how many layouts and bind
+/// groups were made for them (tests).
 struct QueueCounts {
   std::uint64_t submissions = 0, waits = 0, kernels = 0, layouts = 0, bind_groups = 0;
 };

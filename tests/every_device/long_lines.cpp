@@ -77,7 +77,8 @@ TEST_P(LongLines, RunningSumsHaveTheSameBitsEveryTime) {
   const std::vector<float> values = x.to_vector<float>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     sum += values[i], largest = std::max(largest, std::abs(sum));
-    // At most 32 additions of an invocation, a tree of 8 levels, and as much for the 128 sums of segments and within one.
+    // At most 32 additions of an invocation, a tree of 8 levels, and as much for the 128 sums of segments and within
+    // one.
     ASSERT_NEAR(first[i], sum, 128 * work_epsilon(f32) * (largest + 1)) << i;
   }
 }

@@ -31,7 +31,8 @@ template <class T> void sigmoids(DType dtype) {
       ASSERT_TRUE(std::isnan(s[i]) && std::isnan(y[i])) << i;
       continue;
     }
-    const double want = values[i] < 0 ? std::exp(values[i]) / (1 + std::exp(values[i])) : 1 / (1 + std::exp(-values[i]));
+    const double want =
+        values[i] < 0 ? std::exp(values[i]) / (1 + std::exp(values[i])) : 1 / (1 + std::exp(-values[i]));
     worst = std::max(worst, std::abs(s[i] - want) / unit(dtype, want));
     const double product = std::isinf(values[i]) ? std::max(values[i], 0.0) : values[i] * want;
     if (std::isinf(product)) ASSERT_EQ(y[i], product) << values[i];
@@ -52,7 +53,8 @@ template <class T> void bounds() {
   const Pointwise<> same("same", [](auto v) { return v * 1.0; });
   for (const std::int64_t skipped : {0, 1, 2, 7}) {  // words and vectors that begin elsewhere
     const Tensor t = tensor(x).slice(0, skipped, 1 << 16);
-    const std::vector<double> b = doubles(between(t)), a = doubles(above(t)), c = doubles(below(t)), s = doubles(same(t));
+    const std::vector<double> b = doubles(between(t)), a = doubles(above(t)), c = doubles(below(t)),
+                              s = doubles(same(t));
     for (std::size_t i = 0; i < b.size(); ++i) {
       const double v = values[i + static_cast<std::size_t>(skipped)];
       if (std::isnan(v)) {

@@ -1,5 +1,5 @@
-// Without a WebGPU library all else works. ctest runs this once more with TERN_WEBGPU_LIBRARY=none, and with a library of
-// an older header, of which nothing may be called.
+// Without a WebGPU library all else works. ctest runs this once more with TERN_WEBGPU_LIBRARY=none, and with a library
+// of an older header, of which nothing may be called.
 #include <cstdlib>
 
 #include "../every_device/reference.hpp"

@@ -1,5 +1,5 @@
-// A driver that gives the device up while work is submitted or waited for, where wgpu-native calls abort(): the test runs
-// itself once more below a Vulkan layer that pretends this (loss_layer.cpp).
+// A driver that gives the device up while work is submitted or waited for, where wgpu-native calls abort(): the test
+// runs itself once more below a Vulkan layer that pretends this (loss_layer.cpp).
 #include <dlfcn.h>
 
 #include <csignal>
@@ -33,7 +33,8 @@ void lose_and_go_on(LoseAt lose_at, int kind) {
 }
 
 TEST(DriverLoss, BecomesAnErrorAndTheProcessGoesOn) {
-  ASSERT_EQ(ones({1}, {.device = webgpu()}).item<float>(), 1.0f);  // the driver is loaded now, and the layer if asked for
+  ASSERT_EQ(ones({1}, {.device = webgpu()}).item<float>(),
+            1.0f);  // the driver is loaded now, and the layer if asked for
   if (const LoseAt lose_at = find_switch()) {
     for (int i = 0; i < 2; ++i)
       for (const int kind : {kSubmission, kWait}) lose_and_go_on(lose_at, kind);
@@ -44,8 +45,9 @@ TEST(DriverLoss, BecomesAnErrorAndTheProcessGoesOn) {
   }
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string folder = std::filesystem::path(TERN_LOSS_LAYER).parent_path().string();
-  const std::string command = "VK_LAYER_PATH='" + folder + "' VK_INSTANCE_LAYERS=VK_LAYER_TERN_loss TERN_LOSS_EXPECTED=1 '" +
-                              self + "' --gtest_filter=DriverLoss.*";
+  const std::string command = "VK_LAYER_PATH='" + folder +
+                              "' VK_INSTANCE_LAYERS=VK_LAYER_TERN_loss TERN_LOSS_EXPECTED=1 '" + self +
+                              "' --gtest_filter=DriverLoss.*";
   ASSERT_EQ(std::getenv("TERN_LOSS_EXPECTED"), nullptr) << "the layer was not loaded";
   EXPECT_EQ(std::system(command.c_str()), 0);
 }

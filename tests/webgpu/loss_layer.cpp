@@ -1,5 +1,6 @@
 // A Vulkan layer that loses the device when it is told to, as a driver may at any time. The few declarations of Vulkan
-// and of its loader that this takes are made by hand (https://github.com/KhronosGroup/Vulkan-Loader, the layer interface).
+// and of its loader that this takes are made by hand (https://github.com/KhronosGroup/Vulkan-Loader, the layer
+// interface).
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -30,7 +31,8 @@ struct CreateInfo {
 
 GetProcAddr next_instance_proc, next_device_proc;
 Handle instance;
-/// The next call of a kind fails, 1: a submission, 2: a wait or a look whether work is done; and all after it, until another device is made.
+/// The next call of a kind fails, 1: a submission, 2: a wait or a look whether work is done; and all after it, until
+/// another device is made.
 std::atomic<int> to_fail{0};
 std::atomic<bool> lost{false};
 
