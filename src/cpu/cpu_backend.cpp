@@ -36,6 +36,12 @@ class CpuBackend final : public detail::Backend {
   void download(const detail::Storage& from, std::size_t byte_offset, void* to, std::size_t bytes) override {
     if (bytes) std::memcpy(to, static_cast<const std::byte*>(from.data()) + byte_offset, bytes);
   }
+  /// Whatever the other device is, it writes straight into place.
+  bool copy_from(detail::Storage& to, std::size_t to_offset, const detail::Storage& from, std::size_t from_offset,
+                 std::size_t bytes) override {
+    from.backend().download(from, from_offset, static_cast<std::byte*>(to.data()) + to_offset, bytes);
+    return true;
+  }
   void synchronize() override {}
 
   void fused(const detail::FusedRequest& request) override {

@@ -70,8 +70,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
   bool copy_from(Storage& to, std::size_t to_offset, const Storage& from, std::size_t from_offset,
                  std::size_t bytes) override {
+    if (bytes == 0) return true;
+    if (from.backend().device() == cpu())
+      return upload(to, to_offset, static_cast<const std::byte*>(from.data()) + from_offset, bytes), true;
     auto* other = dynamic_cast<CudaBackend*>(&from.backend());
-    if (!other || bytes == 0) return false;
+    if (!other) return false;
     if (!gpu_.copy_from(other->gpu_, pointer_of(to) + to_offset, pointer_of(from) + from_offset, bytes)) return false;
     const GpuDevice::Call call(other->gpu_);
     other->check_indices();

@@ -62,6 +62,9 @@ TEST_F(CudaOrder, CopiesOfEverySizeArriveAndTheSourceIsFreeAtOnce) {
     const Tensor x = tensor(source);
     std::fill(source.begin(), source.end(), -1.0f);
     EXPECT_TRUE(x.to_vector<float>() == values) << count;
+    const Tensor here = x.to(cpu()), there = here.slice(0, count / 2, count).to(cuda());
+    EXPECT_TRUE(here.to_vector<float>() == values) << count;
+    EXPECT_TRUE(there.to_vector<float>() == std::vector<float>(values.begin() + count / 2, values.end())) << count;
     const Tensor part = x.slice(0, count / 2, count);
     EXPECT_TRUE(part.to_vector<float>() == std::vector<float>(values.begin() + count / 2, values.end())) << count;
   }
