@@ -25,6 +25,7 @@ double unit(DType dtype, double y) {
 template <class T> void sigmoids(DType dtype) {
   const std::vector<T> x = all<T>();
   const std::vector<double> values = doubles(tensor(x)), s = doubles(sigmoid(tensor(x))), y = doubles(silu(tensor(x)));
+  const bool flushes = default_device().kind() == DeviceKind::webgpu;
   double worst = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     if (std::isnan(values[i])) {
@@ -33,10 +34,14 @@ template <class T> void sigmoids(DType dtype) {
     }
     const double want =
         values[i] < 0 ? std::exp(values[i]) / (1 + std::exp(values[i])) : 1 / (1 + std::exp(-values[i]));
-    worst = std::max(worst, std::abs(s[i] - want) / unit(dtype, want));
+    // WebGPU's devices may take f32's subnormal numbers for zeros: an H200 does, on the way to silu, too.
+    const auto vanished = [&](double got, double exact) {
+      return flushes && got == 0 && (std::abs(exact) < 0x1p-126 || want < 0x1p-126);
+    };
+    if (!vanished(s[i], want)) worst = std::max(worst, std::abs(s[i] - want) / unit(dtype, want));
     const double product = std::isinf(values[i]) ? std::max(values[i], 0.0) : values[i] * want;
     if (std::isinf(product)) ASSERT_EQ(y[i], product) << values[i];
-    else worst = std::max(worst, std::abs(y[i] - product) / unit(dtype, product));
+    else if (!vanished(y[i], product)) worst = std::max(worst, std::abs(y[i] - product) / unit(dtype, product));
   }
   EXPECT_LE(worst, 0.52) << "rounding once, and 2 % for what f32 neglects";
   EXPECT_GT(worst, 0.49);
