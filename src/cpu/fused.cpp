@@ -34,8 +34,9 @@ std::int64_t parallel_work() {
 constexpr std::int64_t kSegment = 64 * kBlock;
 
 /// Columns of a block where sums are taken with their maximum (OnlineSum): a block then has several rows for each time
-/// that the sums are scaled.
-constexpr std::int64_t kOnlineColumns = 128;
+/// that the sums are scaled (logsumexp of 8192 x 1024 f32 down its columns, one thread, in ms: 128: 12.9, 256: 13.2,
+/// 512: 19, 1024: 24; softmax 34, 31, 32, 30).
+constexpr std::int64_t kOnlineColumns = 256;
 
 /// Elements of a block that needs no register file.
 constexpr std::int64_t kLargeBlock = 8 * kBlock;

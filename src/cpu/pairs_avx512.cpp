@@ -36,7 +36,11 @@ template <int kRows> void micro_rows(const PairMicro& call, std::int64_t first) 
     for (int i = 0; i < kRows; ++i) {
       int pair;
       std::memcpy(&pair, a + i * kRow, 4);
-      const auto x = (__m512bh)_mm512_set1_epi32(pair);
+      __m512i twice = _mm512_set1_epi32(pair);
+#if defined(__clang__)
+      asm("" : "+v"(twice));  // clang 16 crashes where it sees a broadcast of bf16
+#endif
+      const auto x = (__m512bh)twice;
       sum[i][0] = _mm512_dpbf16_ps(sum[i][0], x, b0);
       sum[i][1] = _mm512_dpbf16_ps(sum[i][1], x, b1);
     }

@@ -313,15 +313,11 @@ PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::u
 
 void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved, int edge) {
   const Tensor* t = tensor_of(argument);
-  Input& input = inputs.emplace_back();
-  input.number = argument.number, input.tensor = t != nullptr;
-  if (!t) return;
-  input.shape = t->shape();
+  saves = saves && t;
+  inputs.push_back({t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr});
   if (!saves) return;
-  input.saved = static_cast<int>(saved.size());
-  Save& save = saved.emplace_back();
-  if (argument.var && edge < 0) save.input = *argument.var;
-  else save.input = as_var(*t), save.edge = argument.var ? edge : -1;
+  if (argument.var && edge < 0) saved.push_back({*argument.var});
+  else saved.push_back({as_var(*t), -1, argument.var ? edge : -1});
 }
 void FusedBackward::add_outputs(PoolVector<Save>& saved) {
   first_output = static_cast<int>(saved.size());
