@@ -190,6 +190,7 @@ def as_graph(parameters, optimizer, loss_of):
         graph.replay()
         return loss
 
+    replay.keeps = one  # a graph does not hold what it reads: inputs, labels, parameters
     return replay
 
 
