@@ -29,7 +29,8 @@ TEST_P(Keys, TenThousandCapturedValuesMakeOneKernel) {
   EXPECT_LE(arena_size() - nodes_before, 6u) << "tanh, the product, the sum and their inputs: nodes for 10,000 values";
   const float t = tanh(x).slice(0, 1, 2).item<float>();
   for (int i = 0; i < 10'000; ++i) want.push_back(static_cast<float>(1e-3 * i) * t + static_cast<float>(i));
-  EXPECT_EQ(got, want) << "the values passed are the values used";
+  for (std::size_t i = 0; i < got.size(); ++i)  // a device may contract: rounded once in place of twice
+    ASSERT_NEAR(got[i], want[i], 0x1p-23 * want[i]) << "the values passed are the values used";
 }
 
 TEST_P(Keys, CapturedValuesInGradientsMakeOneKernel) {
