@@ -94,8 +94,9 @@ class TensorCoreKernel {
     views.push_back(&r_.a), views.push_back(&r_.b);
     batch_ = merge_axes(r_.batch, all & ~r_.contracted, views, pinned & all);
     Axes contracted = merge_axes(r_.batch, all & r_.contracted, std::span(views).subspan(over_tile), 0);
-    if (batch_.sizes.size() > 1 || !merge_depth(contracted)) return false;
-    if (!(pinned & (all | 1u << rank))) merge_rows(views, row);
+    merge_depth(r_, contracted, k_);
+    if (batch_.sizes.size() > 1 || !contracted.sizes.empty()) return false;
+    if (!(pinned & (all | 1u << rank))) merge_rows(r_, views, batch_, m_);
     const auto step = [&](std::size_t v) { return batch_.sizes.empty() ? 0 : batch_.strides[v][0]; };
     if (!describe(r_.a, r_.a.strides[row + 1], r_.a.strides[row], m_, step(over_tile), a_) ||
         !describe(r_.b, r_.b.strides[row], r_.b.strides[row + 1], n_, step(over_tile + 1), b_))
@@ -108,26 +109,6 @@ class TensorCoreKernel {
     epilogue_.add_accesses(plan_, batch_);
     epilogue_.add_numbers(plan_);
     return bind();
-  }
-
-  /// Contracted batches that follow each other along k are a longer k; others are not taken.
-  bool merge_depth(const Axes& contracted) {
-    const auto row = static_cast<std::size_t>(r_.batch.rank());
-    if (contracted.sizes.empty()) return true;
-    if (contracted.sizes.size() != 1 || contracted.strides[0][0] != k_ * r_.a.strides[row + 1] ||
-        contracted.strides[1][0] != k_ * r_.b.strides[row])
-      return false;
-    k_ *= contracted.sizes[0];
-    return true;
-  }
-  /// Batches that share b and whose rows follow each other in everything else are more rows.
-  void merge_rows(const std::vector<const View*>& views, std::size_t row) {
-    if (batch_.sizes.size() != 1 || batch_.strides.back()[0] != 0) return;
-    for (std::size_t v = 0; v + 1 < views.size(); ++v)
-      if (batch_.strides[v][0] != m_ * views[v]->strides[row]) return;
-    m_ *= batch_.sizes[0];
-    batch_.sizes.clear(), batch_.original.clear();
-    for (auto& strides : batch_.strides) strides.clear();
   }
 
   /// False where the copy engine cannot fetch the factor.
@@ -152,10 +133,7 @@ class TensorCoreKernel {
   }
 
   bool bind() {
-    std::vector<std::int64_t> over_tile(r_.batch.begin(), r_.batch.end());
-    for (int i = 0; i < r_.batch.rank(); ++i)
-      if (r_.contracted >> i & 1) over_tile[static_cast<std::size_t>(i)] = 1;
-    over_tile.push_back(r_.m), over_tile.push_back(r_.n);
+    const std::vector<std::int64_t> over_tile = sizes_over_tile(r_);
     std::vector<ByteRange> touched;
     for (const Access& x : plan_.accesses) {
       touched.push_back(bytes_touched(*x.view, over_tile));

@@ -4,6 +4,39 @@
 
 namespace tern::detail_gpu {
 
+namespace {
+void remove_axes(Axes& axes) {
+  axes.sizes.clear(), axes.original.clear();
+  for (auto& strides : axes.strides) strides.clear();
+}
+}  // namespace
+
+std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& r) {
+  std::vector<std::int64_t> sizes(r.batch.begin(), r.batch.end());
+  for (int i = 0; i < r.batch.rank(); ++i)
+    if (r.contracted >> i & 1) sizes[static_cast<std::size_t>(i)] = 1;
+  sizes.push_back(r.m), sizes.push_back(r.n);
+  return sizes;
+}
+
+void merge_rows(const detail::GemmRequest& r, const std::vector<const View*>& views, Axes& kept, std::int64_t& m) {
+  const auto row = static_cast<std::size_t>(r.batch.rank());
+  if (kept.sizes.size() != 1 || kept.strides.back()[0] != 0) return;
+  for (std::size_t v = 0; v + 1 < views.size(); ++v)
+    if (kept.strides[v][0] != m * views[v]->strides[row]) return;
+  m *= kept.sizes[0];
+  remove_axes(kept);
+}
+
+void merge_depth(const detail::GemmRequest& r, Axes& contracted, std::int64_t& k) {
+  const auto row = static_cast<std::size_t>(r.batch.rank()), col = row + 1;
+  if (contracted.sizes.size() != 1 || contracted.strides[0][0] != k * r.a.strides[col] ||
+      contracted.strides[1][0] != k * r.b.strides[row])
+    return;
+  k *= contracted.sizes[0];
+  remove_axes(contracted);
+}
+
 Epilogue::Epilogue(const detail::GemmRequest& request) : r_(request), program_(*request.epilogue) {
   for (const detail::ProgramOutput& o : program_.outputs) wanted_.push_back(o.step);
   sources_ = sources_of(program_, wanted_, [this](int s) { return is_source(s); });

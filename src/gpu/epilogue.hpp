@@ -1,5 +1,5 @@
-// The epilogue of a product's kernel: outputs and operands laid over batch axes, rows and columns, and the text that
-// applies the formula to sums.
+// What the kernels of products share: batches that are rows or steps of k, and the epilogue, its outputs and operands
+// laid over batch axes, rows and columns, and the text that applies the formula to sums.
 #pragma once
 #include <functional>
 #include <string>
@@ -10,6 +10,13 @@
 #include "gpu/printer.hpp"
 
 namespace tern::detail_gpu {
+
+/// The sizes of batch + [m, n], where contracted axes count as 1: what outputs and operands are laid over.
+std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& request);
+/// Batches that share b, the last of the views, and whose rows follow each other in everything else are more rows.
+void merge_rows(const detail::GemmRequest& request, const std::vector<const View*>& views, Axes& kept, std::int64_t& m);
+/// Contracted batches that follow each other along k in a and b, the views of `contracted`, are a longer k.
+void merge_depth(const detail::GemmRequest& request, Axes& contracted, std::int64_t& k);
 
 class Epilogue {
  public:

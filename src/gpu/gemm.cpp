@@ -72,8 +72,8 @@ class GemmKernel {
     const std::uint32_t all = (1u << rank) - 1;
     kept_ = merge_axes(r_.batch, all & ~r_.contracted, views, pinned & all);
     contracted_ = merge_axes(r_.batch, all & r_.contracted, std::span(views).subspan(over_tile), 0);
-    if (!(pinned & (all | 1u << rank))) merge_rows(views, row);
-    merge_depth();
+    if (!(pinned & (all | 1u << rank))) merge_rows(r_, views, kept_, m_);
+    merge_depth(r_, contracted_, k_);
     m_slot_ = plan_.add_param(static_cast<std::uint64_t>(m_)),
     n_slot_ = plan_.add_param(static_cast<std::uint64_t>(n_));
     k_slot_ = plan_.add_param(static_cast<std::uint64_t>(k_));
@@ -93,31 +93,8 @@ class GemmKernel {
     bind();
   }
 
-  /// Batches that share b and whose rows follow each other in everything else are more rows.
-  void merge_rows(const std::vector<const View*>& views, std::size_t row) {
-    if (kept_.sizes.size() != 1 || kept_.strides.back()[0] != 0) return;
-    for (std::size_t v = 0; v + 1 < views.size(); ++v)
-      if (kept_.strides[v][0] != m_ * views[v]->strides[row]) return;
-    m_ *= kept_.sizes[0];
-    kept_.sizes.clear(), kept_.original.clear();
-    for (auto& strides : kept_.strides) strides.clear();
-  }
-  /// Contracted batches that follow each other along k are a longer k.
-  void merge_depth() {
-    const auto row = static_cast<std::size_t>(r_.batch.rank()), col = row + 1;
-    if (contracted_.sizes.size() != 1 || contracted_.strides[0][0] != k_ * r_.a.strides[col] ||
-        contracted_.strides[1][0] != k_ * r_.b.strides[row])
-      return;
-    k_ *= contracted_.sizes[0];
-    contracted_.sizes.clear(), contracted_.original.clear();
-    for (auto& strides : contracted_.strides) strides.clear();
-  }
-
   void bind() {
-    std::vector<std::int64_t> over_tile(r_.batch.begin(), r_.batch.end());
-    for (int i = 0; i < r_.batch.rank(); ++i)
-      if (r_.contracted >> i & 1) over_tile[static_cast<std::size_t>(i)] = 1;
-    over_tile.push_back(r_.m), over_tile.push_back(r_.n);
+    const std::vector<std::int64_t> over_tile = sizes_over_tile(r_);
     std::vector<ByteRange> touched;
     for (const Access& a : plan_.accesses) touched.push_back(bytes_touched(*a.view, over_tile));
     std::vector<std::int64_t> sizes(r_.batch.begin(), r_.batch.end());

@@ -96,6 +96,13 @@ void Plan::add_gather(int target, const Gather& gather, const std::vector<std::i
   a.table = table, a.table_step = step, a.table_size = size, a.wraps = gather.wraps;
 }
 
+int Plan::add_index_flags(const View& flags) {
+  const int i = add_access(flags, {}, true);
+  make_atomic(i);
+  launch.check_slot = add_param(0);
+  return access(i).binding;
+}
+
 void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, const Number& n) {
   const double real = n.is_integer ? static_cast<double>(n.integer) : n.real;
   const auto integer = static_cast<std::uint64_t>(n.is_integer ? n.integer : static_cast<std::int64_t>(n.real));

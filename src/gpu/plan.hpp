@@ -82,6 +82,8 @@ class Plan {
   int add_access(const View& view, const std::vector<std::int64_t>& strides, bool written);
   /// The same without entering it in the key by binding order: also adds the gather of an operand.
   void add_gather(int access, const Gather& gather, const std::vector<std::int64_t>& table_strides);
+  /// The words in which the kernel notes an index out of range, and the number it gives them; returns their binding.
+  int add_index_flags(const View& flags);
   /// Parameters for plain numbers and the extent; returns them by step.
   std::vector<int> add_numbers(const detail::Program& program, std::span<const Operand> inputs, std::int64_t extent);
   void set(int slot, std::uint64_t value) {

@@ -193,10 +193,7 @@ class ReduceKernel {
     for (const Stored& s : stage_.results) result_access_.push_back(plan_.add_access(s.view, {}, true));
     if (plan_.launch.checked_size > 0) {
       flags_view_ = {&backend_.index_flags(), DType::u32, 0, {}};
-      const int flags = plan_.add_access(flags_view_, {}, true);
-      plan_.make_atomic(flags);
-      flags_ = plan_.access(flags).binding;
-      plan_.launch.check_slot = plan_.add_param(0);
+      flags_ = plan_.add_index_flags(flags_view_);
     }
     bind();
     choose();
