@@ -100,6 +100,7 @@ struct Policy {
   double extra_ulps = 0;
   bool on_cuda = false, on_webgpu = false;
   bool in_halves = false;  // the kernel's results are stored in 16 bits
+  bool flushes = false;    // subnormal operands and results may be zeros of their sign (WGSL 15.7.2)
 };
 
 /// Leaves on ranges. `unsure()` says that the quick reference was too close to a decision.
@@ -111,6 +112,45 @@ template <class T, class Real> class Leaves {
 
   Range<T> operator()(detail::Leaf leaf, const Range<T>* x) {
     const detail::Rule& rule = detail::rule_of(leaf);
+    return policy_.flushes ? flushing(leaf, rule, x) : result_of(leaf, rule, x);
+  }
+  Range<T> constant(const Number& number) const {
+    Range<T> range = Range<T>::of(number.is_integer ? static_cast<T>(number.integer) : static_cast<T>(number.real));
+    if (policy_.outward && !number.is_integer) widen(range);
+    return range;
+  }
+
+ private:
+  using L = detail::Leaf;
+
+  static constexpr T kLeastNormal = std::numeric_limits<T>::min();
+  /// What flushing may make of a result. (The least normal number may be a subnormal one, rounded after the flush.)
+  static Range<T> flushed(Range<T> range) {
+    if (range.lo > 0 && range.lo <= kLeastNormal) range.lo = 0;
+    if (range.hi < 0 && range.hi >= -kLeastNormal) range.hi = -T(0);
+    return range;
+  }
+  /// Of any choice of the subnormal arguments flushed. Those of one value stay one value: ranges would widen the rest.
+  Range<T> flushing(L leaf, const detail::Rule& rule, const Range<T>* x) {
+    Range<T> result;
+    for (int chosen = 0; chosen < 1 << rule.arity; ++chosen) {
+      Range<T> args[3];
+      bool possible = true;
+      for (int i = 0; i < rule.arity; ++i) {
+        const bool one = x[i].single() && !x[i].nan;
+        if ((chosen >> i & 1) == 0) {
+          args[i] = one ? x[i] : flushed(x[i]);
+        } else {
+          possible &= one && x[i].lo != 0 && std::fabs(x[i].lo) < kLeastNormal;
+          args[i] = Range<T>::of(std::copysign(T(0), x[i].lo));
+        }
+      }
+      if (possible) include(result, result_of(leaf, rule, args));
+    }
+    return flushed(result);
+  }
+
+  Range<T> result_of(L leaf, const detail::Rule& rule, const Range<T>* x) {
     Range<T> result;
     if (rule.gives == detail::Gives::branch) {
       if (x[0].hi != 0) include(result, x[1]);
@@ -130,14 +170,6 @@ template <class T, class Real> class Leaves {
     if (policy_.outward && budget(rule) > 0) widen(result);
     return result;
   }
-  Range<T> constant(const Number& number) const {
-    Range<T> range = Range<T>::of(number.is_integer ? static_cast<T>(number.integer) : static_cast<T>(number.real));
-    if (policy_.outward && !number.is_integer) widen(range);
-    return range;
-  }
-
- private:
-  using L = detail::Leaf;
   static void widen(Range<T>& range) {
     if (range.empty()) return;
     range.lo = next_down(range.lo), range.hi = next_up(range.hi);
