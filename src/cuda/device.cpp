@@ -187,8 +187,8 @@ void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std
   const auto found = kernels_.find(launch.key);
   const Function kernel = found != kernels_.end() ? (++stats_.hits, found->second) : compile(launch, text());
   DevicePointer pointers[64];
-  BoxMapData maps[2];
-  void* arguments[67];
+  BoxMapData maps[detail_gpu::kMostMaps];
+  void* arguments[64 + detail_gpu::kMostMaps + 1];
   std::size_t count = launch.bindings.size();
   for (std::size_t k = 0; k < count; ++k) {
     pointers[k] = reinterpret_cast<DevicePointer>(launch.bindings[k].storage->data()) + launch.bindings[k].begin;

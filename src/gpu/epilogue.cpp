@@ -87,7 +87,7 @@ Function Epilogue::function(const Dialect& dialect) const {
 
 std::string Epilogue::position_value(int source, const Position& at, const Axes& batch, int e) const {
   const int axis = axis_of(source), rank = r_.batch.rank();
-  if (axis == rank + 1) return cat("bitcast<i32>(col + ", e, "u)");
+  if (axis == rank + 1) return cat("bitcast<i32>(col + ", e + at.ahead, "u)");
   if (axis == rank) return "bitcast<i32>(row)";
   for (std::size_t k = 0; k < batch.original.size(); ++k)
     if (batch.original[k] == axis) return cat("bitcast<i32>(", at.coordinates[k], ")");
@@ -106,7 +106,7 @@ std::size_t Epilogue::operand_of(int source) const {
 
 std::string Epilogue::finish(Io& io, const Dialect& dialect, const Function& f, const Position& at, const Axes& batch,
                              const std::function<std::string(int)>& sum, const std::string& guard,
-                             const std::string& inside) const {
+                             const std::string& inside, const Kept& kept) const {
   std::string lines;
   std::vector<std::vector<std::string>> loaded;
   for (const int s : f.sources) {
@@ -125,7 +125,10 @@ std::string Epilogue::finish(Io& io, const Dialect& dialect, const Function& f, 
     for (std::size_t o = 0; o < outputs_.size(); ++o) results[o].push_back(ProgramPrinter::result(f, value, o));
   }
   std::string stores;
-  for (std::size_t o = 0; o < outputs_.size(); ++o) stores += io.store(outputs_[o], at, results[o], guard);
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    const std::string taken = kept ? kept(o, results[o]) : std::string();
+    stores += taken.empty() ? io.store(outputs_[o], at, results[o], guard) : taken;
+  }
   return lines + (inside.empty() ? stores : cat("if (", inside, ") {\n", indented(stores), "}\n"));
 }
 

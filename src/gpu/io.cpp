@@ -34,6 +34,10 @@ std::string packed(DType dtype, const std::string& value) {
   }
 }
 
+std::string packed_pair(DType dtype, const std::string& low, const std::string& high) {
+  return cat(dtype == DType::bf16 ? "tern_f32_pair_to_bf16(" : "tern_f32_pair_to_f16(", low, ", ", high, ")");
+}
+
 std::string Io::coordinates(const Axes& axes, const std::string& linear, const std::string& prefix,
                             std::vector<std::string>& names) const {
   const std::size_t rank = axes.sizes.size();
@@ -59,7 +63,7 @@ std::string Io::element(const Access& a, const Position& at, int e) const {
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
     if (a.steps[i] == '0') continue;
     std::string c = at.coordinates[i];
-    if (e && static_cast<int>(i) == at.inner) c = cat("(", c, " + ", e, "u)");
+    if (e + at.ahead && static_cast<int>(i) == at.inner) c = cat("(", c, " + ", e + at.ahead, "u)");
     sum += a.steps[i] == '1' ? cat(" + ", c) : cat(" + ", c, " * ", param(a.strides[i]));
   }
   return sum;
@@ -97,6 +101,31 @@ std::string Io::gathered(const Access& a, const Position& at, int e, std::string
   return cat(" + ", place, " * ", param(a.table_step));
 }
 
+namespace {
+/// Whether the group is a part of a vector that one instruction moves.
+bool is_piece(const Access& a, const Position& at) { return a.wide && at.group * a.size() < kVectorBytes; }
+}  // namespace
+
+/// The group as one unsigned number. The address is that of `ahead` 0, in 64 bits, and a constant.
+std::string Io::piece(const Access& a, const Position& at) const {
+  Position start = at;
+  start.ahead = 0;
+  return dialect_.element(a.binding, a.size() * at.group,
+                          cat("u64((", element(a, start, 0), ") / ", at.group, "u) + ", at.ahead / at.group, "u"));
+}
+std::string Io::load_piece(const Access& a, const Position& at, std::vector<std::string>& names) {
+  const std::string q = unique("q");
+  std::string lines = cat("let ", q, " = ", piece(a, at), ";\n");
+  for (int e = 0; e < at.group; ++e) {
+    std::string bits = e ? cat("(", q, " >> ", 8 * a.size() * e, "u)") : q;
+    if (a.size() < 4) bits = cat("(u32(", bits, ") & ", a.size() == 2 ? "0xffffu" : "0xffu", ")");
+    else if (a.size() == 4) bits = cat("u32(", bits, ")");
+    names.push_back(unique("x"));
+    lines += cat("let ", names.back(), " = ", unpacked(a.dtype(), bits), ";\n");
+  }
+  return lines;
+}
+
 std::string Io::load(int index, const Position& at, std::vector<std::string>& names) {
   const Access& a = plan_.access(index);
   names.clear();
@@ -106,6 +135,7 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
   const bool moves = at.inner >= 0 && (a.steps[inner] != '0' || table_moves);
   std::string shift;  // of a gather that is the same for the whole group
   if (a.table >= 0 && !table_moves) shift = gathered(a, at, 0, lines);
+  if (is_piece(a, at)) return load_piece(a, at, names);
   if (a.wide) return lines + load_wide(a, at, names, element(a, at, 0) + shift);
   for (int e = 0; e < at.group; ++e) {
     if (e && !moves) {
@@ -157,6 +187,7 @@ std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::
 
 std::string Io::store(int index, const Position& at, const std::vector<std::string>& values, const std::string& guard) {
   const Access& a = plan_.access(index);
+  if (is_piece(a, at)) return store_piece(a, at, values);
   if (a.wide) return plan_.native() ? store_wide_or_elements(a, at, values, guard) : store_wide(a, at, values, guard);
   if (plan_.native()) return store_elements(a, at, values, 0, at.group, guard);
   if (a.size() < 4 && !binding(a).atomic) return store_words(a, at, values, guard);
@@ -189,8 +220,7 @@ std::string joined(const Access& a, const std::vector<std::string>& values, int 
   std::string word;
   const int per_word = 4 / a.size();
   if (a.dtype() == DType::f16 || a.dtype() == DType::bf16)
-    return cat(a.dtype() == DType::bf16 ? "tern_f32_pair_to_bf16(" : "tern_f32_pair_to_f16(",
-               values[static_cast<std::size_t>(first)], ", ", values[static_cast<std::size_t>(first + 1)], ")");
+    return packed_pair(a.dtype(), values[static_cast<std::size_t>(first)], values[static_cast<std::size_t>(first + 1)]);
   for (int k = 0; k < per_word; ++k) {
     const std::string bits = packed(a.dtype(), values[static_cast<std::size_t>(first + k)]);
     word += k ? cat(" | (", bits, " << ", k * 8 * a.size(), "u)") : bits;
@@ -200,7 +230,8 @@ std::string joined(const Access& a, const std::vector<std::string>& values, int 
 }  // namespace
 
 std::string Io::stored(const Access& a, const std::string& element, const std::string& value) const {
-  if (plan_.native()) return cat(dialect_.element(a.binding, a.size(), element), " = ", packed(a.dtype(), value), ";\n");
+  if (plan_.native())
+    return cat(dialect_.element(a.binding, a.size(), element), " = ", packed(a.dtype(), value), ";\n");
   return cat("b", a.binding, "[", element, "] = ", packed(a.dtype(), value), ";\n");
 }
 
@@ -246,6 +277,16 @@ std::string Io::store_wide(const Access& a, const Position& at, const std::vecto
         guard.empty() ? one : cat("if (", fill_in(guard, "", {std::to_string(first) + "u"}), ") {\n  ", one, "}\n");
   }
   return lines;
+}
+
+std::string Io::store_piece(const Access& a, const Position& at, const std::vector<std::string>& values) const {
+  const int bytes = a.size() * at.group;
+  if (bytes == 4) return cat(piece(a, at), " = ", joined(a, values, 0), ";\n");
+  std::string bits;
+  for (int e = 0; e < at.group; ++e)
+    bits += cat(e ? " | " : "", "u", 8 * bytes, "(", packed(a.dtype(), values[static_cast<std::size_t>(e)]), ") << ",
+                8 * a.size() * e, "u");
+  return cat(piece(a, at), " = u", 8 * bytes, "(", bits, ");\n");
 }
 
 std::string Io::store_words(const Access& a, const Position& at, const std::vector<std::string>& values,

@@ -7,11 +7,13 @@
 
 namespace tern::detail_gpu {
 
-/// Where a kernel stands in its index space: an expression for each axis, of the first element of the group.
+/// Where a kernel stands in its index space: an expression for each axis, of the first element of the group, which lies
+/// `ahead` elements (a multiple of the group) further along the inner axis.
 struct Position {
   std::vector<std::string> coordinates;
   int inner = -1;  // the axis the group runs along
   int group = 1;
+  int ahead = 0;  // where it is not 0, neighbouring groups share one address: constants become part of instructions
 };
 
 /// Writes the text of loads and stores; names are made unique by a running number.
@@ -44,6 +46,9 @@ class Io {
   std::string word(const Access& a, const std::string& index) const;
   std::string gathered(const Access& a, const Position& at, int e, std::string& lines);
   std::string load_wide(const Access& a, const Position& at, std::vector<std::string>& names, const std::string& first);
+  std::string piece(const Access& a, const Position& at) const;
+  std::string load_piece(const Access& a, const Position& at, std::vector<std::string>& names);
+  std::string store_piece(const Access& a, const Position& at, const std::vector<std::string>& values) const;
   std::string store_wide_or_elements(const Access& a, const Position& at, const std::vector<std::string>& values,
                                      const std::string& guard);
   std::string store_wide(const Access& a, const Position& at, const std::vector<std::string>& values,
@@ -63,5 +68,7 @@ class Io {
 /// A stored element as a value of its lane, and back to the bits that are stored.
 std::string unpacked(DType dtype, const std::string& bits);
 std::string packed(DType dtype, const std::string& value);
+/// Two values of f16 or bf16 in a word.
+std::string packed_pair(DType dtype, const std::string& low, const std::string& high);
 
 }  // namespace tern::detail_gpu

@@ -309,11 +309,16 @@ struct Params {
 };
 TERN_DEVICE f32 tern_max_number(f32 a, f32 b) { return a < b ? b : a; }
 TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
-  const f32 magnitude = fabsf(x);
-  f32 z, inverse;
-  asm("ex2.approx.f32 %0, %1;" : "=f"(z) : "f"((magnitude > 104.0f ? 104.0f : magnitude) * -1.4426950408889634f));
+  f32 within, root, inverse;
+#if __CUDA_ARCH__ >= 800
+  asm("min.NaN.f32 %0, %1, 40.0;" : "=f"(within) : "f"(x));
+#else
+  within = x > 40.0f ? 40.0f : x;
+#endif
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(within * 0.7213475204444817f));
+  const f32 z = root * root;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + z));
-  return (x < 0.0f ? z : 1.0f) * inverse;
+  return z * inverse;
 }
 TERN_DEVICE f32 tern_f16_bits_to_f32(u32 h) {
   f32 x;
