@@ -187,6 +187,9 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+/// Only lanes of f32 have quick versions.
+bool has_quick(const std::string& loop) { return loop.find("::RunQuick(") != std::string::npos; }
+
 std::string print_loop(const LoopPlan& plan, std::size_t index) {
   Reader read(plan.words);
   const std::uint64_t inputs = read.next(), scalars = read.next(), ops = read.next(), outputs = read.next();
@@ -201,14 +204,14 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
   for (std::uint64_t i = 0; i < ops; ++i) {
     const std::uint64_t word = read.next();
     const auto leaf = static_cast<detail::Leaf>(word >> 8);
-    const std::uint64_t arity = word >> 1 & 127;
+    const std::uint64_t arity = word >> 1 & 63;
     std::string arguments;
     bool number = false;  // the last argument is
     for (std::uint64_t a = 0; a < arity; ++a)
       arguments += ", " + read.argument(arity == 2 && a == 1 && !(word & 1) ? &number : nullptr);
     const std::string name = std::string("SimdLeaf<Leaf::") + detail::rule_of(leaf).name + ">";
     text << "    const auto v" << i << " = "
-         << (arity == 2 && number ? "RunNumber<" + name + ">(d" : name + "::Run(" + (word & 1 ? "di" : "d"))
+         << (arity == 2 && number ? "RunNumber<" + name + ">(d" : name + (word & 128 ? "::RunQuick(" : "::Run(") + (word & 1 ? "di" : "d"))
          << arguments << ");\n";
   }
   for (std::uint64_t i = 0; i < outputs; ++i) text << "    StoreResult(d, v" << read.next() << ", out[" << i << "] + i, stream);\n";
@@ -225,8 +228,9 @@ std::string print_shard(const std::string& target, std::size_t shard, std::size_
        << "\n#include <limits>\n\n#include \"cpu/kernel_table.hpp\"\n#include \"cpu/loops-inl.h\"\n\nHWY_BEFORE_NAMESPACE();\n"
        << "namespace tern::detail_cpu {\nnamespace HWY_NAMESPACE {\nnamespace {\n";
   for (std::size_t i = shard; i < plans.size(); i += shards) {
-    text << print_loop(plans[i], i);
-    table << "  to[" << i << "] = {&N::RunLoop<N::Loop" << i << ", float>, &N::RunLoop<N::Loop" << i << ", double>};\n";
+    const std::string loop = print_loop(plans[i], i), name = "N::RunLoop<N::Loop" + std::to_string(i);
+    text << loop;
+    table << "  to[" << i << "] = {&" << name << ", float>, " << (has_quick(loop) ? "nullptr" : "&" + name + ", double>") << "};\n";
   }
   text << "}  // namespace\n}  // namespace HWY_NAMESPACE\nvoid loops_" << target << "_" << shard
        << "(LoopFunctions* to) {\n  namespace N = HWY_NAMESPACE;\n"

@@ -85,6 +85,17 @@ template <Leaf L, int kArity, Lane lane> constexpr LeafFn LeafKernel() {
   else return nullptr;
 }
 
+/// The leaf's quick version (Rule::ulp_half_cpu), of one argument.
+template <class L> struct QuickLeaf {
+  template <class D, class V> static HWY_INLINE V Run(D d, V x) { return L::RunQuick(d, x); }
+};
+template <Leaf L, int kArity> constexpr LeafFn QuickKernel() {
+  using V = hn::Vec<hn::ScalableTag<float>>;
+  if constexpr (requires(V x) { SimdLeaf<L>::RunQuick(hn::ScalableTag<float>(), x); })
+    return &LeafLoop<QuickLeaf<SimdLeaf<L>>, kArity, float>;
+  else return nullptr;
+}
+
 // ---- reductions ----
 template <class L, class T> void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
@@ -291,6 +302,7 @@ template <Leaf L, int kArity> void AddLeaf(KernelTable& t) {
   row[0] = LeafKernel<L, kArity, Lane::f32>(), row[1] = LeafKernel<L, kArity, Lane::f64>();
   row[2] = LeafKernel<L, kArity, Lane::i32>(), row[3] = LeafKernel<L, kArity, Lane::u32>();
   row[4] = LeafKernel<L, kArity, Lane::i64>();
+  t.quick[static_cast<int>(L)] = QuickKernel<L, kArity>();
 }
 template <Leaf L, Lane lane> void AddReduction(KernelTable& t) {
   t.reduce_rows[static_cast<int>(L)][static_cast<int>(lane)] = ReduceKernel<L, lane, true>();

@@ -30,8 +30,8 @@ class Planner {
     for (const int i : ops) {
       const TapeOp& op = tape_.ops[static_cast<std::size_t>(i)];
       if (op.lane != plan_.lane && op.lane != integers()) return {};
-      text.push_back(static_cast<std::uint64_t>(op.which) << 8 | static_cast<std::uint64_t>(op.arity) << 1 |
-                     (op.lane != plan_.lane));
+      text.push_back(static_cast<std::uint64_t>(op.which) << 8 | static_cast<std::uint64_t>(op.quick) << 7 |
+                     static_cast<std::uint64_t>(op.arity) << 1 | (op.lane != plan_.lane));
       for (int a = 0; a < op.arity; ++a)
         if (!add_argument(op.args[a], op.lane, text)) return {};
       const std::uint64_t number = results_.size();

@@ -22,8 +22,9 @@ enum class LoopArg : std::uint64_t { result = 0, input = 1, scalar = 2, constant
 
 /// What ops of a tape compute together, and of which of its values.
 struct LoopPlan {
-  /// Inputs (for each whether it is of integers), scalars (a count), ops (leaf, whether its lanes are integers, its
-  /// arguments; behind a constant its bits), outputs (ops): equal words, equal loops.
+  /// Inputs (for each whether it is of integers), scalars (a count), ops (leaf, whether it is the quick version, its
+  /// number of arguments, whether its lanes are integers; its arguments; behind a constant its bits), outputs (ops):
+  /// equal words, equal loops.
   std::vector<std::uint64_t> words;
   Lane lane = Lane::f32;                      // f32 or f64
   std::vector<int> inputs, scalars, outputs;  // values of the tape

@@ -27,7 +27,11 @@ namespace {
 class Compiler {
  public:
   Compiler(const char* op, const Program& program, const KernelTable& table)
-      : op_(op), program_(program), table_(table) {}
+      : op_(op), program_(program), table_(table) {
+    halves_ = std::all_of(program.outputs.begin(), program.outputs.end(), [](const detail::ProgramOutput& o) {
+      return o.dtype == DType::f16 || o.dtype == DType::bf16;
+    });
+  }
 
   std::unique_ptr<Tape> run() {
     tape_->program = &program_;
@@ -69,6 +73,8 @@ class Compiler {
       case StepKind::leaf:
         op.which = step.leaf;
         op.leaf = table_.leaf[static_cast<int>(step.leaf)][lane];
+        op.quick = halves_ && step.lane == Lane::f32 && table_.quick[static_cast<int>(step.leaf)];
+        if (op.quick) op.leaf = table_.quick[static_cast<int>(step.leaf)];
         op.arity = detail::rule_of(step.leaf).arity;
         require(op.leaf != nullptr, step);
         break;
@@ -275,6 +281,7 @@ class Compiler {
 
   const char* op_;
   const Program& program_;
+  bool halves_;  // all results are stored in 16 bits
   const KernelTable& table_;
   std::unique_ptr<Tape> tape_ = std::make_unique<Tape>();
   std::map<std::pair<int, int>, int> expansions_;

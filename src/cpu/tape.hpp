@@ -30,6 +30,7 @@ struct TapeOp {
   bool full = true;
   int phase = 0, walk = 0;     // computed after this many reductions, and walks over the reduced axes (Step)
   Leaf which = Leaf::count;    // of kind leaf
+  bool quick = false;          // its version for results of 16 bits
   LeafFn leaf = nullptr;
   BlockFn block = nullptr;
   ReduceFn rows = nullptr, columns = nullptr;

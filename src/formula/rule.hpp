@@ -44,8 +44,8 @@ struct Rule {
   Gives gives = Gives::same;
   double ulp_f32 = 0, ulp_f64 = 0;  // largest error in units in the last place; 0: exact (correctly rounded: 0.5)
   double ulp_f64_cuda = 0;  // of CUDA's own function, as NVIDIA documents it, where that is more than ulp_f64
-  double ulp_half_cuda = 0;  // of its function in CUDA kernels whose results are all of 16 bits, in ulp of f32, where it has one
-  double ulp_half_wgsl = 0;  // the same of WGSL's
+  // Of its function in kernels whose results are all of 16 bits, in ulp of f32, where it has one of its own.
+  double ulp_half_cpu = 0, ulp_half_cuda = 0, ulp_half_wgsl = 0;
   std::array<Edge, 8> edges{};      // used as far as `edge_count`
   int edge_count = 0;
   Partials (*vjp)(const Vjp&) = nullptr;  // null: no gradient flows (comparisons, rounding, detach)

@@ -177,8 +177,10 @@ template <class T, class Real> class Leaves {
   double budget(const detail::Rule& rule) const {
     double ulps = sizeof(T) == 8 ? rule.ulp_f64 : rule.ulp_f32;
     if (policy_.on_cuda && sizeof(T) == 8) ulps = std::max(ulps, rule.ulp_f64_cuda);
-    if (policy_.on_cuda && policy_.in_halves) ulps = std::max(ulps, rule.ulp_half_cuda);
-    if (policy_.on_webgpu && policy_.in_halves) ulps = std::max(ulps, rule.ulp_half_wgsl);
+    if (policy_.in_halves)
+      ulps = std::max(ulps, policy_.on_cuda     ? rule.ulp_half_cuda
+                            : policy_.on_webgpu ? rule.ulp_half_wgsl
+                                                : rule.ulp_half_cpu);
     return ulps > 0 ? ulps + policy_.extra_ulps : 0;
   }
 
