@@ -31,7 +31,7 @@ constexpr double kMostSeconds = 60;
 
 const TunedValues& shipped() {
   static const TunedValues values{
-#define TERN_TUNED(device_class, key, value) {{device_class, key}, value},
+#define TERN_TUNED(device_class, key, value) {{device_class, key}, {value}},
 #include "backend/tuned.inc"
 #undef TERN_TUNED
   };
@@ -108,15 +108,16 @@ std::string decide(Choice& choice, const std::map<std::string, Times>& kinds) {
   std::string text = choice.device_class + " " + choice.key + ": ";
   if (compared == 0) return text + "too few calls that are alike; stays " + std::to_string(choice.value()) + "\n";
   std::size_t best = 0;
+  std::vector<double> ratios;
   for (std::size_t c = 0; c < logs.size(); ++c) {
-    const double ratio = std::exp(logs[c] / compared);
+    const double ratio = ratios.emplace_back(std::exp(logs[c] / compared));
     char shown[64];
-    std::snprintf(shown, sizeof shown, "%s%lld takes %.3f", c ? ", " : "",
-                  static_cast<long long>(choice.candidates[c]), ratio);
+    std::snprintf(shown, sizeof shown, "%s%lld takes %.3f", c ? ", " : "", static_cast<long long>(choice.candidates[c]),
+                  ratio);
     text += shown;
     if (ratio < kWorthwhile && logs[c] < logs[best]) best = c;
   }
-  choice.set(choice.candidates[best], "measured");
+  choice.set(choice.candidates[best], "measured", ratios);
   return text + " of the default's time over " + std::to_string(compared) + " kinds of calls; now " +
          std::to_string(choice.candidates[best]) + "\n";
 }
@@ -126,7 +127,7 @@ void write_file(const std::map<Choice*, std::map<std::string, Times>>& decided) 
   if (path.empty()) return;
   // What other processes have written meanwhile stays.
   TunedValues values = parse_tuned(contents(path).value_or("")).value_or(TunedValues{});
-  for (const auto& [choice, kinds] : decided) values[{choice->device_class, choice->key}] = choice->value();
+  for (const auto& [choice, kinds] : decided) values[{choice->device_class, choice->key}] = choice->tuned();
   const std::string draft = path + "." + std::to_string(getpid());
   std::error_code error;
   const auto folder = std::filesystem::path(path).parent_path();
@@ -178,7 +179,7 @@ Choice::Choice(std::string device_class_, std::string key_, std::vector<std::int
       value_(candidates[0]) {
   const auto take = [&](const TunedValues& values, const char* source) {
     const auto found = values.find({device_class, key});
-    if (found != values.end() && has(found->second)) set(found->second, source);
+    if (found != values.end() && has(found->second.value)) set(found->second.value, source, found->second.times);
   };
   take(shipped(), "shipped table");
   take(from_file(), "tuning file");
@@ -193,13 +194,29 @@ std::vector<Choice*> choices() {
 
 bool Choice::has(std::int64_t value) const { return std::ranges::find(candidates, value) != candidates.end(); }
 
-void Choice::set(std::int64_t value, const char* source) { value_ = value, source_ = source; }
+void Choice::set(std::int64_t value, const char* source, const std::vector<double>& times) {
+  const std::lock_guard hold(times_lock_);
+  value_ = value, source_ = source;
+  times_ = times.size() == candidates.size() ? times : std::vector<double>();
+}
+Tuned Choice::tuned() const {
+  const std::lock_guard hold(times_lock_);
+  return {value(), times_};
+}
 
 std::string Choice::text() const {
+  const Tuned now = tuned();
+  const auto place = static_cast<std::size_t>(std::ranges::find(candidates, now.value) - candidates.begin());
   std::string others;
-  for (const std::int64_t c : candidates)
-    if (c != value()) others += (others.empty() ? "" : ", ") + std::to_string(c);
-  return key + " = " + std::to_string(value()) + " (" + source_.load() + "; else " + others + ")";
+  for (std::size_t c = 0; c < candidates.size(); ++c) {
+    if (c == place) continue;
+    others += (others.empty() ? "" : ", ") + std::to_string(candidates[c]);
+    if (now.times.empty()) continue;
+    char ratio[48];
+    std::snprintf(ratio, sizeof ratio, " in %.3f of its time", now.times[c] / now.times[place]);
+    others += ratio;
+  }
+  return key + " = " + std::to_string(now.value) + " (" + source_.load() + "; else " + others + ")";
 }
 
 std::int64_t Choice::watched() const {
@@ -259,28 +276,52 @@ std::string tune_calls(CallRef call) {
 
 // ---- the file
 
+namespace {
+std::vector<std::string_view> split(std::string_view text, char by) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(by);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+template <class T> bool read_number(std::string_view text, T& number) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && stop == text.data() + text.size();
+}
+}  // namespace
+
 std::optional<TunedValues> parse_tuned(std::string_view text) {
   if (!text.starts_with(kHeader)) return {};
   TunedValues values;
   for (text.remove_prefix(kHeader.size()); !text.empty();) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) return {};  // cut off
-    const std::string_view line = text.substr(0, end);
+    const std::vector<std::string_view> columns = split(text.substr(0, end), '\t');
     text.remove_prefix(end + 1);
-    const std::size_t first = line.find('\t'), last = line.rfind('\t');
-    if (first == std::string_view::npos || first == last || first == 0 || last == first + 1) return {};
-    std::int64_t value = 0;
-    const auto [stop, error] = std::from_chars(line.data() + last + 1, line.data() + line.size(), value);
-    if (error != std::errc() || stop != line.data() + line.size()) return {};
-    values[{std::string(line.substr(0, first)), std::string(line.substr(first + 1, last - first - 1))}] = value;
+    if (columns.size() < 3 || columns.size() > 4 || columns[0].empty() || columns[1].empty()) return {};
+    Tuned tuned;
+    if (!read_number(columns[2], tuned.value)) return {};
+    if (columns.size() == 4)
+      for (const std::string_view time : split(columns[3], ' '))
+        if (!read_number(time, tuned.times.emplace_back()) || !(tuned.times.back() > 0)) return {};
+    values[{std::string(columns[0]), std::string(columns[1])}] = std::move(tuned);
   }
   return values;
 }
 
 std::string to_text(const TunedValues& values) {
   std::string text(kHeader);
-  for (const auto& [name, value] : values)
-    text += name.first + "\t" + name.second + "\t" + std::to_string(value) + "\n";
+  for (const auto& [name, tuned] : values) {
+    text += name.first + "\t" + name.second + "\t" + std::to_string(tuned.value);
+    for (std::size_t c = 0; c < tuned.times.size(); ++c) {
+      char time[32];
+      std::snprintf(time, sizeof time, "%c%.3f", c ? ' ' : '\t', tuned.times[c]);
+      text += time;
+    }
+    text += '\n';
+  }
   return text;
 }
 

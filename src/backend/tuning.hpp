@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,14 @@
 #include "backend/backend.hpp"
 
 namespace tern::detail {
+
+/// What a tuning file says of a choice: its value, and what the candidates took of the default's time where that is
+/// known.
+struct Tuned {
+  std::int64_t value = 0;
+  std::vector<double> times = {};
+  bool operator==(const Tuned&) const = default;
+};
 
 class Choice {
  public:
@@ -29,10 +38,13 @@ class Choice {
   /// The value for the call that this thread is making; to be asked on the thread that makes the call.
   std::int64_t operator()() const { return watchers.load(std::memory_order_relaxed) ? watched() : value(); }
   std::int64_t value() const { return value_.load(std::memory_order_relaxed); }
-  /// `source`: a literal that says where the value comes from.
-  void set(std::int64_t value, const char* source);
+  /// `source`: a literal that says where the value comes from. `times`: what the candidates took, in any unit, where
+  /// that was measured.
+  void set(std::int64_t value, const char* source, const std::vector<double>& times = {});
   bool has(std::int64_t value) const;
-  /// "gemm.tile_rows = 84 (default; else 56, 112)"
+  Tuned tuned() const;
+  /// "gemm.tile_rows = 84 (default; else 56, 112)"; where times are known, of the one in force:
+  /// "gemm.tile_rows = 84 (tuning file; else 56 in 1.042 of its time, 112 in 1.013)".
   std::string text() const;
 
   const std::string device_class, key;
@@ -45,6 +57,8 @@ class Choice {
   std::int64_t watched() const;
   std::atomic<std::int64_t> value_;
   std::atomic<const char*> source_{"default"};
+  mutable std::mutex times_lock_;
+  std::vector<double> times_;  // of the candidates
 };
 /// All choices that calls have asked for so far.
 std::vector<Choice*> choices();
@@ -56,7 +70,7 @@ bool measuring();
 void measure(Backend& backend, const std::string& like, const std::function<void()>& call);
 
 /// The values of a tuning file, by device class and key; nothing where the text is damaged.
-using TunedValues = std::map<std::pair<std::string, std::string>, std::int64_t>;
+using TunedValues = std::map<std::pair<std::string, std::string>, Tuned>;
 std::optional<TunedValues> parse_tuned(std::string_view text);
 std::string to_text(const TunedValues& values);
 

@@ -161,16 +161,19 @@ TEST_P(Instruments, TuneMeasuresAndWritesAFileThatLaterProcessesRead) {
     if (!choice->device_class.starts_with("cpu")) continue;  // of a GPU, made by a test before this one
     const auto found = values->find({choice->device_class, choice->key});
     ASSERT_NE(found, values->end()) << choice->key;
-    EXPECT_EQ(found->second, choice->value());
+    EXPECT_EQ(found->second.value, choice->value());
+    EXPECT_EQ(found->second.times.size(), choice->candidates.size());
   }
   // A later process takes the file's values: one other than the default.
   detail::TunedValues other = *values;
   for (auto& [name, value] : other)
-    if (name.second == "gemm.tile_rows") value = 112;
-  other[{"cpu of another kind", "gemm.tile_rows"}] = 7;
+    if (name.second == "gemm.tile_rows") value = {112, {1.0, 1.25, 0.5, 1.0}};
+  other[{"cpu of another kind", "gemm.tile_rows"}] = {7};
   file.write(detail::to_text(other));
   ASSERT_TRUE(run_again("ShowChoices", output)) << output.text();
-  EXPECT_NE(output.text().find("gemm.tile_rows = 112 (tuning file; else 84, 56, 140)"), std::string::npos) << output.text();
+  EXPECT_NE(output.text().find("gemm.tile_rows = 112 (tuning file; else 84 in 2.000 of its time, 56 in 2.500 of its time, "
+                               "140 in 2.000 of its time)"), std::string::npos)
+      << output.text();
   // What the file says of other devices stays when this one is tuned again.
   (void)tune(some_work);
   EXPECT_NE(file.text().find("cpu of another kind\tgemm.tile_rows\t7\n"), std::string::npos) << file.text();

@@ -7,19 +7,22 @@ namespace tern::detail {
 namespace {
 
 TEST(TuningFile, WhatIsWrittenIsRead) {
-  const TunedValues values{{{"cpu AVX3, L2 2048 KiB", "gemm.tile_rows"}, 112}, {{"cuda sm_90", "gemm f32, m <= 64"}, -3}};
+  const TunedValues values{{{"cpu AVX3, L2 2048 KiB", "gemm.tile_rows"}, {112}},
+                           {{"cuda sm_90", "gemm f32, m <= 64"}, {-3, {1, 0.957, 1.25}}}};
   const auto read = parse_tuned(to_text(values));
   ASSERT_TRUE(read.has_value());
   EXPECT_EQ(*read, values);
   EXPECT_EQ(parse_tuned(to_text({})), TunedValues{});
 }
 TEST(TuningFile, DamagedTextIsRefused) {
-  const std::string good = to_text({{{"cpu", "key"}, 112}, {{"cpu", "other"}, 5}});
+  const std::string good = to_text({{{"cpu", "key"}, {112}}, {{"cpu", "other"}, {5, {1, 2}}}});
   ASSERT_TRUE(parse_tuned(good));
   EXPECT_FALSE(parse_tuned(""));
   for (std::size_t cut = 1; cut < good.size(); ++cut)  // cut off anywhere but between two lines
     EXPECT_EQ(parse_tuned(good.substr(0, cut)).has_value(), good[cut - 1] == '\n') << cut;
-  for (const char* line : {"cpu\tkey\t", "cpu\tkey", "cpu\t12", "\tkey\t1", "cpu\tkey\t1x", "cpu\tkey\t1.5", "cpu\tkey\t99999999999999999999", "", "cpu key 1"})
+  for (const char* line : {"cpu\tkey\t", "cpu\tkey", "cpu\t12", "\tkey\t1", "cpu\tkey\t1x", "cpu\tkey\t1.5",
+                           "cpu\tkey\t99999999999999999999", "", "cpu key 1", "cpu\tkey\t1\t", "cpu\tkey\t1\t1.0 x",
+                           "cpu\tkey\t1\t1.0  2", "cpu\tkey\t1\t-1", "cpu\tkey\t1\tnan", "cpu\tkey\t1\t1\t1"})
     EXPECT_FALSE(parse_tuned("tern tuning 1\n" + std::string(line) + "\n")) << line;
   EXPECT_FALSE(parse_tuned("tern tuning 2\ncpu\tkey\t1\n"));
   EXPECT_FALSE(parse_tuned(std::string("\0\xff\x80", 3)));
