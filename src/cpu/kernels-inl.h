@@ -97,6 +97,17 @@ template <Leaf L, int kArity> constexpr LeafFn QuickKernel() {
 }
 
 // ---- reductions ----
+/// All lanes joined, upper halves to lower ones: a tree, in registers (through memory each of its four levels waited for
+/// a store).
+template <class L, class D, class V> HWY_INLINE hn::TFromD<D> JoinLanes(D d, V v) {
+  if constexpr (hn::MaxLanes(D()) == 1) {
+    return hn::GetLane(v);
+  } else {
+    const hn::Half<D> half;
+    return JoinLanes<L>(half, L::Run(half, hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
 template <class L, class T> void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -117,15 +128,7 @@ template <class L, class T> void ReduceRows(const void* in, void* out, std::size
       for (std::size_t j = 0; i + j < length; ++j) partial[j] = x[i + j];
       a1 = L::Run(d, a1, hn::Load(d, partial));
     }
-    // Halves are combined, so that the order is a tree whatever the vector length.
-    hn::Store(L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)), d, partial);
-    HWY_ALIGN T upper[hn::MaxLanes(d)];
-    hn::Store(L::Identity(d), d, upper);
-    for (std::size_t width = lanes / 2; width > 0; width /= 2) {
-      for (std::size_t j = 0; j < width; ++j) upper[j] = partial[width + j];
-      hn::Store(L::Run(d, hn::Load(d, partial), hn::Load(d, upper)), d, partial);
-    }
-    static_cast<T*>(out)[g] = partial[0];
+    static_cast<T*>(out)[g] = JoinLanes<L>(d, L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)));
   }
 }
 
