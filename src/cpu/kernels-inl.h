@@ -99,7 +99,7 @@ template <Leaf L, int kArity> constexpr LeafFn QuickKernel() {
 // ---- reductions ----
 /// All lanes joined, upper halves to lower ones: a tree, in registers (through memory each of its four levels waited for
 /// a store).
-template <class L, class D, class V> HWY_INLINE hn::TFromD<D> JoinLanes(D d, V v) {
+template <class L, class D, class V> HWY_INLINE hn::TFromD<D> JoinLanes(D, V v) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(v);
   } else {
