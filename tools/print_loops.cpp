@@ -187,20 +187,17 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-/// Only lanes of f32 have quick versions.
-bool has_quick(const std::string& loop) { return loop.find("::RunQuick(") != std::string::npos; }
-
 std::string print_loop(const LoopPlan& plan, std::size_t index) {
   Reader read(plan.words);
   const std::uint64_t inputs = read.next(), scalars = read.next(), ops = read.next(), outputs = read.next();
   std::ostringstream text;
   text << "struct Loop" << index << " {\n  static constexpr int kInputs = " << inputs << ", kScalars = " << scalars
        << ", kOutputs = " << outputs << ";\n"
-       << "  template <class D>\n  static HWY_INLINE void Step(D d, const hn::TFromD<D>* const* in, const hn::Vec<D>* s,\n"
-       << "                              hn::TFromD<D>* const* out, std::size_t i, bool stream) {\n"
+       << "  template <class D, class M>\n  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* s, M* const* out,\n"
+       << "                              std::size_t i, bool stream) {\n"
        << "    const hn::RebindToSigned<D> di;\n    (void)di, (void)in, (void)s;\n";
   for (std::uint64_t i = 0; i < inputs; ++i)
-    text << "    const auto x" << i << (read.next() ? " = LoadIntegers(d, in[" : " = hn::LoadU(d, in[") << i << "] + i);\n";
+    text << "    const auto x" << i << (read.next() ? " = LoadIntegers(d, in[" : " = LoadOperand(d, in[") << i << "] + i);\n";
   for (std::uint64_t i = 0; i < ops; ++i) {
     const std::uint64_t word = read.next();
     const auto leaf = static_cast<detail::Leaf>(word >> 8);
@@ -219,6 +216,15 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
   return text.str();
 }
 
+/// The instances of a loop. Quick leaves are of results of 16 bits: such loops take those from memory, too.
+std::string instances(const std::string& loop, std::size_t index) {
+  const std::string name = "N::Loop" + std::to_string(index), run = "&N::RunLoop<" + name;
+  const bool quick = loop.find("::RunQuick(") != std::string::npos, integers = loop.find("LoadIntegers(") != std::string::npos;
+  if (!quick) return run + ", float>, " + run + ", double>, nullptr, nullptr";
+  if (integers) return run + ", float>, nullptr, nullptr, nullptr";
+  return run + ", float>, nullptr, N::HalfLoop<" + name + ", DType::f16>(), N::HalfLoop<" + name + ", DType::bf16>()";
+}
+
 constexpr const char* kMade = "// Made by tools/print_loops.cpp.\n";
 
 std::string print_shard(const std::string& target, std::size_t shard, std::size_t shards) {
@@ -228,9 +234,9 @@ std::string print_shard(const std::string& target, std::size_t shard, std::size_
        << "\n#include <limits>\n\n#include \"cpu/kernel_table.hpp\"\n#include \"cpu/loops-inl.h\"\n\nHWY_BEFORE_NAMESPACE();\n"
        << "namespace tern::detail_cpu {\nnamespace HWY_NAMESPACE {\nnamespace {\n";
   for (std::size_t i = shard; i < plans.size(); i += shards) {
-    const std::string loop = print_loop(plans[i], i), name = "N::RunLoop<N::Loop" + std::to_string(i);
+    const std::string loop = print_loop(plans[i], i);
     text << loop;
-    table << "  to[" << i << "] = {&" << name << ", float>, " << (has_quick(loop) ? "nullptr" : "&" + name + ", double>") << "};\n";
+    table << "  to[" << i << "] = {" << instances(loop, i) << "};\n";
   }
   text << "}  // namespace\n}  // namespace HWY_NAMESPACE\nvoid loops_" << target << "_" << shard
        << "(LoopFunctions* to) {\n  namespace N = HWY_NAMESPACE;\n"

@@ -123,7 +123,9 @@ bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
 }
 
 /// `streams`: past the caches, if all its results go to aligned memory and none to the register file.
-void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n, std::size_t file_bytes = 0, bool streams = false) {
+/// `half`: in the loop's place, from and to 16-bit memory.
+void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n, std::size_t file_bytes = 0, bool streams = false,
+              LoopFn half = nullptr) {
   const void* in[kLoopInputs];
   const void* scalars[kLoopScalars];
   void* out[kLoopOutputs];
@@ -135,7 +137,7 @@ void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n, std::size_t 
     const auto* to = static_cast<const std::byte*>(out[i]);
     streams = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && !(to >= w.file && to < w.file + file_bytes);
   }
-  loop.run(in, scalars, out, n, streams);
+  (half ? half : loop.run)(in, scalars, out, n, streams);
 }
 
 void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
@@ -229,6 +231,27 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
     outputs_.push_back(
         {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
+  half_loop_ = find_half_loop(full.count());
+  if (half_loop_)
+    for (Output& output : outputs_) output.direct = true;
+}
+
+/// The loop that takes 16-bit floats from memory as they lie there, and gives such; null where the tape is more than it,
+/// or an operand lies otherwise.
+LoopFn BlockRunner::find_half_loop(std::int64_t count) const {
+  if (tape_.program->reduces || in_place_ || way_.block.size() != 1 || way_.block[0] >= 0 || outputs_.empty()) return nullptr;
+  const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
+  const DType dtype = outputs_[0].walker.dtype();
+  const auto lies_so = [&](const Walker& walker) {
+    return walker.dtype() == dtype && walker.direct(0, count) != nullptr;
+  };
+  if (inputs_.size() != loop.inputs.size() || outputs_.size() != loop.outputs.size()) return nullptr;
+  if (!std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.full && lies_so(i.walker); }) ||
+      !std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) {
+        return lies_so(o.walker) && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
+      }))
+    return nullptr;
+  return dtype == DType::f16 ? loop.f16 : dtype == DType::bf16 ? loop.bf16 : nullptr;
 }
 
 void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
@@ -286,7 +309,7 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
                        std::int64_t pitch) const {
   if (rows == 1 || pitch == cols) cols *= rows, rows = 1;
   void*& at = w.at[static_cast<std::size_t>(input.value)];
-  if (rows == 1 && lanes_in_memory(input.walker.dtype()))
+  if (rows == 1 && (half_loop_ || lanes_in_memory(input.walker.dtype())))
     if (const void* direct = input.walker.direct(position, cols)) {
       at = const_cast<void*>(direct);
       return;
@@ -387,7 +410,7 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
   for (const int i : order)
     if (i >= 0) execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
     else run_loop(w, tape_.loops[static_cast<std::size_t>(~i)], static_cast<std::size_t>(b.size()),
-                  static_cast<std::size_t>(tape_.slots) * kSlotBytes, streams_);
+                  static_cast<std::size_t>(tape_.slots) * kSlotBytes, streams_, half_loop_);
 }
 
 const Order& BlockRunner::pass(int index) const {
@@ -411,6 +434,7 @@ bool BlockRunner::has_full_outputs(int pass) const {
 }
 
 bool BlockRunner::is_one_loop(std::int64_t count) const {
+  if (half_loop_) return true;
   const auto lies_there = [&](const Walker& walker) {
     return lanes_in_memory(walker.dtype()) && walker.direct(0, count) != nullptr;
   };

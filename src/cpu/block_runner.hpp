@@ -85,6 +85,7 @@ class BlockRunner {
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;
+  LoopFn find_half_loop(std::int64_t count) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
   void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
@@ -97,6 +98,7 @@ class BlockRunner {
   bool rows_;
   bool streams_ = false;   // outputs pass by the caches; finish() when a thread has written its last
   bool in_place_ = false;  // an output shares memory with an input
+  LoopFn half_loop_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory
   detail::SmallVector<Input, 4> inputs_;
   detail::SmallVector<Output, 2> outputs_;
   struct Constant {

@@ -27,8 +27,9 @@ using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::si
 /// may be one of the inputs. `stream`: outputs, aligned to 64 bytes, pass by the caches.
 using LoopFn = void (*)(const void* const* in, const void* const* scalars, void* const* out, std::size_t n,
                         bool stream);
+/// By its lanes; f16 and bf16: lanes of f32 and such elements in memory, null for most.
 struct LoopFunctions {
-  LoopFn f32, f64;
+  LoopFn f32, f64, f16, bf16;
 };
 
 struct KernelTable {

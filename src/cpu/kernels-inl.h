@@ -3,6 +3,7 @@
 #include <hwy/highway.h>
 
 #include "cpu/kernel_table.hpp"
+#include "cpu/halves-inl.h"
 #include "cpu/leaves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -228,12 +229,9 @@ template <DType D> void Load(const void* in, void* out, std::size_t n) {
   const auto* x = static_cast<const MemoryT<D>*>(in);
   auto* y = static_cast<LaneT<WideLane(D)>*>(out);
   std::size_t i = 0;
-  // The bit-by-bit conversion does not vectorise. Without F16C, Highway 1.0.3 takes inf and NaN for finite numbers.
-  if constexpr (D == DType::f16 && HWY_TARGET != HWY_SSE4) {
-    const hn::ScalableTag<float> df;
-    const hn::Rebind<hwy::float16_t, decltype(df)> dh;
-    for (; i + hn::Lanes(df) <= n; i += hn::Lanes(df))
-      hn::StoreU(hn::PromoteTo(df, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(x + i))), df, y + i);
+  if constexpr (kNarrows<D>) {
+    const hn::ScalableTag<float> d;
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) hn::StoreU(Widen<D>(d, x + i), d, y + i);
   }
   for (; i < n; ++i) y[i] = LoadOne<D>(x[i]);
 }
@@ -242,24 +240,6 @@ template <DType D> void LoadStrided(const void* in, std::int64_t stride, void* o
   auto* y = static_cast<LaneT<WideLane(D)>*>(out);
   for (std::size_t i = 0; i < n; ++i) y[i] = LoadOne<D>(x[static_cast<std::int64_t>(i) * stride]);
 }
-/// A vector of lanes as 16-bit floats, rounded to nearest even.
-template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x) {
-  if constexpr (D == DType::bf16) {
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const auto bits = hn::BitCast(du, x), odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-    const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fff)), odd);
-    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));  // a NaN's payload could carry into the sign
-    const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
-    return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), hn::ShiftRight<16>(result));
-  } else {
-    return hn::BitCast(hn::Rebind<std::uint16_t, decltype(d)>(),
-                       hn::DemoteTo(hn::Rebind<hwy::float16_t, decltype(d)>(), x));
-  }
-}
-/// Without F16C, Highway 1.0.3 takes inf and NaN for finite numbers.
-template <DType D>
-inline constexpr bool kNarrows = D == DType::bf16 || (D == DType::f16 && HWY_TARGET != HWY_SSE4);
-
 /// `kStream`: past the caches, from memory aligned to vectors.
 template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* out, std::size_t n) {
   using T = LaneT<WideLane(D)>;

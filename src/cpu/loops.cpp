@@ -117,7 +117,7 @@ std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops,
   return Planner(tape).run(ops, outputs);
 }
 
-LoopFn find_loop(const LoopPlan& plan) {
+FoundLoop find_loop(const LoopPlan& plan) {
   if (const LoopListener listener = listening.load(std::memory_order_relaxed)) listener(plan);
   static const Table* const table = new Table;
   const auto [begin, end] = table->index.equal_range(hash_of(plan.words));
@@ -125,9 +125,9 @@ LoopFn find_loop(const LoopPlan& plan) {
     const LoopKey& key = table->keys.keys[it->second];
     const LoopFunctions& found = table->functions[it->second];
     if (std::equal(key.words, key.words + key.size, plan.words.begin(), plan.words.end()))
-      return plan.lane == Lane::f64 ? found.f64 : found.f32;
+      return plan.lane == Lane::f64 ? FoundLoop{found.f64} : FoundLoop{found.f32, found.f16, found.bf16};
   }
-  return nullptr;
+  return {};
 }
 
 void listen_to_loops(LoopListener listener) { listening.store(listener, std::memory_order_relaxed); }

@@ -47,8 +47,11 @@ struct LoopKeys {
 LoopKeys loop_keys();
 void fill_loops(const char* target, LoopFunctions* functions);
 
-/// The compiled loop with this plan's words; null where there is none.
-LoopFn find_loop(const LoopPlan& plan);
+/// The compiled loop with this plan's words, in its lane and of 16-bit floats; nulls where there is none.
+struct FoundLoop {
+  LoopFn run = nullptr, f16 = nullptr, bf16 = nullptr;
+};
+FoundLoop find_loop(const LoopPlan& plan);
 
 /// Called with each plan that is looked for; the tool that prints them listens.
 using LoopListener = void (*)(const LoopPlan& plan);

@@ -229,8 +229,8 @@ class Compiler {
   void append(Order& order, const Order& run, const std::vector<int>& wanted, bool compiled) {
     if (compiled && run.size() > 1 && !wanted.empty()) {
       if (const auto plan = plan_loop(*tape_, run, wanted)) {
-        if (const LoopFn function = find_loop(*plan)) {
-          tape_->loops.push_back({function, plan->inputs, plan->scalars, plan->outputs});
+        if (const FoundLoop loop = find_loop(*plan); loop.run) {
+          tape_->loops.push_back({loop.run, loop.f16, loop.bf16, plan->inputs, plan->scalars, plan->outputs});
           order.push_back(~(static_cast<int>(tape_->loops.size()) - 1));
           return;
         }

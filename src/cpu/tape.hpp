@@ -46,6 +46,7 @@ struct TapeOnline {
 /// A loop compiled ahead of time that does several ops at once (cpu/loops.hpp), with the values it takes and gives.
 struct TapeLoop {
   LoopFn run = nullptr;
+  LoopFn f16 = nullptr, bf16 = nullptr;  // the same where all it takes and gives is such and in memory, or null
   std::vector<int> inputs, scalars, outputs;
 };
 

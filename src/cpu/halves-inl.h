@@ -1,0 +1,43 @@
+// 16-bit floats between memory and lanes of f32, a vector at a time. No include guard: once per target file.
+#include <hwy/highway.h>
+
+#include "tern/dtype.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace tern::detail_cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Whether there are such vectors. Without F16C, Highway 1.0.3 takes inf and NaN for finite numbers.
+template <DType D>
+inline constexpr bool kNarrows = D == DType::bf16 || (D == DType::f16 && HWY_TARGET != HWY_SSE4);
+
+/// As many 16-bit floats as d has lanes.
+template <DType D> HWY_INLINE auto Widen(hn::ScalableTag<float> d, const std::uint16_t* from) {
+  if constexpr (D == DType::bf16) {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto bits = hn::LoadU(hn::Rebind<std::uint16_t, decltype(d)>(), from);
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
+  } else {
+    const hn::Rebind<hwy::float16_t, decltype(d)> dh;
+    return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(from)));
+  }
+}
+/// A vector of lanes as 16-bit floats, rounded to nearest even.
+template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x) {
+  if constexpr (D == DType::bf16) {
+    const hn::RebindToUnsigned<decltype(d)> du;
+    const auto bits = hn::BitCast(du, x), odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+    const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fff)), odd);
+    const auto quiet = hn::Or(bits, hn::Set(du, 0x400000));  // a NaN's payload could carry into the sign
+    const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), quiet, rounded);
+    return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), hn::ShiftRight<16>(result));
+  } else {
+    return hn::BitCast(hn::Rebind<std::uint16_t, decltype(d)>(),
+                       hn::DemoteTo(hn::Rebind<hwy::float16_t, decltype(d)>(), x));
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tern::detail_cpu
+HWY_AFTER_NAMESPACE();
