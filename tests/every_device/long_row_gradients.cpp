@@ -1,0 +1,139 @@
+// Gradients of rows: a sum that is divided by another of its walk takes none of its own. Around the length up to which
+// rows are kept whole, at extreme values, and to the third order.
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+class LongRowGradients : public EveryDevice {};
+TERN_EVERY_DEVICE(LongRowGradients);
+
+/// Relative: as of the softmax itself (long_rows.cpp), and once more for the sum.
+double tolerance(DType dtype, double distance) { return 2 * work_epsilon(dtype) * (256 + 4 * distance); }
+
+/// y (g - sum(g y)) of each row, and what its errors are relative to: those of y times |g| + sum(|g| y).
+struct Reference {
+  std::vector<double> value, y, gain, distance;
+
+  double error(std::size_t i, DType dtype, const Device& device) const {
+    const double smallest = device == cpu() ? tiniest(dtype == f64 ? f64 : f32) : 0x1p-126;  // GPUs may flush
+    return (tolerance(dtype, distance[i]) * y[i] + smallest) * gain[i] + epsilon(dtype) * std::abs(value[i]) + tiniest(dtype) + smallest;
+  }
+};
+Reference reference(const std::vector<double>& x, const std::vector<double>& g, std::size_t length) {
+  Reference r{x, x, x, x};
+  for (std::size_t row = 0; row < x.size(); row += length) {
+    const auto begin = x.begin() + static_cast<long>(row);
+    const double top = *std::max_element(begin, begin + static_cast<long>(length));
+    double total = 0, dot = 0, norm = 0;
+    for (std::size_t i = row; i < row + length; ++i) r.value[i] = std::exp(x[i] - top), total += r.value[i];
+    for (std::size_t i = row; i < row + length; ++i)
+      dot += g[i] * r.value[i] / total, norm += std::abs(g[i]) * r.value[i] / total;
+    for (std::size_t i = row; i < row + length; ++i) {
+      r.y[i] = r.value[i] / total, r.gain[i] = std::abs(g[i]) + norm, r.distance[i] = top - x[i];
+      r.value[i] = r.y[i] * (g[i] - dot);
+    }
+  }
+  return r;
+}
+void expect_gradient(const Tensor& x, const Tensor& g, int axis, const std::string& what) {
+  const auto rows = [axis](const Tensor& t) { return doubles(t.transpose(axis, -1).contiguous()); };
+  const Var v(x), y = softmax(v, axis);
+  const std::vector<double> got = rows(backward(y, g)[v]);
+  const Reference want = reference(rows(x), rows(g), static_cast<std::size_t>(x.size(axis)));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want.value[i], want.error(i, x.dtype(), x.device()))
+        << what << " at " << i << " in " << to_string(x.dtype());
+}
+
+TEST_P(LongRowGradients, AroundTheLengthThatFits) {
+  for (const std::int64_t length : {1, 2, 511, 1023, 1024, 1025, 2048, 2049, 70001})
+    for (const DType dtype : all_floats(device())) {
+      Random random(static_cast<unsigned>(length));
+      const Shape shape{length > 3000 ? 1 : 3, length};
+      const Tensor x = random.tensor(shape, dtype, device(), -8, 8), g = random.tensor(shape, dtype, device());
+      expect_gradient(x, g, -1, "rows of " + std::to_string(length));
+      expect_gradient(x.transpose(0, 1).contiguous(), g.transpose(0, 1).contiguous(), 0, "columns of " + std::to_string(length));
+    }
+}
+/// The maximum grows with every element, never, once: at ±1e4; gradients of either sign, and large ones.
+TEST_P(LongRowGradients, AtLargeValuesInAnyOrder) {
+  constexpr int n = 2600;
+  for (const DType dtype : all_floats(device()))
+    for (const double size : {1.0, 6e4}) {
+      std::vector<double> rising, falling, last(n, -1e4), first(n, -1e4), gradient;
+      for (int i = 0; i < n; ++i) rising.push_back(-1e4 + 2e4 * i / n), falling.push_back(1e4 - 2e4 * i / n);
+      for (int i = 0; i < n; ++i) gradient.push_back(size * std::sin(3 * i));
+      last.back() = 1e4, first[0] = 1e4;
+      const Tensor g = make(gradient, {1, n}, dtype, device());
+      for (const auto& row : {rising, falling, last, first}) expect_gradient(make(row, {1, n}, dtype, device()), g, -1, "a row");
+    }
+}
+/// Masked scores have weight 0 whatever they were; a NaN spoils its row and no other.
+TEST_P(LongRowGradients, MaskedAndNanRows) {
+  constexpr std::int64_t n = 2100;
+  std::vector<double> plain, gradient;
+  for (int i = 0; i < n; ++i) plain.push_back(std::sin(i)), gradient.push_back(std::cos(5 * i));
+  std::vector<double> head = plain, tail = plain, all_but_one = plain, poisoned = plain;
+  std::fill(head.begin(), head.begin() + 1500, -INFINITY);
+  std::fill(tail.begin() + 600, tail.end(), -INFINITY);
+  std::fill(all_but_one.begin() + 1, all_but_one.end(), -INFINITY);
+  poisoned[1700] = std::nan("");
+  std::vector<double> all, gradients;
+  for (const auto& row : {plain, head, poisoned, tail, all_but_one}) {
+    all.insert(all.end(), row.begin(), row.end());
+    gradients.insert(gradients.end(), gradient.begin(), gradient.end());
+  }
+  for (const DType dtype : {f32, f16}) {
+    const Tensor x = make(all, {5, n}, dtype, device()), g = make(gradients, {5, n}, dtype, device());
+    const Var v(x), y = softmax(v);
+    const std::vector<double> got = doubles(backward(y, g)[v]), in = doubles(x);
+    const Reference want = reference(in, doubles(g), n);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      if (i / n == 2) ASSERT_TRUE(std::isnan(got[i])) << i;
+      else if (std::isinf(in[i])) ASSERT_EQ(got[i], 0) << i;
+      else ASSERT_NEAR(got[i], want.value[i], want.error(i, dtype, device())) << i;
+    }
+  }
+}
+
+using Function = std::function<Var(const Var&)>;
+/// The derivative of this order: each contracted with w before the next.
+Function derived(Function f, const Tensor& w, int order) {
+  for (int n = 0; n < order; ++n) f = [f, w](const Var& x) { return grad([&](const Var& u) { return sum(f(u) * w); })(x); };
+  return f;
+}
+/// Fused on the device against operation by operation in f64, relative to the largest of what is there.
+TEST_P(LongRowGradients, ToTheThirdOrder) {
+  const auto top = [](const Var& v) { return max(v.value(), -1, true); };
+  const auto plain = [top](const Var& v) { const Var e = exp(v - top(v)); return e / sum(e, -1, true); };
+  const auto rows = [](const Var& v, const Var& w) { return row_formula([](auto x, auto y) { auto e = exp(x - detach(max(x))); return sum(-(e * y) / 3) / sum(e); }, v, w); };
+  for (const std::int64_t length : {700, 1500})
+    for (const DType dtype : wide_floats(device())) {
+      Random random(7);
+      const Shape shape{2, length};
+      const Tensor x = random.tensor(shape, dtype, device(), -3, 3), w = random.tensor(shape, dtype, device());
+      const Tensor exact_x = x.to(cpu()).to(f64), exact_w = w.to(cpu()).to(f64);
+      const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
+        for (int order = 1; order <= 3; ++order) {
+          const std::vector<double> got = doubles(derived(fused, w, order)(Var(x)).value()),
+                                    want = doubles(derived(unfused, exact_w, order)(Var(exact_x)).value());
+          double largest = 0;
+          for (const double value : want) largest = std::max(largest, std::abs(value));
+          for (std::size_t i = 0; i < got.size(); ++i)
+            ASSERT_NEAR(got[i], want[i], tolerance(dtype, 6) * std::pow(4, order) * largest)
+                << what << ", order " << order << ", at " << i << " of rows of " << length << " in " << to_string(dtype);
+        }
+      };
+      check("softmax", [](const Var& v) { return softmax(v); }, plain);
+      check("log_softmax", [](const Var& v) { return log_softmax(v); }, [=](const Var& v) { return log(plain(v)); });
+      check("expectation", [=](const Var& v) { return rows(v, Var(w, false)); },
+            [=](const Var& v) { return sum(plain(v) * exact_w, -1, true) * (-1.0 / 3); });
+      const Tensor labels = tensor({3, 17}, {2}, cpu()), hot = one_hot(labels, length, f64);
+      check("smoothed cross_entropy", [&](const Var& v) { return cross_entropy(v, labels.to(device()), {.smoothing = 0.1}) * Var(w, false); },
+            [=](const Var& v) { return -sum(log(plain(v)) * (hot * 0.9 + 0.1 / static_cast<double>(length))) * 0.5 * Var(exact_w, false); });
+    }
+}
+
+}  // namespace
+}  // namespace tern::test
