@@ -27,6 +27,9 @@ struct FusedCall {
   Wide wide = {};
 };
 
+/// The call with the formula for those of its arguments that are numbers; fused and run_fused see to that themselves.
+FusedCall with_numbers(FusedCall call, std::span<const Argument> arguments);
+
 /// Checks and runs. Full outputs have the space's shape; reduced ones have size 1 along the reduced axes.
 /// `into`: existing tensors to write instead of new ones (undefined entries: new), each laid over the space.
 PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,

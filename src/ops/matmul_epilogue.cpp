@@ -256,10 +256,11 @@ struct StackedBackward {
 };
 
 /// formula(parts of the stack…, operands…) by one call of the fused verb, recorded with the stack as its input.
-void fused_over_parts(const FusedCall& call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
+void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
                       int axis, std::span<const Argument> operands, std::span<Var> results) {
   PoolVector<Argument> list(parts.begin(), parts.end());
   list.insert(list.end(), operands.begin(), operands.end());
+  const FusedCall call = with_numbers(any_call, list);
   std::vector<Var> inputs{stack_of};
   for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : Var());
   if (!tracked(inputs)) return fused(call, list, results);

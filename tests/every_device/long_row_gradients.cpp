@@ -135,5 +135,20 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
     }
 }
 
+/// As full values numbers would make results of one value an element, and walks that wait for them.
+TEST_P(LongRowGradients, NumbersDoNotVaryAlongRows) {
+  Random random(8);
+  const Tensor x = random.tensor({3, 1200}, f32, device());
+  const double scale = 2.5;
+  const Var v(x), captured = row_formula([scale](auto u) { return scale * mean(u) + 1; }, v),
+            given = row_formula([](auto u, auto number) { return number * mean(u) + 1; }, v, scale);
+  for (const Var& y : {captured, given}) {
+    ASSERT_EQ(y.shape(), (Shape{3, 1}));
+    const std::vector<double> got = doubles(y.value()), want = doubles(mean(x, -1) * scale + 1);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(got[i], want[i], 16 * epsilon(f32));
+    for (const double g : doubles(backward(sum(y))[v])) ASSERT_NEAR(g, scale / 1200, 4 * epsilon(f32) * scale / 1200);
+  }
+}
+
 }  // namespace
 }  // namespace tern::test

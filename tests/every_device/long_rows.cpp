@@ -212,11 +212,15 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   EXPECT_NEAR(reads([&] { backward(s, x); }), 2 * both, labels_too) << "what its sum is divided by is of the same walk";
   EXPECT_NEAR(reads([&] { backward(c, x); }), 2 * both, labels_too);
   EXPECT_NEAR(reads([&] { backward(u, x); }), 2 * both, labels_too);
+  const Var n = rms_norm(v, x.slice(0, 0, 1).reshape({1500}));
+  EXPECT_NEAR(reads([&] { backward(n, x); }), 2 * both, labels_too) << "a number varies along no row";
   if (device() != cpu()) return;
   EXPECT_NEAR(reads([&] { cross_entropy(x, labels); }), 1, labels_too);
   EXPECT_NEAR(reads([&] { softmax(x.transpose(0, 1), 0); }), 2, labels_too);
-  const Var z = cross_entropy(v, labels);
+  const Var z = cross_entropy(v, labels), smooth = cross_entropy(v, labels, {.smoothing = 0.1});
   EXPECT_NEAR(reads([&] { backward(z); }), 2, labels_too);
+  EXPECT_NEAR(reads([&] { cross_entropy(x, labels, {.smoothing = 0.1}); }), 1, labels_too);
+  EXPECT_NEAR(reads([&] { backward(smooth); }), 2, labels_too);
   EXPECT_NEAR(reads([&] { softmax(x.slice(1, 0, 1000)); }), 2.0 / 3, labels_too) << "a row that fits is read once";
 }
 TEST_P(LongRows, ThreadsDoNotChangeBits) {
