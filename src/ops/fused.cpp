@@ -393,10 +393,10 @@ PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument>
 }
 
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
-                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded) {
+                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded, std::uint64_t outputs_read) {
   const std::size_t outputs = call.graph->outputs.size();
   FusedBackward rule{call.op, call.graph, call.reduced, space};
-  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted);
+  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted, false, outputs_read);
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
   rule.outputs_read = outputs_in(g, call.graph), rule.wide = call.wide;
   rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
