@@ -282,8 +282,11 @@ class Typing {
     const Type unified = unify(node, chooses ? 1 : 0);
     DType operand = unified.weak ? (rule.gives == Gives::truth ? default_ : dtype) : unified.dtype;
     if (rule.reduction) operand = reduced_dtype(node.leaf, operand);
-    if (node.leaf == Leaf::sum && is_floating(operand))
-      if (const Expr scaled = scaled_sum(node); scaled.defined()) return emit(scaled.node(), dtype);
+    if (node.leaf == Leaf::sum && is_floating(operand)) {
+      Expr sums = scaled_sum(node);
+      if (!sums.defined()) sums = split_sum(node);
+      if (sums.defined()) return emit(sums.node(), dtype);
+    }
     const Lane lane = lane_of(operand);
     Step step;
     step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
@@ -400,10 +403,64 @@ class Typing {
     result = make_leaf(Leaf::sum, {result}, sum.index);
     for (const auto& [leaf, scalar] : f.scalars) result = make_leaf(leaf, {result, Expr(scalar)});
     if (f.negative) result = make_leaf(Leaf::neg, {result});
-    const Node* const output = result.node();
+    return typed(result);
+  }
+  /// An expression made of nodes that have types, with those of its own.
+  Expr typed(Expr e) {
+    const Node* const output = e.node();
     for (const Node* node : topological({&output, 1}))
       if (!types_.contains(node)) types_[node] = infer(*node);
-    return result;
+    return e;
+  }
+
+  /// A full value times (or divided by) scalars, the outermost first.
+  struct Term {
+    const Node* value;
+    bool negative;
+    std::vector<std::pair<Leaf, const Node*>> scalars;
+  };
+  /// Adds the terms of ±node. False where one of them has no scalar: it may be there to cancel another digit by digit,
+  /// as the mean in x - mean(x), while a product is rounded as it is.
+  bool split(const Node* node, bool negative, std::vector<Term>& terms) const {
+    constexpr std::size_t kMost = 8;
+    const Type type = types_.at(node);
+    if (!node->full || node->kind != NodeKind::leaf || terms.size() > kMost || type.weak || !is_floating(type.dtype))
+      return false;
+    if (node->leaf == Leaf::neg) return split(node->args[0], !negative, terms);
+    if (node->leaf == Leaf::add || node->leaf == Leaf::sub)
+      return split(node->args[0], negative, terms) &&
+             split(node->args[1], node->leaf == Leaf::sub ? !negative : negative, terms);
+    Term term{node, negative, {}};
+    while (term.value->kind == NodeKind::leaf && (term.value->leaf == Leaf::mul || term.value->leaf == Leaf::div)) {
+      const Node *a = term.value->args[0], *b = term.value->args[1];
+      if (!a->full && term.value->leaf == Leaf::mul) std::swap(a, b);
+      if (b->full) break;
+      term.scalars.emplace_back(term.value->leaf, b), term.value = a;
+    }
+    terms.push_back(std::move(term));
+    return !terms.back().scalars.empty();
+  }
+  /// What sum(r · a + s · b) is as r · sum(a) + s · sum(b), where those wait for fewer walks: so layer norm's gradient
+  /// has the sum of what its mean gets. Or nothing.
+  Expr split_sum(const Node& sum) {
+    std::vector<Term> terms;
+    if (!split(sum.args[0], false, terms) || terms.size() < 2) return {};
+    int values = 0, scalars = 0;  // walks that they wait for
+    for (const Term& term : terms) {
+      values = std::max(values, at(emit(term.value, concrete(term.value))).walk);
+      for (const auto& [leaf, scalar] : term.scalars)
+        scalars = std::max(scalars, at(emit(scalar, concrete(term.value))).walk);
+    }
+    if (scalars <= values) return {};
+    Expr result;
+    for (const Term& term : terms) {
+      Expr part = make_leaf(Leaf::sum, {Expr(term.value)}, sum.index);
+      for (auto it = term.scalars.rbegin(); it != term.scalars.rend(); ++it)
+        part = make_leaf(it->first, {part, Expr(it->second)});
+      if (!result.defined()) result = term.negative ? make_leaf(Leaf::neg, {part}) : part;
+      else result = make_leaf(term.negative ? Leaf::sub : Leaf::add, {result, part});
+    }
+    return typed(result);
   }
 
   const char* op_;

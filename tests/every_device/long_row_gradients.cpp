@@ -129,6 +129,10 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
       check("log_softmax", [](const Var& v) { return log_softmax(v); }, [=](const Var& v) { return log(plain(v)); });
       check("expectation", [=](const Var& v) { return rows(v, Var(w, false)); },
             [=](const Var& v) { return sum(plain(v) * exact_w, -1, true) * (-1.0 / 3); });
+      const Tensor row = w.slice(0, 0, 1).reshape({length}), exact_row = row.to(cpu()).to(f64);
+      const auto centred = [](const Var& v) { return v - mean(v, -1, true); };
+      const auto norm = [=](const Var& v) { return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1e-5) * exact_row; };
+      check("layer_norm", [=](const Var& v) { return layer_norm(v, row, row) - row; }, norm);
       const Tensor labels = tensor({3, 17}, {2}, cpu()), hot = one_hot(labels, length, f64);
       check("smoothed cross_entropy", [&](const Var& v) { return cross_entropy(v, labels.to(device()), {.smoothing = 0.1}) * Var(w, false); },
             [=](const Var& v) { return -sum(log(plain(v)) * (hot * 0.9 + 0.1 / static_cast<double>(length))) * 0.5 * Var(exact_w, false); });

@@ -214,6 +214,9 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   EXPECT_NEAR(reads([&] { backward(u, x); }), 2 * both, labels_too);
   const Var n = rms_norm(v, x.slice(0, 0, 1).reshape({1500}));
   EXPECT_NEAR(reads([&] { backward(n, x); }), 2 * both, labels_too) << "a number varies along no row";
+  const Tensor row = x.slice(0, 0, 1).reshape({1500});
+  const Var l = layer_norm(v, row, row);
+  EXPECT_NEAR(reads([&] { backward(l, x); }), 3 * both, labels_too) << "the mean, what waits for it, the result";
   if (device() != cpu()) return;
   EXPECT_NEAR(reads([&] { cross_entropy(x, labels); }), 1, labels_too);
   EXPECT_NEAR(reads([&] { softmax(x.transpose(0, 1), 0); }), 2, labels_too);
