@@ -139,6 +139,36 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
     }
 }
 
+/// Weights of every kind, those that must wait, and scalars that must stay where they are.
+TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
+  const auto total = [](const Tensor& t) { return sum(t, -1, true); };
+  for (const std::int64_t length : {300, 3000})
+    for (const DType dtype : wide_floats(device())) {
+      Random random(9);
+      const Tensor x = random.tensor({3, length}, dtype, device(), -4, 4), y = random.tensor({3, length}, dtype, device(), -4, 4);
+      const Tensor u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64), z = u / total(abs(u)) * 100, e = exp(u - max(u, -1, true)), f = exp(z - max(z, -1, true));
+      const Tensor p = e / total(e), q = f / total(f), places = arange(0, static_cast<double>(length), 1, {.dtype = f64, .device = cpu()}), m = total(p * v);
+      const auto check = [&](const char* what, const Tensor& got, const Tensor& want, const Tensor& norm) {
+        const std::vector<double> g = doubles(got), w = doubles(want), n = doubles(norm);
+        ASSERT_EQ(g.size(), w.size()) << what;
+        for (std::size_t i = 0; i < g.size(); ++i) ASSERT_NEAR(g[i], w[i], tolerance(dtype, 8) * n[i]) << what << " in rows of " << length << " in " << to_string(dtype);
+      };
+      const auto of = [&](auto formula) { return row_formula(formula, x, y); };
+      check("booleans", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum((a > 0) * t * (b > 0) / sum(t)); }), total(p * (u > 0) * (v > 0)), ones({3}));
+      check("places", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum(t * where(index(b, -1) < 100, b, 0) / sum(t)); }), total(p * v * (places < 100)), total(p * abs(v)));
+      check("of an earlier walk", of([](auto a, auto b) { auto c = 100 * a / sum(abs(a)), t = exp(c - max(c)); return sum(c * b * t / sum(t)); }), total(z * v * q), total(abs(z * v) * q));
+      check("that waits", of([](auto a, auto b) { auto t = exp(a - max(a)), c = t / sum(t), d = b - sum(c * b); return sum(c * d * d); }), total(p * square(v - m)), total(p * square(v - m)));
+      check("divided and negative", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum(-(t / (b * b + 1)) / sum(t)); }), -total(p / (v * v + 1)), ones({3}));
+      check("a square", of([](auto a, auto) { auto t = exp(a - max(a)); return sum(t * t / sum(t)); }), total(e * p), ones({3}));
+      check("by a power", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum(b / t / sum(t)); }), total(v / e / total(e)), total(abs(v) / e / total(e)));
+      check("scaled terms", of([](auto a, auto b) { auto r = 1 / sum(abs(a)), s = sum(b); return sum(a * r - b * b * s); }),
+            total(u) / total(abs(u)) - total(v * v) * total(v), total(v * v) * total(abs(v)) + 1);
+      const double huge = dtype == f64 ? 1e200 : 1e30;
+      const Tensor norm = row_formula([](auto a) { auto t = max(abs(a)); return sqrt(sum((a / t) * (a / t))) * (t / 1e20); }, x * huge) * (1e20 / huge);
+      check("a divisor that keeps squares from overflowing", norm, sqrt(total(u * u)), sqrt(total(u * u)));
+    }
+}
+
 /// As full values numbers would make results of one value an element, and walks that wait for them.
 TEST_P(LongRowGradients, NumbersDoNotVaryAlongRows) {
   Random random(8);

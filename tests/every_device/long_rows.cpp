@@ -236,6 +236,8 @@ TEST_P(LongRows, ThreadsDoNotChangeBits) {
       set_num_threads(n);
       std::vector<double> got = doubles(softmax(x, axis));
       for (const double v : doubles(logsumexp(x, axis))) got.push_back(v);
+      const Var u(x);
+      for (const double v : doubles(backward(softmax(u, axis), x)[u])) got.push_back(v);
       if (n == 1) want = got;
       EXPECT_EQ(got, want) << to_string(shape) << " with " << n << " threads";
     }
