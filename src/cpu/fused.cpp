@@ -332,10 +332,17 @@ class FusedRun {
     alignas(64) std::byte before[kSlotBytes];
     if (!first && !tape_.online.empty()) std::memcpy(before, max, bytes);
     reduce(r);
-    const void* x = w.at[static_cast<std::size_t>(reduction(r).args[0])];
-    for (std::size_t i = 0; i < tape_.online.size(); ++i)
-      if (tape_.online[i].max == tape_.reductions[r])
-        online_[i].add(x, first ? nullptr : before, max, partial(partials, segment, place_of(tape_.online[i].sum)), b);
+    const auto value = [&](int v) { return w.at[static_cast<std::size_t>(v)]; };
+    alignas(64) std::byte power[kSlotBytes];
+    bool taken = false;  // one power for all sums of this maximum
+    for (std::size_t i = 0; i < tape_.online.size(); ++i) {
+      const TapeOnline& online = tape_.online[i];
+      if (online.max != tape_.reductions[r]) continue;
+      if (!taken) online_[i].take_power(value(reduction(r).args[0]), max, power, b);
+      taken = true;
+      online_[i].add(power, online.weight < 0 ? nullptr : value(online.weight), first ? nullptr : before, max,
+                     partial(partials, segment, place_of(online.sum)), b);
+    }
   }
   static void join(const TapeOp& op, void* into, const void* other, std::int64_t n) {
     const void* args[3] = {into, other, nullptr};

@@ -35,8 +35,8 @@ OnlineKernels::OnlineKernels(const TapeOnline& online, const Tape& tape, const K
   wide_ = detail::is_wide_lane(op.lane);
 }
 
-void OnlineKernels::add(const void* x, const void* before, const void* max, void* sum, const Block& b) const {
-  alignas(64) std::byte shift[kSlotBytes], power[kSlotBytes];
+void OnlineKernels::take_power(const void* x, const void* max, void* power, const Block& b) const {
+  alignas(64) std::byte shift[kSlotBytes];
   const std::size_t width = wide_ ? 8 : 4, kept = static_cast<std::size_t>(b.kept) * width;
   (wide_ ? make_finite<double> : make_finite<float>)(max, shift, b.kept);
   const std::int64_t along = b.size() / b.kept;
@@ -51,12 +51,20 @@ void OnlineKernels::add(const void* x, const void* before, const void* max, void
   }
   run(sub_, x, shift, power, b.size());
   run(exp_, power, nullptr, power, b.size());
+}
+
+void OnlineKernels::add(const void* power, const void* weight, const void* before, const void* max, void* sum,
+                        const Block& b) const {
+  alignas(64) std::byte product[kSlotBytes], part[kSlotBytes];
+  const void* terms = power;
+  if (weight) run(mul_, weight, power, product, b.size()), terms = product;
+  const std::int64_t along = b.size() / b.kept;
   const auto groups = static_cast<std::size_t>(rows_ ? b.kept : along),
              each = static_cast<std::size_t>(rows_ ? along : b.kept);
-  if (!before) return sum_(power, sum, groups, each);
-  sum_(power, shift, groups, each);
+  if (!before) return sum_(terms, sum, groups, each);
+  sum_(terms, part, groups, each);
   scale(before, max, sum, b.kept);
-  run(add_, sum, shift, sum, b.kept);
+  run(add_, sum, part, sum, b.kept);
 }
 
 /// sum *= exp(before - now). A maximum seldom grows after the first blocks.

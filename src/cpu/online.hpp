@@ -9,9 +9,11 @@ class OnlineKernels {
  public:
   OnlineKernels(const TapeOnline& online, const Tape& tape, const KernelTable& table, bool rows);
 
-  /// The sums of the kept positions of a block of x: of exp(x - m) for m = `max`, added to what `sum` has of earlier
-  /// blocks for m = `before`; null: there are none.
-  void add(const void* x, const void* before, const void* max, void* sum, const Block& b) const;
+  /// exp(x - m) of a block of x for the kept positions' maxima m = `max`, to `power`.
+  void take_power(const void* x, const void* max, void* power, const Block& b) const;
+  /// The sums of a block's `power`, times `weight` unless that is null, added to what `sum` has of earlier blocks for
+  /// m = `before`; null: there are none.
+  void add(const void* power, const void* weight, const void* before, const void* max, void* sum, const Block& b) const;
   /// The sums of two parts whose maxima are `max` and `other_max` (not joined yet), to `sum`.
   void join(const void* max, void* sum, const void* other_max, const void* other_sum, std::int64_t kept) const;
   /// From sums of exp(x - m) to those of exp(x - shift).

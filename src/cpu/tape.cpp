@@ -50,7 +50,7 @@ class Compiler {
       tape_->output_pass.push_back(found == producer_.end() ? 0 : tape_->ops[at(found->second)].walk);
     }
     for (const detail::OnlineSum& o : program_.online)
-      tape_->online.push_back({producer_.at(o.max), producer_.at(o.sum), o.shift});
+      tape_->online.push_back({producer_.at(o.max), producer_.at(o.sum), o.shift, o.weight});
     plan_way(tape_->plain, false);
     plan_way(tape_->compiled, true);
     assign_slots();
@@ -185,6 +185,8 @@ class Compiler {
     std::vector<int> wanted;
     for (const int r : tape_->reductions)
       if (tape_->ops[at(r)].walk == pass + 1 && !is_online(r)) wanted.push_back(tape_->ops[at(r)].args[0]);
+    for (const TapeOnline& o : tape_->online)
+      if (tape_->ops[at(o.sum)].walk == pass + 1 && o.weight >= 0) wanted.push_back(o.weight);
     for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
       if (is_full_output(k) && (late || tape_->output_pass[k] == pass)) wanted.push_back(tape_->outputs[k]);
     return wanted;

@@ -38,9 +38,10 @@ struct TapeOp {
   Lane lane = Lane::f32;
 };
 
-/// A sum that is taken in its maximum's walk (detail::OnlineSum): ops of kind reduce, and the value subtracted.
+/// A sum that is taken in its maximum's walk (detail::OnlineSum): ops of kind reduce, the value subtracted, and what
+/// multiplies the power (-1: nothing).
 struct TapeOnline {
-  int max = 0, sum = 0, shift = 0;
+  int max = 0, sum = 0, shift = 0, weight = -1;
 };
 
 /// A loop compiled ahead of time that does several ops at once (cpu/loops.hpp), with the values it takes and gives.

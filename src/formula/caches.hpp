@@ -45,7 +45,13 @@ struct Graph::Caches {
   std::shared_mutex lock;
   std::vector<std::unique_ptr<GradientGraph>> gradients;
   std::vector<std::unique_ptr<Program>> programs;
+  std::vector<std::pair<std::uint64_t, const Graph*>> with_numbers;
 };
+
+/// The graph for calls in which the inputs in `numbers` (a bit each) are plain numbers, which do not vary along the
+/// reduced axes; kept with the graph. As full values they would make full what is computed from them: a row's mean and
+/// a number would be one value an element.
+const Graph* with_numbers(const Graph* graph, std::uint64_t numbers);
 
 /// As `outputs_read` of gradient(): all outputs where then no input is read (tanh, sigmoid, relu, exp), else none.
 inline constexpr std::uint64_t kPreferredOutputs = ~std::uint64_t{0};

@@ -267,4 +267,27 @@ std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args, boo
   return results;
 }
 
+const Graph* with_numbers(const Graph* graph, std::uint64_t numbers) {
+  numbers &= graph->used_inputs & ~graph->reduced_inputs;
+  if (!graph->reduces || numbers == 0) return graph;
+  const auto find = [&]() -> const Graph* {
+    for (const auto& [mask, result] : graph->caches->with_numbers)
+      if (mask == numbers) return result;
+    return nullptr;
+  };
+  {
+    const std::shared_lock hold(graph->caches->lock);
+    if (const Graph* found = find()) return found;
+  }
+  Rewriter rewrite;
+  for (int i = 0; i < graph->inputs; ++i)
+    if (numbers >> i & 1) rewrite.replace(make_input(i).node(), make_input(i, false));
+  std::vector<Expr> outputs;
+  for (const Node* output : graph->outputs) outputs.push_back(rewrite(Expr(output)));
+  const Graph* const result = make_graph(outputs, graph->inputs);
+  const std::unique_lock hold(graph->caches->lock);
+  if (const Graph* found = find()) return found;
+  return graph->caches->with_numbers.emplace_back(numbers, result).second;
+}
+
 }  // namespace tern::detail

@@ -74,7 +74,6 @@ class Typing {
       program_.outputs.push_back(
           {step, dtype, program_.steps[static_cast<std::size_t>(step)].full || !program_.reduces});
     }
-    find_online_sums();
     for (const Step& step : program_.steps) {
       program_.phases = std::max(program_.phases, step.phase + 1);
       program_.walks = std::max(program_.walks, step.walk + 1);
@@ -177,8 +176,12 @@ class Typing {
     if (!program_.reduces && step.kind != StepKind::number && step.kind != StepKind::param &&
         step.kind != StepKind::extent)
       step.full = true;
+    std::optional<OnlineSum> online;
+    step.walk = walk_of(step, online);
     program_.steps.push_back(step);
-    return static_cast<int>(program_.steps.size()) - 1;
+    const int index = static_cast<int>(program_.steps.size()) - 1;
+    if (online) online->sum = index, program_.online.push_back(*online);
+    return index;
   }
   const Step& at(int step) const { return program_.steps[static_cast<std::size_t>(step)]; }
 
@@ -279,6 +282,11 @@ class Typing {
     const Type unified = unify(node, chooses ? 1 : 0);
     DType operand = unified.weak ? (rule.gives == Gives::truth ? default_ : dtype) : unified.dtype;
     if (rule.reduction) operand = reduced_dtype(node.leaf, operand);
+    if (node.leaf == Leaf::sum && is_floating(operand)) {
+      Expr sums = scaled_sum(node);
+      if (!sums.defined()) sums = split_sum(node);
+      if (sums.defined()) return emit(sums.node(), dtype);
+    }
     const Lane lane = lane_of(operand);
     Step step;
     step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
@@ -308,35 +316,151 @@ class Typing {
     while (at(step).kind == StepKind::leaf && at(step).leaf == Leaf::detach) step = at(step).args[0];
     return step;
   }
-  /// The maximum that lets sum `index` be taken in the same walk, or nothing.
-  std::optional<OnlineSum> as_online_sum(int index) const {
-    const Step& sum = at(index);
-    if (sum.kind != StepKind::reduce || sum.leaf != Leaf::sum || !is_float_lane(sum.lane)) return {};
-    const Step& power = at(sum.args[0]);
-    if (power.kind != StepKind::leaf || power.leaf != Leaf::exp || !power.full) return {};
-    const Step& difference = at(power.args[0]);
+  /// The maximum that lets sum(exp(x - shift)) be taken in its walk, if `power` is that exp(x - shift); or nothing.
+  std::optional<OnlineSum> as_power(int power) const {
+    const Step& exp = at(power);
+    if (exp.kind != StepKind::leaf || exp.leaf != Leaf::exp || !exp.full) return {};
+    const Step& difference = at(exp.args[0]);
     if (difference.kind != StepKind::leaf || difference.leaf != Leaf::sub) return {};
     const int x = undetached(difference.args[0]), shift = difference.args[1];
     if (!at(x).full || at(shift).full) return {};
-    for (int i = 0; i < index; ++i) {
+    for (int i = 0; i < power; ++i) {
       const Step& max = at(i);
       if (max.kind == StepKind::reduce && max.leaf == Leaf::max && undetached(max.args[0]) == x &&
-          max.lane == sum.lane && max.phase == at(shift).phase)
-        return OnlineSum{i, index, shift};
+          max.lane == exp.lane && max.phase == at(shift).phase)
+        return OnlineSum{i, -1, shift};
     }
     return {};
   }
-  /// Finds them, and numbers the walks.
-  void find_online_sums() {
-    for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
-      Step& step = program_.steps[static_cast<std::size_t>(i)];
-      for (const int arg : step.args)
-        if (arg >= 0) step.walk = std::max(step.walk, at(arg).walk);
-      if (step.kind != StepKind::reduce) continue;
-      const std::optional<OnlineSum> online = as_online_sum(i);
-      if (online) program_.online.push_back(*online);
-      step.walk = online ? at(online->max).walk : step.walk + 1;
+  /// Whether a full value is known in the walk that gives reduction `max`.
+  bool is_known_to(int max, int value) const { return at(value).full && at(value).walk < at(max).walk; }
+  /// The same for the sum of `argument`.
+  std::optional<OnlineSum> as_online_sum(int argument) const {
+    std::optional<OnlineSum> online = as_power(argument);
+    const Step& product = at(argument);
+    if (online || product.kind != StepKind::leaf || product.leaf != Leaf::mul) return online;
+    for (const int i : {0, 1}) {
+      online = as_power(product.args[i]);
+      if (online && is_known_to(online->max, product.args[1 - i])) {
+        online->weight = product.args[1 - i];
+        return online;
+      }
     }
+    return {};
+  }
+  /// How many walks must be finished before a new step can be computed. `online`: of a sum that takes none of its own.
+  int walk_of(const Step& step, std::optional<OnlineSum>& online) const {
+    int walk = 0;
+    for (const int arg : step.args)
+      if (arg >= 0) walk = std::max(walk, at(arg).walk);
+    if (step.kind != StepKind::reduce) return walk;
+    if (step.leaf == Leaf::sum && is_float_lane(step.lane)) online = as_online_sum(step.args[0]);
+    return online ? at(online->max).walk : walk + 1;
+  }
+
+  /// A product apart: scalar · weight · power, of which any may be missing. Scalars do not vary along the reduced axes;
+  /// the power is an exp(x - shift).
+  struct Factors {
+    std::vector<std::pair<Leaf, const Node*>> scalars, weights;  // mul or div by it
+    const Node* power = nullptr;
+    bool negative = false;
+  };
+  /// Adds the factors of `node`, or of 1 / node (`leaf` is div). False where that is no such product.
+  bool take_apart(const Node* node, Leaf leaf, Factors& f) {
+    constexpr std::size_t kMost = 16;  // x = x * x, again and again, has no end of them
+    if (f.scalars.size() + f.weights.size() > kMost) return false;
+    if (const Type type = types_.at(node); !type.weak && !is_floating(type.dtype)) return false;
+    if (!node->full) return f.scalars.emplace_back(leaf, node), true;
+    if (node->kind == NodeKind::leaf && node->leaf == Leaf::neg) {
+      f.negative = !f.negative;
+      return take_apart(node->args[0], leaf, f);
+    }
+    if (node->kind == NodeKind::leaf && node->leaf == Leaf::mul)
+      return take_apart(node->args[0], leaf, f) && take_apart(node->args[1], leaf, f);
+    if (node->kind == NodeKind::leaf && node->leaf == Leaf::div)
+      return take_apart(node->args[0], leaf, f) &&
+             take_apart(node->args[1], leaf == Leaf::mul ? Leaf::div : Leaf::mul, f);
+    if (leaf == Leaf::mul && !f.power && as_power(emit(node, concrete(node)))) return f.power = node, true;
+    return f.weights.emplace_back(leaf, node), true;
+  }
+  /// What sum(scalar · weight · power) is as scalar · sum(weight · power), which takes no walk of its own: the terms of
+  /// the sum in softmax's gradient are divided by another sum of that walk. Only of powers, which are at most 1 where
+  /// their shift is the maximum: elsewhere a scalar may be there to keep squares from overflowing. Or nothing.
+  Expr scaled_sum(const Node& sum) {
+    Factors f;
+    if (!take_apart(sum.args[0], Leaf::mul, f) || !f.power) return {};
+    const int max = as_power(emit(f.power, concrete(f.power)))->max;
+    for (const auto& [leaf, weight] : f.weights)
+      if (!is_known_to(max, emit(weight, concrete(weight)))) return {};
+    Expr weights;
+    for (const auto& [leaf, weight] : f.weights) {
+      const Expr so_far = weights.defined() || leaf == Leaf::mul ? weights : make_constant(1);
+      weights = so_far.defined() ? make_leaf(leaf, {so_far, Expr(weight)}) : Expr(weight);
+    }
+    Expr result(f.power);
+    if (weights.defined()) result = make_leaf(Leaf::mul, {weights, result});
+    if (result.node() == sum.args[0]) return {};
+    result = make_leaf(Leaf::sum, {result}, sum.index);
+    for (const auto& [leaf, scalar] : f.scalars) result = make_leaf(leaf, {result, Expr(scalar)});
+    if (f.negative) result = make_leaf(Leaf::neg, {result});
+    return typed(result);
+  }
+  /// An expression made of nodes that have types, with those of its own.
+  Expr typed(Expr e) {
+    const Node* const output = e.node();
+    for (const Node* node : topological({&output, 1}))
+      if (!types_.contains(node)) types_[node] = infer(*node);
+    return e;
+  }
+
+  /// A full value times (or divided by) scalars, the outermost first.
+  struct Term {
+    const Node* value;
+    bool negative;
+    std::vector<std::pair<Leaf, const Node*>> scalars;
+  };
+  /// Adds the terms of ±node. False where one of them has no scalar: it may be there to cancel another digit by digit,
+  /// as the mean in x - mean(x), while a product is rounded as it is.
+  bool split(const Node* node, bool negative, std::vector<Term>& terms) const {
+    constexpr std::size_t kMost = 8;
+    const Type type = types_.at(node);
+    if (!node->full || node->kind != NodeKind::leaf || terms.size() > kMost || type.weak || !is_floating(type.dtype))
+      return false;
+    if (node->leaf == Leaf::neg) return split(node->args[0], !negative, terms);
+    if (node->leaf == Leaf::add || node->leaf == Leaf::sub)
+      return split(node->args[0], negative, terms) &&
+             split(node->args[1], node->leaf == Leaf::sub ? !negative : negative, terms);
+    Term term{node, negative, {}};
+    while (term.value->kind == NodeKind::leaf && (term.value->leaf == Leaf::mul || term.value->leaf == Leaf::div)) {
+      const Node *a = term.value->args[0], *b = term.value->args[1];
+      if (!a->full && term.value->leaf == Leaf::mul) std::swap(a, b);
+      if (b->full) break;
+      term.scalars.emplace_back(term.value->leaf, b), term.value = a;
+    }
+    terms.push_back(std::move(term));
+    return !terms.back().scalars.empty();
+  }
+  /// What sum(r · a + s · b) is as r · sum(a) + s · sum(b), where those wait for fewer walks: so layer norm's gradient
+  /// has the sum of what its mean gets. Or nothing.
+  Expr split_sum(const Node& sum) {
+    std::vector<Term> terms;
+    if (!split(sum.args[0], false, terms) || terms.size() < 2) return {};
+    int values = 0, scalars = 0;  // walks that they wait for
+    for (const Term& term : terms) {
+      values = std::max(values, at(emit(term.value, concrete(term.value))).walk);
+      for (const auto& [leaf, scalar] : term.scalars)
+        scalars = std::max(scalars, at(emit(scalar, concrete(term.value))).walk);
+    }
+    if (scalars <= values) return {};
+    Expr result;
+    for (const Term& term : terms) {
+      Expr part = make_leaf(Leaf::sum, {Expr(term.value)}, sum.index);
+      for (auto it = term.scalars.rbegin(); it != term.scalars.rend(); ++it)
+        part = make_leaf(it->first, {part, Expr(it->second)});
+      if (!result.defined()) result = term.negative ? make_leaf(Leaf::neg, {part}) : part;
+      else result = make_leaf(term.negative ? Leaf::sub : Leaf::add, {result, part});
+    }
+    return typed(result);
   }
 
   const char* op_;

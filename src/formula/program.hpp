@@ -54,9 +54,11 @@ struct InputType {
 /// sum(exp(x - shift)) where shift is a reduced value that waits for max(x): as softmax has it, and logsumexp. Who
 /// walks along x once for the maximum knows the sum as well: with m the maximum so far (0 where that is infinite or
 /// NaN) he sums exp(x - m), multiplies what he has by exp(before - m) where m grows, and the result by exp(m - shift).
+/// So too sum(weight * exp(x - shift)), where the weight waits for no more than x does: as softmax's gradient has it.
 struct OnlineSum {
   int max = -1, sum = -1;  // reduce steps
   int shift = -1;
+  int weight = -1;  // a full step; -1: none
 };
 
 struct Program {

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "backend/trace.hpp"
 #include "gpu/io.hpp"
+#include "gpu/reduce_join.hpp"
 #include "gpu/reduce_online.hpp"
 #include "gpu/text.hpp"
 
@@ -107,11 +109,16 @@ class ReduceKernel {
       if (pass_of(o) == p) list.push_back(o);
     return list;
   }
-  /// Of those reductions that are not taken with a maximum.
+  /// What a walk computes for its reductions: the arguments of those that are not taken with a maximum, and then the
+  /// weights of those that are.
   std::vector<int> arguments_of(const std::vector<int>& reductions) const {
-    std::vector<int> result;
-    for (const int i : reductions)
-      if (!online_sum(program_, i)) result.push_back(step(i).args[0]);
+    std::vector<int> result, weights;
+    for (const int i : reductions) {
+      const detail::OnlineSum* online = online_sum(program_, i);
+      if (!online) result.push_back(step(i).args[0]);
+      else if (online->weight >= 0) weights.push_back(online->weight);
+    }
+    result.insert(result.end(), weights.begin(), weights.end());
     return result;
   }
   std::vector<int> shifts_of(const std::vector<int>& reductions) const {
@@ -377,13 +384,19 @@ class ReduceKernel {
     std::vector<std::string> values;
     std::string body = calls(io, f, at, values);
     std::size_t taken = 0;
-    for (const int s : reductions) {
-      if (online_sum(program_, s)) continue;
-      std::vector<std::string> arguments;
-      for (const std::string& value : values) arguments.push_back(ProgramPrinter::result(f, value, taken));
-      body += accumulate(io, printer, reductions, s, arguments);
-      ++taken;
-    }
+    const auto next_result = [&] {
+      std::vector<std::string> of_each;
+      for (const std::string& value : values) of_each.push_back(ProgramPrinter::result(f, value, taken));
+      return ++taken, of_each;
+    };
+    std::map<int, std::vector<std::string>> arguments;  // of a reduction, or an online sum's weights
+    for (const bool weights : {false, true})
+      for (const int s : reductions) {
+        const detail::OnlineSum* online = online_sum(program_, s);
+        if (weights ? online && online->weight >= 0 : !online) arguments[s] = next_result();
+      }
+    for (const int s : reductions)
+      if (!online_sum(program_, s)) body += accumulate(io, printer, reductions, s, arguments);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       std::vector<std::string> of_output;
       for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, taken + o));
@@ -393,14 +406,15 @@ class ReduceKernel {
   }
   /// Reduction s of the group's values; where it is a maximum, the sums that are taken with it.
   std::string accumulate(Io& io, const ProgramPrinter& printer, const std::vector<int>& reductions, int s,
-                         const std::vector<std::string>& values) const {
+                         const std::map<int, std::vector<std::string>>& arguments) const {
+    const std::vector<std::string>& values = arguments.at(s);
     const auto into = [&](int step, std::size_t e) { return acc(step, tiling_.rows ? 0 : static_cast<int>(e)); };
     std::vector<int> sums;
     for (const int other : reductions)
       if (const detail::OnlineSum* online = online_sum(program_, other); online && online->max == s)
         sums.push_back(other);
     std::string lines;
-    std::vector<std::string> before;
+    std::vector<std::string> before, shifts;
     const int groups = tiling_.rows ? 1 : static_cast<int>(values.size());
     for (int e = 0; e < groups && !sums.empty(); ++e) {
       before.push_back(io.unique("m"));
@@ -408,17 +422,20 @@ class ReduceKernel {
     }
     for (std::size_t e = 0; e < values.size(); ++e)
       lines += cat(into(s, e), " = ", printer.combined(s, into(s, e), values[e]), ";\n");
-    for (const int sum : sums) {
-      for (int e = 0; e < groups; ++e)
-        lines += online_text(sum).scale(acc(sum, e), before[static_cast<std::size_t>(e)], acc(s, e));
-      std::vector<std::string> shifts;
-      for (int e = 0; e < groups; ++e) {
-        shifts.push_back(io.unique("s"));
-        lines += cat("let ", shifts.back(), " = ", online_text(sum).finite(acc(s, e)), ";\n");
-      }
-      for (std::size_t e = 0; e < values.size(); ++e) {
-        const std::string power = online_text(sum).power(values[e], shifts[tiling_.rows ? 0 : e]);
-        lines += cat(into(sum, e), " = ", printer.combined(sum, into(sum, e), power), ";\n");
+    if (sums.empty()) return lines;
+    const OnlineText text = online_text(s);
+    for (int e = 0; e < groups; ++e) {
+      for (const int sum : sums) lines += text.scale(acc(sum, e), before[static_cast<std::size_t>(e)], acc(s, e));
+      shifts.push_back(io.unique("s"));
+      lines += cat("let ", shifts.back(), " = ", text.finite(acc(s, e)), ";\n");
+    }
+    for (std::size_t e = 0; e < values.size(); ++e) {
+      const std::string power = io.unique("p");
+      lines += cat("let ", power, " = ", text.power(values[e], shifts[tiling_.rows ? 0 : e]), ";\n");
+      for (const int sum : sums) {
+        const auto weights = arguments.find(sum);
+        const std::string term = weights == arguments.end() ? power : text.product(weights->second[e], power);
+        lines += cat(into(sum, e), " = ", printer.combined(sum, into(sum, e), term), ";\n");
       }
     }
     return lines;
@@ -442,13 +459,12 @@ class ReduceKernel {
     for (std::size_t k = 0; k < reductions.size(); ++k) {  // the sums first, which read the maxima so far
       const detail::OnlineSum* online = online_sum(program_, reductions[k]);
       if (!online) continue;
-      const OnlineText text = online_text(reductions[k]);
       const auto max =
           static_cast<std::size_t>(std::find(reductions.begin(), reductions.end(), online->max) - reductions.begin());
-      const std::string sum = acc(reductions[k], 0), both = io.unique("m"), part = io.unique("part");
-      body += cat("let ", both, " = ", printer.combined(online->max, acc(online->max, 0), parts[max]), ";\n");
-      body += cat("var ", part, " = ", parts[k], ";\n") + text.scale(part, parts[max], both);
-      body += text.scale(sum, acc(online->max, 0), both);
+      const std::string sum = acc(reductions[k], 0), top = acc(online->max, 0), both = io.unique("m"),
+                        part = io.unique("part");
+      body += cat("let ", both, " = ", printer.combined(online->max, top, parts[max]), ";\n");
+      body += online_text(reductions[k]).joined({sum, top}, {parts[k], parts[max]}, part, both);
       body += cat(sum, " = ", printer.combined(reductions[k], sum, part), ";\n");
     }
     for (std::size_t k = 0; k < reductions.size(); ++k) {
@@ -459,39 +475,11 @@ class ReduceKernel {
                "  }\n}\n");
   }
 
-  /// A tree over the invocations of a row (or of a group of columns); all of them get the result.
+  /// All invocations of a row (or of a group of columns) get the result.
   std::string join_threads(const ProgramPrinter& printer, int s) const {
-    const std::string type = printer.type(s);
-    const int group = kept_group();
-    std::string lines;
-    if (tiling_.along == 1) {
-      for (int e = 0; e < group; ++e) lines += cat("let ", joined(s, e), " = ", acc(s, e), ";\n");
-      return lines;
-    }
-    const Dialect& d = backend_.dialect();
-    const int distance = tiling_.rows ? 1 : tiling_.across, threads = tiling_.threads();
-    const bool wide = detail::is_wide_lane(step(s).lane);
-    const char *const bits = wide ? "u64" : "u32", *const memory = wide ? "shared_pairs" : "shared_words";
-    const auto word = [&](const std::string& at, int e) {
-      return cat(memory, "[", at, e ? cat(" + ", e * threads, "u") : std::string(), "]");
-    };
-    const auto value = [&](const std::string& at, int e) { return cat("bitcast<", type, ">(", word(at, e), ")"); };
-    for (int e = 0; e < group; ++e) lines += cat(word("thread", e), " = bitcast<", bits, ">(", acc(s, e), ");\n");
-    lines += d.barrier();
-    for (int half = tiling_.along / 2; half > 0; half /= 2) {
-      std::string one;
-      for (int e = 0; e < group; ++e) {
-        const std::string a = value("thread", e), b = value(cat("thread + ", half * distance, "u"), e);
-        one +=
-            cat(word("thread", e), " = bitcast<", bits, ">(", printer.combined(s, a, b), ");", group > 1 ? "\n" : " ");
-      }
-      lines += group > 1 ? cat("if (ty < ", half, "u) {\n", indented(one), "}\n")
-                         : cat("if (ty < ", half, "u) { ", one, "}\n");
-      lines += d.barrier();
-    }
-    const std::string first = tiling_.rows ? cat("tx * ", tiling_.along, "u") : std::string("tx");
-    for (int e = 0; e < group; ++e) lines += cat("let ", joined(s, e), " = ", value(first, e), ";\n");
-    return lines + d.barrier();
+    JoinText join{backend_.dialect(), tiling_, printer.type(s), detail::is_wide_lane(step(s).lane), {}, {}};
+    for (int e = 0; e < kept_group(); ++e) join.from.push_back(acc(s, e)), join.to.push_back(joined(s, e));
+    return join.text([&](const std::string& a, const std::string& b) { return printer.combined(s, a, b); });
   }
 
   std::string results(Io& io, const ProgramPrinter& printer, std::string& functions) {

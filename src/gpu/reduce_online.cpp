@@ -27,6 +27,11 @@ std::string OnlineText::scale(const std::string& sum, const std::string& before,
   return cat("if (", bits(before), " != ", bits(now), ") { ", sum, " = ", leaf(Leaf::mul, sum, factor), "; }\n");
 }
 
+std::string OnlineText::joined(const Sum& sum, const Sum& part, const std::string& copy,
+                               const std::string& both) const {
+  return cat("var ", copy, " = ", part.sum, ";\n", scale(copy, part.max, both), scale(sum.sum, sum.max, both));
+}
+
 std::string OnlineText::finished(const std::string& sum, const std::string& m, const std::string& shift) const {
   return leaf(Leaf::mul, sum, exp(leaf(Leaf::sub, finite(m), shift)));
 }

@@ -17,6 +17,15 @@ class OnlineText {
   std::string power(const std::string& x, const std::string& shift) const;
   /// The statement that brings `sum`, taken for the maximum `before`, to the maximum `now`.
   std::string scale(const std::string& sum, const std::string& before, const std::string& now) const;
+  std::string product(const std::string& weight, const std::string& power) const {
+    return leaf(detail::Leaf::mul, weight, power);
+  }
+  /// A sum and the maximum that it was taken for.
+  struct Sum {
+    std::string sum, max;
+  };
+  /// The statements that bring the variable `sum`, and a copy named `copy` of another part's, to the maximum of both.
+  std::string joined(const Sum& sum, const Sum& part, const std::string& copy, const std::string& both) const;
   /// The sum for the maximum m as that of exp(x - shift).
   std::string finished(const std::string& sum, const std::string& m, const std::string& shift) const;
 

@@ -103,6 +103,15 @@ void check_coordinates(const char* op, const Program& program, int rank) {
                                         ") in a formula applied to " + std::to_string(rank) + " axes");
 }
 
+FusedCall with_numbers(FusedCall call, std::span<const Argument> arguments) {
+  if (!call.graph->reduces) return call;
+  std::uint64_t numbers = 0;
+  for (std::size_t i = 0; i < arguments.size() && i < 64; ++i)
+    if (!tensor_of(arguments[i])) numbers |= std::uint64_t{1} << i;
+  call.graph = with_numbers(call.graph, numbers);
+  return call;
+}
+
 PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into) {
   PoolVector<Tensor> outputs(call.graph->outputs.size());
   run_fused(call, arguments, into, outputs);
@@ -117,7 +126,7 @@ PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs) {
   const Shape natural = broadcast_space(call.op, arguments);
-  run_over(call.space ? *call.space : natural, call, arguments, into, outputs);
+  run_over(call.space ? *call.space : natural, with_numbers(call, arguments), arguments, into, outputs);
 }
 
 void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
@@ -384,10 +393,10 @@ PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument>
 }
 
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
-                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded) {
+                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded, std::uint64_t outputs_read) {
   const std::size_t outputs = call.graph->outputs.size();
   FusedBackward rule{call.op, call.graph, call.reduced, space};
-  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted);
+  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted, false, outputs_read);
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
   rule.outputs_read = outputs_in(g, call.graph), rule.wide = call.wide;
   rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
@@ -397,7 +406,8 @@ FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const 
   return rule;
 }
 
-void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results) {
+void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::span<Var> results) {
+  const FusedCall call = with_numbers(any_call, arguments);
   Tensor one;
   PoolVector<Tensor> several(results.size() > 1 ? results.size() : 0);
   const std::span<Tensor> outputs = several.empty() ? std::span(&one, results.size()) : std::span<Tensor>(several);

@@ -27,6 +27,9 @@ struct FusedCall {
   Wide wide = {};
 };
 
+/// The call with the formula for those of its arguments that are numbers; fused and run_fused see to that themselves.
+FusedCall with_numbers(FusedCall call, std::span<const Argument> arguments);
+
 /// Checks and runs. Full outputs have the space's shape; reduced ones have size 1 along the reduced axes.
 /// `into`: existing tensors to write instead of new ones (undefined entries: new), each laid over the space.
 PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> arguments,
@@ -88,9 +91,10 @@ struct FusedBackward {
   class Sums;
 };
 /// The rule of a call over this space whose inputs in `wanted` get gradients, with what it saves. `recorded`: the
-/// call's arguments are the inputs of the operation that is recorded.
+/// call's arguments are the inputs of the operation that is recorded. `outputs_read`: as gradient() takes them.
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
-                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded);
+                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded,
+                     std::uint64_t outputs_read = kPreferredOutputs);
 /// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.
 std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
 

@@ -255,35 +255,63 @@ struct StackedBackward {
   }
 };
 
+/// The graph with the accumulators in `parts` that backward reads as further, hidden outputs, and which those are: they
+/// are computed with in f32 and saved in 16 bits, as a pre-activation is.
+struct SavingParts {
+  const Graph* graph;
+  std::uint64_t hidden = kPreferredOutputs;  // as outputs_read of gradient()
+};
+SavingParts saving_parts(const Graph* graph, std::uint64_t wanted, std::uint64_t parts) {
+  const std::size_t m = graph->outputs.size();
+  const GradientGraph& g = gradient(graph, (std::uint64_t{1} << m) - 1, wanted);
+  const std::uint64_t read = g.graph ? g.graph->used_inputs & parts : 0;
+  if (read == 0) return {graph};
+  std::vector<Expr> outputs;
+  for (const Node* output : graph->outputs) outputs.push_back(Expr(output));
+  std::uint64_t hidden = 0;
+  for (int i = 0; i < graph->inputs; ++i) {
+    if (!(read >> i & 1)) continue;
+    hidden |= std::uint64_t{1} << outputs.size();
+    outputs.push_back(make_input(i));
+  }
+  return {make_graph(outputs, graph->inputs), hidden};
+}
+
 /// formula(parts of the stack…, operands…) by one call of the fused verb, recorded with the stack as its input.
-void fused_over_parts(const FusedCall& call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
+void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
                       int axis, std::span<const Argument> operands, std::span<Var> results) {
   PoolVector<Argument> list(parts.begin(), parts.end());
   list.insert(list.end(), operands.begin(), operands.end());
+  FusedCall call = with_numbers(any_call, list);
   std::vector<Var> inputs{stack_of};
   for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : Var());
   if (!tracked(inputs)) return fused(call, list, results);
-  PoolVector<Tensor> outputs(results.size());
+  const std::uint64_t mask = wanted_mask(inputs), part_bits = (std::uint64_t{1} << parts.size()) - 1,
+                      wanted = (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0);
+  SavingParts saves{call.graph};
+  if (!call.graph->reduces) saves = saving_parts(call.graph, wanted, call.wide.arguments);
+  call.graph = saves.graph;
+  PoolVector<Tensor> outputs(call.graph->outputs.size());
   run_over(space, call, list, {}, outputs);
-  const std::uint64_t mask = wanted_mask(inputs), part_bits = (std::uint64_t{1} << parts.size()) - 1;
   PoolVector<Save> saved;
-  FusedBackward formula =
-      saving(space, call, list, (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0), saved, false);
+  FusedBackward formula = saving(space, call, list, wanted, saved, false, saves.hidden);
   PoolVector<const Var*> pointers;
   for (const Var& input : inputs) pointers.push_back(&input);
+  PoolVector<Var> all(outputs.size());  // the hidden ones, too
   record(call.op, pointers, outputs, std::move(saved),
          StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(),
                          call.wide.arguments ? call.wide.dtype : stack_of.dtype(), stack_of.device()},
-         results);
+         all);
+  std::move(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
 }
 
 /// What does not fit into one epilogue: the product, then a pass over it for each axis summed over.
 PoolVector<Var> in_passes(const char* name, const Graph* graph, const Var& a, const Var& b, const Shape& space,
                           const EpilogueOptions& options, std::span<const Argument> operands) {
-  // Sums of 16-bit values are sums of what is not rounded yet.
-  const bool sums_wide = graph->axis_sums && dtype_size(a.dtype()) == 2;
-  Var y = product(kOp, a, b, batch_of(space), sums_wide ? std::optional(DType::f32) : std::nullopt);
-  const Wide wide{sums_wide ? (std::uint64_t{1} << options.parts) - 1 : 0, a.dtype()};
+  // The formula and its sums are of what is not rounded yet.
+  const bool halves = dtype_size(a.dtype()) == 2;
+  Var y = product(kOp, a, b, batch_of(space), halves ? std::optional(DType::f32) : std::nullopt);
+  const Wide wide{halves ? (std::uint64_t{1} << options.parts) - 1 : 0, a.dtype()};
   const int axis = options.interleaved ? -1 : -2;
   PoolVector<Var> parts{y}, results(graph->outputs.size());
   if (options.parts > 1) {

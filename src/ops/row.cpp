@@ -77,9 +77,9 @@ const Graph* cross_entropy_graph() {
 /// The same against a target of which `smoothing` is spread evenly. A graph of its own: 0 · -inf would be NaN.
 const Graph* smoothed_cross_entropy_graph() {
   return graph_of([](auto logits, auto label, auto smoothing) {
-    auto shifted = logits - detach(max(logits));
-    auto target = (1 - smoothing) * sum(where(index(logits, -1) == label, shifted, 0)) + smoothing * mean(shifted);
-    return log(sum(exp(shifted))) - target;
+    auto top = detach(max(logits)), picked = sum(where(index(logits, -1) == label, logits, 0));
+    auto target = (1 - smoothing) * (picked - top) + smoothing * (mean(logits) - top);
+    return log(sum(exp(logits - top))) - target;
   });
 }
 /// The mean of the rows whose label is not ignored; of none, 0. The count is in the rows' lanes: f32 for f16.

@@ -187,6 +187,7 @@ TEST_P(LongRows, CrossEntropy) {
 TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   const Tensor x = Random(5).tensor({600, 1500}, f32, device(), -4, 4), labels = zeros({600}, i32);
   constexpr Pointwise own{"own", [](auto u) { auto z = u * 3, e = exp(z - max(z)); return e / sum(e); }};
+  constexpr Pointwise scaled{"scaled", [](auto u) { auto z = u * 3, e = exp(z - detach(max(z))); return 2 * e / sum(e); }};
   constexpr Pointwise three{"three", [](auto u) { auto c = u - mean(u); return c / sqrt(mean(c * c) + 1); }};
   const auto reads = [&](auto f) {
     if (device() == cpu()) {
@@ -205,12 +206,24 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   EXPECT_NEAR(reads([&] { row_formula(own, x); }), 2, labels_too);
   EXPECT_NEAR(reads([&] { logsumexp(x, -1); }), 1, labels_too);
   EXPECT_NEAR(reads([&] { row_formula(three, x); }), 3, labels_too) << "what cannot be taken together is not";
+  const Var v(x), y = log_softmax(v), s = softmax(v), c = causal_softmax(v), u = row_formula(scaled, v);
+  const double both = device() == cpu() ? 2 : 1;  // the result and its gradient, in the same walks
+  EXPECT_NEAR(reads([&] { backward(y, x); }), 2 * both, labels_too);
+  EXPECT_NEAR(reads([&] { backward(s, x); }), 2 * both, labels_too) << "what its sum is divided by is of the same walk";
+  EXPECT_NEAR(reads([&] { backward(c, x); }), 2 * both, labels_too);
+  EXPECT_NEAR(reads([&] { backward(u, x); }), 2 * both, labels_too);
+  const Var n = rms_norm(v, x.slice(0, 0, 1).reshape({1500}));
+  EXPECT_NEAR(reads([&] { backward(n, x); }), 2 * both, labels_too) << "a number varies along no row";
+  const Tensor row = x.slice(0, 0, 1).reshape({1500});
+  const Var l = layer_norm(v, row, row);
+  EXPECT_NEAR(reads([&] { backward(l, x); }), 3 * both, labels_too) << "the mean, what waits for it, the result";
   if (device() != cpu()) return;
   EXPECT_NEAR(reads([&] { cross_entropy(x, labels); }), 1, labels_too);
   EXPECT_NEAR(reads([&] { softmax(x.transpose(0, 1), 0); }), 2, labels_too);
-  const Var v(x), y = log_softmax(v), z = cross_entropy(v, labels);
-  EXPECT_NEAR(reads([&] { backward(y, x); }), 4, labels_too) << "the result and its gradient, each twice";
+  const Var z = cross_entropy(v, labels), smooth = cross_entropy(v, labels, {.smoothing = 0.1});
   EXPECT_NEAR(reads([&] { backward(z); }), 2, labels_too);
+  EXPECT_NEAR(reads([&] { cross_entropy(x, labels, {.smoothing = 0.1}); }), 1, labels_too);
+  EXPECT_NEAR(reads([&] { backward(smooth); }), 2, labels_too);
   EXPECT_NEAR(reads([&] { softmax(x.slice(1, 0, 1000)); }), 2.0 / 3, labels_too) << "a row that fits is read once";
 }
 TEST_P(LongRows, ThreadsDoNotChangeBits) {
@@ -223,6 +236,8 @@ TEST_P(LongRows, ThreadsDoNotChangeBits) {
       set_num_threads(n);
       std::vector<double> got = doubles(softmax(x, axis));
       for (const double v : doubles(logsumexp(x, axis))) got.push_back(v);
+      const Var u(x);
+      for (const double v : doubles(backward(softmax(u, axis), x)[u])) got.push_back(v);
       if (n == 1) want = got;
       EXPECT_EQ(got, want) << to_string(shape) << " with " << n << " threads";
     }

@@ -30,6 +30,10 @@ int main(int count, char** arguments) {
   show("several results", [&] { silu_mul_bwd(make({64}), make({64}), make({64})); });
   show("a gated activation in halves", [&] { silu_mul(make({1000}, f16), make({1000}, f16)); });
   show("rows", [&] { softmax(make({300, 128})); });
+  show("the gradient of rows", [&] {
+    const Var x(make({300, 128}));
+    backward(softmax(x), make({300, 128}));
+  });
   show("columns", [&] { sum(make({64, 300}), {0}); });
   show("many elements to one result", [&] { sum(make({1 << 20})); });
   show("product", [&] { matmul_bias_activation(make({40, 24}), make({24, 36}), make({36}), op::relu); });

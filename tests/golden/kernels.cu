@@ -472,10 +472,14 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       acc1 = tern_max_f32(acc1, y9);
       if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc5 = (acc5 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
       let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
-      acc5 = (acc5 + tern_exp((y6 - s11)));
-      acc5 = (acc5 + tern_exp((y7 - s11)));
-      acc5 = (acc5 + tern_exp((y8 - s11)));
-      acc5 = (acc5 + tern_exp((y9 - s11)));
+      let p12 = tern_exp((y6 - s11));
+      acc5 = (acc5 + p12);
+      let p13 = tern_exp((y7 - s11));
+      acc5 = (acc5 + p13);
+      let p14 = tern_exp((y8 - s11));
+      acc5 = (acc5 + p14);
+      let p15 = tern_exp((y9 - s11));
+      acc5 = (acc5 + p15);
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
@@ -513,23 +517,220 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   __syncthreads();
   var red5 = raw_red5;
   if (inside) {
-    let y12 = shift5(params, red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y12)));
+    let y16 = shift5(params, red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y16)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w13 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q14 = b1[w13 + 0u];
-      let x15 = bitcast<f32>(q14.x);
-      let x16 = bitcast<f32>(q14.y);
-      let x17 = bitcast<f32>(q14.z);
-      let x18 = bitcast<f32>(q14.w);
-      let y19 = pass1(params, x15, red1, red5);
-      let y20 = pass1(params, x16, red1, red5);
-      let y21 = pass1(params, x17, red1, red5);
-      let y22 = pass1(params, x18, red1, red5);
-      let w23 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w23 + 0u] = vec4<u32>(bitcast<u32>(y19), bitcast<u32>(y20), bitcast<u32>(y21), bitcast<u32>(y22));
+      let w17 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q18 = b1[w17 + 0u];
+      let x19 = bitcast<f32>(q18.x);
+      let x20 = bitcast<f32>(q18.y);
+      let x21 = bitcast<f32>(q18.z);
+      let x22 = bitcast<f32>(q18.w);
+      let y23 = pass1(params, x19, red1, red5);
+      let y24 = pass1(params, x20, red1, red5);
+      let y25 = pass1(params, x21, red1, red5);
+      let y26 = pass1(params, x22, red1, red5);
+      let w27 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w27 + 0u] = vec4<u32>(bitcast<u32>(y23), bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26));
+    }
+  }
+}
+
+// ---- the gradient of rows: softmax, 75 workgroups of 256
+// reduction
+struct Params {
+  u32 v[14];
+};
+TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
+  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
+  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
+  f32 p = fma(0.0013865138f, r, 0.008366725f);
+  p = fma(p, r, 0.0416675f);
+  p = fma(p, r, 0.16666542f);
+  p = fma(p, r, 0.49999997f);
+  n = bitcast<i32>(rounded) - 0x4b400000;
+  return fma(r * r, p, r);
+}
+TERN_DEVICE f32 tern_within(f32 x, f32 low, f32 high) {
+  const f32 above = x < low ? low : x;
+  return above > high ? high : above;
+}
+TERN_DEVICE f32 tern_exp(f32 x) {
+  i32 n;
+  const f32 high = 1.0f + tern_exp_parts(tern_within(x, -104.0f, 89.0f), n);
+  const i32 half = n >> 1;
+  return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
+}
+TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
+TERN_DEVICE f32 tern_neg_f32(f32 x) {
+  return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u);
+}
+
+TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+struct Result_pass0 {
+  f32 r0;
+  f32 r1;
+};
+TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0, f32 v1) {
+  return Result_pass0{v1, v0};
+}
+TERN_DEVICE f32 shift6(const Params& params, f32 v2) {
+  let v3 = v2;
+  return v3;
+}
+TERN_DEVICE f32 shift9(const Params& params, f32 v2) {
+  let v3 = v2;
+  return v3;
+}
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v2, f32 v6, f32 v9) {
+  let v3 = v2;
+  let v4 = (v1 - v3);
+  let v5 = tern_exp(v4);
+  let v7 = tern_div(v0, v6);
+  let v10 = tern_div(v9, v6);
+  let v11 = tern_div(v10, v6);
+  let v12 = tern_neg_f32(v11);
+  let v13 = (v7 + v12);
+  let v14 = (v13 * v5);
+  return v14;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[256];
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 64u;
+  let ty = thread - tx * 64u;
+  let k = row_group * 4u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var acc2 = tern_from_bits(0xff800000u);
+  var acc6 = f32(0.0);
+  var acc9 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let w6 = (params.v[12] + k * params.v[13] + r) / 4u;
+      let q7 = b2[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      let y12 = pass0(params, x2, x8);
+      let y13 = pass0(params, x3, x9);
+      let y14 = pass0(params, x4, x10);
+      let y15 = pass0(params, x5, x11);
+      let m16 = acc2;
+      acc2 = tern_max_f32(acc2, y12.r0);
+      acc2 = tern_max_f32(acc2, y13.r0);
+      acc2 = tern_max_f32(acc2, y14.r0);
+      acc2 = tern_max_f32(acc2, y15.r0);
+      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc6 = (acc6 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
+      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc9 = (acc9 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
+      let s17 = select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u);
+      let p18 = tern_exp((y12.r0 - s17));
+      acc6 = (acc6 + p18);
+      acc9 = (acc9 + (y12.r1 * p18));
+      let p19 = tern_exp((y13.r0 - s17));
+      acc6 = (acc6 + p19);
+      acc9 = (acc9 + (y13.r1 * p19));
+      let p20 = tern_exp((y14.r0 - s17));
+      acc6 = (acc6 + p20);
+      acc9 = (acc9 + (y14.r1 * p20));
+      let p21 = tern_exp((y15.r0 - s17));
+      acc6 = (acc6 + p21);
+      acc9 = (acc9 + (y15.r1 * p21));
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc2);
+  __syncthreads();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
+  __syncthreads();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
+  __syncthreads();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
+  __syncthreads();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
+  __syncthreads();
+  let red2 = bitcast<f32>(shared_words[tx * 64u]);
+  __syncthreads();
+  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
+  shared_words[thread] = bitcast<u32>(acc6);
+  __syncthreads();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  __syncthreads();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  __syncthreads();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  __syncthreads();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  __syncthreads();
+  let raw_red6 = bitcast<f32>(shared_words[tx * 64u]);
+  __syncthreads();
+  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
+  shared_words[thread] = bitcast<u32>(acc9);
+  __syncthreads();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  __syncthreads();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  __syncthreads();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  __syncthreads();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  __syncthreads();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  __syncthreads();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  __syncthreads();
+  let raw_red9 = bitcast<f32>(shared_words[tx * 64u]);
+  __syncthreads();
+  var red6 = raw_red6;
+  if (inside) {
+    let y22 = shift6(params, red2);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y22)));
+  }
+  var red9 = raw_red9;
+  if (inside) {
+    let y23 = shift9(params, red2);
+    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
+  }
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w24 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q25 = b1[w24 + 0u];
+      let x26 = bitcast<f32>(q25.x);
+      let x27 = bitcast<f32>(q25.y);
+      let x28 = bitcast<f32>(q25.z);
+      let x29 = bitcast<f32>(q25.w);
+      let w30 = (params.v[12] + k * params.v[13] + r) / 4u;
+      let q31 = b2[w30 + 0u];
+      let x32 = bitcast<f32>(q31.x);
+      let x33 = bitcast<f32>(q31.y);
+      let x34 = bitcast<f32>(q31.z);
+      let x35 = bitcast<f32>(q31.w);
+      let y36 = pass1(params, x26, x32, red2, red6, red9);
+      let y37 = pass1(params, x27, x33, red2, red6, red9);
+      let y38 = pass1(params, x28, x34, red2, red6, red9);
+      let y39 = pass1(params, x29, x35, red2, red6, red9);
+      let w40 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
     }
   }
 }

@@ -570,10 +570,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       acc1 = tern_max_f32(acc1, y9);
       if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc5 = (acc5 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
       let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
-      acc5 = (acc5 + tern_exp((y6 - s11)));
-      acc5 = (acc5 + tern_exp((y7 - s11)));
-      acc5 = (acc5 + tern_exp((y8 - s11)));
-      acc5 = (acc5 + tern_exp((y9 - s11)));
+      let p12 = tern_exp((y6 - s11));
+      acc5 = (acc5 + p12);
+      let p13 = tern_exp((y7 - s11));
+      acc5 = (acc5 + p13);
+      let p14 = tern_exp((y8 - s11));
+      acc5 = (acc5 + p14);
+      let p15 = tern_exp((y9 - s11));
+      acc5 = (acc5 + p15);
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
@@ -611,23 +615,313 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   var red5 = raw_red5;
   if (inside) {
-    let y12 = shift5(red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y12)));
+    let y16 = shift5(red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y16)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w13 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q14 = b1[w13 + 0u];
-      let x15 = bitcast<f32>(q14.x);
-      let x16 = bitcast<f32>(q14.y);
-      let x17 = bitcast<f32>(q14.z);
-      let x18 = bitcast<f32>(q14.w);
-      let y19 = pass1(x15, red1, red5);
-      let y20 = pass1(x16, red1, red5);
-      let y21 = pass1(x17, red1, red5);
-      let y22 = pass1(x18, red1, red5);
-      let w23 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w23 + 0u] = vec4<u32>(bitcast<u32>(y19), bitcast<u32>(y20), bitcast<u32>(y21), bitcast<u32>(y22));
+      let w17 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q18 = b1[w17 + 0u];
+      let x19 = bitcast<f32>(q18.x);
+      let x20 = bitcast<f32>(q18.y);
+      let x21 = bitcast<f32>(q18.z);
+      let x22 = bitcast<f32>(q18.w);
+      let y23 = pass1(x19, red1, red5);
+      let y24 = pass1(x20, red1, red5);
+      let y25 = pass1(x21, red1, red5);
+      let y26 = pass1(x22, red1, red5);
+      let w27 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w27 + 0u] = vec4<u32>(bitcast<u32>(y23), bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26));
+    }
+  }
+}
+
+// ---- the gradient of rows: softmax, 75 workgroups of 256
+// reduction
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+var<workgroup> shared_words: array<u32, 256>;
+
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
+}
+
+
+fn tern_exp_polynomial(r: f32) -> f32 {
+  let r2 = r * r;
+  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
+  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
+}
+
+
+fn tern_reduce_exp(x: f32) -> vec2<f32> {
+  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
+  let n = tern_keep(moved - 12582912.0);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_exp(x: f32) -> f32 {
+  let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let half = n >> 1u;
+  let result = tern_keep((1.0 + e.y) * bitcast<f32>(bitcast<u32>(half + 127) << 23u)) *
+               bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
+}
+
+
+fn tern_split_number(x: f32) -> vec2<f32> {
+  let bits = bitcast<u32>(x) & 0x7fffffffu;
+  let subnormal = bits < 0x00800000u;
+  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
+  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
+  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
+}
+
+
+fn tern_upper_half(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
+
+fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
+  let a_upper = tern_upper_half(a);
+  let a_lower = a - a_upper;
+  let b_upper = tern_upper_half(b);
+  let b_lower = b - b_upper;
+  var rest = tern_keep(fma(-a_upper, b_upper, c));
+  rest = tern_keep(fma(-a_upper, b_lower, rest));
+  rest = tern_keep(fma(-a_lower, b_upper, rest));
+  return fma(-a_lower, b_lower, rest);
+}
+
+
+fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
+  let inverse = 1.0 / b.x;
+  let quotient = tern_keep(a.x * inverse);
+  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
+  return fma(rest, inverse, quotient);
+}
+
+
+fn tern_scale(v: f32, n: i32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+
+fn tern_div(a: f32, b: f32) -> f32 {
+  let x = tern_split_number(a);
+  let y = tern_split_number(b);
+  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
+  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
+  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
+  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
+  var bits = bitcast<u32>(scaled);
+  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
+  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
+  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
+  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
+  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
+}
+
+
+fn tern_neg_f32(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u);
+}
+
+fn tern_from_bits(bits: u32) -> f32 {
+  var b = bits;
+  return bitcast<f32>(b);
+}
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+struct Result_pass0 {
+  r0: f32,
+  r1: f32,
+}
+fn pass0(v0: f32, v1: f32) -> Result_pass0 {
+  return Result_pass0(v1, v0);
+}
+fn shift6(v2: f32) -> f32 {
+  let v3 = v2;
+  return v3;
+}
+fn shift9(v2: f32) -> f32 {
+  let v3 = v2;
+  return v3;
+}
+fn pass1(v0: f32, v1: f32, v2: f32, v6: f32, v9: f32) -> f32 {
+  let v3 = v2;
+  let v4 = (v1 - v3);
+  let v5 = tern_exp(v4);
+  let v7 = tern_div(v0, v6);
+  let v10 = tern_div(v9, v6);
+  let v11 = tern_div(v10, v6);
+  let v12 = tern_neg_f32(v11);
+  let v13 = (v7 + v12);
+  let v14 = (v13 * v5);
+  return v14;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 64u;
+  let ty = thread - tx * 64u;
+  let k = row_group * 4u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var acc2 = tern_from_bits(0xff800000u);
+  var acc6 = f32(0.0);
+  var acc9 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let w6 = (params.v[3].x + k * params.v[3].y + r) / 4u;
+      let q7 = b2[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      let y12 = pass0(x2, x8);
+      let y13 = pass0(x3, x9);
+      let y14 = pass0(x4, x10);
+      let y15 = pass0(x5, x11);
+      let m16 = acc2;
+      acc2 = tern_max_f32(acc2, y12.r0);
+      acc2 = tern_max_f32(acc2, y13.r0);
+      acc2 = tern_max_f32(acc2, y14.r0);
+      acc2 = tern_max_f32(acc2, y15.r0);
+      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc6 = (acc6 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
+      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc9 = (acc9 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
+      let s17 = select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u);
+      let p18 = tern_exp((y12.r0 - s17));
+      acc6 = (acc6 + p18);
+      acc9 = (acc9 + (y12.r1 * p18));
+      let p19 = tern_exp((y13.r0 - s17));
+      acc6 = (acc6 + p19);
+      acc9 = (acc9 + (y13.r1 * p19));
+      let p20 = tern_exp((y14.r0 - s17));
+      acc6 = (acc6 + p20);
+      acc9 = (acc9 + (y14.r1 * p20));
+      let p21 = tern_exp((y15.r0 - s17));
+      acc6 = (acc6 + p21);
+      acc9 = (acc9 + (y15.r1 * p21));
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc2);
+  workgroupBarrier();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
+  workgroupBarrier();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
+  workgroupBarrier();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
+  workgroupBarrier();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
+  workgroupBarrier();
+  let red2 = bitcast<f32>(shared_words[tx * 64u]);
+  workgroupBarrier();
+  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
+  shared_words[thread] = bitcast<u32>(acc6);
+  workgroupBarrier();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  workgroupBarrier();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  workgroupBarrier();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  workgroupBarrier();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  workgroupBarrier();
+  let raw_red6 = bitcast<f32>(shared_words[tx * 64u]);
+  workgroupBarrier();
+  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
+  shared_words[thread] = bitcast<u32>(acc9);
+  workgroupBarrier();
+  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  workgroupBarrier();
+  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  workgroupBarrier();
+  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  workgroupBarrier();
+  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  workgroupBarrier();
+  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  workgroupBarrier();
+  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  workgroupBarrier();
+  let raw_red9 = bitcast<f32>(shared_words[tx * 64u]);
+  workgroupBarrier();
+  var red6 = raw_red6;
+  if (inside) {
+    let y22 = shift6(red2);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y22)));
+  }
+  var red9 = raw_red9;
+  if (inside) {
+    let y23 = shift9(red2);
+    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
+  }
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w24 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q25 = b1[w24 + 0u];
+      let x26 = bitcast<f32>(q25.x);
+      let x27 = bitcast<f32>(q25.y);
+      let x28 = bitcast<f32>(q25.z);
+      let x29 = bitcast<f32>(q25.w);
+      let w30 = (params.v[3].x + k * params.v[3].y + r) / 4u;
+      let q31 = b2[w30 + 0u];
+      let x32 = bitcast<f32>(q31.x);
+      let x33 = bitcast<f32>(q31.y);
+      let x34 = bitcast<f32>(q31.z);
+      let x35 = bitcast<f32>(q31.w);
+      let y36 = pass1(x26, x32, red2, red6, red9);
+      let y37 = pass1(x27, x33, red2, red6, red9);
+      let y38 = pass1(x28, x34, red2, red6, red9);
+      let y39 = pass1(x29, x35, red2, red6, red9);
+      let w40 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
     }
   }
 }
