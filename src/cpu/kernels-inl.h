@@ -222,7 +222,7 @@ template <DType D> HWY_INLINE LaneT<WideLane(D)> LoadOne(MemoryT<D> x) {
   else return static_cast<LaneT<WideLane(D)>>(x);
 }
 template <DType D> HWY_INLINE MemoryT<D> StoreOne(LaneT<WideLane(D)> x) {
-  if constexpr (D == DType::f16 || D == DType::bf16) return ToBits16(D, x);
+  if constexpr (D == DType::f16 || D == DType::bf16) return x == x ? ToBits16(D, x) : D == DType::f16 ? 0x7e00 : 0x7fc0;
   else return static_cast<MemoryT<D>>(x);
 }
 template <DType D> void Load(const void* in, void* out, std::size_t n) {
