@@ -7,6 +7,7 @@
 #include "cuda/blas.hpp"
 #include "cuda/device.hpp"
 #include "cuda/gemm.hpp"
+#include "cuda/mma.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/index_checks.hpp"
 
@@ -35,6 +36,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
     limits_.groups = 0x7fffffffu;
     limits_.param_words = 900;  // 4096 bytes of arguments
+    limits_.steps = std::uint64_t{1} << 42;  // no display waits
     limits_.native = true;
     flags_ = std::make_shared<Storage>(*this, 256);
     const GpuDevice::Call call(gpu_);
@@ -117,9 +119,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     for (int i = 0; i < request.batch.rank(); ++i)
       if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
     if (elements == 0) return;
-    const MatrixUnits units{gpu_.architecture(), gpu_.processors()};
-    if (!run_gemm(*this, request, units, api ? std::function<bool(const Product&)>(multiply) : nullptr))
+    if (!run_gemm(*this, request, units(), api ? std::function<bool(const Product&)>(multiply) : nullptr))
       GpuBackend::gemm(request);
+  }
+  void multiply(const detail::GemmRequest& request) override {
+    if (!run_mma(*this, request, units())) GpuBackend::multiply(request);
   }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
@@ -143,6 +147,8 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
 
  private:
+  MatrixUnits units() const { return {gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()}; }
+
   class CudaRecording final : public detail::Recording {
    public:
     CudaRecording(CudaBackend& backend, GpuDevice::Captured captured, bool checks)

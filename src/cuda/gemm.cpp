@@ -139,13 +139,19 @@ const detail::Choice& epilogue_choice(const std::string& device_class) {
 }
 }  // namespace
 
+namespace {
+bool is_16_bits(const GemmRequest& r) { return r.a.dtype == DType::f16 || r.a.dtype == DType::bf16; }
+}  // namespace
+
 bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run) {
   Request r(backend, request);
   const bool vendor = static_cast<bool>(run);
   if (vendor && r.is_plain() && r.run(run)) return true;
-  if (!vendor || epilogue_choice(backend.device_class())())
+  if (!vendor || epilogue_choice(backend.device_class())()) {
     if (run_tensor_cores(backend, request, units, !vendor)) return true;
+    if (vendor && units.architecture < 90 && is_16_bits(request)) return false;  // their own kernel: run_mma
+  }
   return vendor && r.run(run);
 }
 
