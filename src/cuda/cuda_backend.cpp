@@ -3,11 +3,14 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 
 #include "cuda/blas.hpp"
+#include "cuda/compiler.hpp"
 #include "cuda/device.hpp"
 #include "cuda/gemm.hpp"
 #include "cuda/mma.hpp"
+#include "cuda/pack.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/index_checks.hpp"
 
@@ -37,7 +40,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.groups = 0x7fffffffu;
     limits_.param_words = 900;  // 4096 bytes of arguments
     limits_.steps = std::uint64_t{1} << 42;  // no display waits
-    limits_.native = true;
+    limits_.native = true, limits_.packed = only_packed();
     flags_ = std::make_shared<Storage>(*this, 256);
     const GpuDevice::Call call(gpu_);
     gpu_.clear(pointer_of(*flags_), 256);
@@ -133,6 +136,14 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     gpu_.launch(launch, text);
   }
 
+  bool has_kernel(detail_gpu::Layouts layouts, const detail_gpu::Launch& launch,
+                  const std::function<std::string()>& text) override {
+    const std::lock_guard hold(gpu_.lock());
+    const auto [known, first_time] = packed_.try_emplace(launch.key, false);
+    if (first_time) known->second = is_packed(text(), layouts);
+    return known->second;
+  }
+
   bool records() const override { return true; }
   void begin_capture() override {
     const GpuDevice::Call call(gpu_);
@@ -147,7 +158,10 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
 
  private:
-  MatrixUnits units() const { return {gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()}; }
+  /// Without NVRTC: the instructions of 9.0 are in no PTX that other architectures run.
+  MatrixUnits units() const {
+    return {limits_.packed ? kPackArchitecture : gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()};
+  }
 
   class CudaRecording final : public detail::Recording {
    public:
@@ -189,8 +203,21 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   std::unique_ptr<Products> products_;
   detail_gpu::IndexChecks checks_;
   std::uint32_t first_check_ = 0;
+  std::unordered_map<std::string, bool> packed_;  // whether the pack has a kernel, by the launch's key
 };
 
+}  // namespace
+
+namespace {
+/// Of CUDA's libraries, and what that means; empty where all are there.
+std::string what_is_missing() {
+  std::string reason, no_pack;
+  if (nvrtc(reason)) return "";
+  const Pack* pack = Pack::found(no_pack);
+  return (pack ? "only the " + std::to_string(pack->size()) + " kernels that are built in can run, as "
+               : "no kernel can run, as " + no_pack + " and ") +
+         reason;
+}
 }  // namespace
 
 std::vector<DeviceInfo> cuda_devices() {
@@ -198,8 +225,9 @@ std::vector<DeviceInfo> cuda_devices() {
   const Driver* found = driver(reason);
   if (!found) return {{cuda(), false, "", reason}};
   std::vector<DeviceInfo> infos;
+  const std::string missing = what_is_missing();
   for (const std::string& name : gpu_names(*found))
-    infos.push_back({cuda(static_cast<int>(infos.size())), true, name, ""});
+    infos.push_back({cuda(static_cast<int>(infos.size())), true, name, missing});
   return infos;
 }
 
