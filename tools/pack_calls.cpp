@@ -39,16 +39,14 @@ void call_with_each_kind(const Pointwise<>& f, int arity, DType dtype, const std
   }
 }
 
-/// With a mask: a boolean operand takes the other's dtype.
-void call_with_mask(const Pointwise<>& f, DType dtype) {
-  const Var x(zeros(kSquare, dtype), is_floating(dtype)), mask(zeros(kSquare, DType::boolean), false);
-  attempt([&] { back(applied(f, std::vector<detail::Argument>{x, mask})); });
-  attempt([&] { back(applied(f, std::vector<detail::Argument>{mask, x})); });
+/// Numbers times a mask: a boolean operand takes the other's dtype.
+void call_with_mask(DType dtype) {
+  const Var x(zeros(kSquare, dtype)), mask(zeros(kSquare, DType::boolean), false);
+  back(x * mask), back(mask * x);
 }
 
 void call_every_formula(DType dtype) {
   for (const Registered& r : registry()) {
-    if (r.leaf && r.arity() == 2 && is_floating(dtype)) call_with_mask(*r.formula, dtype);
     const bool chooses = r.leaf && r.formula == &op::where;
     call_with_each_kind(*r.formula, r.arity(), dtype, [&](int i) { return chooses && i == 0; });
   }
@@ -139,8 +137,7 @@ void call_products(DType dtype) {
   attempt([&] { back(matmul(Var(zeros({2, kSide, kSide}, dtype)), Var(zeros({kSide, kSide}, dtype)))); });
   attempt([&] { back(matmul(Var(zeros({2, kSide, kSide}, dtype)), Var(zeros({2, kSide, kSide}, dtype)))); });
   if (!is_floating(dtype)) return;
-  for (const std::int64_t side : {kSide, kManySide})
-    for (const bool transposed : {false, true}) call_epilogues(dtype, {side, side}, transposed);
+  for (const std::int64_t side : {kSide, kManySide}) call_epilogues(dtype, {side, side});
 }
 
 void call_random() {
@@ -154,11 +151,12 @@ void call_random() {
 
 }  // namespace
 
-void call_for_pack() {
+void call_for_pack(bool in_vectors) {
   for (const DType dtype : kDTypes) call_every_formula(dtype);
   call_conversions_and_copies();
   for (const DType dtype : kFloats) {
-    call_formulas(dtype, kSquare);
+    call_with_mask(dtype);
+    if (!in_vectors) call_formulas(dtype, kSquare);  // with broadcast operands
     for (const Shape& shape : {kSquare, kLongRows}) call_rows(dtype, shape);
     call_optimisers(dtype, kSquare);
   }

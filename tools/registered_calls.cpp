@@ -56,12 +56,13 @@ void call_formula(const Pointwise<>& f, int arity, DType dtype, const Shape& sha
   attempt([&] { back(applied(f, arguments)); });
   if (arity == 1) return;
   const Var row(full(row_of(shape), 0.5, dtype)), constant(full(shape, 0.5, dtype), false);
-  for (const std::size_t i : {std::size_t{0}, arguments.size() - 1})
-    for (const Var& others : {x[0], constant}) {  // with a gradient that is summed, alone and beside others
-      std::vector<detail::Argument> broadcast(arguments.size(), others);
-      broadcast[i] = row;
-      attempt([&] { back(applied(f, broadcast)); });
-    }
+  // With a gradient that is summed, beside another and alone.
+  const auto broadcast = [&](std::size_t at, const Var& others) {
+    std::vector<detail::Argument> list(arguments.size(), others);
+    list[at] = row;
+    attempt([&] { back(applied(f, list)); });
+  };
+  broadcast(0, x[0]), broadcast(arguments.size() - 1, x[0]), broadcast(arguments.size() - 1, constant);
   for (int i = 1; i < arity; ++i) arguments[static_cast<std::size_t>(i)] = 0.25;
   attempt([&] { back(applied(f, arguments)); });
 }
@@ -101,11 +102,9 @@ void call_formulas(DType dtype, const Shape& shape) {
   call_where(dtype, shape);
 }
 
-void call_epilogues(DType dtype, const Shape& shape, bool transposed) {
+void call_epilogues(DType dtype, const Shape& shape) {
   const std::int64_t n = shape[1];
-  Tensor of_w = full({n, n}, 0.5, dtype);
-  if (transposed) of_w = of_w.transpose(0, 1);
-  const Var x(full(shape, 0.5, dtype)), w(of_w), bias(full({n}, 0.5, dtype));
+  const Var x(full(shape, 0.5, dtype)), w(full({n, n}, 0.5, dtype)), bias(full({n}, 0.5, dtype));
   for (const Registered& r : registry())
     if (r.arity() == 1 && !r.leaf) call_epilogue(*r.formula, x, w, bias);
   for (const Pointwise<>* leaf : {&op::tanh, &op::sigmoid, &op::softplus}) call_epilogue(*leaf, x, w, bias);

@@ -31,7 +31,7 @@ void call_registered(DType dtype, const Shape& shape);
 void call_formulas(DType dtype, const Shape& shape);
 void call_rows(DType dtype, const Shape& shape);
 void call_optimisers(DType dtype, const Shape& shape);
-/// Products of [m, k] and [k, k] with every activation; `transposed`: of the second's transpose.
-void call_epilogues(DType dtype, const Shape& shape, bool transposed = false);
+/// Products of [m, k] and [k, k] with every activation.
+void call_epilogues(DType dtype, const Shape& shape);
 
 }  // namespace tern::tools

@@ -37,7 +37,7 @@ constexpr std::size_t kDictionary = 32 << 10;  // the most that deflate looks ba
 
 std::string deflated(std::string_view text, std::string_view dictionary) {
   z_stream stream{};
-  deflateInit(&stream, Z_BEST_COMPRESSION);
+  deflateInit(&stream, Z_DEFAULT_COMPRESSION);
   deflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()),
                        static_cast<uInt>(dictionary.size()));
   std::string result(deflateBound(&stream, text.size()), '\0');

@@ -1,5 +1,6 @@
 // NVIDIA's driver alone, without NVRTC: kernels come from the pack that was made with the build. On the pretended
 // driver, each in a process of its own, as what there is of CUDA is looked for once.
+#ifdef TERN_CUDA_PACK_FILE
 #include <fstream>
 #include <iterator>
 
@@ -31,8 +32,6 @@ void expect_io_error(const std::string& bytes, const std::string& part) {
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
 }
-
-#ifdef TERN_CUDA_PACK_FILE
 
 TEST(CudaPack, GivesBackWhatWasWritten) {
   const std::string bytes = Pack::written(kFew);
@@ -163,7 +162,7 @@ TEST_F(FakeCuda, ChildHasNoPack) {
                [] { ones({1000}); });
 }
 
-#endif
-
 }  // namespace
 }  // namespace tern::test
+
+#endif
