@@ -14,6 +14,9 @@ if(TERN_WEBGPU AND EXISTS ${TERN_WEBGPU_LIBRARY_FILE})
   set(TERN_WEBGPU_INSTALLED ON)
   install(PROGRAMS ${TERN_WEBGPU_LIBRARY_FILE} DESTINATION ${CMAKE_INSTALL_LIBDIR}/tern RENAME libtern_wgpu.so)
 endif()
+if(TERN_CUDA_PACK)
+  install(FILES ${TERN_CUDA_PACK_FILE} DESTINATION ${CMAKE_INSTALL_LIBDIR}/tern)
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tern-config.cmake.in ${PROJECT_BINARY_DIR}/tern-config.cmake
                               INSTALL_DESTINATION ${tern_package_dir} PATH_VARS CMAKE_INSTALL_LIBDIR)
 # Before 1.0 a minor version may change the interface.

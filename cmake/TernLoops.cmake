@@ -25,9 +25,10 @@ if(NOT TERN_COMPILED_LOOPS)
   return()
 endif()
 
-add_executable(tern_print_loops tools/print_loops.cpp src/cpu/loops_none.cpp $<TARGET_OBJECTS:tern_objects>)
+add_executable(tern_print_loops tools/print_loops.cpp tools/registered_calls.cpp src/cpu/loops_none.cpp
+                                $<TARGET_OBJECTS:tern_objects>)
 compiled_like_tern(tern_print_loops)
-target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS})
+target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS} $<TARGET_NAME_IF_EXISTS:ZLIB::ZLIB>)
 
 set(TERN_LOOP_SHARDS 2)  # files a target, for compilers that run side by side
 set(loops_folder ${PROJECT_BINARY_DIR}/generated/loops)

@@ -16,8 +16,7 @@
 
 #include "cpu/loops.hpp"
 #include "formula/rule.hpp"
-#include "tern/optim.hpp"
-#include "tern/tern.hpp"
+#include "registered_calls.hpp"
 
 namespace {
 
@@ -25,123 +24,6 @@ using namespace tern;
 using detail_cpu::LoopArg;
 using detail_cpu::LoopPlan;
 using Words = std::vector<std::uint64_t>;
-
-// ---- what is called ----
-
-/// Tensors of `shape` that require gradients; their values do not matter.
-std::vector<Var> operands(int count, DType dtype, const Shape& shape) {
-  std::vector<Var> list;
-  for (int i = 0; i < count; ++i) list.emplace_back(full(shape, 0.5, dtype));
-  return list;
-}
-void back(const Var& y) {
-  if (y.requires_grad()) backward(y, ones(y.value().shape(), y.value().dtype()));
-}
-
-/// Runs what may not exist for the operands' types.
-void attempt(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error&) {
-  }
-}
-
-Var run(const Pointwise<>& f, const std::vector<detail::Argument>& arguments) {
-  Var result;
-  detail::apply_vars(f.name(), f.graph(), f.values(), arguments, {&result, 1});
-  return result;
-}
-
-void call_formula(const Pointwise<>& f, int arity, DType dtype) {
-  const std::vector<Var> x = operands(arity, dtype, {4, 4});
-  std::vector<detail::Argument> arguments(x.begin(), x.end());
-  attempt([&] { back(run(f, arguments)); });
-  if (arity == 1) return;
-  const Var row(full({4}, 0.5, dtype));
-  arguments.back() = row;
-  attempt([&] { back(run(f, arguments)); });  // with a gradient that is summed
-  for (int i = 1; i < arity; ++i) arguments[static_cast<std::size_t>(i)] = 0.25;
-  attempt([&] { back(run(f, arguments)); });
-}
-
-/// One condition and two operands, of which one, or both, are numbers.
-void call_where(DType dtype) {
-  const Var x(full({4, 4}, 0.5, dtype)), y(full({4, 4}, 0.5, dtype));
-  attempt([&] { back(where(x.value() > 0, x, y)); });
-  attempt([&] { back(where(x.value() > 0, x, 0)); });
-}
-
-void call_epilogues(const Pointwise<>& activation, DType dtype) {
-  const Var x(full({4, 4}, 0.5, dtype)), w(full({4, 4}, 0.5, dtype)), bias(full({4}, 0.5, dtype));
-  attempt([&] { back(matmul_bias_activation(x, w, bias, activation)); });
-  attempt([&] { back(matmul_activation(x, w, activation)); });
-  attempt([&] { matmul_bias_activation(x.value(), w.value(), bias.value(), activation); });
-  attempt([&] { matmul_activation(x.value(), w.value(), activation); });
-  Tensor pre;
-  attempt([&] {
-    matmul_bias_activation(x.value(), w.value(), bias.value(), activation, {.save_pre_activation = &pre});
-    const auto direct = [&](const MatmulBwdOptions& options) {
-      matmul_bias_activation_bwd(x.value(), x.value(), w.value(), bias.value(), activation, options);
-    };
-    direct({}), direct({.nonfinite = NonFinite::propagate}), direct({.pre_activation = pre});
-  });
-}
-
-void call_rows(DType dtype) {
-  const Var x(full({4, 4}, 0.5, dtype)), y(full({4, 4}, 0.25, dtype)), w(full({4}, 0.5, dtype)), b(full({4}, 0.5, dtype));
-  const std::function<void()> calls[] = {
-      [&] { back(softmax(x)); }, [&] { back(log_softmax(x)); }, [&] { back(causal_softmax(x)); },
-      [&] { back(rms_norm(x, w)); }, [&] { back(layer_norm(x, w, b)); },
-      [&] { back(add_rms_norm(x, y, w).result); }, [&] { back(add_layer_norm(x, y, w, b).result); },
-      [&] { back(cross_entropy(x, zeros({4}, i32))); },
-      [&] { back(logsumexp(x, {-1})); }, [&] { back(var(x, {-1})); }, [&] { back(tern::std(x, {-1})); },
-      [&] { back(mean(x, {-1})); }, [&] { back(mean(x)); }, [&] { back(sum(x * x)); }, [&] { back(mean(square(x - y))); },
-      [&] { back(matmul_bias_residual(x, y, b, y)); }};
-  for (const auto& call : calls) attempt(call);
-}
-
-void call_optimisers(DType dtype) {
-  const Var x(full({4, 4}, 0.5, dtype));
-  const auto gradients = [&] { return backward(sum(x * x)); };
-  attempt([&] { optim::AdamW({x}).step(gradients()); });
-  attempt([&] { optim::AdamW({x}, {.weight_decay = 0}).step(gradients()); });
-  attempt([&] { optim::SGD({x}).step(gradients()); });
-  attempt([&] { optim::SGD({x}, {.momentum = 0.9}).step(gradients()); });
-  attempt([&] { optim::SGD({x}, {.momentum = 0.9, .weight_decay = 0.1}).step(gradients()); });
-}
-
-struct Registered {
-  const Pointwise<>* formula;
-  bool leaf;
-};
-std::vector<Registered> registry() {
-  return {
-#define TERN_LEAF(name, arity) {&op::name, true},
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
-#define TERN_FORMULA(name, ...) {&op::name, false},
-#define TERN_GATED(name, activation) {&op::name, false},
-#include "tern/formulas.inc"
-#undef TERN_FORMULA
-#undef TERN_GATED
-  };
-}
-
-void call_everything() {
-  for (const DType dtype : {f32, f64, bf16}) {
-    for (const Registered& r : registry()) {
-      const int arity = r.formula->graph()->inputs;
-      call_formula(*r.formula, arity, dtype);
-      if (arity == 1 && !r.leaf) call_epilogues(*r.formula, dtype);
-    }
-    for (const Pointwise<>* leaf : {&op::tanh, &op::sigmoid, &op::softplus}) call_epilogues(*leaf, dtype);
-    call_where(dtype), call_rows(dtype), call_optimisers(dtype);
-  }
-}
 
 // ---- what is printed ----
 
@@ -303,7 +185,7 @@ int main(int argc, char** argv) {
   const std::string folder = argv[1];
   const std::vector<std::string> targets(argv + 3, argv + argc);
   detail_cpu::listen_to_loops(&remember);
-  call_everything();
+  for (const DType dtype : {f32, f64, bf16}) tools::call_registered(dtype, {4, 4});
   const auto count = static_cast<std::size_t>(shards);
   for (const std::string& target : targets)
     for (std::size_t s = 0; s < count; ++s)

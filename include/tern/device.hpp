@@ -40,7 +40,7 @@ struct DeviceInfo {
   Device device;
   bool available = false;
   std::string name;    // of the processor, where available
-  std::string reason;  // why it is not available
+  std::string reason;  // why it is not available, or what it lacks to run everything (on CUDA, NVRTC)
 };
 /// Every backend with its name, or the reason it is absent.
 std::vector<DeviceInfo> devices();

@@ -45,8 +45,10 @@ struct FoundDriver {
   Driver functions;
   std::string reason;
 };
+const Driver* given_driver = nullptr;
 FoundDriver find_driver() {
   FoundDriver found;
+  if (given_driver) return {*given_driver, ""};
   const char* named = std::getenv("TERN_CUDA_DRIVER");  // another one (tests)
   const char* name = named && *named ? named : "libcuda.so.1";
   void* library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -74,6 +76,10 @@ struct FoundNvrtc {
 };
 FoundNvrtc find_nvrtc() {
   FoundNvrtc found;
+  if (const char* value = std::getenv("TERN_CUDA_NVRTC"); value && std::string_view(value) == "0") {
+    found.reason = "NVRTC, CUDA's compiler, is switched off (TERN_CUDA_NVRTC=0)";
+    return found;
+  }
   void* library = open_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
   if (!library) {
     found.reason =
@@ -139,6 +145,8 @@ const Driver* driver(std::string& reason) {
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
+
+void use_driver(const Driver& functions) { given_driver = &functions; }
 
 const BlasApi* blas(std::string& reason) {
   static const FoundBlas found = find_blas();

@@ -40,7 +40,9 @@ inline constexpr Result kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kIl
                         kAssert = 710, kHardwareStackError = 714, kIllegalInstruction = 715, kMisalignedAddress = 716,
                         kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719;
 inline constexpr int kProcessorCount = 16;                             // CUdevice_attribute
+inline constexpr int kMostShared = 97;                                 // CUdevice_attribute
 inline constexpr int kMostDynamicShared = 8;                           // CUfunction_attribute
+inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;           // CUjit_option
 inline constexpr int kComputeMajor = 75, kComputeMinor = 76;           // CUdevice_attribute
 inline constexpr int kBoxOf16Bits = 1, kSwizzle128 = 3, kPromote256 = 3;  // CUtensorMapDataType, …Swizzle, …L2promotion
 inline constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;  // CUstream_flags, CUevent_flags
@@ -111,6 +113,8 @@ inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemo
   X(nvrtcDestroyProgram, (Program * program))                                                                      \
   X(nvrtcGetCUBINSize, (Program program, std::size_t * bytes))                                                     \
   X(nvrtcGetCUBIN, (Program program, char* cubin))                                                                 \
+  X(nvrtcGetPTXSize, (Program program, std::size_t * bytes))                                                       \
+  X(nvrtcGetPTX, (Program program, char* ptx))                                                                     \
   X(nvrtcGetProgramLogSize, (Program program, std::size_t * bytes))                                                \
   X(nvrtcGetProgramLog, (Program program, char* log))
 
@@ -175,6 +179,8 @@ struct Nvrtc {
 
 /// The driver's functions, initialised; null with a reason where there is no driver or no GPU.
 const Driver* driver(std::string& reason);
+/// Has driver() give these in place of what it would find; before it is first called (tools/pack_kernels.cpp).
+void use_driver(const Driver& functions);
 /// NVRTC's; null with a reason, which names the remedy.
 const Nvrtc* nvrtc(std::string& reason);
 /// cuBLASLt's, likewise.

@@ -11,20 +11,13 @@
 #include <vector>
 
 #include "cuda/api.hpp"
+#include "cuda/pack.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// FNV-1a; two of them with different starts name a file, a third checks what is in it.
-std::uint64_t hash(std::string_view bytes, std::uint64_t start) {
-  std::uint64_t h = start;
-  for (const char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return h;
-}
-constexpr std::uint64_t kStart = 0xcbf29ce484222325ull;
 
 /// TERN_CACHE_DIR, else the user's cache folder; empty where there is neither.
 fs::path cache_folder() {
@@ -52,7 +45,7 @@ std::string read(const fs::path& file, std::uint64_t text_hash) {
       size != sizeof header + header.size)
     return "";
   std::string cubin(header.size, '\0');
-  if (!in.read(cubin.data(), static_cast<std::streamsize>(cubin.size())) || hash(cubin, kStart) != header.check)
+  if (!in.read(cubin.data(), static_cast<std::streamsize>(cubin.size())) || content_check(cubin) != header.check)
     return "";
   return cubin;
 }
@@ -64,7 +57,7 @@ void write(const fs::path& file, std::uint64_t text_hash, const std::string& cub
   fs::create_directories(file.parent_path(), ignored);
   const fs::path own = file.string() + "." + std::to_string(std::random_device()());
   Header header;
-  header.text_hash = text_hash, header.size = cubin.size(), header.check = hash(cubin, kStart);
+  header.text_hash = text_hash, header.size = cubin.size(), header.check = content_check(cubin);
   {
     std::ofstream out(own, std::ios::binary);
     out.write(reinterpret_cast<const char*>(&header), sizeof header);
@@ -78,15 +71,26 @@ void write(const fs::path& file, std::uint64_t text_hash, const std::string& cub
   if (ignored) fs::remove(own, ignored);
 }
 
+// --fmad=false: a·b + c is rounded twice, as everywhere; fma() is written where it is meant.
+constexpr const char* kOptions = " --std=c++17 --fmad=false";
 std::string options_text(int architecture) {
-  // --fmad=false: a·b + c is rounded twice, as everywhere; fma() is written where it is meant.
   // sm_90a: the matrix instructions of 9.0 are not part of later architectures.
-  return "--gpu-architecture=sm_" + std::to_string(architecture) + (architecture == 90 ? "a" : "") + " --std=c++17 --fmad=false";
+  return "--gpu-architecture=sm_" + std::to_string(architecture) + (architecture == 90 ? "a" : "") + kOptions;
 }
 
-}  // namespace
+using Size = Result (*)(Program, std::size_t*);
+using Get = Result (*)(Program, char*);
+std::string given(Program program, Size size_of, Get get) {
+  std::size_t size = 0;
+  if (size_of(program, &size) != 0 || size == 0) return "";
+  std::string bytes(size, '\0');
+  get(program, bytes.data());
+  return bytes;
+}
 
-std::string compiled_anew(const std::string& text, int architecture, const std::string& doing, std::string& log) {
+/// What NVRTC makes of a text: a cubin, or PTX.
+std::string compiled_with(const std::string& text, const std::string& options_text, bool ptx, const std::string& doing,
+                          std::string& log) {
   std::string reason;
   const Nvrtc* api = nvrtc(reason);
   if (!api) throw Error(ErrorKind::unsupported, doing + ": " + reason);
@@ -94,38 +98,75 @@ std::string compiled_anew(const std::string& text, int architecture, const std::
   if (api->nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr) != 0)
     throw Error(ErrorKind::backend, doing + ": NVRTC does not start");
   std::vector<std::string> options;
-  std::istringstream list(options_text(architecture));
+  std::istringstream list(options_text);
   for (std::string option; list >> option;) options.push_back(option);
   std::vector<const char*> pointers;
   for (const std::string& option : options) pointers.push_back(option.c_str());
   const Result result = api->nvrtcCompileProgram(program, static_cast<int>(pointers.size()), pointers.data());
-  std::size_t size = 0;
-  if (api->nvrtcGetProgramLogSize(program, &size) == 0 && size > 1) {
-    log.assign(size, '\0');
-    api->nvrtcGetProgramLog(program, log.data());
-    log.pop_back();
-  }
-  std::string cubin;
-  if (result == 0 && api->nvrtcGetCUBINSize(program, &size) == 0) {
-    cubin.assign(size, '\0');
-    api->nvrtcGetCUBIN(program, cubin.data());
-  }
+  log = given(program, api->nvrtcGetProgramLogSize, api->nvrtcGetProgramLog);
+  if (!log.empty()) log.pop_back();
+  std::string image;
+  if (result == 0)
+    image = ptx ? given(program, api->nvrtcGetPTXSize, api->nvrtcGetPTX)
+                : given(program, api->nvrtcGetCUBINSize, api->nvrtcGetCUBIN);
   api->nvrtcDestroyProgram(&program);
-  if (cubin.empty())
+  if (image.empty())
     throw Error(ErrorKind::backend, doing + ": NVRTC refuses the kernel's text:\n" + log + "\nThe text:\n" + text);
-  return cubin;
+  return image;
+}
+
+KernelSource* listener = nullptr;
+
+/// The kernel of the pack, where there is no NVRTC.
+std::string from_pack(const std::string& text, const std::string& doing, const std::string& no_compiler) {
+  std::string reason, ptx;
+  const Pack* pack = Pack::found(reason);
+  try {
+    if (pack) ptx = pack->ptx(text);
+  } catch (const Error& error) {
+    throw Error(ErrorKind::io, doing + ": the pack of kernels cannot be read: " + error.what());
+  }
+  if (ptx.empty())
+    throw Error(ErrorKind::unsupported,
+                doing + ": it is none of those built in" + (pack ? "" : ", as " + reason) + ", and " + no_compiler);
+  return ptx;
+}
+
+}  // namespace
+
+std::string compiled_anew(const std::string& text, int architecture, const std::string& doing, std::string& log) {
+  return compiled_with(text, options_text(architecture), false, doing, log);
+}
+std::string compiled_to_ptx(const std::string& text, std::string& log) {
+  const std::string options = "--gpu-architecture=compute_" + std::to_string(kPackArchitecture) + kOptions;
+  return compiled_with(text, options, true, "compiling for the pack", log);
+}
+
+void take_kernels_from(KernelSource* source) { listener = source; }
+bool only_packed() {
+  std::string reason;
+  return listener || !nvrtc(reason);
+}
+bool is_packed(const std::string& text, detail_gpu::Layouts layouts) {
+  if (listener) return listener->has(text, layouts);
+  std::string reason;
+  const Pack* pack = Pack::found(reason);
+  return pack && pack->has(text);
 }
 
 std::string compiled(const std::string& text, int architecture, const std::string& doing) {
+  if (listener) return listener->kernel(text);
   const std::string whole = options_text(architecture) + "\n" + text;
   const fs::path folder = cache_folder();
-  const std::uint64_t first = hash(whole, kStart), second = hash(whole, ~kStart);
+  const ContentKey key = content_key(whole);
   char name[48];
-  std::snprintf(name, sizeof name, "%016llx%016llx.cubin", static_cast<unsigned long long>(first),
-                static_cast<unsigned long long>(second));
-  const std::uint64_t third = hash(whole, kStart * 31);
+  std::snprintf(name, sizeof name, "%016llx%016llx.cubin", static_cast<unsigned long long>(key.first),
+                static_cast<unsigned long long>(key.second));
+  const std::uint64_t third = content_check(whole);
   if (!folder.empty())
     if (std::string cubin = read(folder / name, third); !cubin.empty()) return cubin;
+  std::string reason;
+  if (!nvrtc(reason)) return from_pack(text, doing, reason);
   std::string log;
   std::string cubin = compiled_anew(text, architecture, doing, log);
   if (!folder.empty()) write(folder / name, third, cubin);

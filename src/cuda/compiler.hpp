@@ -1,15 +1,34 @@
-// CUDA C++ to machine code, by NVRTC, once: results are kept on disk.
+// CUDA C++ to machine code: by NVRTC, once, as results are kept on disk; or from the pack.
 #pragma once
 #include <string>
 
+#include "gpu/kernel.hpp"
+
 namespace tern::detail_cuda {
 
-/// The cubin of a kernel's text for an architecture (90: compute capability 9.0), from the disk or NVRTC. Throws
-/// `unsupported` where it is not on the disk and there is no NVRTC, and `backend` with the compiler's log where the
-/// text does not compile; `doing` begins the message.
+/// The cubin of a kernel's text for an architecture (90: compute capability 9.0), from the disk or NVRTC, or where
+/// there is no NVRTC its PTX from the pack. Throws `unsupported` where it is nowhere, and `backend` with the compiler's
+/// log where the text does not compile; `doing` begins the message.
 std::string compiled(const std::string& text, int architecture, const std::string& doing);
 
 /// Only the compiler: no disk. `log` receives its warnings.
 std::string compiled_anew(const std::string& text, int architecture, const std::string& doing, std::string& log);
+/// PTX for the pack (Pack in cuda/pack.hpp).
+std::string compiled_to_ptx(const std::string& text, std::string& log);
+
+/// Whether there is no NVRTC: kernels are those of the pack.
+bool only_packed();
+/// Whether the pack has the kernel.
+bool is_packed(const std::string& text, detail_gpu::Layouts layouts);
+
+/// Stands in for the pack, in the tool that makes it.
+class KernelSource {
+ public:
+  virtual ~KernelSource() = default;
+  virtual bool has(const std::string& text, detail_gpu::Layouts layouts) = 0;
+  virtual std::string kernel(const std::string& text) = 0;
+};
+/// Has kernels come from `source`, as if there were no NVRTC; before a device is first used.
+void take_kernels_from(KernelSource* source);
 
 }  // namespace tern::detail_cuda

@@ -3,10 +3,14 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 
 #include "cuda/blas.hpp"
+#include "cuda/compiler.hpp"
 #include "cuda/device.hpp"
 #include "cuda/gemm.hpp"
+#include "cuda/mma.hpp"
+#include "cuda/pack.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/index_checks.hpp"
 
@@ -35,7 +39,8 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
     limits_.groups = 0x7fffffffu;
     limits_.param_words = 900;  // 4096 bytes of arguments
-    limits_.native = true;
+    limits_.steps = std::uint64_t{1} << 42;  // no display waits
+    limits_.native = true, limits_.packed = only_packed();
     flags_ = std::make_shared<Storage>(*this, 256);
     const GpuDevice::Call call(gpu_);
     gpu_.clear(pointer_of(*flags_), 256);
@@ -117,9 +122,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     for (int i = 0; i < request.batch.rank(); ++i)
       if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
     if (elements == 0) return;
-    const MatrixUnits units{gpu_.architecture(), gpu_.processors()};
-    if (!run_gemm(*this, request, units, api ? std::function<bool(const Product&)>(multiply) : nullptr))
+    if (!run_gemm(*this, request, units(), api ? std::function<bool(const Product&)>(multiply) : nullptr))
       GpuBackend::gemm(request);
+  }
+  void multiply(const detail::GemmRequest& request) override {
+    if (!run_mma(*this, request, units())) GpuBackend::multiply(request);
   }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
@@ -127,6 +134,14 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     if (launch.check_slot >= 0)
       launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch.op, launch.checked_size);
     gpu_.launch(launch, text);
+  }
+
+  bool has_kernel(detail_gpu::Layouts layouts, const detail_gpu::Launch& launch,
+                  const std::function<std::string()>& text) override {
+    const std::lock_guard hold(gpu_.lock());
+    const auto [known, first_time] = packed_.try_emplace(launch.key, false);
+    if (first_time) known->second = is_packed(text(), layouts);
+    return known->second;
   }
 
   bool records() const override { return true; }
@@ -143,6 +158,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
 
  private:
+  /// Without NVRTC: the instructions of 9.0 are in no PTX that other architectures run.
+  MatrixUnits units() const {
+    return {limits_.packed ? kPackArchitecture : gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()};
+  }
+
   class CudaRecording final : public detail::Recording {
    public:
     CudaRecording(CudaBackend& backend, GpuDevice::Captured captured, bool checks)
@@ -183,8 +203,21 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   std::unique_ptr<Products> products_;
   detail_gpu::IndexChecks checks_;
   std::uint32_t first_check_ = 0;
+  std::unordered_map<std::string, bool> packed_;  // whether the pack has a kernel, by the launch's key
 };
 
+}  // namespace
+
+namespace {
+/// Of CUDA's libraries, and what that means; empty where all are there.
+std::string what_is_missing() {
+  std::string reason, no_pack;
+  if (nvrtc(reason)) return "";
+  const Pack* pack = Pack::found(no_pack);
+  return (pack ? "only the " + std::to_string(pack->size()) + " kernels that are built in can run, as "
+               : "no kernel can run, as " + no_pack + " and ") +
+         reason;
+}
 }  // namespace
 
 std::vector<DeviceInfo> cuda_devices() {
@@ -192,8 +225,9 @@ std::vector<DeviceInfo> cuda_devices() {
   const Driver* found = driver(reason);
   if (!found) return {{cuda(), false, "", reason}};
   std::vector<DeviceInfo> infos;
+  const std::string missing = what_is_missing();
   for (const std::string& name : gpu_names(*found))
-    infos.push_back({cuda(static_cast<int>(infos.size())), true, name, ""});
+    infos.push_back({cuda(static_cast<int>(infos.size())), true, name, missing});
   return infos;
 }
 

@@ -42,7 +42,8 @@ GpuDevice::GpuDevice(const Driver& driver, int ordinal, std::string name)
       up_(context_),
       down_(context_),
       architecture_(10 * context_.attribute(kComputeMajor) + context_.attribute(kComputeMinor)),
-      processors_(context_.attribute(kProcessorCount)) {}
+      processors_(context_.attribute(kProcessorCount)),
+      shared_bytes_(context_.attribute(kMostShared)) {}
 
 Stream GpuDevice::stream() {
   fresh = {};
@@ -214,6 +215,17 @@ void GpuDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const ch
         std::string(op) + ": describing a matrix");
 }
 
+/// A cubin, or PTX, which the driver compiles: what it has against that is part of the error.
+void GpuDevice::load(CuModule& module, const std::string& image, const std::string& doing) const {
+  std::string log(4096, '\0');
+  int options[] = {kJitErrorLog, kJitErrorLogBytes};
+  void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+  const Result loaded = driver_.cuModuleLoadDataEx(&module, image.c_str(), 2, options, values);
+  if (loaded == kSuccess) return;
+  log = log.c_str();
+  check(loaded, log.empty() ? doing : doing + " (" + log + ")");
+}
+
 Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
   if (const auto same = texts_.find(text); same != texts_.end()) {
     ++stats_.hits;
@@ -221,9 +233,9 @@ Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string&
   }
   const auto start = std::chrono::steady_clock::now();
   const std::string doing = std::string(launch.op) + ": compiling a kernel";
-  const std::string cubin = compiled(text, architecture_, doing);
+  const std::string image = compiled(text, architecture_, doing);
   CuModule module = nullptr;
-  check(driver_.cuModuleLoadDataEx(&module, cubin.data(), 0, nullptr, nullptr), doing);
+  load(module, image, doing);
   Function function = nullptr;
   check(driver_.cuModuleGetFunction(&function, module, "tern_kernel"), doing);
   if (launch.shared_bytes > 0)

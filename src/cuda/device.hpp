@@ -38,6 +38,8 @@ class GpuDevice {
   /// 90 for compute capability 9.0.
   int architecture() const { return architecture_; }
   int processors() const { return processors_; }
+  /// The most memory of a workgroup.
+  int shared_bytes() const { return shared_bytes_; }
   /// The stream on which the calling thread is to issue its next work (Streams::next).
   Stream stream();
 
@@ -84,6 +86,7 @@ class GpuDevice {
  private:
   void encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const;
   Function compile(const detail_gpu::Launch& launch, const std::string& text);
+  void load(CuModule& module, const std::string& image, const std::string& doing) const;
   bool reaches(GpuDevice& other);
 
   const Driver& driver_;
@@ -92,7 +95,7 @@ class GpuDevice {
   Streams streams_;
   Memory memory_;
   Staging up_, down_;
-  int architecture_ = 0, processors_ = 1;
+  int architecture_ = 0, processors_ = 1, shared_bytes_ = 0;
   CacheStats stats_;
   std::unordered_map<const GpuDevice*, bool> peers_;   // whether it can read their memory
   std::unordered_map<std::string, Function> kernels_;  // by the launch's key

@@ -8,6 +8,7 @@ namespace tern::detail_cuda {
 struct MatrixUnits {
   int architecture = 0;  // 90 for compute capability 9.0
   int processors = 1;
+  int shared_bytes = 48 << 10;  // the most memory of a workgroup
 };
 
 /// Runs a product as one kernel of compute capability 9.0; false where it does not fit one, or, unless `always`, where

@@ -207,16 +207,19 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
 }
 
 std::vector<const Node*> topological(std::span<const Node* const> outputs) {
-  std::vector<const Node*> order, pending(outputs.begin(), outputs.end());
+  std::vector<const Node*> order;
+  std::vector<std::pair<const Node*, bool>> pending;  // and whether its arguments have been seen to
+  for (auto output = outputs.rbegin(); output != outputs.rend(); ++output) pending.emplace_back(*output, false);
   std::unordered_set<const Node*> seen;
   while (!pending.empty()) {
-    const Node* node = pending.back();
+    const auto [node, ready] = pending.back();
     pending.pop_back();
-    if (!seen.insert(node).second) continue;
-    order.push_back(node);
-    if (node->leaf != Leaf::index) pending.insert(pending.end(), node->args.begin(), node->args.end());
+    if (ready) order.push_back(node);
+    if (ready || !seen.insert(node).second) continue;
+    pending.emplace_back(node, true);
+    if (node->leaf != Leaf::index)
+      for (auto arg = node->args.rbegin(); arg != node->args.rend(); ++arg) pending.emplace_back(*arg, false);
   }
-  std::sort(order.begin(), order.end(), [](const Node* a, const Node* b) { return a->serial < b->serial; });
   return order;
 }
 

@@ -91,7 +91,8 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs);
 bool is_zero(Expr x);
 bool is_constant(Expr x, double value);
 
-/// The nodes the outputs' values depend on, arguments before their users. A coordinate depends on no value.
+/// The nodes the outputs' values depend on, arguments before their users, in an order that the graph alone decides (a
+/// gradient's sums, and kernels made beforehand, rest on it). A coordinate depends on no value.
 std::vector<const Node*> topological(std::span<const Node* const> outputs);
 
 /// Rebuilds expressions with some nodes replaced; one object shares its work between calls.

@@ -76,7 +76,7 @@ class Cuda final : public Dialect {
     for (std::size_t k = 0; k < m.bindings.size(); ++k) {
       const Binding& b = m.bindings[k];
       parameters.push_back(cat(b.written || b.atomic ? "" : "const ", b.vectors ? "vec4<u32>" : "u32",
-                               "* __restrict__ b", k));
+                               b.aliased ? "* b" : "* __restrict__ b", k));
     }
     for (std::size_t k = 0; k < m.maps; ++k) parameters.push_back(cat("const __grid_constant__ BoxMap map", k));
     parameters.push_back("const __grid_constant__ Params params");

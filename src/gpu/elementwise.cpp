@@ -30,8 +30,8 @@ const detail::Graph* identity_graph() {
 /// One launch.
 class ElementwiseKernel {
  public:
-  ElementwiseKernel(GpuBackend& backend, const Elementwise& job)
-      : backend_(backend), job_(job), program_(*job.program), plan_(backend.limits(), job.op, 'e') {
+  ElementwiseKernel(GpuBackend& backend, const Elementwise& job, Layouts layouts)
+      : backend_(backend), job_(job), program_(*job.program), plan_(backend.limits(), job.op, 'e', layouts) {
     for (const Elementwise::Stored& s : job.known) known_.push_back(s.step);
     for (const Elementwise::Stored& s : job.outputs) wanted_.push_back(s.step);
     sources_ = sources_of(program_, wanted_, [this](int step) { return is_source(step); });
@@ -39,7 +39,8 @@ class ElementwiseKernel {
     choose();
   }
 
-  void run() {
+  /// False, having done nothing, where there is no such kernel in vectors.
+  bool run() {
     Launch& launch = plan_.launch;
     launch.threads = std::min<std::uint32_t>(256, backend_.limits().threads);
     launch.in_bounds = true;
@@ -51,13 +52,20 @@ class ElementwiseKernel {
     for (const int step : known_) plan_.note(static_cast<std::int16_t>(step));
     for (const int axis : axes_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
+    const auto print = [this] { return text(); };
+    if (plan_.layouts() == Layouts::vectors && !(in_vectors() && backend_.has_kernel(Layouts::vectors, launch, print))) return false;
     if (detail::tracing())
       detail::note(cat("elementwise, ", group_, group_ == 1 ? " element" : " elements", " an invocation, ",
                        launch.groups, " workgroups of ", launch.threads));
-    backend_.queue(launch, [this] { return text(); });
+    backend_.queue(launch, print);
+    return true;
   }
 
  private:
+  /// Every operand lies in vectors along the only axis; positions are counted along several.
+  bool in_vectors() const {
+    return axes_.sizes.size() == 1 && group_ > 1 && plan_.guarded && origin_slots_.empty() && plan_.in_vectors();
+  }
   bool is_source(int step) const {
     const StepKind kind = program_.steps[static_cast<std::size_t>(step)].kind;
     return kind == StepKind::input || kind == StepKind::position ||
@@ -100,6 +108,7 @@ class ElementwiseKernel {
     }
     count_slot_ = plan_.add_param(0);
     plan_.add_axes(axes_);
+    plan_.set_inner(static_cast<int>(axes_.sizes.size()) - 1);
     std::size_t v = 0;
     const auto add = [&](bool written) {
       const int access = plan_.add_access(*views[v], axes_.strides[v], written);
@@ -295,7 +304,8 @@ class Fitting {
     if (job_.space.numel() > kMostElements) return halve({});
     if (!fit_windows()) return;
     fit_bindings();
-    ElementwiseKernel(backend_, job_).run();
+    run_in_layouts(backend_.limits(),
+                   [this](Layouts layouts) { return ElementwiseKernel(backend_, job_, layouts); });
     for (const auto& [from, to, space] : copy_back_) copy_view(backend_, job_.op, from, to, space);
   }
 

@@ -17,6 +17,8 @@ using detail::Lane;
 
 namespace {
 
+constexpr std::int64_t kManyTiles = 64;  // of 128×128, keep a GPU busier than more and smaller ones
+
 /// How the elements of a or b are fetched: along which of its two axes they are neighbours in memory.
 enum class Fetch : char { along_k, along_other, single };
 
@@ -30,14 +32,15 @@ struct Problem {
 
 class GemmKernel {
  public:
-  GemmKernel(GpuBackend& backend, const GemmRequest& request)
-      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 'g'), epilogue_(request) {
+  GemmKernel(GpuBackend& backend, const GemmRequest& request, Layouts layouts)
+      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 'g', layouts), epilogue_(request) {
     lay_out();
     choose_tile();
     choose_access();
   }
 
-  void run() {
+  /// False, having done nothing, where there is no such kernel in vectors.
+  bool run() {
     Launch& launch = plan_.launch;
     launch.threads = static_cast<std::uint32_t>(tile_.threads());
     launch.in_bounds = whole_;
@@ -51,14 +54,22 @@ class GemmKernel {
     plan_.note(whole_), plan_.note(whole_columns_), plan_.note(r_.a.dtype);
     for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
+    const auto print = [this] { return text(); };
+    if (plan_.layouts() == Layouts::vectors && !(in_vectors() && backend_.has_kernel(Layouts::vectors, launch, print)))
+      return false;
     if (detail::tracing())
       detail::note(cat("tiles of ", tile_.m, "x", tile_.n, "x", tile_.k, ", ", launch.groups, " workgroups of ",
                        launch.threads, whole_ ? "" : ", checked edges", wide_a_ ? "" : ", a by elements",
                        wide_b_ ? "" : ", b by elements"));
-    backend_.queue(launch, [this] { return text(); });
+    backend_.queue(launch, print);
+    return true;
   }
 
  private:
+  /// Of kernels made beforehand: factors are fetched in vectors, and floats.
+  bool in_vectors() const {
+    return wide_a_ && wide_b_ && kept_.sizes.size() == 1 && contracted_.sizes.size() == 1 && detail::is_float_lane(lane());
+  }
   Lane lane() const { return detail::lane_of(r_.a.dtype); }
 
   void lay_out() {
@@ -106,6 +117,13 @@ class GemmKernel {
   }
 
   void choose_tile() {
+    if (plan_.layouts() != Layouts::own) {
+      // Two tiles, of 64-bit accumulators one: more would be more kernels.
+      const bool large = plan_.layouts() == Layouts::vectors && lane() == Lane::f32 &&
+                         ceil_div(m_, 128) * ceil_div(n_, 128) * kept_.count() >= kManyTiles;
+      tile_ = large ? GemmTile{128, 128, 8, 8, 8} : GemmTile{32, 32, 8, 4, 4};
+      return;
+    }
     tile_ = backend_.gemm_tiles()(m_, n_, kept_.count(), static_cast<int>(dtype_size(r_.a.dtype)));
     if (const char* text = std::getenv("TERN_GEMM_TILE"); text && *text) {
       GemmTile t;
@@ -132,6 +150,7 @@ class GemmKernel {
     if (wide(b, col, n_, tile_.n)) fetch_b_ = Fetch::along_other;
     else if (wide(b, row, k_, tile_.k)) fetch_b_ = Fetch::along_k;
     else wide_b_ = false, fetch_b_ = b.actual[row] == 1 ? Fetch::along_k : Fetch::along_other;
+    if (plan_.layouts() != Layouts::own) return choose_packed_access();
     whole_ = m_ % tile_.m == 0 && n_ % tile_.n == 0 && k_ % tile_.k == 0;
     whole_columns_ = n_ % 4 == 0;
     if (wide_a_) plan_.make_wide(a_);
@@ -156,6 +175,15 @@ class GemmKernel {
       if (static_cast<int>(i) == a_) wide_a_ = false;
       if (static_cast<int>(i) == b_) wide_b_ = false;
     }
+  }
+
+  /// Kernels made beforehand check every edge, and write by elements.
+  void choose_packed_access() {
+    whole_ = whole_columns_ = false;
+    if (plan_.layouts() == Layouts::any)
+      wide_a_ = wide_b_ = false, fetch_a_ = Fetch::along_k, fetch_b_ = Fetch::along_other;
+    if (wide_a_) plan_.make_wide(a_);
+    if (wide_b_) plan_.make_wide(b_);
   }
 
   // ---- text ----
@@ -343,6 +371,8 @@ class GemmKernel {
 
 }  // namespace
 
-void run_gemm_kernel(GpuBackend& backend, const GemmRequest& request) { GemmKernel(backend, request).run(); }
+void run_gemm_kernel(GpuBackend& backend, const GemmRequest& request) {
+  run_in_layouts(backend.limits(), [&](Layouts layouts) { return GemmKernel(backend, request, layouts); });
+}
 
 }  // namespace tern::detail_gpu

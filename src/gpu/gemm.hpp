@@ -10,4 +10,7 @@ void run_gemm(GpuBackend& backend, const detail::GemmRequest& request);
 /// Runs a product as one kernel.
 void run_gemm_kernel(GpuBackend& backend, const detail::GemmRequest& request);
 
+/// Whether the one output is the product itself.
+bool is_plain_product(const detail::GemmRequest& request);
+
 }  // namespace tern::detail_gpu

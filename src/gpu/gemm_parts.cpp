@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gpu/elementwise.hpp"
+#include "gpu/epilogue.hpp"
 #include "gpu/gemm.hpp"
 #include "gpu/reduce.hpp"
 #include "gpu/text.hpp"
@@ -29,6 +30,35 @@ const detail::Graph* identity_graph() {
 const detail::Graph* sum_graph(DType dtype) {
   const Expr x = cast(sum(detail::make_input(0)), dtype);
   return detail::make_graph({&x, 1}, 1);
+}
+
+/// The epilogue of a product in memory, laid over `space`.
+void apply_epilogue(GpuBackend& backend, const GemmRequest& r, const View& product, const Shape& space) {
+  Elementwise job;
+  job.op = r.op, job.program = r.epilogue, job.space = job.whole = space;
+  job.origin.resize(space.rank(), 0);
+  job.inputs.push_back({product, {}, nullptr});
+  job.inputs.insert(job.inputs.end(), r.inputs.begin(), r.inputs.end());
+  for (std::size_t o = 0; o < r.outputs.size(); ++o)
+    job.outputs.push_back({r.epilogue->outputs[o].step, r.outputs[o]});
+  run_elementwise(backend, job);
+}
+
+/// A product without its epilogue, in memory, and a pass over that.
+void multiply_and_pass(GpuBackend& backend, const GemmRequest& r) {
+  const DType dtype = lane_dtype(detail::lane_of(r.a.dtype));
+  const Shape space(sizes_over_tile(r));
+  const auto memory = backend.temporary(space.numel(), dtype);
+  View product{memory.get(), dtype, 0, {}};
+  product.strides.resize(space.rank(), 0);
+  std::int64_t step = 1;
+  for (auto i = static_cast<std::size_t>(space.rank()); i-- > 0; step *= space[i]) product.strides[i] = step;
+  const detail::InputType type{dtype, false};
+  GemmRequest alone = r;
+  alone.epilogue = &detail::type_program(r.op, identity_graph(), {&type, 1});
+  alone.inputs = {}, alone.outputs = {&product, 1};
+  backend.multiply(alone);
+  apply_epilogue(backend, r, product, space);
 }
 
 /// Cuts a product into parts whose operands fit a binding: batches, then rows and columns of the output; a factor that
@@ -103,7 +133,7 @@ class Parts {
     }
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
     if (r_.contracted == 0 && r_.k >= kDeep && tiles < kFewTiles) return run_deep();
-    run_gemm_kernel(backend_, r_);
+    backend_.multiply(r_);
   }
 
   /// Segments of k as batches of a product, their sum, and the epilogue: in this order whatever the device.
@@ -157,8 +187,7 @@ class Parts {
   void join(const View& segments, std::int64_t count, const std::vector<std::int64_t>& space, const View& contiguous,
             const WithFront& with_front) {
     const Program& epilogue = *r_.epilogue;
-    const Step& result = epilogue.steps[static_cast<std::size_t>(epilogue.outputs[0].step)];
-    const bool plain = outputs_.size() == 1 && result.kind == StepKind::input && result.index == 0;
+    const bool plain = is_plain_product(r_);
     const detail::InputType type{segments.dtype, false};
     detail::FusedRequest sums;
     sums.op = r_.op, sums.reduced = 1;
@@ -176,14 +205,7 @@ class Parts {
     const View output = with_front(plain ? outputs_[0] : accumulator, 0);
     sums.inputs = {&input, 1}, sums.outputs = {&output, 1};
     run_reducing(backend_, sums);
-    if (plain) return;
-    Elementwise job;
-    job.op = r_.op, job.program = &epilogue, job.space = job.whole = Shape(space);
-    job.origin.resize(static_cast<int>(space.size()), 0);
-    job.inputs.push_back({accumulator, {}, nullptr});
-    job.inputs.insert(job.inputs.end(), inputs_.begin(), inputs_.end());
-    for (std::size_t o = 0; o < outputs_.size(); ++o) job.outputs.push_back({epilogue.outputs[o].step, outputs_[o]});
-    run_elementwise(backend_, job);
+    if (!plain) apply_epilogue(backend_, r_, accumulator, Shape(space));
   }
 
   std::vector<std::int64_t> sizes(std::int64_t rows, std::int64_t columns) const {
@@ -238,6 +260,16 @@ void run_gemm(GpuBackend& backend, const GemmRequest& r) {
   for (int i = 0; i < r.batch.rank(); ++i)
     if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];
   if (kept > 0) Parts(backend, r).run();
+}
+
+bool is_plain_product(const GemmRequest& r) {
+  const Step& result = r.epilogue->steps[static_cast<std::size_t>(r.epilogue->outputs[0].step)];
+  return r.outputs.size() == 1 && result.kind == StepKind::input && result.index == 0;
+}
+
+void GpuBackend::multiply(const GemmRequest& request) {
+  if (limits().packed && !is_plain_product(request)) return multiply_and_pass(*this, request);
+  run_gemm_kernel(*this, request);
 }
 
 void GpuBackend::gemm(const GemmRequest& request) {

@@ -24,6 +24,8 @@ class GpuBackend : public detail::Backend {
   void scan(const detail::ScanRequest& request) override;
   void sort(const detail::SortRequest& request) override;
 
+  /// A product that fits the limits, by one kernel where there is one for its epilogue; else the product and a pass.
+  virtual void multiply(const detail::GemmRequest& request);
   virtual const Limits& limits() const = 0;
   /// Which devices share what was measured: a line without tabs.
   virtual std::string device_class() const { return name(); }
@@ -35,6 +37,10 @@ class GpuBackend : public detail::Backend {
   void queue(Launch& planned, const std::function<std::string()>& text) {
     if (Preparing* preparing = Preparing::current()) preparing->launched(planned);
     launch(planned, text);
+  }
+  /// Whether the kernel can be had (Limits::packed).
+  virtual bool has_kernel(Layouts, const Launch& /*launch*/, const std::function<std::string()>& /*text*/) {
+    return true;
   }
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;

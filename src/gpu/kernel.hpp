@@ -24,7 +24,18 @@ struct Limits {
   /// Memory is addressed by elements of any size, and lanes of 64 bits exist. Otherwise memory is words, into which
   /// smaller elements are merged.
   bool native = false;
+  /// Kernels cannot be compiled when they are met: there are those of a pack made beforehand. Their texts must be few, so
+  /// each is printed in Layouts::vectors or Layouts::any alone, with one tiling, whatever the sizes.
+  bool packed = false;
 };
+
+/// What a kernel's text fixes of its operands' layouts.
+enum class Layouts : char {
+  own,      // how each operand steps along each axis
+  vectors,  // neighbours along one axis, in vectors, and besides at most one axis with steps that are parameters
+  any,      // nothing: kMostAxes axes, with steps that are parameters
+};
+inline constexpr std::size_t kMostAxes = 8;
 
 /// A storage as a kernel sees it: bytes [begin, end), as words or as vectors of four words.
 struct Binding {
@@ -33,6 +44,7 @@ struct Binding {
   bool written = false;
   bool atomic = false;   // single bytes or halves are merged into its words
   bool vectors = false;  // accessed as vec4<u32>
+  bool aliased = false;  // another binding may be the same memory
 };
 
 /// A plain number of the request among the parameters.

@@ -295,6 +295,7 @@ void Scan::run_scan(GpuBackend& backend, const ScanRequest& r) {
 // Bitonic over (key, place): the place breaks ties, which makes it stable. Keys are u32 in the order of the values, NaN
 // last (first, descending); lines are padded to a power of two with the largest key. Batcher (1968).
 constexpr std::uint32_t kSortThreads = 256, kSortBlock = 1024;  // elements a workgroup sorts in its own memory
+constexpr std::int64_t kShortBlock = 64;  // the same of short lines, in kernels made beforehand
 
 std::string key_of(DType dtype, const std::string& x, bool descending) {
   std::string key;
@@ -319,6 +320,7 @@ class Sort {
   Sort(GpuBackend& backend, const SortRequest& r) : backend_(backend), r_(r) {
     n_ = r.space[static_cast<std::size_t>(r.axis)];
     padded_ = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n_, 2))));
+    if (backend.limits().packed) padded_ = std::max(padded_, n_ <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
     lines_ = r.space.numel() / n_;
     const DType word = detail::is_wide_lane(detail::lane_of(r.input.dtype)) ? DType::i64 : DType::u32;
     if (word == DType::i64) word_ = "u64";

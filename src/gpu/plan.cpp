@@ -59,18 +59,25 @@ ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> si
 }
 
 void Plan::add_axes(Axes& axes) {
+  if (layouts_ != Layouts::own) {
+    const std::size_t most = layouts_ == Layouts::any ? kMostAxes : 1, given = axes.sizes.size();
+    const std::size_t missing = given < most ? most - given : 0;
+    axes.sizes.insert(axes.sizes.begin(), missing, 1), axes.original.insert(axes.original.begin(), missing, -1);
+    for (auto& strides : axes.strides) strides.insert(strides.begin(), missing, 0);
+  }
   note(static_cast<char>(axes.sizes.size()));
   axes.slots.clear();
   for (const std::int64_t size : axes.sizes) axes.slots.push_back(add_param(static_cast<std::uint64_t>(size)));
 }
 
 int Plan::bind_storage(Storage* storage, bool written) {
-  for (std::size_t k = 0; k < launch.bindings.size(); ++k)
+  const bool alone = layouts_ != Layouts::own && launch.bindings.size() < limits_.bindings;
+  for (std::size_t k = 0; !alone && k < launch.bindings.size(); ++k)
     if (launch.bindings[k].storage == storage) {
       launch.bindings[k].written |= written;
       return static_cast<int>(k);
     }
-  launch.bindings.push_back({storage, 0, 0, written, false, false});
+  launch.bindings.push_back({storage, 0, 0, written, false, false, alone});
   return static_cast<int>(launch.bindings.size()) - 1;
 }
 
@@ -81,7 +88,9 @@ int Plan::add_access(const View& view, const std::vector<std::int64_t>& strides,
   a.base = add_param(0);
   a.actual = strides, a.written = written;
   for (const std::int64_t stride : strides) {
-    a.steps.push_back(stride == 0 ? '0' : stride == 1 ? '1' : 's');
+    const bool fixed = layouts_ == Layouts::own ||
+                       (layouts_ == Layouts::vectors && static_cast<int>(a.steps.size()) == inner_);
+    a.steps.push_back(!fixed ? 's' : stride == 0 ? '0' : stride == 1 ? '1' : 's');
     a.strides.push_back(a.steps.back() == 's' ? add_param(static_cast<std::uint64_t>(stride)) : -1);
   }
   accesses.push_back(std::move(a));
@@ -168,6 +177,13 @@ bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
     const std::int64_t end = (a.view->offset + size) * a.size();
     if (end % kVectorBytes != 0 && end < static_cast<std::int64_t>(a.view->storage->bytes())) return false;
   }
+  return true;
+}
+
+bool Plan::in_vectors() const {
+  if (layouts_ != Layouts::vectors || inner_ < 0) return false;
+  for (const Access& a : accesses)
+    if (!a.steps.empty() && !a.wide && a.steps[static_cast<std::size_t>(inner_)] != '0') return false;
   return true;
 }
 

@@ -63,21 +63,34 @@ ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> si
 /// Puts a number's bits where a kernel reads them: one word, or two of a lane of 64 bits.
 void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, const Number& number);
 
+/// Runs a kernel, an object that make(layouts) gives and whose run() says whether it could: in vectors or else in any
+/// layout where there are only kernels made beforehand.
+template <class Make> void run_in_layouts(const Limits& limits, const Make& make) {
+  if (!limits.packed) make(Layouts::own).run();
+  else if (!make(Layouts::vectors).run()) make(Layouts::any).run();
+}
+
 /// Collects what a launch needs. Accesses are added first; bind() then fixes windows, and with them the bases.
 class Plan {
  public:
-  Plan(const Limits& limits, const char* op, char kind) : limits_(limits) {
+  Plan(const Limits& limits, const char* op, char kind)
+      : Plan(limits, op, kind, limits.packed ? Layouts::any : Layouts::own) {}
+  Plan(const Limits& limits, const char* op, char kind, Layouts layouts) : layouts_(layouts), limits_(limits) {
     launch.op = op;
-    note(kind);
+    note(kind), note(layouts);
     add_param(0);
   }
+  Layouts layouts() const { return layouts_; }
 
   int add_param(std::uint64_t value) {
     launch.params.push_back(static_cast<std::uint32_t>(value));
     return static_cast<int>(launch.params.size()) - 1;
   }
-  /// Adds size parameters (but for the outermost axis, which is never divided by) and notes the number of axes.
+  /// Adds size parameters (but for the outermost axis, which is never divided by) and notes the number of axes. Where
+  /// layouts are not the request's own, axes of size 1 stand before them, up to the number that the text has.
   void add_axes(Axes& axes);
+  /// Layouts::vectors: the axis of the accesses added from now on along which neighbours may lie.
+  void set_inner(int axis) { inner_ = axis; }
   /// Adds a view whose steps along the kernel's axes are given; `sizes` are those of its own index space.
   int add_access(const View& view, const std::vector<std::int64_t>& strides, bool written);
   /// The same without entering it in the key by binding order: also adds the gather of an operand.
@@ -107,6 +120,8 @@ class Plan {
   /// atomic accesses accordingly. `lone`: there is no other axis, so the last group may be cut short (see `guarded`).
   int choose_group(int inner, std::int64_t size, bool lone);
   bool guarded = false;  // the last group is cut short: stores need a guard
+  /// Whether Layouts::vectors holds what was asked for: every access is in vectors or the same along the inner axis.
+  bool in_vectors() const;
   /// Writes accesses and bindings to the key; after the last change to them.
   void finish_key();
 
@@ -121,6 +136,8 @@ class Plan {
   bool aligned(const Access& a, int inner, int unit) const;
   bool group_fits(int group, int inner, std::int64_t size, bool lone);
   int bind_storage(Storage* storage, bool written);
+  Layouts layouts_;
+  int inner_ = -1;
   const Limits& limits_;
 };
 

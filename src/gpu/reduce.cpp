@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::int64_t kEnoughGroups = 512;  // workgroups that fill a large GPU
 constexpr std::int64_t kWalk = 16;           // steps an invocation makes before a split into segments pays
+constexpr std::int64_t kWalkOfWarps = 256;   // the same where a warp has a row (packed_tiling)
 // The same of columns, which are read in vectors, and the fewest neighbours of a workgroup.
 constexpr std::int64_t kEnoughOfColumns = 256, kWalkOfColumns = 32, kFewestColumns = 16;
 
@@ -41,8 +42,10 @@ class ReduceRun {
     const std::int64_t at_once = tiling.rows ? 1 : kVectorBytes / narrowest();
     const std::int64_t walk = ceil_div(length_, at_once * tiling.along);
     std::int64_t segments = 1;
-    if (tiling.rows ? groups < kEnoughGroups && walk > kWalk : groups < kEnoughOfColumns && walk > kWalkOfColumns)
+    const std::int64_t short_walk = backend_.limits().packed ? kWalkOfWarps : kWalk;
+    if (tiling.rows ? groups < kEnoughGroups && walk > short_walk : groups < kEnoughOfColumns && walk > kWalkOfColumns)
       segments = std::min(ceil_div(walk, kWalk / 2), ceil_div(2 * kEnoughGroups, groups));
+    if (backend_.limits().packed) return run_packed(tiling, segments);
     if (segments == 1 && !needs_stages(tiling)) return run_whole(tiling);
     run_staged(tiling, segments);
   }
@@ -70,6 +73,7 @@ class ReduceRun {
     };
     Tiling t;
     t.rows = votes >= 0;
+    if (backend_.limits().packed) return packed_tiling(t.rows);
     if (t.rows) {
       t.along = static_cast<int>(std::min(threads, power(ceil_div(length_, 2))));
       t.across = static_cast<int>(std::min(threads / t.along, power(kept_)));
@@ -80,6 +84,16 @@ class ReduceRun {
       t.along = static_cast<int>(std::min(threads / t.across, power(length_)));
     }
     return t;
+  }
+
+  /// The tiling of kernels made beforehand: a warp to a row, or a warp's width of columns.
+  static Tiling packed_tiling(bool rows) { return {rows, rows ? 8 : 32, rows ? 32 : 8}; }
+  /// With kernels made beforehand. Rows are walked whole, or in segments by a workgroup each; columns always in segments,
+  /// of which there may be one: half as many kernels. What there is for columns alone is done as columns.
+  void run_packed(const Tiling& tiling, std::int64_t segments) {
+    const bool rows = tiling.rows && has_reduce_kernel(backend_, r_, whole_stage(), tiling, begin_, r_.space);
+    if (rows && segments == 1 && !needs_stages(tiling)) return run_whole(tiling);
+    run_staged(rows ? Tiling{} : packed_tiling(false), segments);
   }
 
   /// Bytes in an element of the narrowest operand.
@@ -186,13 +200,14 @@ class ReduceRun {
     return true;
   }
 
-  void run_whole(const Tiling& tiling) {
+  Stage whole_stage() const {
     Stage stage;
     stage.last = program_.walks - 2;
     stage.reduced_outputs = stage.full_outputs = true;
     if (program_.walks < 2) stage.last = -1;
-    launch(stage, tiling, r_, begin_, r_.space);
+    return stage;
   }
+  void run_whole(const Tiling& tiling) { launch(whole_stage(), tiling, r_, begin_, r_.space); }
   void launch(const Stage& stage, const Tiling& tiling, const FusedRequest& request,
               const std::vector<std::int64_t>& begin, const Shape& space) {
     run_reduce_kernel(backend_, request, stage, tiling, begin, space);
@@ -266,6 +281,10 @@ class ReduceRun {
   Tiling joining_tiling(std::int64_t segments) const {
     Tiling t;
     t.rows = false;
+    if (backend_.limits().packed) {
+      t.across = t.along = 16;
+      return t;
+    }
     const auto threads = static_cast<std::int64_t>(std::min<std::uint32_t>(256, backend_.limits().threads));
     t.along = static_cast<int>(std::min<std::int64_t>(
         threads, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(ceil_div(segments, 4))))));

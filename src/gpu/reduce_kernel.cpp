@@ -11,6 +11,7 @@
 #include "gpu/io.hpp"
 #include "gpu/reduce_join.hpp"
 #include "gpu/reduce_online.hpp"
+#include "gpu/reduce_steps.hpp"
 #include "gpu/text.hpp"
 
 namespace tern::detail_gpu {
@@ -22,23 +23,51 @@ using detail::StepKind;
 
 namespace {
 
-class ReduceKernel {
+class ReduceKernel : ReduceSteps {
  public:
   ReduceKernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
-               const std::vector<std::int64_t>& reduced_begin, const Shape& space)
-      : backend_(backend),
-        r_(request),
-        stage_(stage),
+               const std::vector<std::int64_t>& reduced_begin, const Shape& space, Layouts layouts)
+      : ReduceSteps(request, stage),
+        backend_(backend),
         tiling_(tiling),
-        program_(*request.program),
         space_(space),
         begin_(reduced_begin),
-        plan_(backend.limits(), request.op, 'r') {
-    collect_steps();
+        plan_(backend.limits(), request.op, 'r', layouts) {
     lay_out();
   }
 
-  void run() {
+  /// False, having done nothing, where there is no such kernel in vectors.
+  bool run() {
+    arrange();
+    if (plan_.layouts() == Layouts::vectors && !(in_vectors() && has())) return false;
+    if (detail::tracing())
+      detail::note(cat(stage_.joins    ? "joining"
+                       : stage_.splits ? "partial "
+                                       : "",
+                       stage_.joins   ? ""
+                       : tiling_.rows ? "rows"
+                                      : "columns",
+                       ", ", plan_.launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along,
+                       group_ > 1 ? cat(", ", group_, " elements at once") : std::string(),
+                       stage_.joins ? std::string() : cat(", ", walks(), walks() == 1 ? " walk" : " walks")));
+    backend_.queue(plan_.launch, [this] { return text(); });
+    return true;
+  }
+  /// Whether there is such a kernel.
+  bool is_there() {
+    arrange();
+    return has();
+  }
+
+ private:
+  bool in_vectors() const {
+    return kept_.sizes.size() == 1 && reduced_.sizes.size() == 1 && group_ > 1 && plan_.in_vectors();
+  }
+  bool has() {
+    return backend_.has_kernel(plan_.layouts(), plan_.launch, [this] { return text(); });
+  }
+  /// The launch's numbers and key.
+  void arrange() {
     Launch& launch = plan_.launch;
     launch.threads = static_cast<std::uint32_t>(tiling_.threads());
     launch.in_bounds = true;
@@ -55,86 +84,8 @@ class ReduceKernel {
     for (const int axis : kept_.original) plan_.note(static_cast<char>(axis));
     for (const int axis : reduced_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
-    if (detail::tracing())
-      detail::note(cat(stage_.joins    ? "joining"
-                       : stage_.splits ? "partial "
-                                       : "",
-                       stage_.joins   ? ""
-                       : tiling_.rows ? "rows"
-                                      : "columns",
-                       ", ", launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along,
-                       group_ > 1 ? cat(", ", group_, " elements at once") : std::string(),
-                       stage_.joins ? std::string() : cat(", ", walks(), walks() == 1 ? " walk" : " walks")));
-    backend_.queue(launch, [this] { return text(); });
-  }
-
- private:
-  const Step& step(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }
-  static bool is_source_kind(const Step& s) {
-    return s.kind == StepKind::input || s.kind == StepKind::position || s.kind == StepKind::reduce;
-  }
-  bool is_source(int i) const { return is_source_kind(step(i)); }
-
-  /// The reductions of each pass, the outputs, and every source some part of the kernel reads.
-  void collect_steps() {
-    for (int p = stage_.first; p <= stage_.last; ++p) {
-      passes_.emplace_back();
-      for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
-        if (step(i).kind == StepKind::reduce && step(i).walk == p + 1) passes_.back().push_back(i);
-    }
-    for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
-      const bool full = program_.outputs[o].full;
-      if (full ? stage_.full_outputs && (!stage_.splits || pass_of(static_cast<int>(o)) == stage_.first)
-               : stage_.reduced_outputs)
-        (full ? full_outputs_ : reduced_outputs_).push_back(static_cast<int>(o));
-    }
-    std::vector<int> read;
-    const auto add = [&](const std::vector<int>& wanted) {
-      if (wanted.empty()) return;
-      for (const int s : sources_of(program_, wanted, [this](int i) { return is_source(i); })) read.push_back(s);
-    };
-    for (const auto& pass : passes_) {
-      if (!stage_.joins) add(arguments_of(pass));
-      if (!stage_.splits) add(shifts_of(pass));
-    }
-    add(steps_of(full_outputs_)), add(steps_of(reduced_outputs_));
-    std::sort(read.begin(), read.end());
-    read.erase(std::unique(read.begin(), read.end()), read.end());
-    sources_ = read;
-  }
-  int pass_of(int output) const { return pass_of_full_output(r_, static_cast<std::size_t>(output)); }
-  std::vector<int> outputs_of_pass(int p) const {
-    std::vector<int> list;
-    for (const int o : full_outputs_)
-      if (pass_of(o) == p) list.push_back(o);
-    return list;
-  }
-  /// What a walk computes for its reductions: the arguments of those that are not taken with a maximum, and then the
-  /// weights of those that are.
-  std::vector<int> arguments_of(const std::vector<int>& reductions) const {
-    std::vector<int> result, weights;
-    for (const int i : reductions) {
-      const detail::OnlineSum* online = online_sum(program_, i);
-      if (!online) result.push_back(step(i).args[0]);
-      else if (online->weight >= 0) weights.push_back(online->weight);
-    }
-    result.insert(result.end(), weights.begin(), weights.end());
-    return result;
-  }
-  std::vector<int> shifts_of(const std::vector<int>& reductions) const {
-    std::vector<int> result;
-    for (const int i : reductions)
-      if (const detail::OnlineSum* online = online_sum(program_, i)) result.push_back(online->shift);
-    return result;
   }
   OnlineText online_text(int s) const { return {backend_.dialect(), step(s).lane}; }
-  /// How often the reduced axes are walked along.
-  std::size_t walks() const { return passes_.size() + (!stage_.splits && !outputs_of_pass(stage_.last + 1).empty()); }
-  std::vector<int> steps_of(const std::vector<int>& outputs) const {
-    std::vector<int> result;
-    for (const int o : outputs) result.push_back(program_.outputs[static_cast<std::size_t>(o)].step);
-    return result;
-  }
 
   std::uint32_t pinned_axes() const {
     std::uint32_t pinned = 0;
@@ -169,6 +120,7 @@ class ReduceKernel {
     segment_slot_ = plan_.add_param(0);
     first_segment_slot_ = plan_.add_param(static_cast<std::uint64_t>(stage_.first_segment));
     plan_.add_axes(reduced_);
+    plan_.set_inner(static_cast<int>(kept_.sizes.size() + (tiling_.rows ? reduced_.sizes.size() : 0)) - 1);
     std::size_t v = 0;
     const auto add = [&](bool written) {
       std::vector<std::int64_t> strides = kept_.strides[v];
@@ -242,9 +194,10 @@ class ReduceKernel {
     if (tiling_.rows) return;
     const int threads = tiling_.threads();  // the workgroup's columns stay, its invocations walk more steeply
     tiling_.across = std::max(1, tiling_.across / group_);
+    tiling_.along = threads / tiling_.across;
+    if (plan_.layouts() != Layouts::own) return;
     const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(reduced_.count(), 1));
-    tiling_.along =
-        static_cast<int>(std::min(static_cast<std::uint64_t>(threads / tiling_.across), std::bit_ceil(length)));
+    tiling_.along = static_cast<int>(std::min(static_cast<std::uint64_t>(tiling_.along), std::bit_ceil(length)));
   }
   int kept_group() const { return tiling_.rows ? 1 : group_; }
   int reduced_group() const { return tiling_.rows ? group_ : 1; }
@@ -558,17 +511,13 @@ class ReduceKernel {
   }
 
   GpuBackend& backend_;
-  const FusedRequest& r_;
-  const Stage& stage_;
   Tiling tiling_;
-  const Program& program_;
   Shape space_;
   std::vector<std::int64_t> begin_;
   Plan plan_;
   Axes kept_, reduced_;
   std::vector<std::string> kept_names_;
-  std::vector<std::vector<int>> passes_;
-  std::vector<int> full_outputs_, reduced_outputs_, full_access_, reduced_access_, sources_, access_, slots_;
+  std::vector<int> full_access_, reduced_access_, access_, slots_;
   std::vector<int> partial_access_, known_access_, result_access_, origin_slots_;
   std::int64_t kept_count_ = 1;
   View flags_view_;
@@ -580,7 +529,14 @@ class ReduceKernel {
 
 void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
                        const std::vector<std::int64_t>& begin, const Shape& space) {
-  ReduceKernel(backend, request, stage, tiling, begin, space).run();
+  run_in_layouts(backend.limits(), [&](Layouts layouts) {
+    return ReduceKernel(backend, request, stage, tiling, begin, space, layouts);
+  });
+}
+
+bool has_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
+                       const std::vector<std::int64_t>& begin, const Shape& space) {
+  return ReduceKernel(backend, request, stage, tiling, begin, space, Layouts::any).is_there();
 }
 
 }  // namespace tern::detail_gpu

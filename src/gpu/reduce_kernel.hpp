@@ -41,4 +41,8 @@ int pass_of_full_output(const detail::FusedRequest& request, std::size_t output)
 void run_reduce_kernel(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage,
                        const Tiling& tiling, const std::vector<std::int64_t>& begin, const Shape& space);
 
+/// Whether there is one, for any layout (Limits::packed).
+bool has_reduce_kernel(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage,
+                       const Tiling& tiling, const std::vector<std::int64_t>& begin, const Shape& space);
+
 }  // namespace tern::detail_gpu

@@ -6,25 +6,17 @@
 #include <filesystem>
 #include <vector>
 
+#include "backend/own_folder.hpp"
 #include "webgpu/draft.hpp"
 
 namespace tern::detail_webgpu {
 namespace {
 
-/// Where tern's own library lies (of a static one, the program). An installed WebGPU library stands in tern/ there.
-std::string own_folder() {
-  Dl_info info{};
-  if (!dladdr(reinterpret_cast<const void*>(&own_folder), &info) || !info.dli_fname) return "";
-  return std::filesystem::path(info.dli_fname).parent_path().string();
-}
-
 std::vector<std::string> candidates() {
   if (const char* path = std::getenv("TERN_WEBGPU_LIBRARY"); path && *path) return {path};
   std::vector<std::string> list;
-  const std::string own = own_folder();
-  for (const char* folder : {"/tern/", "/../lib/tern/"})
-    for (const char* name : {"libtern_wgpu.so", "libwgpu_native.so"})
-      if (!own.empty()) list.push_back(own + folder + name);
+  for (const char* name : {"libtern_wgpu.so", "libwgpu_native.so"})
+    for (const std::string& path : detail::installed_beside(name)) list.push_back(path);
   list.push_back("libtern_wgpu.so");  // through the program's run path
 #ifdef TERN_WEBGPU_BUILT_WITH
   list.push_back(TERN_WEBGPU_BUILT_WITH);

@@ -7,6 +7,7 @@
 #include "contract/registry.hpp"
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
+#include "cuda/mma.hpp"
 #include "cuda/tensor_cores.hpp"
 #include "golden/printing.hpp"
 
@@ -122,6 +123,35 @@ TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
     });
   }
   EXPECT_GE(compiled.count(), 16u);
+}
+
+TEST_F(CudaTexts, EveryProductOnTensorCores) {
+  Compiled compiled({kOldest, kNewest});
+  constexpr int kFew = 1, kMany = 1 << 20;  // processors: for those a product has large tiles, for these small ones
+  for (const DType d : {DType::f16, DType::bf16})
+    for (const int processors : {kFew, kMany}) {
+      const auto with_cores = [&](const std::string& what, const std::function<void(Printing&)>& call) {
+        compiled(std::string(to_string(d)) + what, [&](Printing& p) {
+          bool taken = false;
+          p.multiply = [&](detail_gpu::GpuBackend& device, const detail::GemmRequest& request) {
+            return taken = detail_cuda::run_mma(device, request, {kOldest, processors, 163 << 10});
+          };
+          call(p);
+          EXPECT_TRUE(taken) << what;
+        });
+      };
+      for (const bool a : {false, processors == kFew})
+        for (const bool b : {false, processors == kFew})
+          with_cores(" product", [&](Printing& p) {
+            matmul(a ? p.make({64, 200}, d).transpose(0, 1) : p.make({200, 64}, d),
+                   b ? p.make({304, 64}, d).transpose(0, 1) : p.make({64, 304}, d));
+          });
+      with_cores(" at edges", [&](Printing& p) { matmul(p.make({37, 75}, d), p.make({75, 21}, d)); });
+      with_cores(" over a batch", [&](Printing& p) {
+        matmul_bias_activation(p.make({3, 200, 64}, d), p.make({3, 64, 304}, d), p.make({304}, d), op::gelu);
+      });
+    }
+  EXPECT_GE(compiled.count(), 18u);
 }
 
 TEST_F(CudaTexts, TheCompilersLogIsPartOfTheError) {

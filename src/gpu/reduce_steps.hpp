@@ -1,0 +1,93 @@
+// What a stage of a request with reductions computes: its passes, the outputs it writes, and what it reads.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "gpu/printer.hpp"
+#include "gpu/reduce_kernel.hpp"
+
+namespace tern::detail_gpu {
+
+class ReduceSteps {
+ protected:
+  ReduceSteps(const detail::FusedRequest& request, const Stage& stage)
+      : r_(request), stage_(stage), program_(*request.program) {
+    collect_steps();
+  }
+
+  const detail::Step& step(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+  static bool is_source_kind(const detail::Step& s) {
+    return s.kind == detail::StepKind::input || s.kind == detail::StepKind::position ||
+           s.kind == detail::StepKind::reduce;
+  }
+  bool is_source(int i) const { return is_source_kind(step(i)); }
+
+  int pass_of(int output) const { return pass_of_full_output(r_, static_cast<std::size_t>(output)); }
+  std::vector<int> outputs_of_pass(int p) const {
+    std::vector<int> list;
+    for (const int o : full_outputs_)
+      if (pass_of(o) == p) list.push_back(o);
+    return list;
+  }
+  /// What a walk computes for its reductions: the arguments of those that are not taken with a maximum, and then the
+  /// weights of those that are.
+  std::vector<int> arguments_of(const std::vector<int>& reductions) const {
+    std::vector<int> result, weights;
+    for (const int i : reductions) {
+      const detail::OnlineSum* online = online_sum(program_, i);
+      if (!online) result.push_back(step(i).args[0]);
+      else if (online->weight >= 0) weights.push_back(online->weight);
+    }
+    result.insert(result.end(), weights.begin(), weights.end());
+    return result;
+  }
+  std::vector<int> shifts_of(const std::vector<int>& reductions) const {
+    std::vector<int> result;
+    for (const int i : reductions)
+      if (const detail::OnlineSum* online = online_sum(program_, i)) result.push_back(online->shift);
+    return result;
+  }
+  /// How often the reduced axes are walked along.
+  std::size_t walks() const { return passes_.size() + (!stage_.splits && !outputs_of_pass(stage_.last + 1).empty()); }
+  std::vector<int> steps_of(const std::vector<int>& outputs) const {
+    std::vector<int> result;
+    for (const int o : outputs) result.push_back(program_.outputs[static_cast<std::size_t>(o)].step);
+    return result;
+  }
+  const detail::FusedRequest& r_;
+  const Stage& stage_;
+  const detail::Program& program_;
+  std::vector<std::vector<int>> passes_;  // the reductions of each
+  std::vector<int> full_outputs_, reduced_outputs_;
+  std::vector<int> sources_;  // what some part of the kernel reads
+
+ private:
+  void collect_steps() {
+    for (int p = stage_.first; p <= stage_.last; ++p) {
+      passes_.emplace_back();
+      for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+        if (step(i).kind == detail::StepKind::reduce && step(i).walk == p + 1) passes_.back().push_back(i);
+    }
+    for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
+      const bool full = program_.outputs[o].full;
+      if (full ? stage_.full_outputs && (!stage_.splits || pass_of(static_cast<int>(o)) == stage_.first)
+               : stage_.reduced_outputs)
+        (full ? full_outputs_ : reduced_outputs_).push_back(static_cast<int>(o));
+    }
+    std::vector<int> read;
+    const auto add = [&](const std::vector<int>& wanted) {
+      if (wanted.empty()) return;
+      for (const int s : sources_of(program_, wanted, [this](int i) { return is_source(i); })) read.push_back(s);
+    };
+    for (const auto& pass : passes_) {
+      if (!stage_.joins) add(arguments_of(pass));
+      if (!stage_.splits) add(shifts_of(pass));
+    }
+    add(steps_of(full_outputs_)), add(steps_of(reduced_outputs_));
+    std::sort(read.begin(), read.end());
+    read.erase(std::unique(read.begin(), read.end()), read.end());
+    sources_ = read;
+  }
+};
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,168 @@
+// NVIDIA's driver alone, without NVRTC: kernels come from the pack that was made with the build. On the pretended
+// driver, each in a process of its own, as what there is of CUDA is looked for once.
+#ifdef TERN_CUDA_PACK_FILE
+#include <fstream>
+#include <iterator>
+
+#include "contract/registry.hpp"
+#include "cuda/fake.hpp"
+#include "cuda/pack.hpp"
+
+namespace tern::test {
+namespace {
+
+namespace fs = std::filesystem;
+using detail_cuda::Pack;
+
+/// Without repetitions, which may be compressed in several ways.
+std::string letters(std::uint64_t count) {
+  std::string text;
+  for (std::uint64_t i = 0; i < count; ++i) text += static_cast<char>('a' + contract::random_bits(i) % 26);
+  return text;
+}
+const std::map<std::string, std::string> kFew = {{"text a", letters(100)}, {"text b", letters(3000)}};
+
+void expect_io_error(const std::string& bytes, const std::string& part) {
+  try {
+    Pack pack(bytes);
+    for (const auto& [text, ptx] : kFew) pack.ptx(text);
+    ADD_FAILURE() << "taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(CudaPack, GivesBackWhatWasWritten) {
+  const std::string bytes = Pack::written(kFew);
+  const Pack pack(bytes);
+  EXPECT_EQ(pack.size(), 2u);
+  for (const auto& [text, ptx] : kFew) {
+    EXPECT_TRUE(pack.has(text));
+    EXPECT_TRUE(pack.ptx(text) == ptx);
+  }
+  EXPECT_FALSE(pack.has("text c"));
+  EXPECT_EQ(pack.ptx("text c"), "");
+  EXPECT_EQ(Pack(Pack::written({})).size(), 0u);
+}
+
+TEST(CudaPack, NoticesEveryChangedByteAndEveryMissingOne) {
+  const std::string good = Pack::written(kFew);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] ^= 1;
+    expect_io_error(bad, i < 8 ? "no pack" : i < 16 ? "another version" : "damaged");
+  }
+  for (std::size_t size = 0; size < good.size(); size += 7)
+    expect_io_error(good.substr(0, size), size < 48 ? "no pack" : "damaged");
+  expect_io_error(good + "x", "damaged");
+}
+
+/// Everything that is there for a child, and its test.
+int with(const char* test, const std::string& pack = TERN_CUDA_PACK_FILE) {
+  setenv("TERN_CUDA_NVRTC", "0", 1), setenv("TERN_CUDA_BLAS", "0", 1), setenv("TERN_CUDA_KERNELS", pack.c_str(), 1);
+  const int status = child(test);
+  for (const char* name : {"TERN_CUDA_NVRTC", "TERN_CUDA_BLAS", "TERN_CUDA_KERNELS"}) unsetenv(name);
+  return status;
+}
+bool in_child() { return std::getenv("TERN_CHILD") != nullptr; }
+const DeviceInfo first_gpu() {
+  for (const DeviceInfo& info : devices())
+    if (info.device.kind() == DeviceKind::cuda) return info;
+  return {};
+}
+
+/// What the tool printed is what is printed here, whatever was called before.
+TEST_F(FakeCuda, ThePackHasEveryFormulaAndItsGradientInEveryLayout) {
+  fs::remove_all(std::getenv("TERN_CACHE_DIR"));
+  EXPECT_EQ(with("FakeCuda.ChildRunsEveryFormula"), 0);
+}
+TEST_F(FakeCuda, ChildRunsEveryFormula) {
+  if (!in_child()) return;
+  constexpr DType dtypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32, DType::u32,
+                              DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
+  std::vector<contract::Entry> entries = contract::registry();
+  std::reverse(entries.begin(), entries.end());  // nodes are interned in another order
+  for (const contract::Entry& e : entries)
+    for (const DType dtype : dtypes)
+      for (const bool strided : {false, true}) {
+        std::vector<Var> x;
+        for (int i = 0; i < e.arity(); ++i) {
+          const DType own = e.condition(i) ? DType::boolean : dtype;
+          const Tensor t = strided ? zeros({5, 9, 3}, own).transpose(0, 2).slice(1, 0, 9, 2) : zeros({1000}, own);
+          x.emplace_back(t, is_floating(own));
+        }
+        try {
+          const Var y = contract::call(e, x);
+          if (y.requires_grad()) backward(y, zeros(y.value().shape(), y.value().dtype()));
+        } catch (const Error& error) {
+          const bool by_types = error.kind() == ErrorKind::dtype ||
+                                (error.kind() == ErrorKind::unsupported &&
+                                 std::string(error.what()).find("has no kernel for dtype") != std::string::npos);
+          EXPECT_TRUE(by_types) << e.name << " " << to_string(dtype) << (strided ? " strided: " : ": ") << error.what();
+        }
+      }
+}
+
+TEST_F(FakeCuda, OtherLayoutsFallBackToOneKernel) { EXPECT_EQ(with("FakeCuda.ChildUsesManyLayouts"), 0); }
+TEST_F(FakeCuda, ChildUsesManyLayouts) {
+  if (!in_child()) return;
+  const Tensor x = zeros({4, 6, 8, 10});
+  exp(x), exp(x.transpose(0, 1));
+  const CacheStats before = cache_stats(cuda());
+  exp(x.permute({3, 1, 0, 2})), exp(x.slice(2, 1, 8, 3)), exp(x.slice(0, 1, 2)), exp(zeros({1}).broadcast_to({7, 3}));
+  exp(zeros({3, 3, 3, 3, 3, 3, 3, 3}).permute({7, 6, 5, 4, 3, 2, 1, 0}));
+  exp(zeros({1001}).slice(0, 1, 1001));
+  EXPECT_EQ(cache_stats(cuda()).kernels, before.kernels);
+}
+
+TEST_F(FakeCuda, WhatIsNotBuiltInNamesTheRemedy) { EXPECT_EQ(with("FakeCuda.ChildRunsAFormulaOfItsOwn"), 0); }
+TEST_F(FakeCuda, ChildRunsAFormulaOfItsOwn) {
+  if (!in_child()) return;
+  EXPECT_TRUE(first_gpu().available);
+  for (const char* part : {"kernels that are built in", "NVRTC"})
+    EXPECT_NE(first_gpu().reason.find(part), std::string::npos) << first_gpu().reason;
+  const Tensor x = zeros({1000});
+  const Pointwise own{"wobble", [](auto v) { return sin(3 * v) * exp(-v * v); }};
+  expect_error(ErrorKind::unsupported, std::vector<std::string>{"wobble", "none of those built in", "NVRTC"},
+               [&] { own(x); });
+  EXPECT_NO_THROW(relu(x));
+}
+
+TEST_F(FakeCuda, APackThatDoesNotServeIsNamed) {
+  std::ifstream in(TERN_CUDA_PACK_FILE, std::ios::binary);
+  const std::string good(std::istreambuf_iterator<char>(in), {});
+  ASSERT_GT(good.size(), 1000u);
+  const fs::path folder = std::getenv("TERN_CACHE_DIR"), file = folder / "a.pack";
+  fs::create_directories(folder);
+  const auto run = [&](std::string bytes, const char* part) {
+    std::ofstream(file, std::ios::binary) << bytes;
+    setenv("TERN_EXPECTED_REASON", part, 1);
+    EXPECT_EQ(with("FakeCuda.ChildHasNoPack", file), 0) << part;
+  };
+  std::string bad = good;
+  bad[9] ^= 1;
+  run(bad, "another version of tern");
+  bad = good, bad[100] ^= 1;
+  run(bad, "is damaged");
+  run(good.substr(0, good.size() / 2), "is damaged");
+  run("", "no pack of kernels");
+  setenv("TERN_EXPECTED_REASON", "TERN_CUDA_KERNELS=none", 1);
+  EXPECT_EQ(with("FakeCuda.ChildHasNoPack", "none"), 0);
+  setenv("TERN_EXPECTED_REASON", "there is no pack of kernels", 1);
+  EXPECT_EQ(with("FakeCuda.ChildHasNoPack", folder / "missing"), 0);
+}
+TEST_F(FakeCuda, ChildHasNoPack) {
+  if (!in_child()) return;
+  const char* reason = std::getenv("TERN_EXPECTED_REASON");
+  EXPECT_TRUE(first_gpu().available);
+  for (const char* part : {"no kernel can run", reason, "NVRTC"})
+    EXPECT_NE(first_gpu().reason.find(part), std::string::npos) << first_gpu().reason;
+  expect_error(ErrorKind::unsupported, std::vector<std::string>{"none of those built in", reason, "NVRTC"},
+               [] { ones({1000}); });
+}
+
+}  // namespace
+}  // namespace tern::test
+
+#endif

@@ -1,0 +1,161 @@
+#include "registered_calls.hpp"
+
+#include "formula/graph.hpp"
+
+namespace tern::tools {
+
+int Registered::arity() const { return formula->graph()->inputs; }
+
+std::vector<Registered> registry() {
+  return {
+#define TERN_LEAF(name, arity) {&op::name, true},
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+#define TERN_FORMULA(name, ...) {&op::name, false},
+#define TERN_GATED(name, activation) {&op::name, false},
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  };
+}
+
+void attempt(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error&) {
+  }
+}
+
+void back(const Var& y) {
+  if (y.requires_grad()) backward(y, ones(y.value().shape(), y.value().dtype()));
+}
+
+Var applied(const Pointwise<>& f, std::span<const detail::Argument> arguments) {
+  Var result;
+  detail::apply_vars(f.name(), f.graph(), f.values(), arguments, {&result, 1});
+  return result;
+}
+
+namespace {
+
+/// Tensors of `shape` that require gradients; their values do not matter.
+std::vector<Var> operands(int count, DType dtype, const Shape& shape) {
+  std::vector<Var> list;
+  for (int i = 0; i < count; ++i) list.emplace_back(full(shape, 0.5, dtype));
+  return list;
+}
+Shape row_of(const Shape& shape) { return {shape[1]}; }
+
+void call_formula(const Pointwise<>& f, int arity, DType dtype, const Shape& shape) {
+  const std::vector<Var> x = operands(arity, dtype, shape);
+  std::vector<detail::Argument> arguments(x.begin(), x.end());
+  attempt([&] { back(applied(f, arguments)); });
+  if (arity == 1) return;
+  const Var row(full(row_of(shape), 0.5, dtype)), constant(full(shape, 0.5, dtype), false);
+  // With a gradient that is summed, beside another and alone.
+  const auto broadcast = [&](std::size_t at, const Var& others) {
+    std::vector<detail::Argument> list(arguments.size(), others);
+    list[at] = row;
+    attempt([&] { back(applied(f, list)); });
+  };
+  broadcast(0, x[0]), broadcast(arguments.size() - 1, x[0]), broadcast(arguments.size() - 1, constant);
+  for (int i = 1; i < arity; ++i) arguments[static_cast<std::size_t>(i)] = 0.25;
+  attempt([&] { back(applied(f, arguments)); });
+}
+
+/// One condition and two operands, of which one, or both, are numbers.
+void call_where(DType dtype, const Shape& shape) {
+  const Var x(full(shape, 0.5, dtype)), y(full(shape, 0.5, dtype));
+  attempt([&] { back(where(x.value() > 0, x, y)); });
+  attempt([&] { back(where(x.value() > 0, x, 0)); });
+}
+
+void call_epilogue(const Pointwise<>& activation, const Var& x, const Var& w, const Var& bias) {
+  attempt([&] { back(matmul_bias_activation(x, w, bias, activation)); });
+  attempt([&] { back(matmul_activation(x, w, activation)); });
+  attempt([&] { matmul_bias_activation(x.value(), w.value(), bias.value(), activation); });
+  attempt([&] { matmul_activation(x.value(), w.value(), activation); });
+  Tensor pre;
+  attempt([&] {
+    const Tensor y =
+        matmul_bias_activation(x.value(), w.value(), bias.value(), activation, {.save_pre_activation = &pre});
+    const auto direct = [&](const MatmulBwdOptions& options) {
+      matmul_bias_activation_bwd(y, x.value(), w.value(), bias.value(), activation, options);
+    };
+    direct({}), direct({.nonfinite = NonFinite::propagate}), direct({.pre_activation = pre});
+    direct({.pre_activation = pre, .nonfinite = NonFinite::propagate});
+    for (const DType sums : {x.value().dtype(), f32}) {
+      MatmulBiasActivationGrads sum{zeros(x.shape(), sums), zeros(w.shape(), sums), zeros(bias.shape(), sums)};
+      attempt([&] { direct({.accumulate_into = &sum}); });
+    }
+  });
+}
+
+}  // namespace
+
+void call_formulas(DType dtype, const Shape& shape) {
+  for (const Registered& r : registry()) call_formula(*r.formula, r.arity(), dtype, shape);
+  call_where(dtype, shape);
+}
+
+void call_epilogues(DType dtype, const Shape& shape) {
+  const std::int64_t n = shape[1];
+  const Var x(full(shape, 0.5, dtype)), w(full({n, n}, 0.5, dtype)), bias(full({n}, 0.5, dtype));
+  for (const Registered& r : registry())
+    if (r.arity() == 1 && !r.leaf) call_epilogue(*r.formula, x, w, bias);
+  for (const Pointwise<>* leaf : {&op::tanh, &op::sigmoid, &op::softplus}) call_epilogue(*leaf, x, w, bias);
+  const Var residual(full(shape, 0.25, dtype));
+  attempt([&] { back(matmul_bias_residual(x, w, bias, residual)); });
+}
+
+void call_rows(DType dtype, const Shape& shape) {
+  const Var x(full(shape, 0.5, dtype)), y(full(shape, 0.25, dtype));
+  const Var w(full(row_of(shape), 0.5, dtype)), b(full(row_of(shape), 0.5, dtype));
+  const std::function<void()> calls[] = {[&] { back(softmax(x)); },
+                                         [&] { back(log_softmax(x)); },
+                                         [&] { back(causal_softmax(x)); },
+                                         [&] { back(rms_norm(x, w)); },
+                                         [&] { back(layer_norm(x, w, b)); },
+                                         [&] { back(rms_norm(x, w.detach())); },
+                                         [&] { back(layer_norm(x, w.detach(), b.detach())); },
+                                         [&] { back(add_rms_norm(x, y, w).result); },
+                                         [&] { back(add_layer_norm(x, y, w, b).result); },
+                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32))); },
+                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.ignored = -1})); },
+                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.smoothing = 0.1})); },
+                                         [&] { back(softmax(x, 0)); },
+                                         [&] { back(log_softmax(x, 0)); },
+                                         [&] { back(logsumexp(x, {0})); },
+                                         [&] { back(logsumexp(x, {-1})); },
+                                         [&] { back(var(x, {-1})); },
+                                         [&] { back(tern::std(x, {-1})); },
+                                         [&] { back(mean(x, {-1})); },
+                                         [&] { back(mean(x)); },
+                                         [&] { back(sum(x * x)); },
+                                         [&] { back(mean(square(x - y))); }};
+  for (const auto& call : calls) {
+    attempt(call);
+    const NoGrad guard;  // what saves nothing for backward
+    attempt(call);
+  }
+}
+
+void call_optimisers(DType dtype, const Shape& shape) {
+  const Var x(full(shape, 0.5, dtype));
+  const auto gradients = [&] { return backward(sum(x * x)); };
+  attempt([&] { optim::AdamW({x}).step(gradients()); });
+  attempt([&] { optim::AdamW({x}, {.weight_decay = 0}).step(gradients()); });
+  attempt([&] { optim::SGD({x}).step(gradients()); });
+  attempt([&] { optim::SGD({x}, {.momentum = 0.9}).step(gradients()); });
+  attempt([&] { optim::SGD({x}, {.momentum = 0.9, .weight_decay = 0.1}).step(gradients()); });
+}
+
+void call_registered(DType dtype, const Shape& shape) {
+  call_formulas(dtype, shape), call_epilogues(dtype, shape), call_rows(dtype, shape), call_optimisers(dtype, shape);
+}
+
+}  // namespace tern::tools
