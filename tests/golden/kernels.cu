@@ -309,13 +309,13 @@ struct Params {
 };
 TERN_DEVICE f32 tern_max_number(f32 a, f32 b) { return a < b ? b : a; }
 TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
-  f32 within, root, inverse;
+  f32 exponent = x * 0.7213475204444817f, root, inverse;
 #if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %1, 40.0;" : "=f"(within) : "f"(x));
+  asm("min.NaN.f32 %0, %0, 28.0;" : "+f"(exponent));
 #else
-  within = x > 40.0f ? 40.0f : x;
+  exponent = exponent > 28.0f ? 28.0f : exponent;
 #endif
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(within * 0.7213475204444817f));
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));
   const f32 z = root * root;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + z));
   return z * inverse;
