@@ -33,7 +33,8 @@ template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x
     const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Set(du, 0x7fc00000), rounded);
     return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), hn::ShiftRight<16>(result));
   } else {
-    const V number = hn::IfThenElse(hn::IsNaN(x), hn::BitCast(d, hn::Set(hn::RebindToUnsigned<decltype(d)>(), 0x7fc00000)), x);
+    const V nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<decltype(d)>(), 0x7fc00000));
+    const V number = hn::IfThenElse(hn::IsNaN(x), nan, x);
     return hn::BitCast(hn::Rebind<std::uint16_t, decltype(d)>(),
                        hn::DemoteTo(hn::Rebind<hwy::float16_t, decltype(d)>(), number));
   }

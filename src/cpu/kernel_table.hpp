@@ -35,7 +35,7 @@ struct LoopFunctions {
 struct KernelTable {
   const char* target;
   LeafFn leaf[kLeafCount][kLaneCount];            // null where a leaf does not exist for a lane
-  LeafFn quick[kLeafCount];                       // of f32, where all results are stored in 16 bits; null where leaf will do
+  LeafFn quick[kLeafCount];                       // of f32, where all results are stored in 16 bits; null: leaf will do
   ReduceFn reduce_rows[kLeafCount][kLaneCount];
   ReduceFn reduce_columns[kLeafCount][kLaneCount];
   BlockFn convert[kLaneCount][kLaneCount];        // from, to; floats to integers saturate, NaN gives 0

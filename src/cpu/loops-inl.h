@@ -55,7 +55,9 @@ template <class L, class D, class V> HWY_INLINE auto RunNumber(D d, V a, double 
 
 /// Loads and stores of a float vector, of integers as wide, kept in the same memory, and of 16-bit floats.
 template <class D> HWY_INLINE hn::Vec<D> LoadOperand(D d, const hn::TFromD<D>* from) { return hn::LoadU(d, from); }
-template <class D, DType H> HWY_INLINE hn::Vec<D> LoadOperand(D d, const Half<H>* from) { return Widen<H>(d, &from->bits); }
+template <class D, DType H> HWY_INLINE hn::Vec<D> LoadOperand(D d, const Half<H>* from) {
+  return Widen<H>(d, &from->bits);
+}
 template <class D> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIntegers(D, const hn::TFromD<D>* from) {
   const hn::RebindToSigned<D> di;
   return hn::LoadU(di, reinterpret_cast<const hn::TFromD<decltype(di)>*>(from));
