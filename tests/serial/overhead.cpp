@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
+#include <string_view>
 
 #include "tern/tern.hpp"
 
@@ -32,6 +34,8 @@ template <class P, class R> double beyond(P plain, R recorded) {
 }
 
 TEST(Overhead, OfRecordingIsAtMost300Nanoseconds) {
+  if (const char* asked = std::getenv("TERN_TEST_TIMES"); !asked || std::string_view(asked) != "1")
+    GTEST_SKIP() << "a busy machine takes longer; script/test --full, or TERN_TEST_TIMES=1, measures it";
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
   GTEST_SKIP() << "speed is measured in release builds";
 #endif
