@@ -33,9 +33,9 @@ std::int64_t parallel_work() {
 /// on the number of threads.
 constexpr std::int64_t kSegment = 64 * kBlock;
 
-/// Columns of a block where sums are taken with their maximum (OnlineSum): a block then has several rows for each time
-/// that the sums are scaled (logsumexp of 8192 x 1024 f32 down its columns, one thread, in ms: 128: 12.9, 256: 13.2,
-/// 512: 19, 1024: 24; softmax 34, 31, 32, 30).
+/// Columns of a block where sums are taken with what they wait for (OnlineSum): a block then has several rows for each
+/// time that the sums are scaled (logsumexp of 8192 x 1024 f32 down its columns, one thread, in ms: 128: 12.9,
+/// 256: 13.2, 512: 19, 1024: 24; softmax 34, 31, 32, 30).
 constexpr std::int64_t kOnlineColumns = 256;
 
 /// Elements of a block that needs no register file.
@@ -303,11 +303,15 @@ class FusedRun {
         const TapeOp& op = reduction(r);
         std::byte* sum = partial(partials, segment, r);
         const void* in = w.at[static_cast<std::size_t>(op.args[0])];
-        runner_.reduce(op, in, at == begin ? sum : scratch, b);
+        if (counts(r)) count(op, at == begin ? sum : scratch, b);
+        else runner_.reduce(op, in, at == begin ? sum : scratch, b);
         if (at != begin) join(op, sum, scratch, b.kept);
       };
+      std::byte* const before =
+          at == begin || tape_.online.empty() ? nullptr : copy_partials(partials, segment, pass + 1, b);
       for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
-        if (reduction(r).walk == pass + 1 && !online_of(r)) add_online(w, b, segment, r, at == begin, partials, reduce);
+        if (reduction(r).walk == pass + 1 && !online_of(r)) reduce(r);
+      add_online(w, b, pass + 1, before, partial(partials, segment, 0));
       runner_.store_outputs(w, b, true, pass);
     }
   }
@@ -317,48 +321,80 @@ class FusedRun {
     return static_cast<std::size_t>(std::find(tape_.reductions.begin(), tape_.reductions.end(), op) -
                                     tape_.reductions.begin());
   }
-  /// Whether reduction r is a sum that is taken with its maximum: those kernels, or null.
+  /// Whether reduction r is a sum that is taken with what it waits for: those kernels, or null.
   const OnlineKernels* online_of(std::size_t r) const {
     for (std::size_t i = 0; i < tape_.online.size(); ++i)
       if (tape_.online[i].sum == tape_.reductions[r]) return &online_[i];
     return nullptr;
   }
-  /// Reduces a block into reduction r, by `reduce`, and where that is a maximum into the sums that are taken with it.
-  template <class Reduce>
-  void add_online(const Worker& w, const Block& b, std::int64_t segment, std::size_t r, bool first, std::byte* partials,
-                  Reduce reduce) const {
-    std::byte* const max = partial(partials, segment, r);
-    const auto bytes = static_cast<std::size_t>(chunk_kept_) * 8;
-    alignas(64) std::byte before[kSlotBytes];
-    if (!first && !tape_.online.empty()) std::memcpy(before, max, bytes);
-    reduce(r);
-    const auto value = [&](int v) { return w.at[static_cast<std::size_t>(v)]; };
+  OnlineParts parts_of(const TapeOnline& online, std::byte* results) const {
+    const auto of = [&](int op) { return op < 0 ? nullptr : partial(results, 0, place_of(op)); };
+    return {of(online.sum), of(online.pivot), of(online.count), {of(online.lower[0]), of(online.lower[1])}};
+  }
+  /// This thread's copy of what a walk has of a segment so far.
+  std::byte* copy_partials(std::byte* partials, std::int64_t segment, int walk, const Block& b) const {
+    thread_local Buffer memory;
+    std::byte* const copy = memory.reserve(static_cast<std::int64_t>(partial_bytes()));
+    for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
+      if (reduction(r).walk == walk)
+        std::memcpy(partial(copy, 0, r), partial(partials, segment, r),
+                    static_cast<std::size_t>(b.kept) * lane_size(reduction(r).lane));
+    return copy;
+  }
+  /// Adds a block to the sums of a walk that are taken with what they wait for. `now` has the other results with the
+  /// block, `before` without it (null: there was none before).
+  void add_online(const Worker& w, const Block& b, int walk, std::byte* before, std::byte* now) const {
     alignas(64) std::byte power[kSlotBytes];
-    bool taken = false;  // one power for all sums of this maximum
+    const auto value = [&](int v) { return v < 0 ? nullptr : w.at[static_cast<std::size_t>(v)]; };
+    int taken = -1;  // one power for all sums of a maximum
     for (std::size_t i = 0; i < tape_.online.size(); ++i) {
       const TapeOnline& online = tape_.online[i];
-      if (online.max != tape_.reductions[r]) continue;
-      if (!taken) online_[i].take_power(value(reduction(r).args[0]), max, power, b);
-      taken = true;
-      online_[i].add(power, online.weight < 0 ? nullptr : value(online.weight), first ? nullptr : before, max,
-                     partial(partials, segment, place_of(online.sum)), b);
+      const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
+      if (pivot.walk != walk || online.power == 2) continue;  // squares are added with what they are corrected by
+      const OnlineParts parts = parts_of(online, now), old = before ? parts_of(online, before) : OnlineParts{};
+      const void* const x = value(pivot.args[0]);
+      if (online.power == 1) {
+        online_[i].add_moments(x, value(online.weight), before ? &old : nullptr, parts, squares_of(online, now), b);
+        continue;
+      }
+      if (taken != online.pivot) online_[i].take_power(x, parts, power, b);
+      taken = online.pivot;
+      online_[i].add_power(power, value(online.weight), before ? &old : nullptr, parts, b);
     }
+  }
+  /// The sum of squares that is corrected by this one, or null.
+  void* squares_of(const TapeOnline& first, std::byte* results) const {
+    for (const TapeOnline& online : tape_.online)
+      if (online.power == 2 && online.lower[1] == first.sum) return partial(results, 0, place_of(online.sum));
+    return nullptr;
+  }
+  /// Whether reduction r counts elements.
+  bool counts(std::size_t r) const {
+    return std::any_of(tape_.online.begin(), tape_.online.end(),
+                       [&](const TapeOnline& online) { return online.count == tape_.reductions[r]; });
+  }
+  /// The number of a block's elements for each kept position, in place of their sum.
+  void count(const TapeOp& op, void* to, const Block& b) const {
+    alignas(8) std::byte along[8];
+    const double n = static_cast<double>(b.size() / b.kept);
+    const float narrow = static_cast<float>(n);
+    if (detail::is_wide_lane(op.lane)) std::memcpy(along, &n, sizeof n);
+    else std::memcpy(along, &narrow, sizeof narrow);
+    table_.fill[static_cast<int>(op.lane)](along, to, static_cast<std::size_t>(b.kept));
   }
   static void join(const TapeOp& op, void* into, const void* other, std::int64_t n) {
     const void* args[3] = {into, other, nullptr};
     op.combine(args, into, static_cast<std::size_t>(n));
   }
 
-  /// Joins the segments' partial results of a walk pairwise: where there are sums taken with a maximum, before that.
+  /// Joins the segments' partial results of a walk pairwise: each before what it is corrected by.
   void join_segments(const Block& b, int walk, std::byte* partials) const {
     for (std::int64_t step = 1; step < segments_; step *= 2)
       for (std::int64_t s = 0; s + step < segments_; s += 2 * step) {
-        for (std::size_t i = 0; i < tape_.online.size(); ++i) {
-          const std::size_t max = place_of(tape_.online[i].max), sum = place_of(tape_.online[i].sum);
-          if (reduction(sum).walk == walk)
-            online_[i].join(partial(partials, s, max), partial(partials, s, sum), partial(partials, s + step, max),
-                            partial(partials, s + step, sum), b.kept);
-        }
+        for (std::size_t i = tape_.online.size(); i-- > 0;)
+          if (tape_.ops[static_cast<std::size_t>(tape_.online[i].sum)].walk == walk)
+            online_[i].join(parts_of(tape_.online[i], partial(partials, s, 0)),
+                            parts_of(tape_.online[i], partial(partials, s + step, 0)), b.kept);
         for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
           if (reduction(r).walk == walk && !online_of(r))
             join(reduction(r), partial(partials, s, r), partial(partials, s + step, r), b.kept);
@@ -383,10 +419,13 @@ class FusedRun {
       }
       for (std::size_t k = 0; k < tape_.online.size(); ++k) {
         const TapeOnline& online = tape_.online[k];
-        const auto value = [&](int v) { return w.at[static_cast<std::size_t>(v)]; };
-        if (online.sum == static_cast<int>(i))
-          online_[k].finish(value(tape_.ops[static_cast<std::size_t>(online.max)].result), value(online.shift),
-                            value(op.result), b.kept);
+        if (online.sum != static_cast<int>(i)) continue;
+        const auto of = [&](int o) {
+          return o < 0 ? nullptr : w.at[static_cast<std::size_t>(tape_.ops[static_cast<std::size_t>(o)].result)];
+        };
+        online_[k].finish(
+            {of(online.sum), of(online.pivot), of(online.count), {of(online.lower[0]), of(online.lower[1])}},
+            w.at[static_cast<std::size_t>(online.shift)], b.kept);
       }
     }
   }

@@ -23,6 +23,18 @@ using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, 
 /// rows: out[g] = reduction of in[g * length … + length); columns: out[c] = reduction over g of in[g * length + c].
 using ReduceFn = void (*)(const void* in, void* out, std::size_t groups, std::size_t length);
 
+/// Sums of x - mean and (unless `second` is null) of its square, each times a weight unless that is null: of a block's
+/// rows or columns as ReduceFn has them, which have a mean each.
+using MomentsFn = void (*)(const void* x, const void* weights, const void* means, void* first, void* second,
+                           std::size_t groups, std::size_t length);
+/// Such sums so far (`second` may be null) and what their weights add up to, to be made sums for other means; and then
+/// those of a part that has them are added.
+struct MomentsMove {
+  const void *means_before, *means_now, *weights, *part_first, *part_second;
+  void *first, *second;
+};
+using MoveMomentsFn = void (*)(const MomentsMove& move, std::size_t n);
+
 /// A loop compiled ahead of time (cpu/loops.hpp): inputs, scalars (one lane each) and outputs of n elements; an output
 /// may be one of the inputs. `stream`: outputs, aligned to 64 bytes, pass by the caches.
 using LoopFn = void (*)(const void* const* in, const void* const* scalars, void* const* out, std::size_t n,
@@ -46,6 +58,8 @@ struct KernelTable {
   StridedLoadFn load_strided[kDTypeCount];
   StridedStoreFn store_strided[kDTypeCount];
   BlockFn fill[kLaneCount];                       // out[i] = *in
+  MomentsFn moments_of_rows[kLaneCount], moments_of_columns[kLaneCount];  // null for integers
+  MoveMomentsFn move_moments[kLaneCount];
 };
 
 }  // namespace tern::detail_cpu

@@ -5,6 +5,7 @@
 #include "cpu/kernel_table.hpp"
 #include "cpu/halves-inl.h"
 #include "cpu/leaves-inl.h"
+#include "cpu/moments-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -331,6 +332,7 @@ void FillTable(KernelTable& t) {
   AddMemory<DType::bf16>(t), AddMemory<DType::f32>(t), AddMemory<DType::f64>(t);
   AddNarrow<DType::boolean>(t), AddNarrow<DType::u8>(t), AddNarrow<DType::i8>(t), AddNarrow<DType::i16>(t);
   AddHalf<DType::f16>(t), AddHalf<DType::bf16>(t);
+  AddMoments<float>(t, Lane::f32), AddMoments<double>(t, Lane::f64);
   t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
   t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
 }

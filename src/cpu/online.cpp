@@ -1,5 +1,6 @@
 #include "cpu/online.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -23,22 +24,65 @@ template <class T> void make_exponents(const void* before, const void* now, void
   for (std::int64_t i = 0; i < n; ++i) to[i] = old[i] == grown[i] ? T{0} : old[i] - finite(grown[i]);
 }
 
+/// An OnlineParts in lanes of T, whose sum is of (x - mean)^power.
+template <class T> struct Moments {
+  T* sum;
+  const T *total, *count, *lower[2];
+
+  explicit Moments(const OnlineParts& p)
+      : sum(static_cast<T*>(p.sum)),
+        total(static_cast<const T*>(p.pivot)),
+        count(static_cast<const T*>(p.count)),
+        lower{static_cast<const T*>(p.lower[0]), static_cast<const T*>(p.lower[1])} {}
+
+  T mean(std::int64_t i) const { return total[i] * (T{1} / std::max(count[i], T{1})); }
+  /// `sum` as a sum for a mean that is smaller by d. Where d is 0 nothing may change: 0 times an infinity is NaN.
+  T moved(T value, T d, std::int64_t i) const {
+    if (d == T{0}) return value;
+    return value + d * (lower[1] ? 2 * lower[1][i] + d * lower[0][i] : lower[0][i]);
+  }
+};
+
+/// All positions have the same count. Whether its reciprocal is exact does not matter: any mean will do.
+template <class T> void make_means(const OnlineParts& now, void* means, std::int64_t n) {
+  const Moments<T> m(now);
+  const T reciprocal = T{1} / std::max(m.count[0], T{1});
+  for (std::int64_t i = 0; i < n; ++i) static_cast<T*>(means)[i] = m.total[i] * reciprocal;
+}
+template <class T> void join_sums(const OnlineParts& part, const OnlineParts& other, std::int64_t n) {
+  const Moments<T> a(part), b(other);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T both = (a.total[i] + b.total[i]) * (T{1} / std::max(a.count[i] + b.count[i], T{1}));
+    a.sum[i] = a.moved(a.sum[i], a.mean(i) - both, i) + b.moved(b.sum[i], b.mean(i) - both, i);
+  }
+}
+/// The finished lower sum is that of the new mean: with Σ (x - m) = lower - d · Σ 1 the correction of the square is
+/// this.
+template <class T> void finish_sums(const OnlineParts& whole, const void* shift, std::int64_t n) {
+  const Moments<T> m(whole);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T d = m.mean(i) - static_cast<const T*>(shift)[i];
+    if (d != T{0}) m.sum[i] += d * (m.lower[1] ? 2 * m.lower[1][i] - d * m.lower[0][i] : m.lower[0][i]);
+  }
+}
+
 }  // namespace
 
 OnlineKernels::OnlineKernels(const TapeOnline& online, const Tape& tape, const KernelTable& table, bool rows)
-    : rows_(rows) {
+    : power_(online.power), rows_(rows) {
   const TapeOp& op = tape.ops[static_cast<std::size_t>(online.sum)];
   const int lane = static_cast<int>(op.lane);
   const auto leaf = [&](Leaf which) { return table.leaf[static_cast<int>(which)][lane]; };
   maximum_ = leaf(Leaf::maximum), sub_ = leaf(Leaf::sub), exp_ = leaf(Leaf::exp), mul_ = leaf(Leaf::mul);
   add_ = leaf(Leaf::add), fill_ = table.fill[lane], sum_ = rows ? op.rows : op.columns;
+  moments_ = (rows ? table.moments_of_rows : table.moments_of_columns)[lane], move_ = table.move_moments[lane];
   wide_ = detail::is_wide_lane(op.lane);
 }
 
-void OnlineKernels::take_power(const void* x, const void* max, void* power, const Block& b) const {
+void OnlineKernels::take_power(const void* x, const OnlineParts& now, void* power, const Block& b) const {
   alignas(64) std::byte shift[kSlotBytes];
   const std::size_t width = wide_ ? 8 : 4, kept = static_cast<std::size_t>(b.kept) * width;
-  (wide_ ? make_finite<double> : make_finite<float>)(max, shift, b.kept);
+  (wide_ ? make_finite<double> : make_finite<float>)(now.pivot, shift, b.kept);
   const std::int64_t along = b.size() / b.kept;
   if (rows_) {
     for (std::int64_t g = b.kept - 1; g >= 0; --g) {  // from the last on: the first run overwrites the shifts
@@ -53,18 +97,33 @@ void OnlineKernels::take_power(const void* x, const void* max, void* power, cons
   run(exp_, power, nullptr, power, b.size());
 }
 
-void OnlineKernels::add(const void* power, const void* weight, const void* before, const void* max, void* sum,
-                        const Block& b) const {
+void OnlineKernels::add_power(const void* power, const void* weight, const OnlineParts* before, const OnlineParts& now,
+                              const Block& b) const {
   alignas(64) std::byte product[kSlotBytes], part[kSlotBytes];
   const void* terms = power;
   if (weight) run(mul_, weight, power, product, b.size()), terms = product;
-  const std::int64_t along = b.size() / b.kept;
-  const auto groups = static_cast<std::size_t>(rows_ ? b.kept : along),
-             each = static_cast<std::size_t>(rows_ ? along : b.kept);
-  if (!before) return sum_(terms, sum, groups, each);
-  sum_(terms, part, groups, each);
-  scale(before, max, sum, b.kept);
-  run(add_, sum, part, sum, b.kept);
+  const Groups g = groups(b);
+  if (!before) return sum_(terms, now.sum, g.count, g.length);
+  sum_(terms, part, g.count, g.length);
+  scale(before->pivot, now.pivot, now.sum, b.kept);
+  run(add_, now.sum, part, now.sum, b.kept);
+}
+
+void OnlineKernels::add_moments(const void* x, const void* weight, const OnlineParts* before, const OnlineParts& now,
+                                void* second, const Block& b) const {
+  alignas(64) std::byte means[kSlotBytes], old[kSlotBytes], part[2][kSlotBytes];
+  const Groups g = groups(b);
+  const auto make = wide_ ? make_means<double> : make_means<float>;
+  make(now, means, b.kept);
+  if (!before) return moments_(x, weight, means, now.sum, second, g.count, g.length);
+  make(*before, old, b.kept);
+  moments_(x, weight, means, part[0], second ? part[1] : nullptr, g.count, g.length);
+  move_({old, means, before->lower[0], part[0], part[1], now.sum, second}, static_cast<std::size_t>(b.kept));
+}
+
+OnlineKernels::Groups OnlineKernels::groups(const Block& b) const {
+  const auto kept = static_cast<std::size_t>(b.kept), along = static_cast<std::size_t>(b.size()) / kept;
+  return rows_ ? Groups{kept, along} : Groups{along, kept};
 }
 
 /// sum *= exp(before - now). A maximum seldom grows after the first blocks.
@@ -76,22 +135,26 @@ void OnlineKernels::scale(const void* before, const void* now, void* sum, std::i
   run(mul_, sum, factor, sum, kept);
 }
 
-void OnlineKernels::join(const void* max, void* sum, const void* other_max, const void* other_sum,
-                         std::int64_t kept) const {
-  alignas(64) std::byte both[kSlotBytes], other[kSlotBytes];
-  run(maximum_, max, other_max, both, kept);
-  std::memcpy(other, other_sum, static_cast<std::size_t>(kept) * (wide_ ? 8 : 4));
-  scale(max, both, sum, kept);
-  scale(other_max, both, other, kept);
-  run(add_, sum, other, sum, kept);
+void OnlineKernels::join(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const {
+  if (power_ > 0) (wide_ ? join_sums<double> : join_sums<float>)(part, other, kept);
+  else join_powers(part, other, kept);
+}
+void OnlineKernels::join_powers(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const {
+  alignas(64) std::byte both[kSlotBytes], copy[kSlotBytes];
+  run(maximum_, part.pivot, other.pivot, both, kept);
+  std::memcpy(copy, other.sum, static_cast<std::size_t>(kept) * (wide_ ? 8 : 4));
+  scale(part.pivot, both, part.sum, kept);
+  scale(other.pivot, both, copy, kept);
+  run(add_, part.sum, copy, part.sum, kept);
 }
 
-void OnlineKernels::finish(const void* max, const void* shift, void* sum, std::int64_t kept) const {
+void OnlineKernels::finish(const OnlineParts& whole, const void* shift, std::int64_t kept) const {
+  if (power_ > 0) return (wide_ ? finish_sums<double> : finish_sums<float>)(whole, shift, kept);
   alignas(64) std::byte factor[kSlotBytes];
-  (wide_ ? make_finite<double> : make_finite<float>)(max, factor, kept);
+  (wide_ ? make_finite<double> : make_finite<float>)(whole.pivot, factor, kept);
   run(sub_, factor, shift, factor, kept);
   run(exp_, factor, nullptr, factor, kept);
-  run(mul_, sum, factor, sum, kept);
+  run(mul_, whole.sum, factor, whole.sum, kept);
 }
 
 }  // namespace tern::detail_cpu

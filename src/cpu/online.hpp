@@ -1,26 +1,41 @@
-// Sums of exp(x - shift) taken in the same walk as max(x) (formula/program.hpp, OnlineSum), on blocks.
+// Sums taken in the walk of the reduction that they wait for (formula/program.hpp, OnlineSum), on blocks.
 #pragma once
 #include "cpu/block_runner.hpp"
 
 namespace tern::detail_cpu {
 
-/// One of a tape's: where its maximum and its sum are among the tape's ops, and the kernels that it takes.
+/// Where a sum and what it is corrected by are: a lane for each kept position.
+struct OnlineParts {
+  void* sum;
+  const void *pivot, *count, *lower[2];  // those it has none of: null
+};
+
+/// The kernels that one of a tape's takes.
 class OnlineKernels {
  public:
   OnlineKernels(const TapeOnline& online, const Tape& tape, const KernelTable& table, bool rows);
 
-  /// exp(x - m) of a block of x for the kept positions' maxima m = `max`, to `power`.
-  void take_power(const void* x, const void* max, void* power, const Block& b) const;
-  /// The sums of a block's `power`, times `weight` unless that is null, added to what `sum` has of earlier blocks for
-  /// m = `before`; null: there are none.
-  void add(const void* power, const void* weight, const void* before, const void* max, void* sum, const Block& b) const;
-  /// The sums of two parts whose maxima are `max` and `other_max` (not joined yet), to `sum`.
-  void join(const void* max, void* sum, const void* other_max, const void* other_sum, std::int64_t kept) const;
-  /// From sums of exp(x - m) to those of exp(x - shift).
-  void finish(const void* max, const void* shift, void* sum, std::int64_t kept) const;
+  /// exp(x - m) of a block of x, m being the kept positions' maxima so far: to `power`.
+  void take_power(const void* x, const OnlineParts& now, void* power, const Block& b) const;
+  /// Adds the sum of a block's `power` (times `weight`, unless that is null) to the sum. `now` knows the block already,
+  /// `before` does not; null: there was none before.
+  void add_power(const void* power, const void* weight, const OnlineParts* before, const OnlineParts& now,
+                 const Block& b) const;
+  /// The same for a block of x and a sum of x - mean, and (unless it is null) for `second`, the one of its square.
+  void add_moments(const void* x, const void* weight, const OnlineParts* before, const OnlineParts& now, void* second,
+                   const Block& b) const;
+  /// Adds another part's sum to `part`'s; nothing else of the two is joined yet.
+  void join(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const;
+  /// From the sum for m to the one for `shift`; what it is corrected by is finished.
+  void finish(const OnlineParts& whole, const void* shift, std::int64_t kept) const;
 
  private:
+  struct Groups {
+    std::size_t count, length;  // ReduceFn
+  };
+  Groups groups(const Block& b) const;
   void scale(const void* before, const void* now, void* sum, std::int64_t kept) const;
+  void join_powers(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const;
   void run(LeafFn leaf, const void* a, const void* b, void* out, std::int64_t n) const {
     const void* args[3] = {a, b, nullptr};
     leaf(args, out, static_cast<std::size_t>(n));
@@ -29,6 +44,9 @@ class OnlineKernels {
   LeafFn maximum_, sub_, exp_, mul_, add_;
   BlockFn fill_;
   ReduceFn sum_;
+  MomentsFn moments_;
+  MoveMomentsFn move_;
+  int power_;          // detail::OnlineSum
   bool rows_, wide_;  // wide: lanes of f64
 };
 

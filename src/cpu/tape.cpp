@@ -49,8 +49,10 @@ class Compiler {
       const auto found = producer_.find(value);
       tape_->output_pass.push_back(found == producer_.end() ? 0 : tape_->ops[at(found->second)].walk);
     }
+    const auto op = [&](int step) { return step < 0 ? -1 : producer_.at(step); };
     for (const detail::OnlineSum& o : program_.online)
-      tape_->online.push_back({producer_.at(o.max), producer_.at(o.sum), o.shift, o.weight});
+      tape_->online.push_back(
+          {op(o.pivot), op(o.sum), o.shift, o.weight, o.power, op(o.count), {op(o.lower[0]), op(o.lower[1])}});
     plan_way(tape_->plain, false);
     plan_way(tape_->compiled, true);
     assign_slots();
@@ -153,19 +155,32 @@ class Compiler {
     for (const int value : tape_->outputs) way.filled[at(value)] = true;
   }
 
-  /// Everything, phase by phase.
+  /// What the outputs need, phase by phase. Sums that others are corrected by are not needed where a row is one block.
   Order block_order(bool compiled) {
-    Order order;
-    for (std::size_t i = 0; i < tape_->ops.size();) {
-      const auto is_full_leaf = [&](std::size_t k) {
-        return k < tape_->ops.size() && tape_->ops[k].full && tape_->ops[k].kind == TapeOp::Kind::leaf;
+    const std::vector<bool> needed = needed_ops();
+    Order order, all;
+    for (std::size_t i = 0; i < needed.size(); ++i)
+      if (needed[i]) all.push_back(static_cast<int>(i));
+    for (std::size_t k = 0; k < all.size();) {
+      const auto is_full_leaf = [&] {
+        return k < all.size() && tape_->ops[at(all[k])].full && tape_->ops[at(all[k])].kind == TapeOp::Kind::leaf;
       };
       Order run;
-      for (; is_full_leaf(i); ++i) run.push_back(static_cast<int>(i));
-      if (run.empty()) order.push_back(static_cast<int>(i++));
+      for (; is_full_leaf(); ++k) run.push_back(all[k]);
+      if (run.empty()) order.push_back(all[k++]);
       else append(order, run, wanted_outside(run), compiled);
     }
     return order;
+  }
+  std::vector<bool> needed_ops() const {
+    std::vector<bool> values(tape_->values.size()), ops(tape_->ops.size());
+    for (const int value : tape_->outputs) values[at(value)] = true;
+    for (std::size_t i = ops.size(); i-- > 0;) {
+      const TapeOp& op = tape_->ops[i];
+      ops[i] = values[at(op.result)];
+      for (int a = 0; ops[i] && a < op.arity; ++a) values[at(op.args[a])] = true;
+    }
+    return ops;
   }
   /// The results of these ops that others or the outputs read.
   std::vector<int> wanted_outside(const Order& run) const {

@@ -38,10 +38,9 @@ struct TapeOp {
   Lane lane = Lane::f32;
 };
 
-/// A sum that is taken in its maximum's walk (detail::OnlineSum): ops of kind reduce, the value subtracted, and what
-/// multiplies the power (-1: nothing).
+/// A detail::OnlineSum: ops of kind reduce, the value subtracted, and what multiplies the terms. -1: none.
 struct TapeOnline {
-  int max = 0, sum = 0, shift = 0, weight = -1;
+  int pivot = 0, sum = 0, shift = 0, weight = -1, power = 0, count = -1, lower[2] = {-1, -1};
 };
 
 /// A loop compiled ahead of time that does several ops at once (cpu/loops.hpp), with the values it takes and gives.

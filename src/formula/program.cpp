@@ -1,6 +1,7 @@
 // Typing: from a graph and the types of its operands to a list of steps.
 #include "formula/program.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <map>
@@ -176,12 +177,9 @@ class Typing {
     if (!program_.reduces && step.kind != StepKind::number && step.kind != StepKind::param &&
         step.kind != StepKind::extent)
       step.full = true;
-    std::optional<OnlineSum> online;
-    step.walk = walk_of(step, online);
+    step.walk = std::max(step.walk, walk_of(step));
     program_.steps.push_back(step);
-    const int index = static_cast<int>(program_.steps.size()) - 1;
-    if (online) online->sum = index, program_.online.push_back(*online);
-    return index;
+    return static_cast<int>(program_.steps.size()) - 1;
   }
   const Step& at(int step) const { return program_.steps[static_cast<std::size_t>(step)]; }
 
@@ -305,7 +303,8 @@ class Typing {
       one.kind = StepKind::number, one.lane = lane, one.dtype = DType::boolean, one.full = false, one.number = 1;
       return binary(Leaf::bit_xor, step.args[0], push(one), lane, DType::boolean);
     }
-    const int result = push(step);
+    const bool sums = step.kind == StepKind::reduce && step.leaf == Leaf::sum && is_float_lane(lane);
+    const int result = sums ? emit_sum(step) : push(step);
     const bool narrow = is_integer(dtype) && dtype_size(dtype) < 4;
     return narrow && rule.gives == Gives::same && rule.takes != Takes::any ? unary(StepKind::wrap, result, lane, dtype)
                                                                            : result;
@@ -332,34 +331,121 @@ class Typing {
     }
     return {};
   }
-  /// Whether a full value is known in the walk that gives reduction `max`.
-  bool is_known_to(int max, int value) const { return at(value).full && at(value).walk < at(max).walk; }
-  /// The same for the sum of `argument`.
-  std::optional<OnlineSum> as_online_sum(int argument) const {
+  /// Whether a full value is known in the walk that gives reduction `pivot`.
+  bool is_known_to(int pivot, int value) const { return at(value).full && at(value).walk < at(pivot).walk; }
+  /// The pivot that lets sum((x - mean)^n) be taken in the walk that gives mean(x), if `value` is that x - mean; or
+  /// nothing.
+  std::optional<OnlineSum> as_centred(int value) const {
+    const Step& difference = at(value);
+    if (difference.kind != StepKind::leaf || difference.leaf != Leaf::sub || !difference.full) return {};
+    const int x = undetached(difference.args[0]), mean = undetached(difference.args[1]);
+    const Step& quotient = at(mean);
+    if (!at(x).full || quotient.kind != StepKind::leaf || quotient.leaf != Leaf::div) return {};
+    const int sum = quotient.args[0];
+    if (at(sum).kind != StepKind::reduce || at(sum).leaf != Leaf::sum || undetached(at(sum).args[0]) != x ||
+        at(quotient.args[1]).kind != StepKind::extent || online_sum(program_, sum))
+      return {};
+    OnlineSum online{sum, -1, mean};
+    online.power = 1;
+    return online;
+  }
+  /// The factors of a product of full values.
+  void take_factors(int value, std::vector<int>& factors) const {
+    constexpr std::size_t kMost = 8;
+    const Step& product = at(value);
+    const bool is_product = product.kind == StepKind::leaf && product.leaf == Leaf::mul && factors.size() < kMost;
+    if (!is_product || as_centred(value)) return factors.push_back(value);
+    take_factors(product.args[0], factors), take_factors(product.args[1], factors);
+  }
+  /// What sum(weight · (x - mean)^n) is taken with, n being 1 or 2, if `argument` is that product; or nothing.
+  std::optional<OnlineSum> as_moment(int argument) {
+    std::vector<int> factors, weights;
+    take_factors(argument, factors);
+    std::optional<OnlineSum> online;
+    int power = 0;
+    for (const int factor : factors) {
+      const std::optional<OnlineSum> centred = as_centred(factor);
+      if (centred && (!online || (online->pivot == centred->pivot && online->shift == centred->shift)))
+        online = centred, ++power;
+      else weights.push_back(factor);
+    }
+    if (!online || power > 2) return {};
+    for (const int weight : weights)
+      if (!is_known_to(online->pivot, weight)) return {};
+    online->power = power;
+    for (const int weight : weights)
+      online->weight = online->weight < 0 ? weight : product_of(online->weight, weight);
+    return online;
+  }
+  int product_of(int a, int b) { return binary(Leaf::mul, a, b, at(a).lane, at(a).dtype); }
+  /// What the sum of `argument` is taken with, if it takes no walk of its own.
+  std::optional<OnlineSum> as_online_sum(int argument) {
     std::optional<OnlineSum> online = as_power(argument);
+    if (!online) online = as_moment(argument);
     const Step& product = at(argument);
     if (online || product.kind != StepKind::leaf || product.leaf != Leaf::mul) return online;
     for (const int i : {0, 1}) {
       online = as_power(product.args[i]);
-      if (online && is_known_to(online->max, product.args[1 - i])) {
+      if (online && is_known_to(online->pivot, product.args[1 - i])) {
         online->weight = product.args[1 - i];
         return online;
       }
     }
     return {};
   }
-  /// How many walks must be finished before a new step can be computed. `online`: of a sum that takes none of its own.
-  int walk_of(const Step& step, std::optional<OnlineSum>& online) const {
+  /// How many walks must be finished before a new step can be computed.
+  int walk_of(const Step& step) const {
     int walk = 0;
     for (const int arg : step.args)
       if (arg >= 0) walk = std::max(walk, at(arg).walk);
-    if (step.kind != StepKind::reduce) return walk;
-    if (step.leaf == Leaf::sum && is_float_lane(step.lane)) online = as_online_sum(step.args[0]);
-    return online ? at(online->max).walk : walk + 1;
+    return step.kind == StepKind::reduce ? walk + 1 : walk;
+  }
+  /// A sum of floats, which may be one that takes no walk of its own.
+  int emit_sum(Step step) {
+    std::optional<OnlineSum> online = as_online_sum(step.args[0]);
+    if (!online) return sum_in_walk(step, walk_of(step));
+    const Step pivot = at(online->pivot);
+    if (online->power > 0) {
+      Step one = pivot;
+      one.kind = StepKind::number, one.number = 1, one.full = false, one.phase = one.walk = 0;
+      std::fill(std::begin(one.args), std::end(one.args), -1);
+      if (one_of_lane_[is_wide_lane(pivot.lane)] < 0) one_of_lane_[is_wide_lane(pivot.lane)] = push(one);
+      Step lower = pivot;
+      lower.args[0] = one_of_lane_[is_wide_lane(pivot.lane)];
+      online->count = online->lower[0] = sum_in_walk(lower, pivot.walk);
+      if (online->weight >= 0) lower.args[0] = online->weight, online->lower[0] = sum_in_walk(lower, pivot.walk);
+    }
+    if (online->power == 2) {
+      Step lower = step;
+      lower.args[0] = centred_of(step.args[0]);
+      if (online->weight >= 0) lower.args[0] = product_of(online->weight, lower.args[0]);
+      online->lower[1] = emit_sum(lower);
+    }
+    return sum_in_walk(step, pivot.walk, online);
+  }
+  /// The factor x - mean of an argument that has one.
+  int centred_of(int argument) const {
+    std::vector<int> factors;
+    take_factors(argument, factors);
+    return *std::find_if(factors.begin(), factors.end(), [&](int factor) { return as_centred(factor).has_value(); });
+  }
+  /// The reduction `step`, known after that many walks: one that is there already, if any.
+  int sum_in_walk(Step step, int walk, std::optional<OnlineSum> online = {}) {
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      const Step& other = program_.steps[i];
+      if (other.kind == StepKind::reduce && other.leaf == step.leaf && other.lane == step.lane &&
+          other.args[0] == step.args[0] && other.walk == walk && other.dtype == step.dtype)
+        return static_cast<int>(i);
+    }
+    step.walk = walk;
+    program_.steps.push_back(step);
+    const int index = static_cast<int>(program_.steps.size()) - 1;
+    if (online) online->sum = index, program_.online.push_back(*online);
+    return index;
   }
 
   /// A product apart: scalar · weight · power, of which any may be missing. Scalars do not vary along the reduced axes;
-  /// the power is an exp(x - shift).
+  /// the power is an exp(x - shift) or an x - mean(x).
   struct Factors {
     std::vector<std::pair<Leaf, const Node*>> scalars, weights;  // mul or div by it
     const Node* power = nullptr;
@@ -380,18 +466,30 @@ class Typing {
     if (node->kind == NodeKind::leaf && node->leaf == Leaf::div)
       return take_apart(node->args[0], leaf, f) &&
              take_apart(node->args[1], leaf == Leaf::mul ? Leaf::div : Leaf::mul, f);
-    if (leaf == Leaf::mul && !f.power && as_power(emit(node, concrete(node)))) return f.power = node, true;
+    if (leaf == Leaf::mul && !f.power && base_of(node)) return f.power = node, true;
     return f.weights.emplace_back(leaf, node), true;
   }
+  std::optional<OnlineSum> base_of(const Node* node) {
+    const int step = emit(node, concrete(node));
+    const std::optional<OnlineSum> power = as_power(step);
+    return power ? power : as_centred(step);
+  }
   /// What sum(scalar · weight · power) is as scalar · sum(weight · power), which takes no walk of its own: the terms of
-  /// the sum in softmax's gradient are divided by another sum of that walk. Only of powers, which are at most 1 where
-  /// their shift is the maximum: elsewhere a scalar may be there to keep squares from overflowing. Or nothing.
+  /// the sum in softmax's gradient are divided by another sum of that walk. Only of exponentials, which are at most 1
+  /// where their shift is the maximum, and of scalars that wait for the mean: elsewhere one may be there to keep squares
+  /// from overflowing. Or nothing.
   Expr scaled_sum(const Node& sum) {
     Factors f;
     if (!take_apart(sum.args[0], Leaf::mul, f) || !f.power) return {};
-    const int max = as_power(emit(f.power, concrete(f.power)))->max;
+    const OnlineSum base = *base_of(f.power);
     for (const auto& [leaf, weight] : f.weights)
-      if (!is_known_to(max, emit(weight, concrete(weight)))) return {};
+      if (!is_known_to(base.pivot, emit(weight, concrete(weight)))) return {};
+    if (base.power > 0 && !f.weights.empty()) {
+      const auto early = std::stable_partition(f.scalars.begin(), f.scalars.end(), [&](const auto& scalar) {
+        return at(emit(scalar.second, concrete(scalar.second))).walk >= at(base.pivot).walk;
+      });
+      f.weights.insert(f.weights.end(), early, f.scalars.end()), f.scalars.erase(early, f.scalars.end());
+    }
     Expr weights;
     for (const auto& [leaf, weight] : f.weights) {
       const Expr so_far = weights.defined() || leaf == Leaf::mul ? weights : make_constant(1);
@@ -440,18 +538,19 @@ class Typing {
     terms.push_back(std::move(term));
     return !terms.back().scalars.empty();
   }
+  /// The walk that gives the sum of a value.
+  int walk_of_sum(int value) {
+    const std::optional<OnlineSum> online = as_online_sum(value);
+    return online ? at(online->pivot).walk : at(value).walk + 1;
+  }
   /// What sum(r · a + s · b) is as r · sum(a) + s · sum(b), where those wait for fewer walks: so layer norm's gradient
   /// has the sum of what its mean gets. Or nothing.
   Expr split_sum(const Node& sum) {
     std::vector<Term> terms;
     if (!split(sum.args[0], false, terms) || terms.size() < 2) return {};
-    int values = 0, scalars = 0;  // walks that they wait for
-    for (const Term& term : terms) {
-      values = std::max(values, at(emit(term.value, concrete(term.value))).walk);
-      for (const auto& [leaf, scalar] : term.scalars)
-        scalars = std::max(scalars, at(emit(scalar, concrete(term.value))).walk);
-    }
-    if (scalars <= values) return {};
+    int parts = 0;  // walks that their sums take
+    for (const Term& term : terms) parts = std::max(parts, walk_of_sum(emit(term.value, concrete(term.value))));
+    if (parts >= walk_of_sum(emit(sum.args[0], concrete(sum.args[0])))) return {};
     Expr result;
     for (const Term& term : terms) {
       Expr part = make_leaf(Leaf::sum, {Expr(term.value)}, sum.index);
@@ -471,6 +570,7 @@ class Typing {
   std::map<const Node*, Type> types_;
   std::map<std::pair<const Node*, DType>, int> emitted_;
   std::map<std::tuple<StepKind, int, Lane, DType, bool>, int> conversions_;
+  int one_of_lane_[2] = {-1, -1};  // the number 1 in f32 and f64
   Program program_;
 };
 

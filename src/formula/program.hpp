@@ -51,14 +51,29 @@ struct InputType {
   friend bool operator==(const InputType&, const InputType&) = default;
 };
 
-/// sum(exp(x - shift)) where shift is a reduced value that waits for max(x): as softmax has it, and logsumexp. Who
-/// walks along x once for the maximum knows the sum as well: with m the maximum so far (0 where that is infinite or
-/// NaN) he sums exp(x - m), multiplies what he has by exp(before - m) where m grows, and the result by exp(m - shift).
-/// So too sum(weight * exp(x - shift)), where the weight waits for no more than x does: as softmax's gradient has it.
+/// A sum whose terms wait for a reduction of the same axes, its pivot, and that is yet taken in the pivot's walk: with
+/// what the pivot is so far, and corrected where that changes.
+///
+/// power 0: sum(exp(x - shift)) where shift is a reduced value that waits for max(x), as softmax has it, and logsumexp.
+/// The pivot is max(x). With m the maximum so far (0 where that is infinite or NaN) exp(x - m) is summed, what is there
+/// is multiplied by exp(before - m) where m grows, and the result by exp(m - shift). ("Online softmax": Milakov and
+/// Gimelshein, 2018.)
+///
+/// power 1 and 2: sum((x - shift)^power) where shift is mean(x), as a variance has it. The pivot is sum(x). With m the
+/// mean so far (x - m)^power is summed, and where m changes by -d
+///   Σ (x - m)  gets d · Σ 1,    Σ (x - m)²  gets d · (2 Σ (x - m) + d · Σ 1),
+/// which is exact whatever m was; that m is near the mean keeps it free of cancellation. (As Chan, Golub and LeVeque,
+/// 1979, with the sum of the first powers kept instead of taken to be 0.)
+///
+/// So too where each term is multiplied by a weight that waits for no more than x does, as the gradients of softmax and
+/// of a variance have it; Σ 1 is then the sum of the weights, and Σ (x - m) a weighted sum.
 struct OnlineSum {
-  int max = -1, sum = -1;  // reduce steps
+  int pivot = -1, sum = -1;  // reduce steps
   int shift = -1;
   int weight = -1;  // a full step; -1: none
+  int power = 0;
+  int count = -1;             // power 1 and 2: the reduce step that counts the elements
+  int lower[2] = {-1, -1};    // the same weight's sums with powers 0 and (where power is 2) 1: reduce steps
 };
 
 struct Program {
@@ -69,7 +84,7 @@ struct Program {
   int phases = 1;
   /// As phases, where the sums in `online` take no walk of their own.
   int walks = 1;
-  std::vector<OnlineSum> online;
+  std::vector<OnlineSum> online;  // a sum behind those it is corrected by
   bool reduces = false;
   /// Inputs that are plain numbers and meet integers of this dtype, whose range they must be in.
   struct IntegralNumber {

@@ -1,6 +1,6 @@
 // The text and the arguments of a kernel with reductions. An invocation walks its part of the reduced axes once for
-// every result that waits for a walk; the invocations of a row then join their results in workgroup memory. Sums of
-// exp(x - shift) are taken together with max(x) (gpu/reduce_online.hpp).
+// every result that waits for a walk; the invocations of a row then join their results in workgroup memory. Some sums
+// are taken together with what they wait for (gpu/reduce_online.hpp).
 #include "gpu/reduce_kernel.hpp"
 
 #include <algorithm>
@@ -22,6 +22,9 @@ using detail::Step;
 using detail::StepKind;
 
 namespace {
+
+/// Workgroup memory that the results of several reductions may take together.
+constexpr int kJoinedBytes = 8192;
 
 class ReduceKernel : ReduceSteps {
  public:
@@ -85,8 +88,6 @@ class ReduceKernel : ReduceSteps {
     for (const int axis : reduced_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
   }
-  OnlineText online_text(int s) const { return {backend_.dialect(), step(s).lane}; }
-
   std::uint32_t pinned_axes() const {
     std::uint32_t pinned = 0;
     for (const int s : sources_)
@@ -203,7 +204,7 @@ class ReduceKernel : ReduceSteps {
   int reduced_group() const { return tiling_.rows ? group_ : 1; }
   /// A reduction's result, of element e of a group of kept positions.
   std::string red(int s, int e) const { return kept_group() > 1 ? cat("red", s, "_", e) : cat("red", s); }
-  /// The same as the invocations joined it: a sum taken with a maximum is not finished then.
+  /// The same as the invocations joined it: a sum taken with what it waits for is not finished then.
   std::string joined(int s, int e) const { return (online_sum(program_, s) ? "raw_" : "") + red(s, e); }
   std::string acc(int s, int e) const { return kept_group() > 1 ? cat("acc", s, "_", e) : cat("acc", s); }
 
@@ -286,49 +287,54 @@ class ReduceKernel : ReduceSteps {
     return at;
   }
 
+  OnlineWalk online_walk(const std::vector<int>& reductions) const {
+    return {backend_.dialect(), program_, reductions, kept_group(), [this](int s, int e) { return acc(s, e); },
+            [this](int s, int e) { return red(s, e); }};
+  }
+
   /// The walk of a pass: its reductions' arguments and the full outputs that it can write, by one function.
   std::string pass(Io& io, const ProgramPrinter& printer, std::size_t p, std::string& functions) {
     const std::vector<int>& reductions = passes_[p];
     const std::vector<int> outputs =
         stage_.joins ? std::vector<int>{} : outputs_of_pass(stage_.first + static_cast<int>(p));
     if (reductions.empty() && outputs.empty()) return "";
-    std::string lines;
+    OnlineWalk online = online_walk(reductions);
+    std::string lines = online.declare();
     for (const int s : reductions)
       for (int e = 0; e < kept_group(); ++e) lines += cat("var ", acc(s, e), " = ", printer.identity(s), ";\n");
-    if (stage_.joins) lines += join_partials(io, printer, reductions);
-    else lines += cat("if (inside) {\n", indented(walk(visit(io, printer, p, reductions, outputs, functions))), "}\n");
-    for (const int s : reductions) {
-      if (const detail::OnlineSum* online = online_sum(program_, s); online && tiling_.along > 1)
-        for (int e = 0; e < kept_group(); ++e)
-          lines += online_text(s).scale(acc(s, e), acc(online->max, e), red(online->max, e));
-      lines += join_threads(printer, s);
-    }
-    for (const int s : reductions)
-      if (online_sum(program_, s)) lines += finish_online(io, printer, s, functions);
+    if (stage_.joins) lines += join_partials(io, printer, online, reductions);
+    else
+      lines +=
+          cat("if (inside) {\n", indented(walk(visit(io, printer, online, p, reductions, outputs, functions))), "}\n");
+    std::vector<int> plain, sums;
+    for (const int s : reductions) (online_sum(program_, s) ? sums : plain).push_back(s);
+    lines += join_threads(printer, plain);
+    if (tiling_.along > 1) lines += online.align(io);
+    lines += join_threads(printer, sums);
+    for (const int s : sums) lines += finish_online(io, printer, online, s, functions);
     return lines;
   }
 
-  /// From the sum for the maximum to the one the program means; partial results stay as they are.
-  std::string finish_online(Io& io, const ProgramPrinter& printer, int s, std::string& functions) {
-    const detail::OnlineSum& online = *online_sum(program_, s);
+  /// From the joined sum to the one the program means; partial results stay as they are.
+  std::string finish_online(Io& io, const ProgramPrinter& printer, const OnlineWalk& walk, int s,
+                            std::string& functions) {
     std::string lines;
     for (int e = 0; e < kept_group(); ++e)
       lines += cat(stage_.splits ? "let " : "var ", red(s, e), " = ", joined(s, e), ";\n");
     if (stage_.splits) return lines;
-    const Function f = printer.function(cat("shift", s), {online.shift}, [this](int i) { return is_source(i); });
+    const Function f =
+        printer.function(cat("shift", s), {online_sum(program_, s)->shift}, [this](int i) { return is_source(i); });
     functions += f.text;
     std::vector<std::string> shifts;
     std::string body = calls(io, f, position(false), shifts);
     for (int e = 0; e < kept_group(); ++e)
-      body +=
-          cat(red(s, e), " = ",
-              online_text(s).finished(joined(s, e), red(online.max, e), shifts[static_cast<std::size_t>(e)]), ";\n");
+      body += walk.finished(io, s, e, joined(s, e), shifts[static_cast<std::size_t>(e)]);
     return lines + cat("if (inside) {\n", indented(body), "}\n");
   }
 
   /// The body of a walk.
-  std::string visit(Io& io, const ProgramPrinter& printer, std::size_t p, const std::vector<int>& reductions,
-                    const std::vector<int>& outputs, std::string& functions) {
+  std::string visit(Io& io, const ProgramPrinter& printer, OnlineWalk& walk, std::size_t p,
+                    const std::vector<int>& reductions, const std::vector<int>& outputs, std::string& functions) {
     std::vector<int> wanted = arguments_of(reductions);
     for (const int step : steps_of(outputs)) wanted.push_back(step);
     const Function f = printer.function(cat("pass", p), wanted, [this](int i) { return is_source(i); });
@@ -342,14 +348,16 @@ class ReduceKernel : ReduceSteps {
       for (const std::string& value : values) of_each.push_back(ProgramPrinter::result(f, value, taken));
       return ++taken, of_each;
     };
-    std::map<int, std::vector<std::string>> arguments;  // of a reduction, or an online sum's weights
+    OnlineWalk::Values arguments;
     for (const bool weights : {false, true})
       for (const int s : reductions) {
         const detail::OnlineSum* online = online_sum(program_, s);
         if (weights ? online && online->weight >= 0 : !online) arguments[s] = next_result();
       }
+    body += walk.before(io);
     for (const int s : reductions)
-      if (!online_sum(program_, s)) body += accumulate(io, printer, reductions, s, arguments);
+      if (!online_sum(program_, s)) body += accumulate(printer, s, arguments.at(s));
+    body += walk.after(io, arguments);
     for (std::size_t o = 0; o < outputs.size(); ++o) {
       std::vector<std::string> of_output;
       for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, taken + o));
@@ -357,82 +365,67 @@ class ReduceKernel : ReduceSteps {
     }
     return body;
   }
-  /// Reduction s of the group's values; where it is a maximum, the sums that are taken with it.
-  std::string accumulate(Io& io, const ProgramPrinter& printer, const std::vector<int>& reductions, int s,
-                         const std::map<int, std::vector<std::string>>& arguments) const {
-    const std::vector<std::string>& values = arguments.at(s);
-    const auto into = [&](int step, std::size_t e) { return acc(step, tiling_.rows ? 0 : static_cast<int>(e)); };
-    std::vector<int> sums;
-    for (const int other : reductions)
-      if (const detail::OnlineSum* online = online_sum(program_, other); online && online->max == s)
-        sums.push_back(other);
+  /// Reduction s of the group's values.
+  std::string accumulate(const ProgramPrinter& printer, int s, const std::vector<std::string>& values) const {
+    const Step& argument = step(step(s).args[0]);
+    if (tiling_.rows && counts(s))
+      return cat(acc(s, 0), " = ", printer.combined(s, acc(s, 0), literal(Number(values.size()), argument.lane)),
+                 ";\n");
     std::string lines;
-    std::vector<std::string> before, shifts;
-    const int groups = tiling_.rows ? 1 : static_cast<int>(values.size());
-    for (int e = 0; e < groups && !sums.empty(); ++e) {
-      before.push_back(io.unique("m"));
-      lines += cat("let ", before.back(), " = ", acc(s, e), ";\n");
-    }
-    for (std::size_t e = 0; e < values.size(); ++e)
-      lines += cat(into(s, e), " = ", printer.combined(s, into(s, e), values[e]), ";\n");
-    if (sums.empty()) return lines;
-    const OnlineText text = online_text(s);
-    for (int e = 0; e < groups; ++e) {
-      for (const int sum : sums) lines += text.scale(acc(sum, e), before[static_cast<std::size_t>(e)], acc(s, e));
-      shifts.push_back(io.unique("s"));
-      lines += cat("let ", shifts.back(), " = ", text.finite(acc(s, e)), ";\n");
-    }
     for (std::size_t e = 0; e < values.size(); ++e) {
-      const std::string power = io.unique("p");
-      lines += cat("let ", power, " = ", text.power(values[e], shifts[tiling_.rows ? 0 : e]), ";\n");
-      for (const int sum : sums) {
-        const auto weights = arguments.find(sum);
-        const std::string term = weights == arguments.end() ? power : text.product(weights->second[e], power);
-        lines += cat(into(sum, e), " = ", printer.combined(sum, into(sum, e), term), ";\n");
-      }
+      const std::string to = acc(s, tiling_.rows ? 0 : static_cast<int>(e));
+      lines += cat(to, " = ", printer.combined(s, to, values[e]), ";\n");
     }
     return lines;
+  }
+  /// Whether a reduction counts the elements.
+  bool counts(int s) const {
+    return std::any_of(program_.online.begin(), program_.online.end(),
+                       [s](const detail::OnlineSum& o) { return o.count == s; });
   }
   int access_of_full(int output) const {
     const auto place = std::find(full_outputs_.begin(), full_outputs_.end(), output) - full_outputs_.begin();
     return full_access_[static_cast<std::size_t>(place)];
   }
 
-  std::string join_partials(Io& io, const ProgramPrinter& printer, const std::vector<int>& reductions) {
+  std::string join_partials(Io& io, const ProgramPrinter& printer, OnlineWalk& walk,
+                            const std::vector<int>& reductions) {
     std::string body;
-    std::vector<std::string> parts;
-    const bool several = !shifts_of(reductions).empty();  // times that one is read
+    std::map<int, std::string> parts;
     for (std::size_t k = 0; k < reductions.size(); ++k) {
       const Access& a = plan_.access(partial_access_[k]);
-      parts.push_back(io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k")));
-      if (!several) continue;
+      std::string& part = parts[reductions[k]] =
+          io.loaded(a, cat(io.param(a.base), " + r * ", io.param(kept_slot_), " + k"));
+      if (walk.empty()) continue;  // it is read once
       const std::string name = io.unique("part");
-      body += cat("let ", name, " = ", parts.back(), ";\n"), parts.back() = name;
+      body += cat("let ", name, " = ", part, ";\n"), part = name;
     }
-    for (std::size_t k = 0; k < reductions.size(); ++k) {  // the sums first, which read the maxima so far
-      const detail::OnlineSum* online = online_sum(program_, reductions[k]);
-      if (!online) continue;
-      const auto max =
-          static_cast<std::size_t>(std::find(reductions.begin(), reductions.end(), online->max) - reductions.begin());
-      const std::string sum = acc(reductions[k], 0), top = acc(online->max, 0), both = io.unique("m"),
-                        part = io.unique("part");
-      body += cat("let ", both, " = ", printer.combined(online->max, top, parts[max]), ";\n");
-      body += online_text(reductions[k]).joined({sum, top}, {parts[k], parts[max]}, part, both);
-      body += cat(sum, " = ", printer.combined(reductions[k], sum, part), ";\n");
-    }
-    for (std::size_t k = 0; k < reductions.size(); ++k) {
-      const int s = reductions[k];
-      if (!online_sum(program_, s)) body += cat(acc(s, 0), " = ", printer.combined(s, acc(s, 0), parts[k]), ";\n");
-    }
+    body += walk.join(io, [&](int s) { return parts.at(s); });
+    for (const int s : reductions)
+      if (!online_sum(program_, s)) body += cat(acc(s, 0), " = ", printer.combined(s, acc(s, 0), parts.at(s)), ";\n");
     return cat("if (inside) {\n  for (var r = ty; r < end; r += ", tiling_.along, "u) {\n", indented(indented(body)),
                "  }\n}\n");
   }
 
-  /// All invocations of a row (or of a group of columns) get the result.
-  std::string join_threads(const ProgramPrinter& printer, int s) const {
-    JoinText join{backend_.dialect(), tiling_, printer.type(s), detail::is_wide_lane(step(s).lane), {}, {}};
-    for (int e = 0; e < kept_group(); ++e) join.from.push_back(acc(s, e)), join.to.push_back(joined(s, e));
-    return join.text([&](const std::string& a, const std::string& b) { return printer.combined(s, a, b); });
+  /// All invocations of a row (or of a group of columns) get the results. Reductions that join alike wait together.
+  std::string join_threads(const ProgramPrinter& printer, const std::vector<int>& reductions) {
+    std::string lines;
+    for (std::size_t k = 0; k < reductions.size();) {
+      const int s = reductions[k];
+      const bool wide = detail::is_wide_lane(step(s).lane);
+      JoinText join{backend_.dialect(), tiling_, printer.type(s), wide, {}, {}};
+      const int most = std::max(1, kJoinedBytes / (tiling_.threads() * kept_group() * (wide ? 8 : 4)));
+      for (int n = 0; n < most && k < reductions.size() && joins_alike(reductions[k], s); ++n, ++k)
+        for (int e = 0; e < kept_group(); ++e)
+          join.from.push_back(acc(reductions[k], e)), join.to.push_back(joined(reductions[k], e));
+      shared_ = std::max(shared_, static_cast<int>(join.from.size()));
+      lines += join.text([&](const std::string& a, const std::string& b) { return printer.combined(s, a, b); });
+    }
+    return lines;
+  }
+  /// Whether two reductions are joined by the same operation.
+  bool joins_alike(int a, int b) const {
+    return step(a).leaf == step(b).leaf && step(a).lane == step(b).lane && step(a).dtype == step(b).dtype;
   }
 
   std::string results(Io& io, const ProgramPrinter& printer, std::string& functions) {
@@ -464,8 +457,10 @@ class ReduceKernel : ReduceSteps {
     std::string lines;
     if (!stage_.splits) {  // what reads the last reductions
       const std::vector<int> last = outputs_of_pass(stage_.last + 1);
+      OnlineWalk none = online_walk({});
       if (!last.empty())
-        lines += cat("if (inside) {\n", indented(walk(visit(io, printer, passes_.size(), {}, last, functions))), "}\n");
+        lines += cat("if (inside) {\n", indented(walk(visit(io, printer, none, passes_.size(), {}, last, functions))),
+                     "}\n");
     }
     if (!once.empty()) lines += cat("if (inside && ty == 0u) {\n", indented(once), "}\n");
     return lines;
@@ -502,9 +497,9 @@ class ReduceKernel : ReduceSteps {
     body += results(io, printer, functions);
     std::vector<Shared> shared;
     if (body.find("shared_words") != body.npos)
-      shared.push_back({"u32", "shared_words", tiling_.threads() * kept_group()});
+      shared.push_back({"u32", "shared_words", tiling_.threads() * shared_});
     if (body.find("shared_pairs") != body.npos)
-      shared.push_back({"u64", "shared_pairs", tiling_.threads() * kept_group()});
+      shared.push_back({"u64", "shared_pairs", tiling_.threads() * shared_});
     Module module{
         "reduction", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, shared, functions, body};
     return d.module(module);
@@ -523,6 +518,7 @@ class ReduceKernel : ReduceSteps {
   View flags_view_;
   int kept_slot_ = -1, length_slot_ = -1, segments_slot_ = -1, segment_slot_ = -1, first_segment_slot_ = -1,
       flags_ = -1, group_ = 1;
+  int shared_ = 1;  // values that each invocation has in workgroup memory, at most
 };
 
 }  // namespace

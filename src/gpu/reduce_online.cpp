@@ -1,5 +1,8 @@
 #include "gpu/reduce_online.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "gpu/printer.hpp"
 #include "gpu/text.hpp"
 
@@ -7,6 +10,7 @@ namespace tern::detail_gpu {
 
 using detail::Lane;
 using detail::Leaf;
+using detail::OnlineSum;
 
 std::string OnlineText::bits(const std::string& x) const {
   return cat("bitcast<", lane_ == Lane::f64 ? "u64" : "u32", ">(", x, ")");
@@ -34,6 +38,194 @@ std::string OnlineText::joined(const Sum& sum, const Sum& part, const std::strin
 
 std::string OnlineText::finished(const std::string& sum, const std::string& m, const std::string& shift) const {
   return leaf(Leaf::mul, sum, exp(leaf(Leaf::sub, finite(m), shift)));
+}
+
+std::string OnlineText::mean(const std::string& total, const std::string& count) const {
+  return leaf(Leaf::div, total, leaf(Leaf::maximum, count, literal(Number(1.0), lane_)));
+}
+
+/// Where d is 0 nothing may change: 0 times an infinity is NaN.
+std::string OnlineText::add_where_moved(const std::string& sum, const std::string& d, const std::string& change) const {
+  return cat("if (", d, " != ", literal(Number(0.0), lane_), ") { ", sum, " = ",
+             leaf(Leaf::add, sum, leaf(Leaf::mul, d, change)), "; }\n");
+}
+std::string OnlineText::move(const std::string& sum, const std::string& d, const Lower& lower) const {
+  if (lower.first.empty()) return add_where_moved(sum, d, lower.zeroth);
+  return add_where_moved(sum, d, plus(plus(lower.first, lower.first), leaf(Leaf::mul, d, lower.zeroth)));
+}
+std::string OnlineText::move_last(const std::string& sum, const std::string& d, const Lower& lower) const {
+  if (lower.first.empty()) return add_where_moved(sum, d, lower.zeroth);
+  return add_where_moved(sum, d, difference(plus(lower.first, lower.first), leaf(Leaf::mul, d, lower.zeroth)));
+}
+
+OnlineWalk::OnlineWalk(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions,
+                       int kept, Name accumulator, Name result)
+    : dialect_(dialect),
+      program_(program),
+      kept_(kept),
+      accumulator_(std::move(accumulator)),
+      result_(std::move(result)) {
+  for (const int step : reductions) {
+    const OnlineSum* const sum = online_sum(program, step);
+    if (!sum) continue;
+    sums_.push_back(sum);
+    const auto same =
+        std::find_if(pivots_.begin(), pivots_.end(), [&](const Pivot& p) { return p.step == sum->pivot; });
+    if (same == pivots_.end()) pivots_.push_back({sum->pivot, {sum}});
+    else same->sums.push_back(sum);
+  }
+}
+
+std::string OnlineWalk::declare() const {
+  std::string lines;
+  for (const Pivot& pivot : pivots_)
+    for (int e = 0; e < kept_ && pivot.moments(); ++e)
+      lines += cat("var ", mean_name(pivot, e), " = ", literal(Number(0.0), lane(pivot.step)), ";\n");
+  return lines;
+}
+
+std::string OnlineWalk::before(Io& io) {
+  std::string lines;
+  before_.clear();
+  const auto keep = [&](int step) {
+    for (int e = 0; e < kept_; ++e) {
+      std::string& name = before_[{step, e}];
+      if (!name.empty()) continue;
+      name = io.unique("m");
+      lines += cat("let ", name, " = ", accumulator_(step, e), ";\n");
+    }
+  };
+  for (const Pivot& pivot : pivots_)
+    for (const OnlineSum* sum : pivot.sums) keep(pivot.moments() ? sum->lower[0] : pivot.step);
+  return lines;
+}
+
+std::string OnlineWalk::after(Io& io, const Values& arguments) {
+  std::string lines;
+  for (const Pivot& pivot : pivots_) {
+    if (pivot.moments()) lines += follow_means(io, pivot);
+    for (int e = 0; e < kept_ && !pivot.moments(); ++e)
+      for (const OnlineSum* sum : pivot.sums)
+        lines += text(pivot).scale(accumulator_(sum->sum, e), before_.at({pivot.step, e}), accumulator_(pivot.step, e));
+    lines += terms(io, pivot, arguments);
+  }
+  return lines;
+}
+
+/// Makes the sums so far those for the mean that there is now.
+std::string OnlineWalk::follow_means(Io& io, const Pivot& pivot) const {
+  const OnlineText t = text(pivot);
+  std::string lines;
+  for (int e = 0; e < kept_; ++e) {
+    const std::string mean = mean_name(pivot, e), now = io.unique("m"), d = io.unique("delta");
+    lines += cat("let ", now, " = ", t.mean(accumulator_(pivot.step, e), accumulator_(pivot.sums[0]->count, e)), ";\n");
+    lines += cat("let ", d, " = ", t.difference(mean, now), ";\n", mean, " = ", now, ";\n");
+    for (auto sum = pivot.sums.rbegin(); sum != pivot.sums.rend(); ++sum)
+      lines += t.move(accumulator_((*sum)->sum, e), d,
+                      {before_.at({(*sum)->lower[0], e}),
+                       (*sum)->power == 2 ? accumulator_((*sum)->lower[1], e) : std::string()});
+  }
+  return lines;
+}
+
+/// Adds the elements' terms.
+std::string OnlineWalk::terms(Io& io, const Pivot& pivot, const Values& arguments) const {
+  const OnlineText t = text(pivot);
+  const std::vector<std::string>& values = arguments.at(pivot.step);
+  std::vector<std::string> shifts;
+  std::string lines;
+  for (int e = 0; e < kept_; ++e) {
+    shifts.push_back(io.unique("s"));
+    lines += cat("let ", shifts.back(), " = ",
+                 pivot.moments() ? mean_name(pivot, e) : t.finite(accumulator_(pivot.step, e)), ";\n");
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const int e = kept_ > 1 ? static_cast<int>(i) : 0;
+    const std::string& shift = shifts[static_cast<std::size_t>(e)];
+    const std::string base = io.unique("p");
+    lines +=
+        cat("let ", base, " = ", pivot.moments() ? t.difference(values[i], shift) : t.power(values[i], shift), ";\n");
+    for (const OnlineSum* sum : pivot.sums) {
+      std::string term = sum->power == 2 ? t.product(base, base) : base;
+      if (sum->weight >= 0) term = t.product(arguments.at(sum->sum)[i], term);
+      const std::string to = accumulator_(sum->sum, e);
+      lines += cat(to, " = ", t.plus(to, term), ";\n");
+    }
+  }
+  return lines;
+}
+
+std::string OnlineWalk::join(Io& io, const std::function<std::string(int step)>& part) {
+  std::string lines;
+  for (const Pivot& pivot : pivots_)
+    lines += pivot.moments() ? join_moments(io, pivot, part) : join_powers(io, pivot, part);
+  return lines;
+}
+std::string OnlineWalk::join_powers(Io& io, const Pivot& pivot, const std::function<std::string(int)>& part) const {
+  const OnlineText t = text(pivot);
+  const std::string top = accumulator_(pivot.step, 0), both = io.unique("m");
+  std::string lines =
+      cat("let ", both, " = ", dialect_.leaf(Leaf::maximum, lane(pivot.step), {top, part(pivot.step)}), ";\n");
+  for (const OnlineSum* s : pivot.sums) {
+    const std::string sum = accumulator_(s->sum, 0), copy = io.unique("part");
+    lines += t.joined({sum, top}, {part(s->sum), part(pivot.step)}, copy, both);
+    lines += cat(sum, " = ", t.plus(sum, copy), ";\n");
+  }
+  return lines;
+}
+std::string OnlineWalk::join_moments(Io& io, const Pivot& pivot, const std::function<std::string(int)>& part) const {
+  const OnlineText t = text(pivot);
+  const int count = pivot.sums[0]->count;
+  const auto accumulator = [&](int step) { return accumulator_(step, 0); };
+  const std::string mean = mean_name(pivot, 0), both = io.unique("m"), d = io.unique("delta"), of_part = io.unique("delta");
+  std::string lines = cat(
+      "let ", both, " = ",
+      t.mean(t.plus(accumulator(pivot.step), part(pivot.step)), t.plus(accumulator(count), part(count))), ";\n");
+  lines += cat("let ", d, " = ", t.difference(mean, both), ";\n", mean, " = ", both, ";\n");
+  lines += cat("let ", of_part, " = ", t.difference(t.mean(part(pivot.step), part(count)), both), ";\n");
+  for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
+    const OnlineSum& s = **it;
+    const auto lower = [&](const auto& name) -> OnlineText::Lower {
+      return {name(s.lower[0]), s.power == 2 ? name(s.lower[1]) : std::string()};
+    };
+    const std::string sum = accumulator(s.sum), copy = io.unique("part");
+    lines += cat("var ", copy, " = ", part(s.sum), ";\n", t.move(copy, of_part, lower(part)),
+                 t.move(sum, d, lower(accumulator)), sum, " = ", t.plus(sum, copy), ";\n");
+  }
+  return lines;
+}
+
+std::string OnlineWalk::align(Io& io) const {
+  std::string lines;
+  for (const Pivot& pivot : pivots_) {
+    const OnlineText t = text(pivot);
+    for (int e = 0; e < kept_; ++e) {
+      const std::string d = io.unique("delta");
+      if (pivot.moments())
+        lines += cat(
+            "let ", d, " = ",
+            t.difference(mean_name(pivot, e), t.mean(result_(pivot.step, e), result_(pivot.sums[0]->count, e))), ";\n");
+      for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
+        const OnlineSum& s = **it;
+        const std::string sum = accumulator_(s.sum, e);
+        lines += pivot.moments()
+                     ? t.move(sum, d,
+                              {accumulator_(s.lower[0], e), s.power == 2 ? accumulator_(s.lower[1], e) : std::string()})
+                     : t.scale(sum, accumulator_(pivot.step, e), result_(pivot.step, e));
+      }
+    }
+  }
+  return lines;
+}
+
+std::string OnlineWalk::finished(Io& io, int sum, int e, const std::string& raw, const std::string& shift) const {
+  const OnlineSum& s = *online_sum(program_, sum);
+  const OnlineText t{dialect_, lane(sum)};
+  const std::string to = result_(sum, e), pivot = result_(s.pivot, e);
+  if (s.power == 0) return cat(to, " = ", t.finished(raw, pivot, shift), ";\n");
+  const std::string d = io.unique("delta");
+  return cat("let ", d, " = ", t.difference(t.mean(pivot, result_(s.count, e)), shift), ";\n",
+             t.move_last(to, d, {result_(s.lower[0], e), s.power == 2 ? result_(s.lower[1], e) : std::string()}));
 }
 
 }  // namespace tern::detail_gpu

@@ -188,7 +188,8 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   const Tensor x = Random(5).tensor({600, 1500}, f32, device(), -4, 4), labels = zeros({600}, i32);
   constexpr Pointwise own{"own", [](auto u) { auto z = u * 3, e = exp(z - max(z)); return e / sum(e); }};
   constexpr Pointwise scaled{"scaled", [](auto u) { auto z = u * 3, e = exp(z - detach(max(z))); return 2 * e / sum(e); }};
-  constexpr Pointwise three{"three", [](auto u) { auto c = u - mean(u); return c / sqrt(mean(c * c) + 1); }};
+  constexpr Pointwise norm{"norm", [](auto u) { auto c = u - mean(u); return c / sqrt(mean(c * c) + 1); }};
+  constexpr Pointwise three{"three", [](auto u) { auto c = u - mean(u); return c / mean(abs(c)); }};
   const auto reads = [&](auto f) {
     if (device() == cpu()) {
       const TraceCounts before = trace_counts();
@@ -206,6 +207,8 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   EXPECT_NEAR(reads([&] { row_formula(own, x); }), 2, labels_too);
   EXPECT_NEAR(reads([&] { logsumexp(x, -1); }), 1, labels_too);
   EXPECT_NEAR(reads([&] { row_formula(three, x); }), 3, labels_too) << "what cannot be taken together is not";
+  EXPECT_NEAR(reads([&] { row_formula(norm, x); }), 2, labels_too) << "the mean with the variance";
+  EXPECT_NEAR(reads([&] { var(x, -1); }), 1, labels_too);
   const Var v(x), y = log_softmax(v), s = softmax(v), c = causal_softmax(v), u = row_formula(scaled, v);
   const double both = device() == cpu() ? 2 : 1;  // the result and its gradient, in the same walks
   EXPECT_NEAR(reads([&] { backward(y, x); }), 2 * both, labels_too);
@@ -216,7 +219,11 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   EXPECT_NEAR(reads([&] { backward(n, x); }), 2 * both, labels_too) << "a number varies along no row";
   const Tensor row = x.slice(0, 0, 1).reshape({1500});
   const Var l = layer_norm(v, row, row);
-  EXPECT_NEAR(reads([&] { backward(l, x); }), 3 * both, labels_too) << "the mean, what waits for it, the result";
+  EXPECT_NEAR(reads([&] { layer_norm(x, row, row); }), 2, labels_too);
+  EXPECT_NEAR(reads([&] { backward(l, x); }), 2 * both, labels_too) << "the mean with what waits for it";
+  const Var own_norm = row_formula(norm, v), spread = var(v, -1);
+  EXPECT_NEAR(reads([&] { backward(own_norm, x); }), 2 * both, labels_too);
+  EXPECT_NEAR(reads([&] { backward(spread, ones({600}, {.dtype = f32, .device = device()})); }), 2, labels_too);
   if (device() != cpu()) return;
   EXPECT_NEAR(reads([&] { cross_entropy(x, labels); }), 1, labels_too);
   EXPECT_NEAR(reads([&] { softmax(x.transpose(0, 1), 0); }), 2, labels_too);
@@ -236,6 +243,7 @@ TEST_P(LongRows, ThreadsDoNotChangeBits) {
       set_num_threads(n);
       std::vector<double> got = doubles(softmax(x, axis));
       for (const double v : doubles(logsumexp(x, axis))) got.push_back(v);
+      for (const double v : doubles(var(x, axis))) got.push_back(v);
       const Var u(x);
       for (const double v : doubles(backward(softmax(u, axis), x)[u])) got.push_back(v);
       if (n == 1) want = got;

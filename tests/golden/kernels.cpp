@@ -34,6 +34,7 @@ int main(int count, char** arguments) {
     const Var x(make({300, 128}));
     backward(softmax(x), make({300, 128}));
   });
+  show("rows with a mean and a variance", [&] { layer_norm(make({300, 128}), make({128}), make({128})); });
   show("columns", [&] { sum(make({64, 300}), {0}); });
   show("many elements to one result", [&] { sum(make({1 << 20})); });
   show("product", [&] { matmul_bias_activation(make({40, 24}), make({24, 36}), make({36}), op::relu); });

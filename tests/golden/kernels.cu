@@ -517,23 +517,23 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   __syncthreads();
   var red5 = raw_red5;
   if (inside) {
-    let y16 = shift5(params, red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y16)));
+    let y17 = shift5(params, red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y17)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w17 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q18 = b1[w17 + 0u];
-      let x19 = bitcast<f32>(q18.x);
-      let x20 = bitcast<f32>(q18.y);
-      let x21 = bitcast<f32>(q18.z);
-      let x22 = bitcast<f32>(q18.w);
-      let y23 = pass1(params, x19, red1, red5);
+      let w18 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q19 = b1[w18 + 0u];
+      let x20 = bitcast<f32>(q19.x);
+      let x21 = bitcast<f32>(q19.y);
+      let x22 = bitcast<f32>(q19.z);
+      let x23 = bitcast<f32>(q19.w);
       let y24 = pass1(params, x20, red1, red5);
       let y25 = pass1(params, x21, red1, red5);
       let y26 = pass1(params, x22, red1, red5);
-      let w27 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w27 + 0u] = vec4<u32>(bitcast<u32>(y23), bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26));
+      let y27 = pass1(params, x23, red1, red5);
+      let w28 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w28 + 0u] = vec4<u32>(bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27));
     }
   }
 }
@@ -599,7 +599,7 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v2, f32 v6, f32 
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[256];
+  __shared__ u32 shared_words[512];
   let row_group = group;
   let segment = 0u;
   let tx = thread / 64u;
@@ -667,70 +667,314 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   __syncthreads();
   let red2 = bitcast<f32>(shared_words[tx * 64u]);
   __syncthreads();
+  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
   if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc6);
+  shared_words[thread + 256u] = bitcast<u32>(acc9);
   __syncthreads();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+  }
   __syncthreads();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+  }
   __syncthreads();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+  }
   __syncthreads();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+  }
   __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+  }
   __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+  }
   __syncthreads();
   let raw_red6 = bitcast<f32>(shared_words[tx * 64u]);
-  __syncthreads();
-  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc9);
-  __syncthreads();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  __syncthreads();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  __syncthreads();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  __syncthreads();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
-  __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
-  __syncthreads();
-  let raw_red9 = bitcast<f32>(shared_words[tx * 64u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
   __syncthreads();
   var red6 = raw_red6;
   if (inside) {
-    let y22 = shift6(params, red2);
-    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y22)));
+    let y23 = shift6(params, red2);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
   }
   var red9 = raw_red9;
   if (inside) {
-    let y23 = shift9(params, red2);
-    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
+    let y24 = shift9(params, red2);
+    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w24 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q25 = b1[w24 + 0u];
-      let x26 = bitcast<f32>(q25.x);
-      let x27 = bitcast<f32>(q25.y);
-      let x28 = bitcast<f32>(q25.z);
-      let x29 = bitcast<f32>(q25.w);
-      let w30 = (params.v[12] + k * params.v[13] + r) / 4u;
-      let q31 = b2[w30 + 0u];
-      let x32 = bitcast<f32>(q31.x);
-      let x33 = bitcast<f32>(q31.y);
-      let x34 = bitcast<f32>(q31.z);
-      let x35 = bitcast<f32>(q31.w);
-      let y36 = pass1(params, x26, x32, red2, red6, red9);
+      let w25 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q26 = b1[w25 + 0u];
+      let x27 = bitcast<f32>(q26.x);
+      let x28 = bitcast<f32>(q26.y);
+      let x29 = bitcast<f32>(q26.z);
+      let x30 = bitcast<f32>(q26.w);
+      let w31 = (params.v[12] + k * params.v[13] + r) / 4u;
+      let q32 = b2[w31 + 0u];
+      let x33 = bitcast<f32>(q32.x);
+      let x34 = bitcast<f32>(q32.y);
+      let x35 = bitcast<f32>(q32.z);
+      let x36 = bitcast<f32>(q32.w);
       let y37 = pass1(params, x27, x33, red2, red6, red9);
       let y38 = pass1(params, x28, x34, red2, red6, red9);
       let y39 = pass1(params, x29, x35, red2, red6, red9);
-      let w40 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
+      let y40 = pass1(params, x30, x36, red2, red6, red9);
+      let w41 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w41 + 0u] = vec4<u32>(bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40));
+    }
+  }
+}
+
+// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 256
+// reduction
+struct Params {
+  u32 v[16];
+};
+TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
+TERN_DEVICE vec2<f32> tern_split_number(f32 x) {
+  let bits = bitcast<u32>(x) & 0x7fffffffu;
+  let subnormal = bits < 0x00800000u;
+  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
+  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
+  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
+}
+
+TERN_DEVICE f32 tern_keep(f32 x) { return x; }
+TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
+TERN_DEVICE vec2<f32> tern_two_product(f32 a, f32 b) {
+  let product = tern_keep(a * b);
+  return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
+}
+
+TERN_DEVICE f32 tern_rsqrt(f32 x) {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let parts = tern_split_number(x);
+  let exponent = i32(parts.y);
+  let m = select(parts.x, 2.0f * parts.x, (exponent & 1) == 1);
+  let inverse = tern_keep(inverseSqrt(m));
+  let root = tern_two_product(m, inverse);
+  let error = fma(-root.y, inverse, tern_residual(1.0f, root.x, inverse));
+  let corrected = fma(error, 0.5f * inverse, inverse);
+  var result = bitcast<u32>(corrected) - (bitcast<u32>(exponent >> 1u) << 23u);
+  result = select(result, 0u, bits == 0x7f800000u);
+  result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
+  return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
+}
+
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+struct Result_pass0 {
+  f32 r0;
+  f32 r1;
+};
+TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0) {
+  let v6 = f32(1.0);
+  return Result_pass0{v0, v6};
+}
+TERN_DEVICE f32 shift8(const Params& params, f32 v1) {
+  let v2 = f32(params.v[14]);
+  let v3 = tern_div(v1, v2);
+  return v3;
+}
+TERN_DEVICE f32 shift9(const Params& params, f32 v1) {
+  let v2 = f32(params.v[14]);
+  let v3 = tern_div(v1, v2);
+  return v3;
+}
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v9, f32 v15, f32 v17) {
+  let v2 = f32(params.v[14]);
+  let v3 = tern_div(v1, v2);
+  let v4 = (v0 - v3);
+  let v10 = tern_div(v9, v2);
+  let v11 = bitcast<f32>(params.v[15]);
+  let v12 = (v10 + v11);
+  let v13 = tern_rsqrt(v12);
+  let v14 = (v4 * v13);
+  let v16 = (v14 * v15);
+  let v18 = (v16 + v17);
+  return v18;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[512];
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 64u;
+  let ty = thread - tx * 64u;
+  let k = row_group * 4u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var mean_of_acc1 = f32(0.0);
+  var acc1 = f32(0.0);
+  var acc7 = f32(0.0);
+  var acc8 = f32(0.0);
+  var acc9 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      let m10 = acc7;
+      acc1 = (acc1 + y6.r0);
+      acc1 = (acc1 + y7.r0);
+      acc1 = (acc1 + y8.r0);
+      acc1 = (acc1 + y9.r0);
+      acc7 = (acc7 + f32(4.0));
+      let m11 = tern_div(acc1, tern_max_f32(acc7, f32(1.0)));
+      let delta12 = (mean_of_acc1 - m11);
+      mean_of_acc1 = m11;
+      if (delta12 != f32(0.0)) { acc9 = (acc9 + (delta12 * ((acc8 + acc8) + (delta12 * m10)))); }
+      if (delta12 != f32(0.0)) { acc8 = (acc8 + (delta12 * m10)); }
+      let s13 = mean_of_acc1;
+      let p14 = (y6.r0 - s13);
+      acc8 = (acc8 + p14);
+      acc9 = (acc9 + (p14 * p14));
+      let p15 = (y7.r0 - s13);
+      acc8 = (acc8 + p15);
+      acc9 = (acc9 + (p15 * p15));
+      let p16 = (y8.r0 - s13);
+      acc8 = (acc8 + p16);
+      acc9 = (acc9 + (p16 * p16));
+      let p17 = (y9.r0 - s13);
+      acc8 = (acc8 + p17);
+      acc9 = (acc9 + (p17 * p17));
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  shared_words[thread + 256u] = bitcast<u32>(acc7);
+  __syncthreads();
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+  }
+  __syncthreads();
+  let red1 = bitcast<f32>(shared_words[tx * 64u]);
+  let red7 = bitcast<f32>(shared_words[tx * 64u + 256u]);
+  __syncthreads();
+  let delta18 = (mean_of_acc1 - tern_div(red1, tern_max_f32(red7, f32(1.0))));
+  if (delta18 != f32(0.0)) { acc9 = (acc9 + (delta18 * ((acc8 + acc8) + (delta18 * acc7)))); }
+  if (delta18 != f32(0.0)) { acc8 = (acc8 + (delta18 * acc7)); }
+  shared_words[thread] = bitcast<u32>(acc8);
+  shared_words[thread + 256u] = bitcast<u32>(acc9);
+  __syncthreads();
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+  }
+  __syncthreads();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+  }
+  __syncthreads();
+  let raw_red8 = bitcast<f32>(shared_words[tx * 64u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
+  __syncthreads();
+  var red8 = raw_red8;
+  if (inside) {
+    let y19 = shift8(params, red1);
+    let delta20 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y19);
+    if (delta20 != f32(0.0)) { red8 = (red8 + (delta20 * red7)); }
+  }
+  var red9 = raw_red9;
+  if (inside) {
+    let y21 = shift9(params, red1);
+    let delta22 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y21);
+    if (delta22 != f32(0.0)) { red9 = (red9 + (delta22 * ((red8 + red8) - (delta22 * red7)))); }
+  }
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w23 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q24 = b1[w23 + 0u];
+      let x25 = bitcast<f32>(q24.x);
+      let x26 = bitcast<f32>(q24.y);
+      let x27 = bitcast<f32>(q24.z);
+      let x28 = bitcast<f32>(q24.w);
+      let w29 = (params.v[12] + r) / 4u;
+      let q30 = b2[w29 + 0u];
+      let x31 = bitcast<f32>(q30.x);
+      let x32 = bitcast<f32>(q30.y);
+      let x33 = bitcast<f32>(q30.z);
+      let x34 = bitcast<f32>(q30.w);
+      let w35 = (params.v[13] + r) / 4u;
+      let q36 = b3[w35 + 0u];
+      let x37 = bitcast<f32>(q36.x);
+      let x38 = bitcast<f32>(q36.y);
+      let x39 = bitcast<f32>(q36.z);
+      let x40 = bitcast<f32>(q36.w);
+      let y41 = pass1(params, x25, red1, red9, x31, x37);
+      let y42 = pass1(params, x26, red1, red9, x32, x38);
+      let y43 = pass1(params, x27, red1, red9, x33, x39);
+      let y44 = pass1(params, x28, red1, red9, x34, x40);
+      let w45 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w45 + 0u] = vec4<u32>(bitcast<u32>(y41), bitcast<u32>(y42), bitcast<u32>(y43), bitcast<u32>(y44));
     }
   }
 }

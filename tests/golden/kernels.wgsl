@@ -615,23 +615,23 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   var red5 = raw_red5;
   if (inside) {
-    let y16 = shift5(red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y16)));
+    let y17 = shift5(red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y17)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w17 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q18 = b1[w17 + 0u];
-      let x19 = bitcast<f32>(q18.x);
-      let x20 = bitcast<f32>(q18.y);
-      let x21 = bitcast<f32>(q18.z);
-      let x22 = bitcast<f32>(q18.w);
-      let y23 = pass1(x19, red1, red5);
+      let w18 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q19 = b1[w18 + 0u];
+      let x20 = bitcast<f32>(q19.x);
+      let x21 = bitcast<f32>(q19.y);
+      let x22 = bitcast<f32>(q19.z);
+      let x23 = bitcast<f32>(q19.w);
       let y24 = pass1(x20, red1, red5);
       let y25 = pass1(x21, red1, red5);
       let y26 = pass1(x22, red1, red5);
-      let w27 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w27 + 0u] = vec4<u32>(bitcast<u32>(y23), bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26));
+      let y27 = pass1(x23, red1, red5);
+      let w28 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w28 + 0u] = vec4<u32>(bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27));
     }
   }
 }
@@ -643,7 +643,7 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 256>;
+var<workgroup> shared_words: array<u32, 512>;
 
 fn tern_keep(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
@@ -858,70 +858,391 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   let red2 = bitcast<f32>(shared_words[tx * 64u]);
   workgroupBarrier();
+  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
   if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc6);
+  shared_words[thread + 256u] = bitcast<u32>(acc9);
   workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+  }
   workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+  }
   workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+  }
   workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+  }
   workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+  }
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+  }
   workgroupBarrier();
   let raw_red6 = bitcast<f32>(shared_words[tx * 64u]);
-  workgroupBarrier();
-  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc9);
-  workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
-  workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
-  workgroupBarrier();
-  let raw_red9 = bitcast<f32>(shared_words[tx * 64u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
   workgroupBarrier();
   var red6 = raw_red6;
   if (inside) {
-    let y22 = shift6(red2);
-    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y22)));
+    let y23 = shift6(red2);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
   }
   var red9 = raw_red9;
   if (inside) {
-    let y23 = shift9(red2);
-    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
+    let y24 = shift9(red2);
+    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w24 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q25 = b1[w24 + 0u];
-      let x26 = bitcast<f32>(q25.x);
-      let x27 = bitcast<f32>(q25.y);
-      let x28 = bitcast<f32>(q25.z);
-      let x29 = bitcast<f32>(q25.w);
-      let w30 = (params.v[3].x + k * params.v[3].y + r) / 4u;
-      let q31 = b2[w30 + 0u];
-      let x32 = bitcast<f32>(q31.x);
-      let x33 = bitcast<f32>(q31.y);
-      let x34 = bitcast<f32>(q31.z);
-      let x35 = bitcast<f32>(q31.w);
-      let y36 = pass1(x26, x32, red2, red6, red9);
+      let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q26 = b1[w25 + 0u];
+      let x27 = bitcast<f32>(q26.x);
+      let x28 = bitcast<f32>(q26.y);
+      let x29 = bitcast<f32>(q26.z);
+      let x30 = bitcast<f32>(q26.w);
+      let w31 = (params.v[3].x + k * params.v[3].y + r) / 4u;
+      let q32 = b2[w31 + 0u];
+      let x33 = bitcast<f32>(q32.x);
+      let x34 = bitcast<f32>(q32.y);
+      let x35 = bitcast<f32>(q32.z);
+      let x36 = bitcast<f32>(q32.w);
       let y37 = pass1(x27, x33, red2, red6, red9);
       let y38 = pass1(x28, x34, red2, red6, red9);
       let y39 = pass1(x29, x35, red2, red6, red9);
-      let w40 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
+      let y40 = pass1(x30, x36, red2, red6, red9);
+      let w41 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w41 + 0u] = vec4<u32>(bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40));
+    }
+  }
+}
+
+// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 256
+// reduction
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
+var<workgroup> shared_words: array<u32, 512>;
+
+fn tern_split_number(x: f32) -> vec2<f32> {
+  let bits = bitcast<u32>(x) & 0x7fffffffu;
+  let subnormal = bits < 0x00800000u;
+  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
+  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
+  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
+}
+
+
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
+}
+
+
+fn tern_upper_half(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
+
+fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
+  let a_upper = tern_upper_half(a);
+  let a_lower = a - a_upper;
+  let b_upper = tern_upper_half(b);
+  let b_lower = b - b_upper;
+  var rest = tern_keep(fma(-a_upper, b_upper, c));
+  rest = tern_keep(fma(-a_upper, b_lower, rest));
+  rest = tern_keep(fma(-a_lower, b_upper, rest));
+  return fma(-a_lower, b_lower, rest);
+}
+
+
+fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
+  let inverse = 1.0 / b.x;
+  let quotient = tern_keep(a.x * inverse);
+  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
+  return fma(rest, inverse, quotient);
+}
+
+
+fn tern_scale(v: f32, n: i32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+
+fn tern_div(a: f32, b: f32) -> f32 {
+  let x = tern_split_number(a);
+  let y = tern_split_number(b);
+  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
+  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
+  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
+  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
+  var bits = bitcast<u32>(scaled);
+  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
+  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
+  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
+  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
+  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
+}
+
+
+fn tern_two_product(a: f32, b: f32) -> vec2<f32> {
+  let product = tern_keep(a * b);
+  return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
+}
+
+
+fn tern_rsqrt(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let parts = tern_split_number(x);
+  let exponent = i32(parts.y);
+  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
+  let inverse = tern_keep(inverseSqrt(m));
+  let root = tern_two_product(m, inverse);
+  let error = fma(-root.y, inverse, tern_residual(1.0, root.x, inverse));
+  let corrected = fma(error, 0.5 * inverse, inverse);
+  var result = bitcast<u32>(corrected) - (bitcast<u32>(exponent >> 1u) << 23u);
+  result = select(result, 0u, bits == 0x7f800000u);
+  result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
+  return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
+}
+
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+struct Result_pass0 {
+  r0: f32,
+  r1: f32,
+}
+fn pass0(v0: f32) -> Result_pass0 {
+  let v6 = f32(1.0);
+  return Result_pass0(v0, v6);
+}
+fn shift8(v1: f32) -> f32 {
+  let v2 = f32(params.v[3].z);
+  let v3 = tern_div(v1, v2);
+  return v3;
+}
+fn shift9(v1: f32) -> f32 {
+  let v2 = f32(params.v[3].z);
+  let v3 = tern_div(v1, v2);
+  return v3;
+}
+fn pass1(v0: f32, v1: f32, v9: f32, v15: f32, v17: f32) -> f32 {
+  let v2 = f32(params.v[3].z);
+  let v3 = tern_div(v1, v2);
+  let v4 = (v0 - v3);
+  let v10 = tern_div(v9, v2);
+  let v11 = bitcast<f32>(params.v[3].w);
+  let v12 = (v10 + v11);
+  let v13 = tern_rsqrt(v12);
+  let v14 = (v4 * v13);
+  let v16 = (v14 * v15);
+  let v18 = (v16 + v17);
+  return v18;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 64u;
+  let ty = thread - tx * 64u;
+  let k = row_group * 4u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var mean_of_acc1 = f32(0.0);
+  var acc1 = f32(0.0);
+  var acc7 = f32(0.0);
+  var acc8 = f32(0.0);
+  var acc9 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(x2);
+      let y7 = pass0(x3);
+      let y8 = pass0(x4);
+      let y9 = pass0(x5);
+      let m10 = acc7;
+      acc1 = (acc1 + y6.r0);
+      acc1 = (acc1 + y7.r0);
+      acc1 = (acc1 + y8.r0);
+      acc1 = (acc1 + y9.r0);
+      acc7 = (acc7 + f32(4.0));
+      let m11 = tern_div(acc1, tern_max_f32(acc7, f32(1.0)));
+      let delta12 = (mean_of_acc1 - m11);
+      mean_of_acc1 = m11;
+      if (delta12 != f32(0.0)) { acc9 = (acc9 + (delta12 * ((acc8 + acc8) + (delta12 * m10)))); }
+      if (delta12 != f32(0.0)) { acc8 = (acc8 + (delta12 * m10)); }
+      let s13 = mean_of_acc1;
+      let p14 = (y6.r0 - s13);
+      acc8 = (acc8 + p14);
+      acc9 = (acc9 + (p14 * p14));
+      let p15 = (y7.r0 - s13);
+      acc8 = (acc8 + p15);
+      acc9 = (acc9 + (p15 * p15));
+      let p16 = (y8.r0 - s13);
+      acc8 = (acc8 + p16);
+      acc9 = (acc9 + (p16 * p16));
+      let p17 = (y9.r0 - s13);
+      acc8 = (acc8 + p17);
+      acc9 = (acc9 + (p17 * p17));
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  shared_words[thread + 256u] = bitcast<u32>(acc7);
+  workgroupBarrier();
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+  }
+  workgroupBarrier();
+  let red1 = bitcast<f32>(shared_words[tx * 64u]);
+  let red7 = bitcast<f32>(shared_words[tx * 64u + 256u]);
+  workgroupBarrier();
+  let delta18 = (mean_of_acc1 - tern_div(red1, tern_max_f32(red7, f32(1.0))));
+  if (delta18 != f32(0.0)) { acc9 = (acc9 + (delta18 * ((acc8 + acc8) + (delta18 * acc7)))); }
+  if (delta18 != f32(0.0)) { acc8 = (acc8 + (delta18 * acc7)); }
+  shared_words[thread] = bitcast<u32>(acc8);
+  shared_words[thread + 256u] = bitcast<u32>(acc9);
+  workgroupBarrier();
+  if (ty < 32u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 16u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+  }
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+  }
+  workgroupBarrier();
+  let raw_red8 = bitcast<f32>(shared_words[tx * 64u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
+  workgroupBarrier();
+  var red8 = raw_red8;
+  if (inside) {
+    let y19 = shift8(red1);
+    let delta20 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y19);
+    if (delta20 != f32(0.0)) { red8 = (red8 + (delta20 * red7)); }
+  }
+  var red9 = raw_red9;
+  if (inside) {
+    let y21 = shift9(red1);
+    let delta22 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y21);
+    if (delta22 != f32(0.0)) { red9 = (red9 + (delta22 * ((red8 + red8) - (delta22 * red7)))); }
+  }
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 256u) {
+      let w23 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q24 = b1[w23 + 0u];
+      let x25 = bitcast<f32>(q24.x);
+      let x26 = bitcast<f32>(q24.y);
+      let x27 = bitcast<f32>(q24.z);
+      let x28 = bitcast<f32>(q24.w);
+      let w29 = (params.v[3].x + r) / 4u;
+      let q30 = b2[w29 + 0u];
+      let x31 = bitcast<f32>(q30.x);
+      let x32 = bitcast<f32>(q30.y);
+      let x33 = bitcast<f32>(q30.z);
+      let x34 = bitcast<f32>(q30.w);
+      let w35 = (params.v[3].y + r) / 4u;
+      let q36 = b3[w35 + 0u];
+      let x37 = bitcast<f32>(q36.x);
+      let x38 = bitcast<f32>(q36.y);
+      let x39 = bitcast<f32>(q36.z);
+      let x40 = bitcast<f32>(q36.w);
+      let y41 = pass1(x25, red1, red9, x31, x37);
+      let y42 = pass1(x26, red1, red9, x32, x38);
+      let y43 = pass1(x27, red1, red9, x33, x39);
+      let y44 = pass1(x28, red1, red9, x34, x40);
+      let w45 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w45 + 0u] = vec4<u32>(bitcast<u32>(y41), bitcast<u32>(y42), bitcast<u32>(y43), bitcast<u32>(y44));
     }
   }
 }
