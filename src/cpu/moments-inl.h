@@ -96,19 +96,21 @@ void Moments(const void* x, const void* weights, const void* means, void* first,
 
 /// Plain loops, vectorised by the compiler for this target. Where d is 0 nothing may change: 0 times an infinity is
 /// NaN.
+/// Nor does a sum that overflowed change, as none does where the mean is known beforehand.
 template <class T> void MoveMoments(const MomentsMove& m, std::size_t n) {
   const auto* before = static_cast<const T*>(m.means_before);
   const auto *now = static_cast<const T*>(m.means_now), *weights = static_cast<const T*>(m.weights);
   const auto *part = static_cast<const T*>(m.part_first), *squares = static_cast<const T*>(m.part_second);
   auto *first = static_cast<T*>(m.first), *second = static_cast<T*>(m.second);
+  const auto stays = [&](std::size_t i, T sum) { return before[i] == now[i] || sum - sum != T{0}; };
   if (second)
     for (std::size_t i = 0; i < n; ++i) {
       const T d = before[i] - now[i], change = d * (first[i] + first[i] + d * weights[i]);
-      second[i] = (second[i] + (d == T{0} ? T{0} : change)) + squares[i];
+      second[i] = (second[i] + (stays(i, second[i]) ? T{0} : change)) + squares[i];
     }
   for (std::size_t i = 0; i < n; ++i) {
     const T d = before[i] - now[i], change = d * weights[i];
-    first[i] = (first[i] + (d == T{0} ? T{0} : change)) + part[i];
+    first[i] = (first[i] + (stays(i, first[i]) ? T{0} : change)) + part[i];
   }
 }
 

@@ -36,9 +36,12 @@ template <class T> struct Moments {
         lower{static_cast<const T*>(p.lower[0]), static_cast<const T*>(p.lower[1])} {}
 
   T mean(std::int64_t i) const { return total[i] * (T{1} / std::max(count[i], T{1})); }
-  /// `sum` as a sum for a mean that is smaller by d. Where d is 0 nothing may change: 0 times an infinity is NaN.
-  T moved(T value, T d, std::int64_t i) const {
-    if (d == T{0}) return value;
+  /// Whether a sum stays what it is: 0 times an infinity is NaN, and what overflowed does not come back.
+  static bool stays(T value, T mean, T other) { return mean == other || !std::isfinite(value); }
+  /// `value`, a sum for the mean that there is, as one for another mean.
+  T moved(T value, T other, std::int64_t i) const {
+    const T d = mean(i) - other;
+    if (stays(value, mean(i), other)) return value;
     return value + d * (lower[1] ? 2 * lower[1][i] + d * lower[0][i] : lower[0][i]);
   }
 };
@@ -53,7 +56,7 @@ template <class T> void join_sums(const OnlineParts& part, const OnlineParts& ot
   const Moments<T> a(part), b(other);
   for (std::int64_t i = 0; i < n; ++i) {
     const T both = (a.total[i] + b.total[i]) * (T{1} / std::max(a.count[i] + b.count[i], T{1}));
-    a.sum[i] = a.moved(a.sum[i], a.mean(i) - both, i) + b.moved(b.sum[i], b.mean(i) - both, i);
+    a.sum[i] = a.moved(a.sum[i], both, i) + b.moved(b.sum[i], both, i);
   }
 }
 /// The finished lower sum is that of the new mean: with Σ (x - m) = lower - d · Σ 1 the correction of the square is
@@ -61,8 +64,9 @@ template <class T> void join_sums(const OnlineParts& part, const OnlineParts& ot
 template <class T> void finish_sums(const OnlineParts& whole, const void* shift, std::int64_t n) {
   const Moments<T> m(whole);
   for (std::int64_t i = 0; i < n; ++i) {
-    const T d = m.mean(i) - static_cast<const T*>(shift)[i];
-    if (d != T{0}) m.sum[i] += d * (m.lower[1] ? 2 * m.lower[1][i] - d * m.lower[0][i] : m.lower[0][i]);
+    const T other = static_cast<const T*>(shift)[i], d = m.mean(i) - other;
+    if (!Moments<T>::stays(m.sum[i], m.mean(i), other))
+      m.sum[i] += d * (m.lower[1] ? 2 * m.lower[1][i] - d * m.lower[0][i] : m.lower[0][i]);
   }
 }
 

@@ -56,6 +56,12 @@ class Cuda final : public Dialect {
     return cat(name, "(params", arguments.empty() ? "" : ", ", join(arguments), ")");
   }
   std::string barrier() const override { return "__syncthreads();\n"; }
+  std::string from_neighbour(const std::string& value, int distance, int threads) const override {
+    return cat("__shfl_xor_sync(", warp_mask(threads), ", ", value, ", ", distance, ")");
+  }
+  std::string from_lane(const std::string& value, const std::string& lane, int threads) const override {
+    return cat("__shfl_sync(", warp_mask(threads), ", ", value, ", ", lane, ")");
+  }
   std::string element(int binding, int bytes, const std::string& index) const override {
     return cat("((u", 8 * bytes, "*)b", binding, ")[", index, "]");
   }
@@ -87,6 +93,10 @@ class Cuda final : public Dialect {
   }
 
  private:
+  /// The lanes that there are.
+  static std::string warp_mask(int threads) {
+    return threads >= kWarp ? "0xffffffffu" : cat((1u << threads) - 1, "u");
+  }
   bool halves_;
 };
 

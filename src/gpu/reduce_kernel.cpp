@@ -25,6 +25,8 @@ namespace {
 
 /// Workgroup memory that the results of several reductions may take together.
 constexpr int kJoinedBytes = 8192;
+/// Workgroups that fill a large GPU.
+constexpr std::int64_t kEnoughGroups = 512, kEnoughInvocations = 256 * kEnoughGroups;
 
 class ReduceKernel : ReduceSteps {
  public:
@@ -192,21 +194,39 @@ class ReduceKernel : ReduceSteps {
     const Axes& axes = tiling_.rows ? reduced_ : kept_;
     const auto inner = kept_.sizes.size() + (tiling_.rows ? reduced_.sizes.size() : 0) - 1;
     group_ = plan_.choose_group(static_cast<int>(inner), axes.sizes.back(), false);
-    if (tiling_.rows) return;
+    if (tiling_.rows) return shorten_rows();
     const int threads = tiling_.threads();  // the workgroup's columns stay, its invocations walk more steeply
     tiling_.across = std::max(1, tiling_.across / group_);
     tiling_.along = threads / tiling_.across;
     if (plan_.layouts() != Layouts::own) return;
     const auto length = static_cast<std::uint64_t>(std::max<std::int64_t>(reduced_.count(), 1));
     tiling_.along = static_cast<int>(std::min(static_cast<std::uint64_t>(tiling_.along), std::bit_ceil(length)));
+    // Where a GPU is full without, no columns are shared: what invocations join costs more than a longer walk.
+    while (tiling_.along > 1 && !stage_.splits && kept_count_ / group_ * tiling_.along > 2 * kEnoughInvocations)
+      tiling_.along /= 2, tiling_.across *= 2;
+  }
+  /// No more invocations a row than have two steps each: the workgroup takes more rows instead.
+  void shorten_rows() {
+    if (plan_.layouts() != Layouts::own || stage_.splits) return;
+    const int threads = tiling_.threads();
+    const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(reduced_.count(), 2 * group_), 1));
+    tiling_.along = static_cast<int>(std::min(static_cast<std::uint64_t>(tiling_.along), std::bit_ceil(steps)));
+    const auto rows = std::bit_floor(static_cast<std::uint64_t>(kept_count_ / kEnoughGroups));  // a workgroup's
+    tiling_.across = std::min(threads / tiling_.along,
+                              std::max(tiling_.across, static_cast<int>(std::min<std::uint64_t>(rows, 256))));
   }
   int kept_group() const { return tiling_.rows ? 1 : group_; }
   int reduced_group() const { return tiling_.rows ? group_ : 1; }
   /// A reduction's result, of element e of a group of kept positions.
-  std::string red(int s, int e) const { return kept_group() > 1 ? cat("red", s, "_", e) : cat("red", s); }
+  std::string red(int s, int e) const { return named("red", s, e); }
   /// The same as the invocations joined it: a sum taken with what it waits for is not finished then.
   std::string joined(int s, int e) const { return (online_sum(program_, s) ? "raw_" : "") + red(s, e); }
-  std::string acc(int s, int e) const { return kept_group() > 1 ? cat("acc", s, "_", e) : cat("acc", s); }
+  std::string acc(int s, int e) const { return named("acc", s, e); }
+  std::string named(const char* stem, int s, int e) const {
+    return kept_group() > 1 ? cat(stem, s, "_", e < positions(s) ? e : 0) : cat(stem, s);
+  }
+  /// Kept positions of an invocation for which a reduction has a result of its own: they all have the same count.
+  int positions(int s) const { return counts(s) ? 1 : kept_group(); }
 
   void add_origin(const Step& s) {
     std::int64_t first = 0;
@@ -288,7 +308,11 @@ class ReduceKernel : ReduceSteps {
   }
 
   OnlineWalk online_walk(const std::vector<int>& reductions) const {
-    return {backend_.dialect(), program_, reductions, kept_group(), [this](int s, int e) { return acc(s, e); },
+    const bool halves = std::all_of(program_.outputs.begin(), program_.outputs.end(), [](const auto& output) {
+      return output.dtype == DType::f16 || output.dtype == DType::bf16;
+    });
+    const Dialect& dialect = halves ? backend_.dialect().for_halves() : backend_.dialect();
+    return {dialect, program_, reductions, kept_group(), [this](int s, int e) { return acc(s, e); },
             [this](int s, int e) { return red(s, e); }};
   }
 
@@ -301,7 +325,7 @@ class ReduceKernel : ReduceSteps {
     OnlineWalk online = online_walk(reductions);
     std::string lines = online.declare();
     for (const int s : reductions)
-      for (int e = 0; e < kept_group(); ++e) lines += cat("var ", acc(s, e), " = ", printer.identity(s), ";\n");
+      for (int e = 0; e < positions(s); ++e) lines += cat("var ", acc(s, e), " = ", printer.identity(s), ";\n");
     if (stage_.joins) lines += join_partials(io, printer, online, reductions);
     else
       lines +=
@@ -372,7 +396,7 @@ class ReduceKernel : ReduceSteps {
       return cat(acc(s, 0), " = ", printer.combined(s, acc(s, 0), literal(Number(values.size()), argument.lane)),
                  ";\n");
     std::string lines;
-    for (std::size_t e = 0; e < values.size(); ++e) {
+    for (std::size_t e = 0; e < (counts(s) ? 1 : values.size()); ++e) {
       const std::string to = acc(s, tiling_.rows ? 0 : static_cast<int>(e));
       lines += cat(to, " = ", printer.combined(s, to, values[e]), ";\n");
     }
@@ -416,7 +440,7 @@ class ReduceKernel : ReduceSteps {
       JoinText join{backend_.dialect(), tiling_, printer.type(s), wide, {}, {}};
       const int most = std::max(1, kJoinedBytes / (tiling_.threads() * kept_group() * (wide ? 8 : 4)));
       for (int n = 0; n < most && k < reductions.size() && joins_alike(reductions[k], s); ++n, ++k)
-        for (int e = 0; e < kept_group(); ++e)
+        for (int e = 0; e < positions(reductions[k]); ++e)
           join.from.push_back(acc(reductions[k], e)), join.to.push_back(joined(reductions[k], e));
       shared_ = std::max(shared_, static_cast<int>(join.from.size()));
       lines += join.text([&](const std::string& a, const std::string& b) { return printer.combined(s, a, b); });
@@ -487,7 +511,7 @@ class ReduceKernel : ReduceSteps {
     body += io.coordinates(kept_, "k", "c", kept_names_);
     for (std::size_t i = 0; i < stage_.known.size(); ++i) {
       const Access& a = plan_.access(known_access_[i]);
-      for (int e = 0; e < kept_group(); ++e)
+      for (int e = 0; e < positions(stage_.known[i].step); ++e)
         body += cat("let ", red(stage_.known[i].step, e), " = ",
                     io.loaded(a, cat(d.param(a.base), " + min(k, ", d.param(kept_slot_), " - ", kept_group(), "u)",
                                      e ? cat(" + ", e, "u") : std::string())),

@@ -1,5 +1,6 @@
 // The text of sums that are taken in the walk of the reduction that they wait for (formula/program.hpp, OnlineSum).
 #pragma once
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -36,8 +37,13 @@ class OnlineText {
 
   std::string plus(const std::string& a, const std::string& b) const { return leaf(detail::Leaf::add, a, b); }
   std::string difference(const std::string& a, const std::string& b) const { return leaf(detail::Leaf::sub, a, b); }
-  /// The mean of what is there, 0 of nothing.
-  std::string mean(const std::string& total, const std::string& count) const;
+  /// The mean of what is there, 0 of nothing; one division does for all kept positions of an invocation.
+  std::string mean(const std::string& total, const std::string& reciprocal) const {
+    return leaf(detail::Leaf::mul, total, reciprocal);
+  }
+  std::string reciprocal(const std::string& count) const;
+  /// By how much one mean is larger than another: 0 where both are the same infinity.
+  std::string delta(const std::string& a, const std::string& b) const;
   /// What a sum of (x - mean)^power is corrected by: the lower sums, of which power 1 has none but the first.
   struct Lower {
     std::string zeroth, first;
@@ -54,6 +60,7 @@ class OnlineText {
   std::string add_where_moved(const std::string& sum, const std::string& d, const std::string& change) const;
   std::string exp(const std::string& x) const { return dialect_.leaf(detail::Leaf::exp, lane_, {x}); }
   std::string bits(const std::string& x) const;
+  const char* exponent() const { return lane_ == detail::Lane::f64 ? "0x7ff0000000000000ull" : "0x7f800000u"; }
 
   const Dialect& dialect_;
   detail::Lane lane_;
@@ -71,6 +78,9 @@ class OnlineWalk {
              Name accumulator, Name result);
 
   bool empty() const { return sums_.empty(); }
+  bool has_moments() const {
+    return std::any_of(pivots_.begin(), pivots_.end(), [](const Pivot& pivot) { return pivot.moments(); });
+  }
   /// The variables that it keeps beside the accumulators.
   std::string declare() const;
   /// Before and after the other reductions have been given the elements of a step: `arguments` of reductions, and the

@@ -398,7 +398,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
-// ---- rows: softmax, 75 workgroups of 256
+// ---- rows: softmax, 75 workgroups of 64
 // reduction
 struct Params {
   u32 v[12];
@@ -440,13 +440,12 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v5) {
   let v6 = tern_div(v4, v5);
   return v6;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[256];
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 64u;
-  let ty = thread - tx * 64u;
+  let tx = thread / 16u;
+  let ty = thread - tx * 16u;
   let k = row_group * 4u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
@@ -454,7 +453,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   var acc1 = tern_from_bits(0xff800000u);
   var acc5 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -482,63 +481,51 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       acc5 = (acc5 + p15);
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
-  __syncthreads();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
-  __syncthreads();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
-  __syncthreads();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
-  __syncthreads();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
-  __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
-  __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
-  __syncthreads();
-  let red1 = bitcast<f32>(shared_words[tx * 64u]);
-  __syncthreads();
+  var warp_red1 = acc1;
+  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
+  warp_red1 = tern_max_f32(warp_red1, warp_red1_8);
+  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
+  warp_red1 = tern_max_f32(warp_red1, warp_red1_4);
+  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
+  warp_red1 = tern_max_f32(warp_red1, warp_red1_2);
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = tern_max_f32(warp_red1, warp_red1_1);
+  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 16u));
   if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc5 = (acc5 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc5);
-  __syncthreads();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  __syncthreads();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  __syncthreads();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  __syncthreads();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
-  __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
-  __syncthreads();
-  let raw_red5 = bitcast<f32>(shared_words[tx * 64u]);
-  __syncthreads();
+  var warp_raw_red5 = acc5;
+  let warp_raw_red5_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 8);
+  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_8);
+  let warp_raw_red5_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 4);
+  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_4);
+  let warp_raw_red5_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 2);
+  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_2);
+  let warp_raw_red5_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 1);
+  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_1);
+  let raw_red5 = __shfl_sync(0xffffffffu, warp_raw_red5, (thread & 16u));
   var red5 = raw_red5;
   if (inside) {
-    let y17 = shift5(params, red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y17)));
+    let y18 = shift5(params, red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w18 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q19 = b1[w18 + 0u];
-      let x20 = bitcast<f32>(q19.x);
-      let x21 = bitcast<f32>(q19.y);
-      let x22 = bitcast<f32>(q19.z);
-      let x23 = bitcast<f32>(q19.w);
-      let y24 = pass1(params, x20, red1, red5);
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w19 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q20 = b1[w19 + 0u];
+      let x21 = bitcast<f32>(q20.x);
+      let x22 = bitcast<f32>(q20.y);
+      let x23 = bitcast<f32>(q20.z);
+      let x24 = bitcast<f32>(q20.w);
       let y25 = pass1(params, x21, red1, red5);
       let y26 = pass1(params, x22, red1, red5);
       let y27 = pass1(params, x23, red1, red5);
-      let w28 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w28 + 0u] = vec4<u32>(bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27));
+      let y28 = pass1(params, x24, red1, red5);
+      let w29 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w29 + 0u] = vec4<u32>(bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28));
     }
   }
 }
 
-// ---- the gradient of rows: softmax, 75 workgroups of 256
+// ---- the gradient of rows: softmax, 75 workgroups of 64
 // reduction
 struct Params {
   u32 v[14];
@@ -597,13 +584,12 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v2, f32 v6, f32 
   let v14 = (v13 * v5);
   return v14;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[512];
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 64u;
-  let ty = thread - tx * 64u;
+  let tx = thread / 16u;
+  let ty = thread - tx * 16u;
   let k = row_group * 4u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
@@ -612,7 +598,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   var acc6 = f32(0.0);
   var acc9 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -651,95 +637,73 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       acc9 = (acc9 + (y15.r1 * p21));
     }
   }
-  shared_words[thread] = bitcast<u32>(acc2);
-  __syncthreads();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
-  __syncthreads();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
-  __syncthreads();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
-  __syncthreads();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
-  __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
-  __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
-  __syncthreads();
-  let red2 = bitcast<f32>(shared_words[tx * 64u]);
-  __syncthreads();
+  var warp_red2 = acc2;
+  let warp_red2_8 = __shfl_xor_sync(0xffffffffu, warp_red2, 8);
+  warp_red2 = tern_max_f32(warp_red2, warp_red2_8);
+  let warp_red2_4 = __shfl_xor_sync(0xffffffffu, warp_red2, 4);
+  warp_red2 = tern_max_f32(warp_red2, warp_red2_4);
+  let warp_red2_2 = __shfl_xor_sync(0xffffffffu, warp_red2, 2);
+  warp_red2 = tern_max_f32(warp_red2, warp_red2_2);
+  let warp_red2_1 = __shfl_xor_sync(0xffffffffu, warp_red2, 1);
+  warp_red2 = tern_max_f32(warp_red2, warp_red2_1);
+  let red2 = __shfl_sync(0xffffffffu, warp_red2, (thread & 16u));
   if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
   if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc6);
-  shared_words[thread + 256u] = bitcast<u32>(acc9);
-  __syncthreads();
-  if (ty < 32u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
-  }
-  __syncthreads();
-  let raw_red6 = bitcast<f32>(shared_words[tx * 64u]);
-  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
-  __syncthreads();
+  var warp_raw_red6 = acc6;
+  let warp_raw_red6_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 8);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_8);
+  let warp_raw_red6_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 4);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_4);
+  let warp_raw_red6_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 2);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_2);
+  let warp_raw_red6_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 1);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_1);
+  var warp_raw_red9 = acc9;
+  let warp_raw_red9_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 8);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_8);
+  let warp_raw_red9_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 4);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_4);
+  let warp_raw_red9_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 2);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_2);
+  let warp_raw_red9_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 1);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_1);
+  let raw_red6 = __shfl_sync(0xffffffffu, warp_raw_red6, (thread & 16u));
+  let raw_red9 = __shfl_sync(0xffffffffu, warp_raw_red9, (thread & 16u));
   var red6 = raw_red6;
   if (inside) {
-    let y23 = shift6(params, red2);
-    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
+    let y24 = shift6(params, red2);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
   }
   var red9 = raw_red9;
   if (inside) {
-    let y24 = shift9(params, red2);
-    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
+    let y25 = shift9(params, red2);
+    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y25)));
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w25 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q26 = b1[w25 + 0u];
-      let x27 = bitcast<f32>(q26.x);
-      let x28 = bitcast<f32>(q26.y);
-      let x29 = bitcast<f32>(q26.z);
-      let x30 = bitcast<f32>(q26.w);
-      let w31 = (params.v[12] + k * params.v[13] + r) / 4u;
-      let q32 = b2[w31 + 0u];
-      let x33 = bitcast<f32>(q32.x);
-      let x34 = bitcast<f32>(q32.y);
-      let x35 = bitcast<f32>(q32.z);
-      let x36 = bitcast<f32>(q32.w);
-      let y37 = pass1(params, x27, x33, red2, red6, red9);
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w26 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q27 = b1[w26 + 0u];
+      let x28 = bitcast<f32>(q27.x);
+      let x29 = bitcast<f32>(q27.y);
+      let x30 = bitcast<f32>(q27.z);
+      let x31 = bitcast<f32>(q27.w);
+      let w32 = (params.v[12] + k * params.v[13] + r) / 4u;
+      let q33 = b2[w32 + 0u];
+      let x34 = bitcast<f32>(q33.x);
+      let x35 = bitcast<f32>(q33.y);
+      let x36 = bitcast<f32>(q33.z);
+      let x37 = bitcast<f32>(q33.w);
       let y38 = pass1(params, x28, x34, red2, red6, red9);
       let y39 = pass1(params, x29, x35, red2, red6, red9);
       let y40 = pass1(params, x30, x36, red2, red6, red9);
-      let w41 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w41 + 0u] = vec4<u32>(bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40));
+      let y41 = pass1(params, x31, x37, red2, red6, red9);
+      let w42 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w42 + 0u] = vec4<u32>(bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40), bitcast<u32>(y41));
     }
   }
 }
 
-// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 256
+// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 64
 // reduction
 struct Params {
   u32 v[16];
@@ -808,24 +772,24 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v9, f32 v15, f32
   let v18 = (v16 + v17);
   return v18;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[512];
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 64u;
-  let ty = thread - tx * 64u;
+  let tx = thread / 16u;
+  let ty = thread - tx * 16u;
   let k = row_group * 4u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
+  var steps = 0u;
   var mean_of_acc1 = f32(0.0);
   var acc1 = f32(0.0);
   var acc7 = f32(0.0);
   var acc8 = f32(0.0);
   var acc9 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -842,139 +806,112 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       acc1 = (acc1 + y8.r0);
       acc1 = (acc1 + y9.r0);
       acc7 = (acc7 + f32(4.0));
-      let m11 = tern_div(acc1, tern_max_f32(acc7, f32(1.0)));
-      let delta12 = (mean_of_acc1 - m11);
-      mean_of_acc1 = m11;
-      if (delta12 != f32(0.0)) { acc9 = (acc9 + (delta12 * ((acc8 + acc8) + (delta12 * m10)))); }
-      if (delta12 != f32(0.0)) { acc8 = (acc8 + (delta12 * m10)); }
-      let s13 = mean_of_acc1;
-      let p14 = (y6.r0 - s13);
-      acc8 = (acc8 + p14);
-      acc9 = (acc9 + (p14 * p14));
-      let p15 = (y7.r0 - s13);
+      steps += 1u;
+      if ((steps & (steps - 1u)) == 0u) {
+        let n11 = tern_div(f32(1.0), tern_max_f32(acc7, f32(1.0)));
+        let m12 = (acc1 * n11);
+        let delta13 = select((mean_of_acc1 - m12), f32(0.0), mean_of_acc1 == m12);
+        mean_of_acc1 = m12;
+        if (delta13 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
+        if (delta13 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta13 * m10)); }
+      }
+      let s14 = mean_of_acc1;
+      let p15 = (y6.r0 - s14);
       acc8 = (acc8 + p15);
       acc9 = (acc9 + (p15 * p15));
-      let p16 = (y8.r0 - s13);
+      let p16 = (y7.r0 - s14);
       acc8 = (acc8 + p16);
       acc9 = (acc9 + (p16 * p16));
-      let p17 = (y9.r0 - s13);
+      let p17 = (y8.r0 - s14);
       acc8 = (acc8 + p17);
       acc9 = (acc9 + (p17 * p17));
+      let p18 = (y9.r0 - s14);
+      acc8 = (acc8 + p18);
+      acc9 = (acc9 + (p18 * p18));
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
-  shared_words[thread + 256u] = bitcast<u32>(acc7);
-  __syncthreads();
-  if (ty < 32u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
-  }
-  __syncthreads();
-  let red1 = bitcast<f32>(shared_words[tx * 64u]);
-  let red7 = bitcast<f32>(shared_words[tx * 64u + 256u]);
-  __syncthreads();
-  let delta18 = (mean_of_acc1 - tern_div(red1, tern_max_f32(red7, f32(1.0))));
-  if (delta18 != f32(0.0)) { acc9 = (acc9 + (delta18 * ((acc8 + acc8) + (delta18 * acc7)))); }
-  if (delta18 != f32(0.0)) { acc8 = (acc8 + (delta18 * acc7)); }
-  shared_words[thread] = bitcast<u32>(acc8);
-  shared_words[thread + 256u] = bitcast<u32>(acc9);
-  __syncthreads();
-  if (ty < 32u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
-  }
-  __syncthreads();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
-  }
-  __syncthreads();
-  let raw_red8 = bitcast<f32>(shared_words[tx * 64u]);
-  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
-  __syncthreads();
+  var warp_red1 = acc1;
+  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
+  warp_red1 = (warp_red1 + warp_red1_8);
+  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
+  warp_red1 = (warp_red1 + warp_red1_4);
+  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
+  warp_red1 = (warp_red1 + warp_red1_2);
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  var warp_red7 = acc7;
+  let warp_red7_8 = __shfl_xor_sync(0xffffffffu, warp_red7, 8);
+  warp_red7 = (warp_red7 + warp_red7_8);
+  let warp_red7_4 = __shfl_xor_sync(0xffffffffu, warp_red7, 4);
+  warp_red7 = (warp_red7 + warp_red7_4);
+  let warp_red7_2 = __shfl_xor_sync(0xffffffffu, warp_red7, 2);
+  warp_red7 = (warp_red7 + warp_red7_2);
+  let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
+  warp_red7 = (warp_red7 + warp_red7_1);
+  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 16u));
+  let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 16u));
+  let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
+  let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19));
+  if (delta20 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
+  if (delta20 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta20 * acc7)); }
+  var warp_raw_red8 = acc8;
+  let warp_raw_red8_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 8);
+  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_8);
+  let warp_raw_red8_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 4);
+  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_4);
+  let warp_raw_red8_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 2);
+  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_2);
+  let warp_raw_red8_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 1);
+  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_1);
+  var warp_raw_red9 = acc9;
+  let warp_raw_red9_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 8);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_8);
+  let warp_raw_red9_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 4);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_4);
+  let warp_raw_red9_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 2);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_2);
+  let warp_raw_red9_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 1);
+  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_1);
+  let raw_red8 = __shfl_sync(0xffffffffu, warp_raw_red8, (thread & 16u));
+  let raw_red9 = __shfl_sync(0xffffffffu, warp_raw_red9, (thread & 16u));
   var red8 = raw_red8;
   if (inside) {
-    let y19 = shift8(params, red1);
-    let delta20 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y19);
-    if (delta20 != f32(0.0)) { red8 = (red8 + (delta20 * red7)); }
+    let y21 = shift8(params, red1);
+    let delta22 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y21), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y21);
+    if (delta22 != f32(0.0) && (bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u) { red8 = (red8 + (delta22 * red7)); }
   }
   var red9 = raw_red9;
   if (inside) {
-    let y21 = shift9(params, red1);
-    let delta22 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y21);
-    if (delta22 != f32(0.0)) { red9 = (red9 + (delta22 * ((red8 + red8) - (delta22 * red7)))); }
+    let y23 = shift9(params, red1);
+    let delta24 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y23), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y23);
+    if (delta24 != f32(0.0) && (bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w23 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q24 = b1[w23 + 0u];
-      let x25 = bitcast<f32>(q24.x);
-      let x26 = bitcast<f32>(q24.y);
-      let x27 = bitcast<f32>(q24.z);
-      let x28 = bitcast<f32>(q24.w);
-      let w29 = (params.v[12] + r) / 4u;
-      let q30 = b2[w29 + 0u];
-      let x31 = bitcast<f32>(q30.x);
-      let x32 = bitcast<f32>(q30.y);
-      let x33 = bitcast<f32>(q30.z);
-      let x34 = bitcast<f32>(q30.w);
-      let w35 = (params.v[13] + r) / 4u;
-      let q36 = b3[w35 + 0u];
-      let x37 = bitcast<f32>(q36.x);
-      let x38 = bitcast<f32>(q36.y);
-      let x39 = bitcast<f32>(q36.z);
-      let x40 = bitcast<f32>(q36.w);
-      let y41 = pass1(params, x25, red1, red9, x31, x37);
-      let y42 = pass1(params, x26, red1, red9, x32, x38);
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w25 = (params.v[10] + k * params.v[11] + r) / 4u;
+      let q26 = b1[w25 + 0u];
+      let x27 = bitcast<f32>(q26.x);
+      let x28 = bitcast<f32>(q26.y);
+      let x29 = bitcast<f32>(q26.z);
+      let x30 = bitcast<f32>(q26.w);
+      let w31 = (params.v[12] + r) / 4u;
+      let q32 = b2[w31 + 0u];
+      let x33 = bitcast<f32>(q32.x);
+      let x34 = bitcast<f32>(q32.y);
+      let x35 = bitcast<f32>(q32.z);
+      let x36 = bitcast<f32>(q32.w);
+      let w37 = (params.v[13] + r) / 4u;
+      let q38 = b3[w37 + 0u];
+      let x39 = bitcast<f32>(q38.x);
+      let x40 = bitcast<f32>(q38.y);
+      let x41 = bitcast<f32>(q38.z);
+      let x42 = bitcast<f32>(q38.w);
       let y43 = pass1(params, x27, red1, red9, x33, x39);
       let y44 = pass1(params, x28, red1, red9, x34, x40);
-      let w45 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w45 + 0u] = vec4<u32>(bitcast<u32>(y41), bitcast<u32>(y42), bitcast<u32>(y43), bitcast<u32>(y44));
+      let y45 = pass1(params, x29, red1, red9, x35, x41);
+      let y46 = pass1(params, x30, red1, red9, x36, x42);
+      let w47 = (params.v[8] + k * params.v[9] + r) / 4u;
+      b0[w47 + 0u] = vec4<u32>(bitcast<u32>(y43), bitcast<u32>(y44), bitcast<u32>(y45), bitcast<u32>(y46));
     }
   }
 }
@@ -1023,57 +960,101 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       acc1_3 = (acc1_3 + y9);
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1_0);
-  shared_words[thread + 256u] = bitcast<u32>(acc1_1);
-  shared_words[thread + 512u] = bitcast<u32>(acc1_2);
-  shared_words[thread + 768u] = bitcast<u32>(acc1_3);
-  __syncthreads();
-  if (ty < 32u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 128u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 128u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 128u + 768u])));
+  var warp_red1_0 = acc1_0;
+  let warp_red1_0_4 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 16);
+  warp_red1_0 = (warp_red1_0 + warp_red1_0_4);
+  let warp_red1_0_2 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 8);
+  warp_red1_0 = (warp_red1_0 + warp_red1_0_2);
+  let warp_red1_0_1 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 4);
+  warp_red1_0 = (warp_red1_0 + warp_red1_0_1);
+  var warp_red1_1 = acc1_1;
+  let warp_red1_1_4 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 16);
+  warp_red1_1 = (warp_red1_1 + warp_red1_1_4);
+  let warp_red1_1_2 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 8);
+  warp_red1_1 = (warp_red1_1 + warp_red1_1_2);
+  let warp_red1_1_1 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 4);
+  warp_red1_1 = (warp_red1_1 + warp_red1_1_1);
+  var warp_red1_2 = acc1_2;
+  let warp_red1_2_4 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 16);
+  warp_red1_2 = (warp_red1_2 + warp_red1_2_4);
+  let warp_red1_2_2 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 8);
+  warp_red1_2 = (warp_red1_2 + warp_red1_2_2);
+  let warp_red1_2_1 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 4);
+  warp_red1_2 = (warp_red1_2 + warp_red1_2_1);
+  var warp_red1_3 = acc1_3;
+  let warp_red1_3_4 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 16);
+  warp_red1_3 = (warp_red1_3 + warp_red1_3_4);
+  let warp_red1_3_2 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 8);
+  warp_red1_3 = (warp_red1_3 + warp_red1_3_2);
+  let warp_red1_3_1 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 4);
+  warp_red1_3 = (warp_red1_3 + warp_red1_3_1);
+  if (ty % 8u == 0u) {
+    shared_words[(ty / 8u) * 4u + tx] = bitcast<u32>(warp_red1_0);
+    shared_words[(ty / 8u) * 4u + tx + 256u] = bitcast<u32>(warp_red1_1);
+    shared_words[(ty / 8u) * 4u + tx + 512u] = bitcast<u32>(warp_red1_2);
+    shared_words[(ty / 8u) * 4u + tx + 768u] = bitcast<u32>(warp_red1_3);
   }
   __syncthreads();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 64u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 64u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 64u + 768u])));
-  }
-  __syncthreads();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 32u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 32u + 768u])));
-  }
-  __syncthreads();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 16u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 16u + 768u])));
-  }
-  __syncthreads();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 8u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 8u + 768u])));
-  }
-  __syncthreads();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 4u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 4u + 768u])));
-  }
-  __syncthreads();
-  let red1_0 = bitcast<f32>(shared_words[tx]);
-  let red1_1 = bitcast<f32>(shared_words[tx + 256u]);
-  let red1_2 = bitcast<f32>(shared_words[tx + 512u]);
-  let red1_3 = bitcast<f32>(shared_words[tx + 768u]);
+  var red1_0 = bitcast<f32>(shared_words[tx + 0u]);
+  let of_red1_0_1 = bitcast<f32>(shared_words[tx + 4u]);
+  red1_0 = (red1_0 + of_red1_0_1);
+  let of_red1_0_2 = bitcast<f32>(shared_words[tx + 8u]);
+  red1_0 = (red1_0 + of_red1_0_2);
+  let of_red1_0_3 = bitcast<f32>(shared_words[tx + 12u]);
+  red1_0 = (red1_0 + of_red1_0_3);
+  let of_red1_0_4 = bitcast<f32>(shared_words[tx + 16u]);
+  red1_0 = (red1_0 + of_red1_0_4);
+  let of_red1_0_5 = bitcast<f32>(shared_words[tx + 20u]);
+  red1_0 = (red1_0 + of_red1_0_5);
+  let of_red1_0_6 = bitcast<f32>(shared_words[tx + 24u]);
+  red1_0 = (red1_0 + of_red1_0_6);
+  let of_red1_0_7 = bitcast<f32>(shared_words[tx + 28u]);
+  red1_0 = (red1_0 + of_red1_0_7);
+  var red1_1 = bitcast<f32>(shared_words[tx + 0u + 256u]);
+  let of_red1_1_1 = bitcast<f32>(shared_words[tx + 4u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_1);
+  let of_red1_1_2 = bitcast<f32>(shared_words[tx + 8u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_2);
+  let of_red1_1_3 = bitcast<f32>(shared_words[tx + 12u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_3);
+  let of_red1_1_4 = bitcast<f32>(shared_words[tx + 16u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_4);
+  let of_red1_1_5 = bitcast<f32>(shared_words[tx + 20u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_5);
+  let of_red1_1_6 = bitcast<f32>(shared_words[tx + 24u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_6);
+  let of_red1_1_7 = bitcast<f32>(shared_words[tx + 28u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_7);
+  var red1_2 = bitcast<f32>(shared_words[tx + 0u + 512u]);
+  let of_red1_2_1 = bitcast<f32>(shared_words[tx + 4u + 512u]);
+  red1_2 = (red1_2 + of_red1_2_1);
+  let of_red1_2_2 = bitcast<f32>(shared_words[tx + 8u + 512u]);
+  red1_2 = (red1_2 + of_red1_2_2);
+  let of_red1_2_3 = bitcast<f32>(shared_words[tx + 12u + 512u]);
+  red1_2 = (red1_2 + of_red1_2_3);
+  let of_red1_2_4 = bitcast<f32>(shared_words[tx + 16u + 512u]);
+  red1_2 = (red1_2 + of_red1_2_4);
+  let of_red1_2_5 = bitcast<f32>(shared_words[tx + 20u + 512u]);
+  red1_2 = (red1_2 + of_red1_2_5);
+  let of_red1_2_6 = bitcast<f32>(shared_words[tx + 24u + 512u]);
+  red1_2 = (red1_2 + of_red1_2_6);
+  let of_red1_2_7 = bitcast<f32>(shared_words[tx + 28u + 512u]);
+  red1_2 = (red1_2 + of_red1_2_7);
+  var red1_3 = bitcast<f32>(shared_words[tx + 0u + 768u]);
+  let of_red1_3_1 = bitcast<f32>(shared_words[tx + 4u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_1);
+  let of_red1_3_2 = bitcast<f32>(shared_words[tx + 8u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_2);
+  let of_red1_3_3 = bitcast<f32>(shared_words[tx + 12u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_3);
+  let of_red1_3_4 = bitcast<f32>(shared_words[tx + 16u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_4);
+  let of_red1_3_5 = bitcast<f32>(shared_words[tx + 20u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_5);
+  let of_red1_3_6 = bitcast<f32>(shared_words[tx + 24u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_6);
+  let of_red1_3_7 = bitcast<f32>(shared_words[tx + 28u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_7);
   __syncthreads();
   if (inside && ty == 0u) {
     let y10 = finish(params, red1_0);
@@ -1123,25 +1104,36 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       acc1 = (acc1 + y9);
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
+  var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = (warp_red1 + warp_red1_16);
+  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
+  warp_red1 = (warp_red1 + warp_red1_8);
+  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
+  warp_red1 = (warp_red1 + warp_red1_4);
+  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
+  warp_red1 = (warp_red1 + warp_red1_2);
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  if (ty % 32u == 0u) {
+    shared_words[tx * 8u + ty / 32u] = bitcast<u32>(warp_red1);
+  }
   __syncthreads();
-  if (ty < 128u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
-  __syncthreads();
-  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-  __syncthreads();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  __syncthreads();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  __syncthreads();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  __syncthreads();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
-  __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
-  __syncthreads();
-  let red1 = bitcast<f32>(shared_words[tx * 256u]);
+  var red1 = bitcast<f32>(shared_words[tx * 8u + 0u]);
+  let of_red1_1 = bitcast<f32>(shared_words[tx * 8u + 1u]);
+  red1 = (red1 + of_red1_1);
+  let of_red1_2 = bitcast<f32>(shared_words[tx * 8u + 2u]);
+  red1 = (red1 + of_red1_2);
+  let of_red1_3 = bitcast<f32>(shared_words[tx * 8u + 3u]);
+  red1 = (red1 + of_red1_3);
+  let of_red1_4 = bitcast<f32>(shared_words[tx * 8u + 4u]);
+  red1 = (red1 + of_red1_4);
+  let of_red1_5 = bitcast<f32>(shared_words[tx * 8u + 5u]);
+  red1 = (red1 + of_red1_5);
+  let of_red1_6 = bitcast<f32>(shared_words[tx * 8u + 6u]);
+  red1 = (red1 + of_red1_6);
+  let of_red1_7 = bitcast<f32>(shared_words[tx * 8u + 7u]);
+  red1 = (red1 + of_red1_7);
   __syncthreads();
   if (inside && ty == 0u) {
     ((u32*)b1)[params.v[8] + (segment + params.v[5]) * params.v[1] + k] = bitcast<u32>(red1);
@@ -1173,23 +1165,28 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
       acc1 = (acc1 + bitcast<f32>(((u32*)b1)[params.v[8] + r * params.v[1] + k]));
     }
   }
-  shared_words[thread] = bitcast<u32>(acc1);
+  var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = (warp_red1 + warp_red1_16);
+  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
+  warp_red1 = (warp_red1 + warp_red1_8);
+  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
+  warp_red1 = (warp_red1 + warp_red1_4);
+  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
+  warp_red1 = (warp_red1 + warp_red1_2);
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  if (ty % 32u == 0u) {
+    shared_words[(ty / 32u) * 1u + tx] = bitcast<u32>(warp_red1);
+  }
   __syncthreads();
-  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-  __syncthreads();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  __syncthreads();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  __syncthreads();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  __syncthreads();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  __syncthreads();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
-  __syncthreads();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
-  __syncthreads();
-  let red1 = bitcast<f32>(shared_words[tx]);
+  var red1 = bitcast<f32>(shared_words[tx + 0u]);
+  let of_red1_1 = bitcast<f32>(shared_words[tx + 1u]);
+  red1 = (red1 + of_red1_1);
+  let of_red1_2 = bitcast<f32>(shared_words[tx + 2u]);
+  red1 = (red1 + of_red1_2);
+  let of_red1_3 = bitcast<f32>(shared_words[tx + 3u]);
+  red1 = (red1 + of_red1_3);
   __syncthreads();
   if (inside && ty == 0u) {
     ((u32*)b2)[params.v[9] + k] = bitcast<u32>(red1);

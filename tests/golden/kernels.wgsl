@@ -405,13 +405,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- rows: softmax, 75 workgroups of 256
+// ---- rows: softmax, 75 workgroups of 64
 // reduction
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 256>;
+var<workgroup> shared_words: array<u32, 64>;
 
 fn tern_keep(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
@@ -538,13 +538,13 @@ fn pass1(v0: f32, v1: f32, v5: f32) -> f32 {
   let v6 = tern_div(v4, v5);
   return v6;
 }
-@compute @workgroup_size(256)
+@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 64u;
-  let ty = thread - tx * 64u;
+  let tx = thread / 16u;
+  let ty = thread - tx * 16u;
   let k = row_group * 4u + tx;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
@@ -552,7 +552,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var acc1 = tern_from_bits(0xff800000u);
   var acc5 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -582,10 +582,6 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
-  workgroupBarrier();
   if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
   workgroupBarrier();
   if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
@@ -594,14 +590,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx * 64u]);
+  let red1 = bitcast<f32>(shared_words[tx * 16u]);
   workgroupBarrier();
   if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc5 = (acc5 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc5);
-  workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
   workgroupBarrier();
   if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
   workgroupBarrier();
@@ -611,39 +603,39 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let raw_red5 = bitcast<f32>(shared_words[tx * 64u]);
+  let raw_red5 = bitcast<f32>(shared_words[tx * 16u]);
   workgroupBarrier();
   var red5 = raw_red5;
   if (inside) {
-    let y17 = shift5(red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y17)));
+    let y18 = shift5(red1);
+    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w18 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q19 = b1[w18 + 0u];
-      let x20 = bitcast<f32>(q19.x);
-      let x21 = bitcast<f32>(q19.y);
-      let x22 = bitcast<f32>(q19.z);
-      let x23 = bitcast<f32>(q19.w);
-      let y24 = pass1(x20, red1, red5);
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w19 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q20 = b1[w19 + 0u];
+      let x21 = bitcast<f32>(q20.x);
+      let x22 = bitcast<f32>(q20.y);
+      let x23 = bitcast<f32>(q20.z);
+      let x24 = bitcast<f32>(q20.w);
       let y25 = pass1(x21, red1, red5);
       let y26 = pass1(x22, red1, red5);
       let y27 = pass1(x23, red1, red5);
-      let w28 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w28 + 0u] = vec4<u32>(bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27));
+      let y28 = pass1(x24, red1, red5);
+      let w29 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w29 + 0u] = vec4<u32>(bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28));
     }
   }
 }
 
-// ---- the gradient of rows: softmax, 75 workgroups of 256
+// ---- the gradient of rows: softmax, 75 workgroups of 64
 // reduction
 struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 512>;
+var<workgroup> shared_words: array<u32, 128>;
 
 fn tern_keep(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
@@ -788,13 +780,13 @@ fn pass1(v0: f32, v1: f32, v2: f32, v6: f32, v9: f32) -> f32 {
   let v14 = (v13 * v5);
   return v14;
 }
-@compute @workgroup_size(256)
+@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 64u;
-  let ty = thread - tx * 64u;
+  let tx = thread / 16u;
+  let ty = thread - tx * 16u;
   let k = row_group * 4u + tx;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
@@ -803,7 +795,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var acc6 = f32(0.0);
   var acc9 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -844,10 +836,6 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc2);
   workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 16u]))); }
-  workgroupBarrier();
   if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
   workgroupBarrier();
   if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
@@ -856,81 +844,71 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let red2 = bitcast<f32>(shared_words[tx * 64u]);
+  let red2 = bitcast<f32>(shared_words[tx * 16u]);
   workgroupBarrier();
   if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
   if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc6);
-  shared_words[thread + 256u] = bitcast<u32>(acc9);
-  workgroupBarrier();
-  if (ty < 32u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-  }
-  workgroupBarrier();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-  }
+  shared_words[thread + 64u] = bitcast<u32>(acc9);
   workgroupBarrier();
   if (ty < 8u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
   }
   workgroupBarrier();
   if (ty < 4u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
   }
   workgroupBarrier();
   if (ty < 2u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
   }
   workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let raw_red6 = bitcast<f32>(shared_words[tx * 64u]);
-  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
+  let raw_red6 = bitcast<f32>(shared_words[tx * 16u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 16u + 64u]);
   workgroupBarrier();
   var red6 = raw_red6;
   if (inside) {
-    let y23 = shift6(red2);
-    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y23)));
+    let y24 = shift6(red2);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
   }
   var red9 = raw_red9;
   if (inside) {
-    let y24 = shift9(red2);
-    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
+    let y25 = shift9(red2);
+    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y25)));
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q26 = b1[w25 + 0u];
-      let x27 = bitcast<f32>(q26.x);
-      let x28 = bitcast<f32>(q26.y);
-      let x29 = bitcast<f32>(q26.z);
-      let x30 = bitcast<f32>(q26.w);
-      let w31 = (params.v[3].x + k * params.v[3].y + r) / 4u;
-      let q32 = b2[w31 + 0u];
-      let x33 = bitcast<f32>(q32.x);
-      let x34 = bitcast<f32>(q32.y);
-      let x35 = bitcast<f32>(q32.z);
-      let x36 = bitcast<f32>(q32.w);
-      let y37 = pass1(x27, x33, red2, red6, red9);
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w26 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q27 = b1[w26 + 0u];
+      let x28 = bitcast<f32>(q27.x);
+      let x29 = bitcast<f32>(q27.y);
+      let x30 = bitcast<f32>(q27.z);
+      let x31 = bitcast<f32>(q27.w);
+      let w32 = (params.v[3].x + k * params.v[3].y + r) / 4u;
+      let q33 = b2[w32 + 0u];
+      let x34 = bitcast<f32>(q33.x);
+      let x35 = bitcast<f32>(q33.y);
+      let x36 = bitcast<f32>(q33.z);
+      let x37 = bitcast<f32>(q33.w);
       let y38 = pass1(x28, x34, red2, red6, red9);
       let y39 = pass1(x29, x35, red2, red6, red9);
       let y40 = pass1(x30, x36, red2, red6, red9);
-      let w41 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w41 + 0u] = vec4<u32>(bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40));
+      let y41 = pass1(x31, x37, red2, red6, red9);
+      let w42 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w42 + 0u] = vec4<u32>(bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40), bitcast<u32>(y41));
     }
   }
 }
 
-// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 256
+// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 64
 // reduction
 struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -938,7 +916,7 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 512>;
+var<workgroup> shared_words: array<u32, 128>;
 
 fn tern_split_number(x: f32) -> vec2<f32> {
   let bits = bitcast<u32>(x) & 0x7fffffffu;
@@ -1076,24 +1054,25 @@ fn pass1(v0: f32, v1: f32, v9: f32, v15: f32, v17: f32) -> f32 {
   let v18 = (v16 + v17);
   return v18;
 }
-@compute @workgroup_size(256)
+@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 64u;
-  let ty = thread - tx * 64u;
+  let tx = thread / 16u;
+  let ty = thread - tx * 16u;
   let k = row_group * 4u + tx;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
+  var steps = 0u;
   var mean_of_acc1 = f32(0.0);
   var acc1 = f32(0.0);
   var acc7 = f32(0.0);
   var acc8 = f32(0.0);
   var acc9 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -1110,139 +1089,124 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       acc1 = (acc1 + y8.r0);
       acc1 = (acc1 + y9.r0);
       acc7 = (acc7 + f32(4.0));
-      let m11 = tern_div(acc1, tern_max_f32(acc7, f32(1.0)));
-      let delta12 = (mean_of_acc1 - m11);
-      mean_of_acc1 = m11;
-      if (delta12 != f32(0.0)) { acc9 = (acc9 + (delta12 * ((acc8 + acc8) + (delta12 * m10)))); }
-      if (delta12 != f32(0.0)) { acc8 = (acc8 + (delta12 * m10)); }
-      let s13 = mean_of_acc1;
-      let p14 = (y6.r0 - s13);
-      acc8 = (acc8 + p14);
-      acc9 = (acc9 + (p14 * p14));
-      let p15 = (y7.r0 - s13);
+      steps += 1u;
+      if ((steps & (steps - 1u)) == 0u) {
+        let n11 = tern_div(f32(1.0), tern_max_f32(acc7, f32(1.0)));
+        let m12 = (acc1 * n11);
+        let delta13 = select((mean_of_acc1 - m12), f32(0.0), mean_of_acc1 == m12);
+        mean_of_acc1 = m12;
+        if (delta13 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
+        if (delta13 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta13 * m10)); }
+      }
+      let s14 = mean_of_acc1;
+      let p15 = (y6.r0 - s14);
       acc8 = (acc8 + p15);
       acc9 = (acc9 + (p15 * p15));
-      let p16 = (y8.r0 - s13);
+      let p16 = (y7.r0 - s14);
       acc8 = (acc8 + p16);
       acc9 = (acc9 + (p16 * p16));
-      let p17 = (y9.r0 - s13);
+      let p17 = (y8.r0 - s14);
       acc8 = (acc8 + p17);
       acc9 = (acc9 + (p17 * p17));
+      let p18 = (y9.r0 - s14);
+      acc8 = (acc8 + p18);
+      acc9 = (acc9 + (p18 * p18));
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
-  shared_words[thread + 256u] = bitcast<u32>(acc7);
-  workgroupBarrier();
-  if (ty < 32u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-  }
-  workgroupBarrier();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-  }
+  shared_words[thread + 64u] = bitcast<u32>(acc7);
   workgroupBarrier();
   if (ty < 8u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
   }
   workgroupBarrier();
   if (ty < 4u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
   }
   workgroupBarrier();
   if (ty < 2u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
   }
   workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx * 64u]);
-  let red7 = bitcast<f32>(shared_words[tx * 64u + 256u]);
+  let red1 = bitcast<f32>(shared_words[tx * 16u]);
+  let red7 = bitcast<f32>(shared_words[tx * 16u + 64u]);
   workgroupBarrier();
-  let delta18 = (mean_of_acc1 - tern_div(red1, tern_max_f32(red7, f32(1.0))));
-  if (delta18 != f32(0.0)) { acc9 = (acc9 + (delta18 * ((acc8 + acc8) + (delta18 * acc7)))); }
-  if (delta18 != f32(0.0)) { acc8 = (acc8 + (delta18 * acc7)); }
+  let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
+  let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19));
+  if (delta20 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
+  if (delta20 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta20 * acc7)); }
   shared_words[thread] = bitcast<u32>(acc8);
-  shared_words[thread + 256u] = bitcast<u32>(acc9);
-  workgroupBarrier();
-  if (ty < 32u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-  }
-  workgroupBarrier();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-  }
+  shared_words[thread + 64u] = bitcast<u32>(acc9);
   workgroupBarrier();
   if (ty < 8u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
   }
   workgroupBarrier();
   if (ty < 4u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 4u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
   }
   workgroupBarrier();
   if (ty < 2u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 2u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
   }
   workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 1u + 256u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let raw_red8 = bitcast<f32>(shared_words[tx * 64u]);
-  let raw_red9 = bitcast<f32>(shared_words[tx * 64u + 256u]);
+  let raw_red8 = bitcast<f32>(shared_words[tx * 16u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 16u + 64u]);
   workgroupBarrier();
   var red8 = raw_red8;
   if (inside) {
-    let y19 = shift8(red1);
-    let delta20 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y19);
-    if (delta20 != f32(0.0)) { red8 = (red8 + (delta20 * red7)); }
+    let y21 = shift8(red1);
+    let delta22 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y21), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y21);
+    if (delta22 != f32(0.0) && (bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u) { red8 = (red8 + (delta22 * red7)); }
   }
   var red9 = raw_red9;
   if (inside) {
-    let y21 = shift9(red1);
-    let delta22 = (tern_div(red1, tern_max_f32(red7, f32(1.0))) - y21);
-    if (delta22 != f32(0.0)) { red9 = (red9 + (delta22 * ((red8 + red8) - (delta22 * red7)))); }
+    let y23 = shift9(red1);
+    let delta24 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y23), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y23);
+    if (delta24 != f32(0.0) && (bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 256u) {
-      let w23 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q24 = b1[w23 + 0u];
-      let x25 = bitcast<f32>(q24.x);
-      let x26 = bitcast<f32>(q24.y);
-      let x27 = bitcast<f32>(q24.z);
-      let x28 = bitcast<f32>(q24.w);
-      let w29 = (params.v[3].x + r) / 4u;
-      let q30 = b2[w29 + 0u];
-      let x31 = bitcast<f32>(q30.x);
-      let x32 = bitcast<f32>(q30.y);
-      let x33 = bitcast<f32>(q30.z);
-      let x34 = bitcast<f32>(q30.w);
-      let w35 = (params.v[3].y + r) / 4u;
-      let q36 = b3[w35 + 0u];
-      let x37 = bitcast<f32>(q36.x);
-      let x38 = bitcast<f32>(q36.y);
-      let x39 = bitcast<f32>(q36.z);
-      let x40 = bitcast<f32>(q36.w);
-      let y41 = pass1(x25, red1, red9, x31, x37);
-      let y42 = pass1(x26, red1, red9, x32, x38);
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q26 = b1[w25 + 0u];
+      let x27 = bitcast<f32>(q26.x);
+      let x28 = bitcast<f32>(q26.y);
+      let x29 = bitcast<f32>(q26.z);
+      let x30 = bitcast<f32>(q26.w);
+      let w31 = (params.v[3].x + r) / 4u;
+      let q32 = b2[w31 + 0u];
+      let x33 = bitcast<f32>(q32.x);
+      let x34 = bitcast<f32>(q32.y);
+      let x35 = bitcast<f32>(q32.z);
+      let x36 = bitcast<f32>(q32.w);
+      let w37 = (params.v[3].y + r) / 4u;
+      let q38 = b3[w37 + 0u];
+      let x39 = bitcast<f32>(q38.x);
+      let x40 = bitcast<f32>(q38.y);
+      let x41 = bitcast<f32>(q38.z);
+      let x42 = bitcast<f32>(q38.w);
       let y43 = pass1(x27, red1, red9, x33, x39);
       let y44 = pass1(x28, red1, red9, x34, x40);
-      let w45 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w45 + 0u] = vec4<u32>(bitcast<u32>(y41), bitcast<u32>(y42), bitcast<u32>(y43), bitcast<u32>(y44));
+      let y45 = pass1(x29, red1, red9, x35, x41);
+      let y46 = pass1(x30, red1, red9, x36, x42);
+      let w47 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w47 + 0u] = vec4<u32>(bitcast<u32>(y43), bitcast<u32>(y44), bitcast<u32>(y45), bitcast<u32>(y46));
     }
   }
 }
