@@ -35,6 +35,29 @@ class Walk {
     stops_ = !targets.empty();
   }
 
+  /// With targets: finds the operations that a walk from these outputs must visit. Those that lead to no target belong
+  /// to whoever made them: they are neither run nor hooked nor freed.
+  void look_for_targets(std::span<const Var> outputs) {
+    std::uint64_t oldest = UINT64_MAX;  // an operation that reads a target is newer than it
+    for (const auto& [id, sum] : targets_)
+      if (id != 0) oldest = std::min(oldest, id);
+    PoolVector<GradFn*> found;
+    const auto visit = [&](const std::shared_ptr<VarMeta>& meta) {
+      if (!meta || !meta->grad_fn || !meta->requires_grad || targets_.contains(meta->id)) return;
+      if (GradFn* fn = meta->grad_fn.get(); fn->sequence() > oldest && leads_.emplace(fn, false).second)
+        found.push_back(fn);
+    };
+    for (const Var& output : outputs) visit(output.meta());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (const std::shared_ptr<VarMeta>& edge : found[i]->edges()) visit(edge);
+    // Oldest first: what an operation reads is settled before it.
+    std::ranges::sort(found, {}, [](const GradFn* fn) { return fn->sequence(); });
+    for (GradFn* fn : found)
+      leads_[fn] = std::ranges::any_of(fn->edges(), [&](const auto& edge) {
+        return edge && edge->requires_grad && (targets_.contains(edge->id) || leads_to_target(edge->grad_fn.get()));
+      });
+  }
+
   void start(const Var& output, const Var& seed) {
     if (!stops_ && !output.grad_fn() && output.meta()->hooks) uses_[output.meta()];  // a leaf itself
     deliver(output.meta(), seed);
@@ -71,6 +94,11 @@ class Walk {
     PoolVector<Var> grads;
     PoolVector<std::shared_ptr<VarMeta>> watched;
   };
+
+  bool leads_to_target(GradFn* fn) const {
+    const auto found = leads_.find(fn);
+    return found != leads_.end() && found->second;
+  }
 
   static void accumulate(Var& sum, const Var& g) { sum = sum.defined() ? sum + g : g; }
 
@@ -129,7 +157,7 @@ class Walk {
     } else if (!meta->grad_fn) {
       accumulate(leaves_[meta->id], g);
     }
-    if (!meta->grad_fn) return;
+    if (!meta->grad_fn || (stops_ && !leads_to_target(meta->grad_fn.get()))) return;
     Pending& pending = pending_[meta->grad_fn.get()];
     if (pending.grads.empty()) queue_.emplace(meta->grad_fn->sequence(), meta->grad_fn);
     const auto output = static_cast<std::size_t>(meta->output);
@@ -143,6 +171,7 @@ class Walk {
   BackwardOptions options_;
   bool stops_ = false;
   PoolMap<std::uint64_t, Var> targets_, leaves_;
+  PoolMap<GradFn*, bool> leads_;  // with targets: whether one is reached through the operation
   PoolMap<GradFn*, Pending> pending_;
   PoolMap<std::shared_ptr<VarMeta>, int> uses_;  // of leaves with hooks: operations that read them, not visited yet
   using Entry = std::pair<std::uint64_t, std::shared_ptr<GradFn>>;
@@ -178,6 +207,7 @@ Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& op
 std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
                          const BackwardOptions& options) {
   Walk walk(targets, options);
+  walk.look_for_targets(outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].requires_grad()) continue;
     check_seed(outputs[i], seeds[i]);

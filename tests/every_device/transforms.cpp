@@ -100,6 +100,49 @@ TEST_P(Transforms, AMissingDerivativeIsAnErrorThatNamesTheOperation) {
   expect_error(ErrorKind::autograd, parts, [&] { jacobian(f, x); });
   expect_error(ErrorKind::autograd, parts, [&] { hessian(total, x); });
 }
+/// What leads to a captured variable alone belongs to whoever made it: a transform does not run, hook or free it.
+TEST_P(Transforms, GraphsOfCapturedVariablesAreLeftAlone) {
+  const Var w0(of({1, 2}, {2}));
+  const Var w = exp(w0);
+  int calls = 0;
+  w.register_hook([&](const Var&) { ++calls; });
+  w.grad_fn()->register_hook([&](std::span<const Var>, std::span<const Var>) { ++calls; });
+  const Tensor t = of({3, 4}, {2}), one = ones({2}, f64);
+  const auto f = [&](const Var& x) { return x * x * w; };
+  const auto total = [&](const Var& x) { return sum(f(x)); };
+  const std::vector<double> want = doubles(2 * t * w.value());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(doubles(grad(total)(t)), want);
+    EXPECT_EQ(doubles(value_and_grad(total)(t).gradients), want);
+    EXPECT_EQ(doubles(vjp(f, t, one).result), want);
+    EXPECT_EQ(doubles(jvp(f, t, one).result), want);
+    EXPECT_EQ(doubles(hvp(total, t, one)), doubles(2 * w.value()));
+    EXPECT_EQ(jacobian(f, t, Mode::forward).shape(), Shape({2, 2}));
+    EXPECT_EQ(jacobian(f, t, Mode::reverse).shape(), Shape({2, 2}));
+    EXPECT_EQ(hessian(total, t).shape(), Shape({2, 2}));
+    EXPECT_EQ(doubles(batched_jacobian(f, t)).size(), 4u);
+    EXPECT_TRUE(gradcheck(f, t));
+    EXPECT_TRUE(gradgradcheck(f, t));
+  }
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(doubles(backward(sum(w))[w0]), doubles(w.value()));
+  EXPECT_EQ(calls, 2);
+}
+TEST_P(Transforms, OperationsInsideThatLeadToNoArgumentAreNotRun) {
+  const Var w(of({1, 2}, {2}));
+  int calls = 0;
+  const auto watched = [&](const Var& v) {
+    v.grad_fn()->register_hook([&](std::span<const Var>, std::span<const Var>) { ++calls; });
+    return v;
+  };
+  const auto f = [&](const Var& x) { return sum(x * watched(exp(w))); };
+  EXPECT_EQ(doubles(grad(f)(of({3, 4}, {2}))), doubles(exp(w.value())));
+  EXPECT_EQ(calls, 0);
+  // Once its value is what is asked for, it is run: here a variable that leads to another argument.
+  const auto g = [&](const Var& x, const Var& y) { return sum(x * watched(exp(y))); };
+  grad(g)(of({3, 4}, {2}), w.value());
+  EXPECT_EQ(calls, 1);
+}
 TEST_P(Transforms, FourthDerivative) {
   const auto f = [](const Var& v) { return sum(pow(v, 5)); };
   const auto d4 = grad([&](const Var& a) { return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a)); });
