@@ -35,6 +35,7 @@ template <class T> T hollow(const T& tree) {
 /// It nests; Vars that f captures get their gradients; random numbers repeat, whichever Generator they are from (they
 /// are replayed, and the generator is not advanced again). Otherwise f must do the same when it is run again; it is
 /// kept until then, so what it captures by reference must live as long: capture Vars by value (they are handles).
+/// Backward throws `autograd` where a tensor that f read was changed in place meanwhile.
 template <class F> auto checkpoint(F f) {
   return [f = std::move(f)]<class... T>(const T&... x) {
     using Arguments = std::tuple<detail::AsVars<T>...>;

@@ -6,6 +6,7 @@
 
 #include "autodiff/draws.hpp"
 #include "autodiff/record.hpp"
+#include "backend/reads.hpp"
 #include "backend/tensor_impl.hpp"
 
 namespace tern::detail {
@@ -13,27 +14,16 @@ namespace {
 
 using Metas = std::vector<std::shared_ptr<VarMeta>>;
 
-/// What the operations made after number `first` read from outside, and what they saved.
-struct Segment {
+/// The variables from outside that operations made after number `first` read. What they saved is noted as read.
+Metas outside_of(const std::vector<Var>& outputs, std::uint64_t first) {
   Metas outside;
-  /// Memory that was saved, as far as it lives on, with its version: it must not have changed when it is read again.
-  struct Watched {
-    std::weak_ptr<Storage> storage;
-    std::uint32_t version;
-    std::string text;
-  };
-  std::vector<Watched> watched;
-};
-
-Segment segment_of(const std::vector<Var>& outputs, std::uint64_t first) {
-  Segment segment;
   std::unordered_set<std::uint64_t> known;
   std::unordered_set<const GradFn*> seen;
   std::vector<std::shared_ptr<GradFn>> stack;
   const auto visit = [&](const std::shared_ptr<VarMeta>& meta) {
     if (!meta || !meta->requires_grad) return;
     if (!meta->grad_fn || meta->grad_fn->sequence() < first) {
-      if (known.insert(meta->id).second) segment.outside.push_back(meta);
+      if (known.insert(meta->id).second) outside.push_back(meta);
     } else if (seen.insert(meta->grad_fn.get()).second) {
       stack.push_back(meta->grad_fn);
     }
@@ -44,24 +34,23 @@ Segment segment_of(const std::vector<Var>& outputs, std::uint64_t first) {
     stack.pop_back();
     for (const std::shared_ptr<VarMeta>& edge : fn->edges()) visit(edge);
     for (const Tensor& t : fn->saved_tensors())
-      segment.watched.push_back({t.impl()->storage, t.impl()->storage->version(), describe(t)});
+      ReadScope::note(*t.impl()->storage, fn->name() + " saved, " + describe(t));
   }
-  return segment;
+  return outside;
 }
 
 /// Computes the function again, connected to what it read, and walks back through it.
 struct CheckpointBackward {
   ListRule again;
   Draws draws;
-  std::vector<Segment::Watched> watched;
+  std::vector<Read> reads;  // of the first run, from outside: they must find the same again
   Metas captured;
 
   std::vector<Var> operator()(const RuleContext& c) {
-    for (const Segment::Watched& w : watched) {
-      const auto storage = w.storage.lock();
-      if (storage && storage->version() != w.version)
-        throw Error(ErrorKind::autograd,
-                    "CheckpointBackward: a tensor needed for backward, " + w.text + ", was changed in place since");
+    for (const Read& read : reads) {
+      const auto storage = read.storage.lock();
+      if (storage && storage->version() != read.version)
+        throw Error(ErrorKind::autograd, "CheckpointBackward: " + read.text + ", was changed in place since");
     }
     const bool nested = grad_enabled();
     const RecordingScope recording;
@@ -97,16 +86,18 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   const std::uint64_t begin = next_number();
   CheckpointBackward rule{std::move(again), {}, {}, {}};
   std::vector<Var> outputs;
+  Metas outside;
   {
     const DrawScope record(rule.draws, DrawScope::Role::record);
+    const ReadScope watch;
     outputs = first(at);
+    outside = outside_of(outputs, begin);
+    rule.reads = watch.reads();
   }
-  Segment segment = segment_of(outputs, begin);
-  rule.watched = std::move(segment.watched);
   std::unordered_set<std::uint64_t> own;
   for (const Var& x : at) own.insert(x.id());
   std::vector<Var> edges(inputs);
-  for (const auto& meta : segment.outside)
+  for (const auto& meta : outside)
     if (!own.contains(meta->id)) rule.captured.push_back(meta), edges.push_back(Var(Tensor(), meta));
   if (wanted_mask(edges) == 0) return outputs;
   PoolVector<Save> saved;

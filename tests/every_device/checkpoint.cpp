@@ -77,6 +77,66 @@ TEST_P(Checkpoint, ChangesInPlaceAreFound) {
   weight *= 2;
   expect_error(autograd, {"CheckpointBackward", "f32[3]", "in place"}, [&] { backward(sum(y)); });
 }
+/// What backward reads the second time is everything the function read, not only what its operations saved.
+TEST_P(Checkpoint, ChangesOfWhateverWasReadAreFound) {
+  const std::vector<std::string> parts{"CheckpointBackward", "add", "f32[2]", "in place"};
+  Tensor t = ones({2});
+  const Var w(t), x(full({2}, -3));
+  const Var y = checkpoint([w](const Var& v) { return exp(v + w); })(x);
+  const Var z = checkpoint([w](const Var& v) { return relu(v + w); })(x);
+  const Var plain = checkpoint([t](const Var& v) { return exp(v + t); })(x);
+  const Var nested = checkpoint([w](const Var& v) { return checkpoint([w](const Var& u) { return exp(u + w); })(v); })(x);
+  t *= 20;
+  for (const Var& result : {y, z, plain, nested}) expect_error(autograd, parts, [&] { backward(sum(result)); });
+}
+TEST_P(Checkpoint, ChangesOfAnyKindOfOperandAreFound) {
+  const Var x(ones({2, 2}));
+  const auto refuses = [&](const char* op, const Tensor& t, const auto& f) {
+    const Var y = checkpoint([&](const Var& v) { return exp(v + f(t)); })(x);
+    Tensor same = t;
+    same.copy_from(t.clone());
+    expect_error(autograd, {"CheckpointBackward", op, "in place"}, [&] { backward(sum(y)); });
+  };
+  const Tensor t = ones({2, 2}), i = zeros({2}, i32);
+  refuses("matmul", t, [](const Tensor& u) { return matmul(u, ones({2, 2})); });
+  refuses("matmul", t, [](const Tensor& u) { return matmul(ones({2, 2}), u); });
+  refuses("matmul_bias_residual", t, [](const Tensor& u) { return matmul_bias_residual(ones({2, 2}), ones({2, 2}), ones({2}), u); });
+  refuses("take", t, [&](const Tensor& u) { return take(u, i); });
+  refuses("take", i, [&](const Tensor& u) { return take(t, u); });
+  refuses("scatter_add", i, [&](const Tensor& u) { return scatter_add(t, u, t); });
+  refuses("cumsum", t, [](const Tensor& u) { return cumsum(u, 0); });
+  refuses("sort", t, [](const Tensor& u) { return sort(u, 0).values; });
+  refuses("sum", t, [](const Tensor& u) { return sum(u, 0); });
+  refuses("item", t.slice(0, 0, 1).slice(1, 0, 1), [&](const Tensor& u) { return t * u.item<float>(); });
+}
+/// What the function makes itself is made anew: nobody's changes of it matter, nor is it kept.
+TEST_P(Checkpoint, ChangesOfWhatItMadeAreFine) {
+  const Var x(ones({2}));
+  Tensor inner;
+  const Var y = checkpoint([&](const Var& v) {
+    const Var made = v + 1;
+    if (!inner.defined()) inner = made.value();
+    return concatenate({exp(made) * tensor({1.0f, 2.0f}), v});
+  })(x);
+  inner *= 5;
+  Tensor result = y.value();
+  result *= 3;
+  const double e = std::exp(2.0);
+  const std::vector<double> got = doubles(backward(sum(y))[x]);
+  EXPECT_NEAR(got[0], e + 1, 8 * 0x1p-23 * e);
+  EXPECT_NEAR(got[1], 2 * e + 1, 16 * 0x1p-23 * e);
+}
+TEST_P(Checkpoint, ARunningMeanIsNoOperand) {
+  Tensor running = zeros({2});
+  const Var x(ones({2}));
+  const Var y = checkpoint([&](const Var& v) {
+    running *= 0.5;
+    running += v.value();
+    return v * v;
+  })(x);
+  running *= 2;
+  expect_values(backward(sum(y))[x], {2}, {2, 2});
+}
 TEST_P(CheckpointGradients, ThreeOrders) {
   const Tensor w = random({3, 3});
   check_three_orders("checkpoint", [&](const Var& x, const Var& v) {
