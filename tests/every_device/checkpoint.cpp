@@ -251,6 +251,56 @@ TEST_P(CustomGradient, AStraightThroughEstimator) {
   EXPECT_EQ(doubles(y), doubles(round(x.value())));
   expect_values(backward(sum(y))[x], {3}, {1, 1, 1});
 }
+/// A gradient from plain values is a gradient; that it has no derivative is said where one is asked for.
+TEST_P(CustomGradient, NoDerivativeOfAGradientFromPlainValues) {
+  const auto opaque = custom_gradient("opaque", [](const Tensor& x) { return x * x; },
+                                      [](const Var& g, const Var& x) { return Var(2 * g.value() * x.value(), false); });
+  const auto total = [&](const Var& x) { return sum(opaque(x)); };
+  const auto tall = [&](const Var& x) { return opaque(x * ones({12, 1}, f64)); };
+  const Tensor x = random({3}), v = random({3});
+  EXPECT_EQ(doubles(grad(total)(x)), doubles(2 * x));
+  EXPECT_EQ(doubles(vjp(opaque, x, v).result), doubles(2 * v * x));
+  EXPECT_EQ(doubles(jacobian(opaque, x, Mode::reverse)).size(), 9u);
+  EXPECT_TRUE(gradcheck(opaque, x));
+  const Var at(x);
+  const Gradients first = backward(total(at), {.create_graph = true});
+  EXPECT_EQ(doubles(first[at]), doubles(2 * x));
+  const std::vector<std::string> parts{"opaque", "argument 1", "no derivative"};
+  expect_error(autograd, parts, [&] { backward(sum(first.var(at))); });
+  expect_error(autograd, parts, [&] { jvp(opaque, x, v); });
+  expect_error(autograd, parts, [&] { jacobian(opaque, x, Mode::forward); });
+  expect_error(autograd, parts, [&] { jacobian(tall, x); });
+  expect_error(autograd, parts, [&] { batched_jacobian(opaque, x.reshape({1, 3}), Mode::forward); });
+  expect_error(autograd, parts, [&] { hvp(total, x, v); });
+  expect_error(autograd, parts, [&] { hessian(total, x); });
+  expect_error(autograd, parts, [&] { grad([&](const Var& t) { return sum(grad(total)(t)); })(x); });
+  expect_error(autograd, parts, [&] { gradgradcheck(opaque, x); });
+  // Nor is one that is tracked for other reasons.
+  const Var w(v);
+  const auto leaf = custom_gradient("opaque", [](const Tensor& t) { return t * t; },
+                                    [](const Var& g, const Var& t) { return Var(2 * g.value() * t.value()); });
+  const auto captured = custom_gradient("opaque", [&](const Tensor& t) { return t * w.value(); },
+                                        [w](const Var& g, const Var&) { return g.detach() * w; });
+  expect_error(autograd, parts, [&] { jvp(leaf, x, v); });
+  expect_error(autograd, parts, [&] { hvp([&](const Var& t) { return sum(leaf(t)); }, x, v); });
+  expect_error(autograd, parts, [&] { jvp(captured, x, v); });
+}
+TEST_P(CustomGradient, ALinearOneHasSecondDerivativeZero) {
+  const Tensor c = random({3}), x = random({3}), v = random({3});
+  const auto scaled = custom_gradient("scaled", [c](const Tensor& t) { return t * c; }, [c](const Var& g, const Var&) { return g * c; });
+  const auto total = [&](const Var& t) { return sum(scaled(t)); };
+  expect_values(hvp(total, x, v), {3}, {0, 0, 0});
+  EXPECT_EQ(doubles(jvp(scaled, x, v).result), doubles(v * c));
+  EXPECT_TRUE(gradcheck(scaled, x));
+  EXPECT_TRUE(gradgradcheck(scaled, x));
+  const Var at(x);
+  const Gradients first = backward(total(at), {.create_graph = true});
+  EXPECT_FALSE(first.var(at).requires_grad()) << "as of any linear operation";
+  EXPECT_EQ(first.size(), 1u);
+  const auto unused = custom_gradient("unused", [](const Tensor& a, const Tensor& b) { return a * (1 + 0 * b); },
+                                      [](const Var& g, const Var&, const Var&) { return std::tuple{g, 0 * g}; });
+  EXPECT_TRUE(gradgradcheck(unused, x, v)) << gradgradcheck(unused, x, v).message;
+}
 TEST_P(CustomGradient, Errors) {
   const Var x(random({3})), y(random({3}));
   const auto product = [](const Tensor& a, const Tensor& b) { return a * b; };
