@@ -148,8 +148,54 @@ TEST_P(Transforms, FourthDerivative) {
   const auto d4 = grad([&](const Var& a) { return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a)); });
   EXPECT_NEAR(d4(of({2}, {1})).item<double>(), 240, 240 * 64 * 0x1p-52);
 }
-TEST_P(Transforms, GradNeedsOneElement) {
-  expect_error(ErrorKind::autograd, {"grad", "[2]"}, [&] { grad([](const Var& v) { return v; })(of({1, 2}, {2})); });
+TEST_P(Transforms, TheFunctionMustGiveOneElement) {
+  const Tensor x = of({1, 2}, {2});
+  const auto f = [](const Var& v) { return v; };
+  const auto refuses = [&](const std::string& name, const std::function<void()>& call) {
+    expect_error(ErrorKind::autograd, {name + ": the function must return one element", "[2]"}, call);
+  };
+  refuses("grad", [&] { grad(f)(x); });
+  refuses("value_and_grad", [&] { value_and_grad(f)(x); });
+  refuses("hvp", [&] { hvp(f, x, x); });
+  refuses("hessian", [&] { hessian(f, x); });
+}
+TEST_P(Transforms, TheFunctionMustGiveAValue) {
+  const Tensor x = of({1, 2}, {2});
+  const auto f = [](const Var&) { return Var(); };
+  const auto refuses = [&](const std::string& name, const std::function<void()>& call) {
+    expect_error(ErrorKind::shape, {name + ": the function's result"}, call);
+  };
+  refuses("grad", [&] { grad(f)(x); });
+  refuses("value_and_grad", [&] { value_and_grad(f)(x); });
+  refuses("vjp", [&] { vjp(f, x, x); });
+  refuses("jvp", [&] { jvp(f, x, x); });
+  refuses("hvp", [&] { hvp(f, x, x); });
+  refuses("hessian", [&] { hessian(f, x); });
+  refuses("batched_jacobian", [&] { batched_jacobian(f, x); });
+  refuses("gradcheck", [&] { gradcheck(f, x); });
+  refuses("gradgradcheck", [&] { gradgradcheck(f, x); });
+  for (const Mode mode : {Mode::automatic, Mode::forward, Mode::reverse})
+    refuses("jacobian", [&] { jacobian(f, x, mode); });
+}
+TEST_P(Transforms, SeedsMustBeLikeWhatTheyAreFor) {
+  const Tensor x = of({1, 2}, {2}), wrong = of({1, 2, 3}, {3});
+  const auto f = [](const Var& v) { return v * v; };
+  const auto total = [](const Var& v) { return sum(v * v); };
+  const auto two = [](const Var& a, const Var& b) { return std::array{a * b, a + b}; };
+  const std::string shapes = ": expected f64[2], got f64[3]";
+  using enum ErrorKind;
+  expect_error(shape, {"vjp: cotangent 0 must have the shape of result 0" + shapes}, [&] { vjp(f, x, wrong); });
+  expect_error(shape, {"jvp: tangent 0 must have the shape of argument 0" + shapes}, [&] { jvp(f, x, wrong); });
+  expect_error(shape, {"hvp: vector 0 must have the shape of argument 0" + shapes}, [&] { hvp(total, x, wrong); });
+  expect_error(shape, {"vjp: cotangent 1 must have the shape of result 1" + shapes},
+               [&] { vjp(two, std::tuple{x, x}, std::array{x, wrong}); });
+  expect_error(shape, {"jvp: tangent 1 must have the shape of argument 1" + shapes},
+               [&] { jvp(two, std::tuple{x, x}, std::array{x, wrong}); });
+  const Tensor narrow = ones({2});
+  expect_error(dtype, {"vjp: cotangent 0 must have the dtype of result 0", "f32[2]"}, [&] { vjp(f, x, narrow); });
+  expect_error(dtype, {"jvp: tangent 0 must have the dtype of argument 0", "f32[2]"}, [&] { jvp(f, x, narrow); });
+  expect_error(dtype, {"hvp: vector 0 must have the dtype of argument 0", "f32[2]"}, [&] { hvp(total, x, narrow); });
+  expect_error(shape, {"jvp", "tangent 0"}, [&] { jvp(f, x, Tensor()); });
 }
 
 // ---- gradcheck itself ----
