@@ -35,7 +35,7 @@ Metas outside_of(const std::vector<Var>& outputs, std::uint64_t first) {
     stack.pop_back();
     for (const std::shared_ptr<VarMeta>& edge : fn->edges()) visit(edge);
     for (const Tensor& t : fn->saved_tensors())
-      ReadScope::note(*t.impl()->storage, fn->name() + " saved, " + describe(t));
+      ReadScope::note(*t.impl()->storage, [&] { return fn->name() + " saved, " + describe(t); });
   }
   return outside;
 }

@@ -17,7 +17,8 @@ Shape own_shape(const View& view, const Shape& space) {
 
 void note(const char* op, const View& view, const Shape& space) {
   if (!view.storage) return;
-  ReadScope::note(*view.storage, std::string(op) + " read, " + describe(view.dtype, own_shape(view, space)));
+  ReadScope::note(*view.storage,
+                  [&] { return std::string(op) + " read, " + describe(view.dtype, own_shape(view, space)); });
 }
 
 /// Operands that are outputs, too, are updated in place.
@@ -29,7 +30,8 @@ void note(const char* op, std::span<const Operand> inputs, std::span<const View>
       continue;
     }
     // What is read through an index is not laid over the space.
-    ReadScope::note(*operand.view.storage, std::string(op) + " read, " + std::string(to_string(operand.view.dtype)));
+    ReadScope::note(*operand.view.storage,
+                    [&] { return std::string(op) + " read, " + std::string(to_string(operand.view.dtype)); });
     note(op, operand.gather->table, space);
   }
 }
@@ -42,20 +44,19 @@ Shape matrix(const Shape& batch, std::int64_t rows, std::int64_t columns) {
 
 }  // namespace
 
-void ReadScope::note(Storage& storage, const std::string& text) {
-  for (ReadScope* scope = innermost_; scope; scope = scope->outer_) scope->add(storage, text);
-}
 void ReadScope::made(const Storage& storage) {
   for (ReadScope* scope = innermost_; scope; scope = scope->outer_) scope->own_.insert(&storage);
 }
 void ReadScope::gone(const Storage& storage) {
   for (ReadScope* scope = innermost_; scope; scope = scope->outer_) scope->own_.erase(&storage);
 }
+bool ReadScope::is_new(const Storage& storage) const {
+  if (own_.contains(&storage)) return false;
+  const auto at = known_.find(&storage);
+  return at == known_.end() || reads_[at->second].storage.expired();  // an expired one only had the same address
+}
 void ReadScope::add(Storage& storage, const std::string& text) {
-  if (own_.contains(&storage)) return;
-  const auto [at, is_new] = known_.try_emplace(&storage, reads_.size());
-  if (!is_new && !reads_[at->second].storage.expired()) return;
-  at->second = reads_.size();  // an expired one only had the same address
+  known_[&storage] = reads_.size();
   reads_.push_back({storage.weak_from_this(), storage.version(), "a tensor that " + text});
 }
 

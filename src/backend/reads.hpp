@@ -1,13 +1,14 @@
 // What operations read: for those who run them again later and must know whether it is the same still.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "tern/pool.hpp"
 
 namespace tern::detail {
 
@@ -28,8 +29,11 @@ class ReadScope {
   ReadScope& operator=(const ReadScope&) = delete;
 
   static bool active() { return innermost_ != nullptr; }
-  /// Tells every scope of this thread.
-  static void note(Storage& storage, const std::string& text);
+  /// Tells every scope of this thread. text() is called where the memory is new to one: most is not.
+  template <class Text> static void note(Storage& storage, const Text& text) {
+    for (ReadScope* scope = innermost_; scope; scope = scope->outer_)
+      if (scope->is_new(storage)) scope->add(storage, text());
+  }
   static void made(const Storage& storage);
   static void gone(const Storage& storage);
 
@@ -37,13 +41,15 @@ class ReadScope {
   const std::vector<Read>& reads() const { return reads_; }
 
  private:
+  bool is_new(const Storage& storage) const;
   void add(Storage& storage, const std::string& text);
 
   inline static constinit thread_local ReadScope* innermost_ = nullptr;
   ReadScope* outer_;
   std::vector<Read> reads_;
-  std::unordered_map<const Storage*, std::size_t> known_;  // where in reads_
-  std::unordered_set<const Storage*> own_;                 // made meanwhile
+  PoolMap<const Storage*, std::size_t> known_;  // where in reads_
+  std::unordered_set<const Storage*, std::hash<const Storage*>, std::equal_to<>, PoolAllocator<const Storage*>>
+      own_;  // made meanwhile
 };
 
 /// The operands of a request about to run. Memory that it updates in place is no operand here: a formula that keeps a

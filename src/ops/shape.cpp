@@ -20,7 +20,7 @@ const Graph* identity_graph() {
 }
 /// A read that is no request to a backend.
 void note_read(const char* op, const Tensor& t) {
-  if (ReadScope::active()) ReadScope::note(*t.impl()->storage, std::string(op) + " read, " + describe(t));
+  ReadScope::note(*t.impl()->storage, [&] { return std::string(op) + " read, " + describe(t); });
 }
 /// 16-bit floats as i16, for copies: through f32, a signalling NaN would become a quiet one.
 Tensor as_bits(const Tensor& t) {
