@@ -143,6 +143,15 @@ TEST_P(Transforms, OperationsInsideThatLeadToNoArgumentAreNotRun) {
   grad(g)(of({3, 4}, {2}), w.value());
   EXPECT_EQ(calls, 1);
 }
+TEST_P(Transforms, ProductsForCapturedWeightsAreSpared) {
+  const Tensor x = random({8, 8}), w = random({8, 8}), bias = random({8});
+  const auto flops = [&](const auto& weight) {
+    return cost_of([&] {
+      grad([&](const Var& v) { return sum(matmul(weight, matmul_bias_activation(matmul(v, weight), weight, bias, op::tanh))); })(x);
+    }).flops;
+  };
+  EXPECT_EQ(flops(Var(w)), flops(w));
+}
 TEST_P(Transforms, FourthDerivative) {
   const auto f = [](const Var& v) { return sum(pow(v, 5)); };
   const auto d4 = grad([&](const Var& a) { return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a)); });
