@@ -1,4 +1,5 @@
 // checkpoint, hooks and custom_gradient.
+#include "backend/tensor_impl.hpp"
 #include "derivatives.hpp"
 
 namespace tern::test {
@@ -125,6 +126,21 @@ TEST_P(Checkpoint, ChangesOfWhatItMadeAreFine) {
   const std::vector<double> got = doubles(backward(sum(y))[x]);
   EXPECT_NEAR(got[0], e + 1, 8 * 0x1p-23 * e);
   EXPECT_NEAR(got[1], 2 * e + 1, 16 * 0x1p-23 * e);
+}
+TEST_P(Checkpoint, WhatWasReadIsNotKept) {
+  const Var x(ones({2}));
+  Tensor outside = ones({2});
+  std::weak_ptr<detail::Storage> read = outside.impl()->storage, made;
+  const Var y = checkpoint([&](const Var& v) {
+    const Var inner = outside.defined() ? v + outside : v + 1;
+    if (made.expired()) made = inner.value().impl()->storage;
+    return exp(inner) * 2;
+  })(x);
+  outside = Tensor();
+  EXPECT_TRUE(read.expired());
+  EXPECT_TRUE(made.expired());
+  const Tensor want = 2 * exp(ones({2}) + 1);
+  EXPECT_EQ(doubles(backward(sum(y))[x]), doubles(want));
 }
 TEST_P(Checkpoint, ARunningMeanIsNoOperand) {
   Tensor running = zeros({2});
