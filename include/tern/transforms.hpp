@@ -10,9 +10,13 @@ namespace tern {
 namespace detail {
 
 /// Variables of their own, connected to these: what a transform differentiates with respect to.
-std::vector<Var> aliases(std::vector<Var> variables);
-/// Seeds for several outputs; throws autograd where they are not as many.
-void check_count(const char* op, const char* what, std::size_t expected, std::size_t got);
+std::vector<Var> aliases(const char* op, std::vector<Var> variables);
+/// Throws where the cotangents, tangents or vectors given (`what`) are not as many as `like`, or not like them (each an
+/// `of`: "argument", "result").
+void check_seeds(const char* op, const char* what, std::span<const Var> seeds, const char* of,
+                 std::span<const Var> like);
+/// Throws shape where the function returned an undefined Var.
+void check_results(const char* op, std::span<const Var> y);
 void check_one_element(const char* op, const Var& y);
 /// Undefined gradients become zeros.
 std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like);
@@ -20,11 +24,12 @@ std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like);
 Var joined(const std::vector<Var>& parts);
 
 /// {f(x), gradients of its leaves} for an f of the container itself; `nested`: differentiable ones.
-template <class F, class T> std::pair<Var, std::vector<Var>> value_and_gradients(const F& f, const T& x, bool nested) {
+template <class F, class T>
+std::pair<Var, std::vector<Var>> value_and_gradients(const char* op, const F& f, const T& x, bool nested) {
   const RecordingScope recording;
-  const std::vector<Var> at = aliases(leaves_of(x));
+  const std::vector<Var> at = aliases(op, leaves_of(x));
   const Var y = f(build_from<AsVars<T>>(x, at));
-  check_one_element("grad", y);
+  check_one_element(op, y);
   const Var seed = ones_like(y);
   return {y, filled(walk_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested}), at)};
 }
@@ -57,8 +62,8 @@ template <class V, class R = V> struct ValueAndResult {
 template <class F> auto grad(F f) {
   return [f = std::move(f)]<class... T>(const T&... x) {
     const std::tuple<T...> all{x...};
-    return detail::pack(
-        all, detail::value_and_gradients(detail::of_tuple(f), all, detail::holds_vars<std::tuple<T...>>()).second);
+    constexpr bool nested = detail::holds_vars<std::tuple<T...>>();
+    return detail::pack(all, detail::value_and_gradients("grad", detail::of_tuple(f), all, nested).second);
   };
 }
 /// The same with the value: `auto [value, gradients] = value_and_grad(f)(x…)`.
@@ -66,7 +71,7 @@ template <class F> auto value_and_grad(F f) {
   return [f = std::move(f)]<class... T>(const T&... x) {
     constexpr bool nested = detail::holds_vars<std::tuple<T...>>();
     const std::tuple<T...> all{x...};
-    auto [y, g] = detail::value_and_gradients(detail::of_tuple(f), all, nested);
+    auto [y, g] = detail::value_and_gradients("value_and_grad", detail::of_tuple(f), all, nested);
     using V = std::conditional_t<nested, Var, Tensor>;
     auto packed = detail::pack(all, g);
     return ValueAndGradients<V, decltype(packed)>{detail::leaf_as<V>(y), std::move(packed)};
@@ -77,10 +82,11 @@ template <class F> auto value_and_grad(F f) {
 template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& cotangent) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases(detail::leaves_of(x));
+  const std::vector<Var> at = detail::aliases("vjp", detail::leaves_of(x));
   const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
   const std::vector<Var> y = detail::leaves_of(value), seeds = detail::leaves_of(cotangent);
-  detail::check_count("vjp", "cotangent", y.size(), seeds.size());
+  detail::check_results("vjp", y);
+  detail::check_seeds("vjp", "cotangent", seeds, "result", y);
   const std::vector<Var> g =
       detail::filled(detail::walk_to(y, seeds, at, {.create_graph = nested, .keep_graph = nested}), at);
   using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
@@ -91,11 +97,12 @@ template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& c
 template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& tangent) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases(detail::leaves_of(x)), seeds = detail::leaves_of(tangent);
-  detail::check_count("jvp", "tangent", at.size(), seeds.size());
+  const std::vector<Var> at = detail::aliases("jvp", detail::leaves_of(x)), seeds = detail::leaves_of(tangent);
+  detail::check_seeds("jvp", "tangent", seeds, "argument", at);
   const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
   const std::vector<Var> y = detail::leaves_of(value);
-  const std::vector<Var> u = detail::aliases(detail::filled(std::vector<Var>(y.size()), y));
+  detail::check_results("jvp", y);
+  const std::vector<Var> u = detail::aliases("jvp", detail::filled(std::vector<Var>(y.size()), y));
   const std::vector<Var> g = detail::walk_to(y, u, at, {.create_graph = true, .keep_graph = true});
   const std::vector<Var> r =
       detail::filled(detail::walk_to(g, seeds, u, {.create_graph = nested, .keep_graph = nested}), y);
@@ -106,10 +113,10 @@ template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& t
 template <class F, class T, class V> T hvp(const F& f, const T& x, const V& v) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases(detail::leaves_of(x)), seeds = detail::leaves_of(v);
-  detail::check_count("hvp", "vector", at.size(), seeds.size());
-  const std::vector<Var> g =
-      detail::value_and_gradients(detail::of_container(f), detail::build_from<detail::AsVars<T>>(x, at), true).second;
+  const std::vector<Var> at = detail::aliases("hvp", detail::leaves_of(x)), seeds = detail::leaves_of(v);
+  detail::check_seeds("hvp", "vector", seeds, "argument", at);
+  const auto here = detail::build_from<detail::AsVars<T>>(x, at);
+  const std::vector<Var> g = detail::value_and_gradients("hvp", detail::of_container(f), here, true).second;
   return detail::build_from<T>(
       x, detail::filled(detail::walk_to(g, seeds, at, {.create_graph = nested, .keep_graph = nested}), at));
 }
@@ -119,7 +126,8 @@ template <class F, class T, class V> T hvp(const F& f, const T& x, const V& v) {
 enum class Mode { automatic, reverse, forward };
 
 namespace detail {
-/// The Jacobians of each of y with respect to each of `at`, y by y, each of shape y.shape + at.shape.
+/// The Jacobians of each of y with respect to each of `at`, y by y, each of shape y.shape + at.shape. Throws shape
+/// where one of y is undefined.
 std::vector<Var> jacobians(const std::vector<Var>& y, const std::vector<Var>& at, Mode mode, bool nested);
 Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested);
 }  // namespace detail
@@ -129,7 +137,7 @@ Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested);
 template <class F, class T> auto jacobian(const F& f, const T& x, Mode mode = Mode::automatic) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases(detail::leaves_of(x));
+  const std::vector<Var> at = detail::aliases("jacobian", detail::leaves_of(x));
   const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
   const std::vector<Var> list = detail::jacobians(detail::leaves_of(value), at, mode, nested);
   std::size_t i = 0;
@@ -147,8 +155,8 @@ template <class F, detail::TreeLeaf T> T batched_jacobian(const F& f, const T& x
 /// Second derivatives of the one-element f, of shape x.shape + x.shape (of containers: arranged like x in x).
 template <class F, class T> auto hessian(const F& f, const T& x, Mode mode = Mode::automatic) {
   const auto gradient = [&f](const detail::AsVars<T>& at) {
-    return detail::build_from<detail::AsVars<T>>(at,
-                                                 detail::value_and_gradients(detail::of_container(f), at, true).second);
+    return detail::build_from<detail::AsVars<T>>(
+        at, detail::value_and_gradients("hessian", detail::of_container(f), at, true).second);
   };
   return jacobian(gradient, x, mode);
 }

@@ -35,6 +35,33 @@ class Walk {
     stops_ = !targets.empty();
   }
 
+  /// With targets: finds the operations that a walk from these outputs must visit. Those that lead to no target belong
+  /// to whoever made them: they are neither run nor hooked nor freed.
+  void look_for_targets(std::span<const Var> outputs) {
+    std::uint64_t oldest = UINT64_MAX;  // an operation that reads a target is newer than it
+    for (const auto& [id, sum] : targets_)
+      if (id != 0) oldest = std::min(oldest, id);
+    PoolVector<GradFn*> found;
+    const auto visit = [&](const std::shared_ptr<VarMeta>& meta) {
+      if (!meta || !meta->grad_fn || !meta->requires_grad || targets_.contains(meta->id)) return;
+      if (GradFn* fn = meta->grad_fn.get(); fn->sequence() > oldest && leads_.emplace(fn, 0).second)
+        found.push_back(fn);
+    };
+    for (const Var& output : outputs) visit(output.meta());
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (const std::shared_ptr<VarMeta>& edge : found[i]->edges()) visit(edge);
+    // Oldest first: what an operation reads is settled before it.
+    std::ranges::sort(found, {}, [](const GradFn* fn) { return fn->sequence(); });
+    for (GradFn* fn : found) {
+      std::uint64_t& leads = leads_[fn];
+      const auto edges = fn->edges();
+      for (std::size_t i = 0; i < edges.size(); ++i)
+        if (edges[i] && edges[i]->requires_grad &&
+            (targets_.contains(edges[i]->id) || inputs_that_lead(edges[i]->grad_fn.get())))
+          leads |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+    }
+  }
+
   void start(const Var& output, const Var& seed) {
     if (!stops_ && !output.grad_fn() && output.meta()->hooks) uses_[output.meta()];  // a leaf itself
     deliver(output.meta(), seed);
@@ -51,7 +78,7 @@ class Walk {
       Pending& arrived = node.mapped();
       for (const std::shared_ptr<VarMeta>& meta : arrived.watched)
         finish(*meta, arrived.grads[static_cast<std::size_t>(meta->output)]);
-      const PoolVector<Var> grads = fn->apply_pooled(arrived.grads);
+      const PoolVector<Var> grads = apply(*fn, arrived.grads);
       fn->call_hooks(arrived.grads, grads);
       for (std::size_t i = 0; i < grads.size() && i < fn->edges().size(); ++i)
         if (grads[i].defined()) deliver(fn->edges()[i], grads[i]);
@@ -71,6 +98,15 @@ class Walk {
     PoolVector<Var> grads;
     PoolVector<std::shared_ptr<VarMeta>> watched;
   };
+
+  std::uint64_t inputs_that_lead(GradFn* fn) const {
+    const auto found = leads_.find(fn);
+    return found == leads_.end() ? 0 : found->second;
+  }
+  PoolVector<Var> apply(GradFn& fn, std::span<const Var> grads) const {
+    auto* recorded = stops_ ? dynamic_cast<RecordedFn*>(&fn) : nullptr;
+    return recorded ? recorded->apply_needed(grads, inputs_that_lead(&fn)) : fn.apply_pooled(grads);
+  }
 
   static void accumulate(Var& sum, const Var& g) { sum = sum.defined() ? sum + g : g; }
 
@@ -129,7 +165,7 @@ class Walk {
     } else if (!meta->grad_fn) {
       accumulate(leaves_[meta->id], g);
     }
-    if (!meta->grad_fn) return;
+    if (!meta->grad_fn || (stops_ && !inputs_that_lead(meta->grad_fn.get()))) return;
     Pending& pending = pending_[meta->grad_fn.get()];
     if (pending.grads.empty()) queue_.emplace(meta->grad_fn->sequence(), meta->grad_fn);
     const auto output = static_cast<std::size_t>(meta->output);
@@ -143,6 +179,7 @@ class Walk {
   BackwardOptions options_;
   bool stops_ = false;
   PoolMap<std::uint64_t, Var> targets_, leaves_;
+  PoolMap<GradFn*, std::uint64_t> leads_;  // with targets: the inputs (a bit each) through which one is reached
   PoolMap<GradFn*, Pending> pending_;
   PoolMap<std::shared_ptr<VarMeta>, int> uses_;  // of leaves with hooks: operations that read them, not visited yet
   using Entry = std::pair<std::uint64_t, std::shared_ptr<GradFn>>;
@@ -178,6 +215,7 @@ Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& op
 std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
                          const BackwardOptions& options) {
   Walk walk(targets, options);
+  walk.look_for_targets(outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].requires_grad()) continue;
     check_seed(outputs[i], seeds[i]);

@@ -2,10 +2,12 @@
 #include "tern/checkpoint.hpp"
 
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "autodiff/draws.hpp"
 #include "autodiff/record.hpp"
+#include "backend/reads.hpp"
 #include "backend/tensor_impl.hpp"
 
 namespace tern::detail {
@@ -13,27 +15,16 @@ namespace {
 
 using Metas = std::vector<std::shared_ptr<VarMeta>>;
 
-/// What the operations made after number `first` read from outside, and what they saved.
-struct Segment {
+/// The variables from outside that operations made after number `first` read. What they saved is noted as read.
+Metas outside_of(const std::vector<Var>& outputs, std::uint64_t first) {
   Metas outside;
-  /// Memory that was saved, as far as it lives on, with its version: it must not have changed when it is read again.
-  struct Watched {
-    std::weak_ptr<Storage> storage;
-    std::uint32_t version;
-    std::string text;
-  };
-  std::vector<Watched> watched;
-};
-
-Segment segment_of(const std::vector<Var>& outputs, std::uint64_t first) {
-  Segment segment;
   std::unordered_set<std::uint64_t> known;
   std::unordered_set<const GradFn*> seen;
   std::vector<std::shared_ptr<GradFn>> stack;
   const auto visit = [&](const std::shared_ptr<VarMeta>& meta) {
     if (!meta || !meta->requires_grad) return;
     if (!meta->grad_fn || meta->grad_fn->sequence() < first) {
-      if (known.insert(meta->id).second) segment.outside.push_back(meta);
+      if (known.insert(meta->id).second) outside.push_back(meta);
     } else if (seen.insert(meta->grad_fn.get()).second) {
       stack.push_back(meta->grad_fn);
     }
@@ -44,24 +35,23 @@ Segment segment_of(const std::vector<Var>& outputs, std::uint64_t first) {
     stack.pop_back();
     for (const std::shared_ptr<VarMeta>& edge : fn->edges()) visit(edge);
     for (const Tensor& t : fn->saved_tensors())
-      segment.watched.push_back({t.impl()->storage, t.impl()->storage->version(), describe(t)});
+      ReadScope::note(*t.impl()->storage, [&] { return fn->name() + " saved, " + describe(t); });
   }
-  return segment;
+  return outside;
 }
 
 /// Computes the function again, connected to what it read, and walks back through it.
 struct CheckpointBackward {
   ListRule again;
   Draws draws;
-  std::vector<Segment::Watched> watched;
+  std::vector<Read> reads;  // of the first run, from outside: they must find the same again
   Metas captured;
 
   std::vector<Var> operator()(const RuleContext& c) {
-    for (const Segment::Watched& w : watched) {
-      const auto storage = w.storage.lock();
-      if (storage && storage->version() != w.version)
-        throw Error(ErrorKind::autograd,
-                    "CheckpointBackward: a tensor needed for backward, " + w.text + ", was changed in place since");
+    for (const Read& read : reads) {
+      const auto storage = read.storage.lock();
+      if (storage && storage->version() != read.version)
+        throw Error(ErrorKind::autograd, "CheckpointBackward: " + read.text + ", was changed in place since");
     }
     const bool nested = grad_enabled();
     const RecordingScope recording;
@@ -97,16 +87,18 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   const std::uint64_t begin = next_number();
   CheckpointBackward rule{std::move(again), {}, {}, {}};
   std::vector<Var> outputs;
+  Metas outside;
   {
     const DrawScope record(rule.draws, DrawScope::Role::record);
+    const ReadScope watch;
     outputs = first(at);
+    outside = outside_of(outputs, begin);
+    rule.reads = watch.reads();
   }
-  Segment segment = segment_of(outputs, begin);
-  rule.watched = std::move(segment.watched);
   std::unordered_set<std::uint64_t> own;
   for (const Var& x : at) own.insert(x.id());
   std::vector<Var> edges(inputs);
-  for (const auto& meta : segment.outside)
+  for (const auto& meta : outside)
     if (!own.contains(meta->id)) rule.captured.push_back(meta), edges.push_back(Var(Tensor(), meta));
   if (wanted_mask(edges) == 0) return outputs;
   PoolVector<Save> saved;
@@ -118,6 +110,48 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
 
 // ---- custom_gradient ----
 namespace {
+
+/// What gradients were computed from. They are linear in those that came in: one that does not lead back to them with
+/// operations was computed from plain values.
+class Origins {
+ public:
+  /// Those of the gradients that came in untracked become variables, to be recognised as well.
+  explicit Origins(std::vector<Var>& arrived) : first_(next_number()) {
+    for (Var& g : arrived) {
+      const auto nothing = [](const RuleContext&) { return PoolVector<Var>(); };
+      const bool tracked = g.requires_grad();
+      if (!tracked) g = record("custom_gradient_source", {}, {g.value()}, {}, nothing)[0];
+      arrived_.emplace(g.id(), tracked), keep_.push_back(g.meta());
+    }
+  }
+  struct Found {
+    bool of_gradient = false;  // a gradient that came in
+    bool of_others = false;    // a variable there was before, such a gradient if it was tracked
+  };
+  Found of(const Var& x) const {
+    Found found;
+    std::vector<const VarMeta*> stack{x.meta().get()};
+    std::unordered_set<const GradFn*> seen;
+    while (!stack.empty()) {
+      const VarMeta* meta = stack.back();
+      stack.pop_back();
+      if (!meta || !meta->requires_grad) continue;
+      if (const auto g = arrived_.find(meta->id); g != arrived_.end()) {
+        found.of_gradient = true, found.of_others |= g->second;
+      } else if (meta->id < first_) {
+        found.of_others = true;
+      } else if (meta->grad_fn && seen.insert(meta->grad_fn.get()).second) {
+        for (const auto& edge : meta->grad_fn->edges()) stack.push_back(edge.get());
+      }
+    }
+    return found;
+  }
+
+ private:
+  std::uint64_t first_;  // what was there before has a smaller number
+  std::unordered_map<std::uint64_t, bool> arrived_;  // by variable: whether it was tracked
+  Metas keep_;
+};
 
 struct CustomRule {
   struct Like {
@@ -134,12 +168,36 @@ struct CustomRule {
   }
 
   std::vector<Var> operator()(const RuleContext& c) const {
+    std::vector<Var> arrived;
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      arrived.push_back(c.grads[k].defined() ? c.grads[k] : as_var(zeros(outputs[k].shape, outputs[k].options)));
+    if (!grad_enabled()) return gradients(c, arrived);
+    const Origins origins(arrived);
+    std::vector<Var> found = gradients(c, arrived);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (!c.saved[i].requires_grad()) continue;
+      const auto [of_gradient, of_others] = origins.of(found[i]);
+      if (!of_gradient) found[i] = underivable(c, found[i], i);
+      else if (!of_others) found[i] = found[i].detach();
+    }
+    return found;
+  }
+
+  /// A gradient computed from plain values, connected to what it must depend on by an operation that cannot be
+  /// differentiated: never a silent zero.
+  Var underivable(const RuleContext& c, const Var& gradient, std::size_t i) const {
+    std::vector<Var> from(c.grads.begin(), c.grads.end());
+    from.insert(from.end(), c.saved.begin(), c.saved.begin() + static_cast<std::ptrdiff_t>(inputs));
+    const std::string text = name + ": backward computed the gradient of argument " + std::to_string(i + 1) +
+                             " from plain values, so that it has no derivative; compute it with operations on Vars";
+    const auto refuse = [text](const RuleContext&) -> PoolVector<Var> { throw Error(ErrorKind::autograd, text); };
+    return record(name, from, {gradient.value()}, {}, refuse)[0];
+  }
+
+  std::vector<Var> gradients(const RuleContext& c, const std::vector<Var>& arrived) const {
     const std::vector<Var> at(c.saved.begin(), c.saved.begin() + static_cast<std::ptrdiff_t>(inputs)),
         results(c.saved.begin() + static_cast<std::ptrdiff_t>(inputs), c.saved.end());
-    std::vector<Var> gradients;
-    for (std::size_t k = 0; k < outputs.size(); ++k)
-      gradients.push_back(c.grads[k].defined() ? c.grads[k] : as_var(zeros(outputs[k].shape, outputs[k].options)));
-    std::vector<Var> found = backward.rule(gradients, results, at);
+    std::vector<Var> found = backward.rule(arrived, results, at);
     if (found.size() != inputs)
       fail(ErrorKind::autograd, "must give a gradient for each of the " + std::to_string(inputs) +
                                     " arguments, it gave " + std::to_string(found.size()));

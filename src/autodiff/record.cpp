@@ -125,7 +125,7 @@ std::vector<Tensor> RecordedFn::saved_tensors() const {
   for (const Save& s : saved_) tensors.push_back(s.input.value());
   return tensors;
 }
-PoolVector<Var> RecordedFn::apply_pooled(std::span<const Var> grads) {
+PoolVector<Var> RecordedFn::apply_needed(std::span<const Var> grads, std::uint64_t needed) {
   if (released_)
     throw Error(ErrorKind::autograd,
                 name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
@@ -138,10 +138,10 @@ PoolVector<Var> RecordedFn::apply_pooled(std::span<const Var> grads) {
     saved.push_back(saved_var(s));
   }
   const std::size_t outputs = 1 + more_outputs_.size();
-  if (grads.size() == outputs) return run_rule({grads, saved, wanted_});
+  if (grads.size() == outputs) return run_rule({grads, saved, wanted_, needed});
   PoolVector<Var> all(grads.begin(), grads.end());
   all.resize(outputs);  // undefined where no gradient arrived
-  return run_rule({all, saved, wanted_});
+  return run_rule({all, saved, wanted_, needed});
 }
 void RecordedFn::release() {
   saved_.clear();

@@ -16,11 +16,13 @@
 namespace tern::detail {
 
 /// What a rule sees. `grads` holds one Var an output, undefined where none arrived; `saved` what was saved, connected
-/// to the graph; bit i of `wanted`: the gradient of input i is needed.
+/// to the graph; bit i of `wanted`: the operation was recorded to give the gradient of input i; of `needed`: somebody
+/// reads it this time. A rule may give others, but spares what is dear in them.
 struct RuleContext {
   std::span<const Var> grads;
   std::span<const Var> saved;
   std::uint64_t wanted;
+  std::uint64_t needed = ~std::uint64_t{0};
 };
 /// Something to save: an input, or output `output` of the operation itself.
 struct Save {
@@ -36,7 +38,9 @@ class RecordedFn : public GradFn {
   RecordedFn(std::string_view op, std::span<const Var* const> inputs, std::uint64_t sequence);
   std::string name() const override;
   std::vector<Tensor> saved_tensors() const override;
-  PoolVector<Var> apply_pooled(std::span<const Var> grads) override;
+  PoolVector<Var> apply_pooled(std::span<const Var> grads) override { return apply_needed(grads, ~std::uint64_t{0}); }
+  /// The same where only some gradients are read.
+  PoolVector<Var> apply_needed(std::span<const Var> grads, std::uint64_t needed);
   void release() override;
   /// Before the outputs are variables.
   void keep(PoolVector<Save> saved, std::span<const Tensor> outputs);

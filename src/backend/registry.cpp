@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "backend/backend.hpp"
+#include "backend/reads.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/threads.hpp"
 #include "cuda/cuda_backend.hpp"
@@ -99,10 +100,15 @@ void Backend::unsupported(const char* op, const char* verb) const {
 }
 
 Storage::Storage(Backend& backend, std::size_t bytes)
-    : backend_(&backend), data_(bytes ? backend.allocate(bytes) : nullptr), bytes_(bytes), owned_(true) {}
+    : backend_(&backend), data_(bytes ? backend.allocate(bytes) : nullptr), bytes_(bytes), owned_(true) {
+  if (ReadScope::active()) ReadScope::made(*this);
+}
 Storage::Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> keep_alive)
-    : backend_(&backend), data_(data), bytes_(bytes), owned_(false), keep_alive_(std::move(keep_alive)) {}
+    : backend_(&backend), data_(data), bytes_(bytes), owned_(false), keep_alive_(std::move(keep_alive)) {
+  if (ReadScope::active()) ReadScope::made(*this);
+}
 Storage::~Storage() {
+  if (ReadScope::active()) ReadScope::gone(*this);
   if (owned_ && data_) backend_->deallocate(data_, bytes_);
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "backend/capture.hpp"
+#include "backend/reads.hpp"
 #include "backend/tensor_impl.hpp"
 #include "backend/tuning.hpp"
 #include "tern/trace.hpp"
@@ -190,6 +191,7 @@ CacheStats warm_up_calls(CallRef call) {
 }
 
 void run(Backend& backend, const FusedRequest& r) {
+  note_reads(r);
   if (captured(backend, r)) return;
   std::int64_t read = 0, written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, r.space);
@@ -206,6 +208,7 @@ void run(Backend& backend, const FusedRequest& r) {
 }
 
 void run(Backend& backend, const GemmRequest& r) {
+  note_reads(r);
   if (captured(backend, r)) return;
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
     Shape shape = r.batch;
@@ -231,6 +234,7 @@ void run(Backend& backend, const GemmRequest& r) {
 }
 
 void run(Backend& backend, const ScatterRequest& r) {
+  note_reads(r);
   if (captured(backend, r)) return;
   if (cost) add_cost(r.space.numel());
   traced(
@@ -238,6 +242,7 @@ void run(Backend& backend, const ScatterRequest& r) {
       bytes(r.source, r.space) + bytes(r.target.table, r.space), bytes(r.source, r.space), [&] { backend.scatter(r); });
 }
 void run(Backend& backend, const ScanRequest& r) {
+  note_reads(r);
   if (captured(backend, r)) return;
   if (cost) add_cost(r.space.numel());
   traced(
@@ -245,6 +250,7 @@ void run(Backend& backend, const ScanRequest& r) {
       [&] { backend.scan(r); });
 }
 void run(Backend& backend, const SortRequest& r) {
+  note_reads(r);
   if (captured(backend, r)) return;
   if (cost) add_cost(0);
   traced(

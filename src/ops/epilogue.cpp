@@ -96,9 +96,9 @@ struct EpilogueBackward {
     PoolVector<Var> inner = formula({c.grads, c.saved, wanted});
     PoolVector<Var> grads(inner.size() + 1);
     const Var& d = inner[0];
-    if (d.defined() && c.wanted & 1)
+    if (d.defined() && c.wanted & c.needed & 1)
       grads[0] = product(formula.op, d, c.saved[static_cast<std::size_t>(b_at)].transpose(-1, -2), a_batch);
-    if (d.defined() && c.wanted & 2)
+    if (d.defined() && c.wanted & c.needed & 2)
       grads[1] = product(formula.op, c.saved[static_cast<std::size_t>(a_at)].transpose(-1, -2), d, b_batch);
     for (std::size_t i = 1; i < inner.size(); ++i) grads[i + 1] = std::move(inner[i]);
     return grads;

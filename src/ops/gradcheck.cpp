@@ -28,7 +28,9 @@ GradCheck check_gradients(const char* op, const ListFunction& f, std::vector<Ten
   }
   std::vector<Var> at;
   for (const Tensor& t : x) at.emplace_back(t);
-  const Var y = weighted_sum(joined(f(at))), seed = ones_like(y);
+  const std::vector<Var> results = f(at);
+  check_results(op, results);
+  const Var y = weighted_sum(joined(results)), seed = ones_like(y);
   const std::vector<Var> analytic = walk_to({&y, 1}, {&seed, 1}, at, {});
   const auto value_at = [&](std::size_t argument, std::int64_t entry, double step) {
     std::vector<Var> moved;  // constants: nothing is recorded but what f differentiates itself
@@ -71,7 +73,9 @@ GradCheck check_second_gradients(const ListFunction& f, std::vector<Tensor> x) {
   const std::size_t count = x.size();
   std::vector<Var> at;
   for (const Tensor& t : x) at.push_back(as_var(require_defined(op, "an argument", t)));
-  for (const Var& y : f(at)) {  // the cotangents are further arguments, with values of their own
+  const std::vector<Var> results = f(at);
+  check_results(op, results);
+  for (const Var& y : results) {  // the cotangents are further arguments, with values of their own
     if (!is_floating(y.dtype()))
       throw Error(ErrorKind::dtype, std::string(op) + ": the function must give f64, got " + describe(y.value()));
     std::vector<double> cotangent(static_cast<std::size_t>(y.numel()));
@@ -81,7 +85,7 @@ GradCheck check_second_gradients(const ListFunction& f, std::vector<Tensor> x) {
   }
   const auto gradient = [&](std::span<const Var> all) {
     const RecordingScope recording;
-    const std::vector<Var> here = aliases({all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)});
+    const std::vector<Var> here = aliases(op, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)});
     const std::vector<Var> y = f(here);
     return filled(walk_to(y, all.subspan(count), here, {.create_graph = true}), here);
   };

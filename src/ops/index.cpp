@@ -160,8 +160,10 @@ Tensor take(const Tensor& x, const Tensor& indices, int axis) {
 }
 Var take(const Var& x, const Tensor& indices, int axis) {
   return record_one(
-      "take", {&x, 1}, take(x.value(), indices, axis), {}, [indices, axis, shape = x.shape()](const RuleContext& c) {
-        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+      "take", {&x, 1}, take(x.value(), indices, axis), {{as_var(indices)}},
+      [axis, shape = x.shape()](const RuleContext& c) {
+        const Tensor& at = c.saved[0].value();
+        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};
       });
 }
 Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
@@ -171,9 +173,10 @@ Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
 }
 Var gather(const Var& x, const Tensor& indices, int axis) {
   return record_one(
-      "gather", {&x, 1}, gather(x.value(), indices, axis), {},
-      [indices, axis, shape = x.shape()](const RuleContext& c) {
-        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), indices, c.grads[0], axis)};
+      "gather", {&x, 1}, gather(x.value(), indices, axis), {{as_var(indices)}},
+      [axis, shape = x.shape()](const RuleContext& c) {
+        const Tensor& at = c.saved[0].value();
+        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};
       });
 }
 Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
@@ -184,12 +187,18 @@ Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, in
   Tensor result = scatter_tensors(x->value(), indices, source->value(), axis);
   const bool take_like =
       is_take_like(x->value(), indices, source->value(), normalize_axis("scatter_add", axis, x->dim()));
-  return record_one("scatter_add", inputs, std::move(result), {}, [indices, axis, take_like](const RuleContext& c) {
+  PoolVector<Save> saved;
+  if (source->requires_grad()) saved.push_back({as_var(indices)});
+  const auto rule = [axis, take_like](const RuleContext& c) {
     PoolVector<Var> grads(2);
     if (c.wanted & 1) grads[0] = c.grads[0];
-    if (c.wanted & 2) grads[1] = take_like ? take(c.grads[0], indices, axis) : gather(c.grads[0], indices, axis);
+    if (c.wanted & 2) {
+      const Tensor& at = c.saved[0].value();
+      grads[1] = take_like ? take(c.grads[0], at, axis) : gather(c.grads[0], at, axis);
+    }
     return grads;
-  });
+  };
+  return record_one("scatter_add", inputs, std::move(result), std::move(saved), rule);
 }
 
 // ---- along an axis: running sums, sort ----

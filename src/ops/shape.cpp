@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/capture.hpp"
+#include "backend/reads.hpp"
 #include "backend/trace.hpp"
 #include "ops/fused.hpp"
 #include "tern/ops.hpp"
@@ -16,6 +17,10 @@ namespace {
 const TensorImpl& checked(const Tensor& t, const char* op) { return *require_defined(op, "the tensor", t).impl(); }
 const Graph* identity_graph() {
   return graph_of([](auto x) { return x; });
+}
+/// A read that is no request to a backend.
+void note_read(const char* op, const Tensor& t) {
+  ReadScope::note(*t.impl()->storage, [&] { return std::string(op) + " read, " + describe(t); });
 }
 /// 16-bit floats as i16, for copies: through f32, a signalling NaN would become a quiet one.
 Tensor as_bits(const Tensor& t) {
@@ -82,6 +87,7 @@ Tensor Tensor::to(Device target) const {
   Storage& storage = *result.impl()->storage;
   const TensorImpl& s = *source.impl();
   const std::size_t bytes = static_cast<std::size_t>(t.numel) * dtype_size(t.dtype);
+  note_read("to", source);
   if (backend.copy_from(storage, 0, *s.storage, static_cast<std::size_t>(s.offset) * dtype_size(t.dtype), bytes))
     return result;
   const std::unique_ptr<std::byte[]> host(new std::byte[bytes]);
@@ -99,6 +105,7 @@ void Tensor::read(void* destination, DType wanted, const char* op) const {
   const Tensor source = contiguous();
   const TensorImpl& s = *source.impl();
   const std::size_t size = dtype_size(s.dtype);
+  note_read(op, source);
   s.storage->backend().download(*s.storage, static_cast<std::size_t>(s.offset) * size, destination,
                                 static_cast<std::size_t>(s.numel) * size);
 }

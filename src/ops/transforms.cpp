@@ -8,18 +8,33 @@
 
 namespace tern::detail {
 
-std::vector<Var> aliases(std::vector<Var> variables) {
+std::vector<Var> aliases(const char* op, std::vector<Var> variables) {
   for (Var& v : variables) {
-    require_defined("transform", "an argument", v.value());
+    require_defined(op, "an argument", v.value());
     v = alias(v);
   }
   return variables;
 }
-void check_count(const char* op, const char* what, std::size_t expected, std::size_t got) {
-  if (expected != got)
-    throw Error(ErrorKind::shape, std::string(op) + ": the " + what +
-                                      " must hold as many tensors as it is for: expected " + std::to_string(expected) +
-                                      ", got " + std::to_string(got));
+void check_seeds(const char* op, const char* what, std::span<const Var> seeds, const char* of,
+                 std::span<const Var> like) {
+  const std::string name = std::string(op) + ": ";
+  if (seeds.size() != like.size())
+    throw Error(ErrorKind::shape, name + "the " + what + " must hold as many tensors as it is for: expected " +
+                                      std::to_string(like.size()) + ", got " + std::to_string(seeds.size()));
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    const std::string number = " " + std::to_string(i), this_one = what + number;
+    const Tensor &seed = require_defined(op, this_one.c_str(), seeds[i].value()), &wanted = like[i].value();
+    const auto fail = [&](ErrorKind kind, const char* property) {
+      throw Error(kind, name + this_one + " must have the " + property + " of " + of + number + ": expected " +
+                            describe(wanted) + ", got " + describe(seed));
+    };
+    if (seed.shape() != wanted.shape()) fail(ErrorKind::shape, "shape");
+    if (is_floating(wanted.dtype()) && seed.dtype() != wanted.dtype()) fail(ErrorKind::dtype, "dtype");
+    require_same_device(op, wanted, seed);
+  }
+}
+void check_results(const char* op, std::span<const Var> y) {
+  for (const Var& v : y) require_defined(op, "the function's result", v.value());
 }
 void check_one_element(const char* op, const Var& y) {
   require_defined(op, "the function's result", y.value());
@@ -66,7 +81,7 @@ class Passes {
   /// The change of every y along a tangent of at[j].
   std::vector<Var> forward(std::size_t j, const Var& tangent) {
     if (cotangents_.empty()) {
-      cotangents_ = aliases(filled(std::vector<Var>(y_.size()), y_));
+      cotangents_ = aliases("jacobian", filled(std::vector<Var>(y_.size()), y_));
       vjp_ = walk_to(y_, cotangents_, at_, {.create_graph = true, .keep_graph = true});
     }
     return filled(walk_to({&vjp_[j], 1}, {&tangent, 1}, cotangents_, {.create_graph = nested_, .keep_graph = true}),
@@ -94,6 +109,7 @@ bool goes_forward(Mode mode, std::int64_t columns, std::int64_t rows) {
 }  // namespace
 
 std::vector<Var> jacobians(const std::vector<Var>& y, const std::vector<Var>& at, Mode mode, bool nested) {
+  check_results("jacobian", y);
   Passes passes(y, at, nested);
   std::int64_t rows = 0, columns = 0;
   for (const Var& v : y) rows += v.numel();
@@ -128,6 +144,7 @@ Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested) {
     rows.resize(std::max(rows.rank() - 1, 0));
     return rows;
   };
+  check_results("batched_jacobian", {&y, 1});
   if (y.dim() == 0 || at.dim() == 0 || rows_of(y) != rows_of(at))
     throw Error(ErrorKind::shape, "batched_jacobian: the function must map rows to rows: it gave " +
                                       describe(y.value()) + " for " + describe(at.value()));

@@ -152,6 +152,45 @@ TEST_P(Autograd, ChangedOutputsThatWereSaved) {
   value *= 2;
   expect_error(autograd, {"TanhBackward"}, [&] { backward(sum(y)); });
 }
+/// Backward reads the indices again: they are saved like anything else.
+TEST_P(Autograd, ChangedIndicesAreFound) {
+  const Var x(ones({3}));
+  const auto refuses = [](const std::string& op, Tensor indices, const Var& y) {
+    EXPECT_EQ(y.grad_fn()->saved_tensors().size(), 1u) << op;
+    indices += 1;
+    expect_error(autograd, {op, "i32[2]", "in place"}, [&] { backward(sum(y)); });
+  };
+  const auto fresh = [&] { return make({0, 1}, {2}, i32, device()); };
+  Tensor i = fresh();
+  refuses("TakeBackward", i, take(x, i));
+  i = fresh();
+  refuses("GatherBackward", i, gather(x, i, 0));
+  i = fresh();
+  refuses("ScatterAddBackward", i, scatter_add(zeros({3}), i, Var(ones({2}))));
+  // The gradient of the sum itself needs no indices.
+  const Var sums = scatter_add(x, i, ones({2}));
+  EXPECT_TRUE(sums.grad_fn()->saved_tensors().empty());
+  i += 1;
+  expect_values(backward(sum(sums))[x], {3}, {1, 1, 1});
+  Tensor labels = fresh();
+  const Var loss = cross_entropy(Var(ones({2, 3})), labels);
+  labels += 1;
+  expect_error(autograd, {"CrossEntropyBackward", "i32", "in place"}, [&] { backward(loss); });
+}
+TEST_P(Autograd, ChangedIndicesOfSortsAreFound) {
+  const Var x = leaf({3, 1, 2}, {3}, device());
+  Sorted<Var> sorted = sort(x), best = topk(x, 2);
+  sorted.indices.copy_from(zeros({3}, i32)), best.indices.copy_from(zeros({2}, i32));
+  expect_error(autograd, {"GatherBackward", "i32[3]", "in place"}, [&] { backward(sum(sorted.values)); });
+  expect_error(autograd, {"GatherBackward", "i32[2]", "in place"}, [&] { backward(sum(best.values)); });
+}
+TEST_P(Autograd, ChangedIndicesAreFoundAtTheNextOrder) {
+  Tensor i = make({0, 1}, {2}, i32, device());
+  const Var x(ones({3}));
+  const Gradients first = backward(sum(square(take(x, i))), {.create_graph = true});
+  i += 1;
+  expect_error(autograd, {"in place"}, [&] { backward(sum(first.var(x))); });
+}
 TEST_P(Autograd, ChangesOfWhatWasNotSavedAreFine) {
   Tensor t = ones({2});
   const Var x(t), y = sum(x + x);

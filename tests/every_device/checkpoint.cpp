@@ -1,4 +1,5 @@
 // checkpoint, hooks and custom_gradient.
+#include "backend/tensor_impl.hpp"
 #include "derivatives.hpp"
 
 namespace tern::test {
@@ -76,6 +77,81 @@ TEST_P(Checkpoint, ChangesInPlaceAreFound) {
   const Var y = checkpoint([&](const Var& v) { return v * w; })(x);
   weight *= 2;
   expect_error(autograd, {"CheckpointBackward", "f32[3]", "in place"}, [&] { backward(sum(y)); });
+}
+/// What backward reads the second time is everything the function read, not only what its operations saved.
+TEST_P(Checkpoint, ChangesOfWhateverWasReadAreFound) {
+  const std::vector<std::string> parts{"CheckpointBackward", "add", "f32[2]", "in place"};
+  Tensor t = ones({2});
+  const Var w(t), x(full({2}, -3));
+  const Var y = checkpoint([w](const Var& v) { return exp(v + w); })(x);
+  const Var z = checkpoint([w](const Var& v) { return relu(v + w); })(x);
+  const Var plain = checkpoint([t](const Var& v) { return exp(v + t); })(x);
+  const Var nested = checkpoint([w](const Var& v) { return checkpoint([w](const Var& u) { return exp(u + w); })(v); })(x);
+  t *= 20;
+  for (const Var& result : {y, z, plain, nested}) expect_error(autograd, parts, [&] { backward(sum(result)); });
+}
+TEST_P(Checkpoint, ChangesOfAnyKindOfOperandAreFound) {
+  const Var x(ones({2, 2}));
+  const auto refuses = [&](const char* op, const Tensor& t, const auto& f) {
+    const Var y = checkpoint([&](const Var& v) { return exp(v + f(t)); })(x);
+    Tensor same = t;
+    same.copy_from(t.clone());
+    expect_error(autograd, {"CheckpointBackward", op, "in place"}, [&] { backward(sum(y)); });
+  };
+  const Tensor t = ones({2, 2}), i = zeros({2}, i32);
+  refuses("matmul", t, [](const Tensor& u) { return matmul(u, ones({2, 2})); });
+  refuses("matmul", t, [](const Tensor& u) { return matmul(ones({2, 2}), u); });
+  refuses("matmul_bias_residual", t, [](const Tensor& u) { return matmul_bias_residual(ones({2, 2}), ones({2, 2}), ones({2}), u); });
+  refuses("take", t, [&](const Tensor& u) { return take(u, i); });
+  refuses("take", i, [&](const Tensor& u) { return take(t, u); });
+  refuses("scatter_add", i, [&](const Tensor& u) { return scatter_add(t, u, t); });
+  refuses("cumsum", t, [](const Tensor& u) { return cumsum(u, 0); });
+  refuses("sort", t, [](const Tensor& u) { return sort(u, 0).values; });
+  refuses("sum", t, [](const Tensor& u) { return sum(u, 0); });
+  refuses("item", t.slice(0, 0, 1).slice(1, 0, 1), [&](const Tensor& u) { return t * u.item<float>(); });
+}
+/// What the function makes itself is made anew: nobody's changes of it matter, nor is it kept.
+TEST_P(Checkpoint, ChangesOfWhatItMadeAreFine) {
+  const Var x(ones({2}));
+  Tensor inner;
+  const Var y = checkpoint([&](const Var& v) {
+    const Var made = v + 1;
+    if (!inner.defined()) inner = made.value();
+    return concatenate({exp(made) * tensor({1.0f, 2.0f}), v});
+  })(x);
+  inner *= 5;
+  Tensor result = y.value();
+  result *= 3;
+  const double e = std::exp(2.0);
+  const std::vector<double> got = doubles(backward(sum(y))[x]);
+  EXPECT_NEAR(got[0], e + 1, 8 * 0x1p-23 * e);
+  EXPECT_NEAR(got[1], 2 * e + 1, 16 * 0x1p-23 * e);
+}
+TEST_P(Checkpoint, WhatWasReadIsNotKept) {
+  const Var x(ones({2}));
+  Tensor outside = ones({2});
+  std::weak_ptr<detail::Storage> read = outside.impl()->storage, made;
+  const Var y = checkpoint([&](const Var& v) {
+    const Var inner = outside.defined() ? v + outside : v + 1;
+    if (made.expired()) made = inner.value().impl()->storage;
+    return exp(inner) * 2;
+  })(x);
+  outside = Tensor();
+  EXPECT_TRUE(read.expired());
+  EXPECT_TRUE(made.expired());
+  const Tensor want = 2 * exp(ones({2}) + 1);
+  EXPECT_EQ(doubles(backward(sum(y))[x]), doubles(want));
+}
+TEST_P(Checkpoint, ARunningMeanIsNoOperand) {
+  Tensor running = zeros({2});
+  const Var x(ones({2}));
+  const Var y = checkpoint([&](const Var& v) {
+    running *= 0.5;
+    running += v.value();
+    return v * v;
+  })(x);
+  running *= 2;
+  expect_values(backward(sum(y))[x], {2}, {2, 2});
 }
 TEST_P(CheckpointGradients, ThreeOrders) {
   const Tensor w = random({3, 3});
@@ -190,6 +266,56 @@ TEST_P(CustomGradient, AStraightThroughEstimator) {
   const Var y = rounded(x);
   EXPECT_EQ(doubles(y), doubles(round(x.value())));
   expect_values(backward(sum(y))[x], {3}, {1, 1, 1});
+}
+/// A gradient from plain values is a gradient; that it has no derivative is said where one is asked for.
+TEST_P(CustomGradient, NoDerivativeOfAGradientFromPlainValues) {
+  const auto opaque = custom_gradient("opaque", [](const Tensor& x) { return x * x; },
+                                      [](const Var& g, const Var& x) { return Var(2 * g.value() * x.value(), false); });
+  const auto total = [&](const Var& x) { return sum(opaque(x)); };
+  const auto tall = [&](const Var& x) { return opaque(x * ones({12, 1}, f64)); };
+  const Tensor x = random({3}), v = random({3});
+  EXPECT_EQ(doubles(grad(total)(x)), doubles(2 * x));
+  EXPECT_EQ(doubles(vjp(opaque, x, v).result), doubles(2 * v * x));
+  EXPECT_EQ(doubles(jacobian(opaque, x, Mode::reverse)).size(), 9u);
+  EXPECT_TRUE(gradcheck(opaque, x));
+  const Var at(x);
+  const Gradients first = backward(total(at), {.create_graph = true});
+  EXPECT_EQ(doubles(first[at]), doubles(2 * x));
+  const std::vector<std::string> parts{"opaque", "argument 1", "no derivative"};
+  expect_error(autograd, parts, [&] { backward(sum(first.var(at))); });
+  expect_error(autograd, parts, [&] { jvp(opaque, x, v); });
+  expect_error(autograd, parts, [&] { jacobian(opaque, x, Mode::forward); });
+  expect_error(autograd, parts, [&] { jacobian(tall, x); });
+  expect_error(autograd, parts, [&] { batched_jacobian(opaque, x.reshape({1, 3}), Mode::forward); });
+  expect_error(autograd, parts, [&] { hvp(total, x, v); });
+  expect_error(autograd, parts, [&] { hessian(total, x); });
+  expect_error(autograd, parts, [&] { grad([&](const Var& t) { return sum(grad(total)(t)); })(x); });
+  expect_error(autograd, parts, [&] { gradgradcheck(opaque, x); });
+  // Nor is one that is tracked for other reasons.
+  const Var w(v);
+  const auto leaf = custom_gradient("opaque", [](const Tensor& t) { return t * t; },
+                                    [](const Var& g, const Var& t) { return Var(2 * g.value() * t.value()); });
+  const auto captured = custom_gradient("opaque", [&](const Tensor& t) { return t * w.value(); },
+                                        [w](const Var& g, const Var&) { return g.detach() * w; });
+  expect_error(autograd, parts, [&] { jvp(leaf, x, v); });
+  expect_error(autograd, parts, [&] { hvp([&](const Var& t) { return sum(leaf(t)); }, x, v); });
+  expect_error(autograd, parts, [&] { jvp(captured, x, v); });
+}
+TEST_P(CustomGradient, ALinearOneHasSecondDerivativeZero) {
+  const Tensor c = random({3}), x = random({3}), v = random({3});
+  const auto scaled = custom_gradient("scaled", [c](const Tensor& t) { return t * c; }, [c](const Var& g, const Var&) { return g * c; });
+  const auto total = [&](const Var& t) { return sum(scaled(t)); };
+  expect_values(hvp(total, x, v), {3}, {0, 0, 0});
+  EXPECT_EQ(doubles(jvp(scaled, x, v).result), doubles(v * c));
+  EXPECT_TRUE(gradcheck(scaled, x));
+  EXPECT_TRUE(gradgradcheck(scaled, x));
+  const Var at(x);
+  const Gradients first = backward(total(at), {.create_graph = true});
+  EXPECT_FALSE(first.var(at).requires_grad()) << "as of any linear operation";
+  EXPECT_EQ(first.size(), 1u);
+  const auto unused = custom_gradient("unused", [](const Tensor& a, const Tensor& b) { return a * (1 + 0 * b); },
+                                      [](const Var& g, const Var&, const Var&) { return std::tuple{g, 0 * g}; });
+  EXPECT_TRUE(gradgradcheck(unused, x, v)) << gradgradcheck(unused, x, v).message;
 }
 TEST_P(CustomGradient, Errors) {
   const Var x(random({3})), y(random({3}));

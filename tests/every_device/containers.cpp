@@ -178,18 +178,36 @@ TEST_P(Containers, GradcheckOfContainers) {
   EXPECT_TRUE(gradcheck(f, layer, random({2, 3}))) << gradcheck(f, layer, random({2, 3})).message;
   EXPECT_TRUE(gradgradcheck(f, layer, random({2, 3}))) << gradgradcheck(f, layer, random({2, 3})).message;
 }
-TEST_P(Containers, GradgradcheckOfEveryTransform) {
-  const Tensor x = random({3}), v = random({3});
+TEST_P(Containers, GradcheckAndGradgradcheckOfEveryTransform) {
+  const Tensor x = random({3}), v = random({3}), rows = random({2, 3}), w = random({3, 2});
   const auto f = [](const Var& t) { return sum(t * t * sin(t)) * sum(t); };
-  const auto check = [&](const char* what, auto g) {
-    const GradCheck result = gradgradcheck(g, x);
-    EXPECT_TRUE(result) << what << ": " << result.message;
+  const auto g = [](const Var& t) { return exp(t) * sum(t * t); };
+  const auto check = [](const char* what, const auto& transform, const auto&... at) {
+    const GradCheck first = gradcheck(transform, at...), second = gradgradcheck(transform, at...);
+    EXPECT_TRUE(first) << what << ", gradcheck: " << first.message;
+    EXPECT_TRUE(second) << what << ", gradgradcheck: " << second.message;
   };
-  check("grad", [&](const Var& t) { return grad(f)(t); });
-  check("vjp", [&](const Var& t) { return vjp([](const Var& s) { return exp(s) * s; }, t, v).result; });
-  check("jvp", [&](const Var& t) { return jvp([](const Var& s) { return exp(s) * s; }, t, v).result; });
-  check("hvp", [&](const Var& t) { return hvp(f, t, v); });
-  check("jacobian", [&](const Var& t) { return jacobian([](const Var& s) { return s * sum(s * s); }, t); });
+  check("grad", [&](const Var& t) { return grad(f)(t); }, x);
+  check("value_and_grad", [&](const Var& t) {
+    const auto [value, gradient] = value_and_grad(f)(t);
+    return std::pair{value, gradient};
+  }, x);
+  check("vjp", [&](const Var& t, const Var& c) { return vjp(g, t, c).result; }, x, v);
+  check("vjp in its cotangent", [&](const Var& c) { return vjp(g, Var(x), c).result; }, v);
+  check("jvp", [&](const Var& t, const Var& c) { return jvp(g, t, c).result; }, x, v);
+  check("jvp in its tangent", [&](const Var& c) { return jvp(g, Var(x), c).result; }, v);
+  check("hvp", [&](const Var& t, const Var& c) { return hvp(f, t, c); }, x, v);
+  for (const Mode mode : {Mode::automatic, Mode::forward, Mode::reverse}) {
+    check("jacobian", [&](const Var& t) { return jacobian(g, t, mode); }, x);
+    check("hessian", [&](const Var& t) { return hessian(f, t, mode); }, x);
+    check("batched_jacobian", [&](const Var& t) {
+      return batched_jacobian([&](const Var& s) { return tanh(matmul(s * s, w)); }, t, mode);
+    }, rows);
+  }
+  const auto cube = custom_gradient("cube", [](const Tensor& t) { return t * t * t; },
+                                    [](const Var& c, const Var& t) { return 3 * c * t * t; });
+  check("custom_gradient", cube, x);
+  check("checkpoint", checkpoint(f), x);
 }
 TEST_P(Containers, GradgradcheckFindsAWrongSecondDerivative) {
   // The first derivative is right at every point, but told as a constant in one place.

@@ -100,13 +100,111 @@ TEST_P(Transforms, AMissingDerivativeIsAnErrorThatNamesTheOperation) {
   expect_error(ErrorKind::autograd, parts, [&] { jacobian(f, x); });
   expect_error(ErrorKind::autograd, parts, [&] { hessian(total, x); });
 }
+/// What leads to a captured variable alone belongs to whoever made it: a transform does not run, hook or free it.
+TEST_P(Transforms, GraphsOfCapturedVariablesAreLeftAlone) {
+  const Var w0(of({1, 2}, {2}));
+  const Var w = exp(w0);
+  int calls = 0;
+  w.register_hook([&](const Var&) { ++calls; });
+  w.grad_fn()->register_hook([&](std::span<const Var>, std::span<const Var>) { ++calls; });
+  const Tensor t = of({3, 4}, {2}), one = ones({2}, f64);
+  const auto f = [&](const Var& x) { return x * x * w; };
+  const auto total = [&](const Var& x) { return sum(f(x)); };
+  const std::vector<double> want = doubles(2 * t * w.value());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(doubles(grad(total)(t)), want);
+    EXPECT_EQ(doubles(value_and_grad(total)(t).gradients), want);
+    EXPECT_EQ(doubles(vjp(f, t, one).result), want);
+    EXPECT_EQ(doubles(jvp(f, t, one).result), want);
+    EXPECT_EQ(doubles(hvp(total, t, one)), doubles(2 * w.value()));
+    EXPECT_EQ(jacobian(f, t, Mode::forward).shape(), Shape({2, 2}));
+    EXPECT_EQ(jacobian(f, t, Mode::reverse).shape(), Shape({2, 2}));
+    EXPECT_EQ(hessian(total, t).shape(), Shape({2, 2}));
+    EXPECT_EQ(doubles(batched_jacobian(f, t)).size(), 4u);
+    EXPECT_TRUE(gradcheck(f, t));
+    EXPECT_TRUE(gradgradcheck(f, t));
+  }
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(doubles(backward(sum(w))[w0]), doubles(w.value()));
+  EXPECT_EQ(calls, 2);
+}
+TEST_P(Transforms, OperationsInsideThatLeadToNoArgumentAreNotRun) {
+  const Var w(of({1, 2}, {2}));
+  int calls = 0;
+  const auto watched = [&](const Var& v) {
+    v.grad_fn()->register_hook([&](std::span<const Var>, std::span<const Var>) { ++calls; });
+    return v;
+  };
+  const auto f = [&](const Var& x) { return sum(x * watched(exp(w))); };
+  EXPECT_EQ(doubles(grad(f)(of({3, 4}, {2}))), doubles(exp(w.value())));
+  EXPECT_EQ(calls, 0);
+  // Once its value is what is asked for, it is run: here a variable that leads to another argument.
+  const auto g = [&](const Var& x, const Var& y) { return sum(x * watched(exp(y))); };
+  grad(g)(of({3, 4}, {2}), w.value());
+  EXPECT_EQ(calls, 1);
+}
+TEST_P(Transforms, ProductsForCapturedWeightsAreSpared) {
+  const Tensor x = random({8, 8}), w = random({8, 8}), bias = random({8});
+  const auto flops = [&](const auto& weight) {
+    return cost_of([&] {
+      grad([&](const Var& v) { return sum(matmul(weight, matmul_bias_activation(matmul(v, weight), weight, bias, op::tanh))); })(x);
+    }).flops;
+  };
+  EXPECT_EQ(flops(Var(w)), flops(w));
+}
 TEST_P(Transforms, FourthDerivative) {
   const auto f = [](const Var& v) { return sum(pow(v, 5)); };
   const auto d4 = grad([&](const Var& a) { return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a)); });
   EXPECT_NEAR(d4(of({2}, {1})).item<double>(), 240, 240 * 64 * 0x1p-52);
 }
-TEST_P(Transforms, GradNeedsOneElement) {
-  expect_error(ErrorKind::autograd, {"grad", "[2]"}, [&] { grad([](const Var& v) { return v; })(of({1, 2}, {2})); });
+TEST_P(Transforms, TheFunctionMustGiveOneElement) {
+  const Tensor x = of({1, 2}, {2});
+  const auto f = [](const Var& v) { return v; };
+  const auto refuses = [&](const std::string& name, const std::function<void()>& call) {
+    expect_error(ErrorKind::autograd, {name + ": the function must return one element", "[2]"}, call);
+  };
+  refuses("grad", [&] { grad(f)(x); });
+  refuses("value_and_grad", [&] { value_and_grad(f)(x); });
+  refuses("hvp", [&] { hvp(f, x, x); });
+  refuses("hessian", [&] { hessian(f, x); });
+}
+TEST_P(Transforms, TheFunctionMustGiveAValue) {
+  const Tensor x = of({1, 2}, {2});
+  const auto f = [](const Var&) { return Var(); };
+  const auto refuses = [&](const std::string& name, const std::function<void()>& call) {
+    expect_error(ErrorKind::shape, {name + ": the function's result"}, call);
+  };
+  refuses("grad", [&] { grad(f)(x); });
+  refuses("value_and_grad", [&] { value_and_grad(f)(x); });
+  refuses("vjp", [&] { vjp(f, x, x); });
+  refuses("jvp", [&] { jvp(f, x, x); });
+  refuses("hvp", [&] { hvp(f, x, x); });
+  refuses("hessian", [&] { hessian(f, x); });
+  refuses("batched_jacobian", [&] { batched_jacobian(f, x); });
+  refuses("gradcheck", [&] { gradcheck(f, x); });
+  refuses("gradgradcheck", [&] { gradgradcheck(f, x); });
+  for (const Mode mode : {Mode::automatic, Mode::forward, Mode::reverse})
+    refuses("jacobian", [&] { jacobian(f, x, mode); });
+}
+TEST_P(Transforms, SeedsMustBeLikeWhatTheyAreFor) {
+  const Tensor x = of({1, 2}, {2}), wrong = of({1, 2, 3}, {3});
+  const auto f = [](const Var& v) { return v * v; };
+  const auto total = [](const Var& v) { return sum(v * v); };
+  const auto two = [](const Var& a, const Var& b) { return std::array{a * b, a + b}; };
+  const std::string shapes = ": expected f64[2], got f64[3]";
+  using enum ErrorKind;
+  expect_error(shape, {"vjp: cotangent 0 must have the shape of result 0" + shapes}, [&] { vjp(f, x, wrong); });
+  expect_error(shape, {"jvp: tangent 0 must have the shape of argument 0" + shapes}, [&] { jvp(f, x, wrong); });
+  expect_error(shape, {"hvp: vector 0 must have the shape of argument 0" + shapes}, [&] { hvp(total, x, wrong); });
+  expect_error(shape, {"vjp: cotangent 1 must have the shape of result 1" + shapes},
+               [&] { vjp(two, std::tuple{x, x}, std::array{x, wrong}); });
+  expect_error(shape, {"jvp: tangent 1 must have the shape of argument 1" + shapes},
+               [&] { jvp(two, std::tuple{x, x}, std::array{x, wrong}); });
+  const Tensor narrow = ones({2});
+  expect_error(dtype, {"vjp: cotangent 0 must have the dtype of result 0", "f32[2]"}, [&] { vjp(f, x, narrow); });
+  expect_error(dtype, {"jvp: tangent 0 must have the dtype of argument 0", "f32[2]"}, [&] { jvp(f, x, narrow); });
+  expect_error(dtype, {"hvp: vector 0 must have the dtype of argument 0", "f32[2]"}, [&] { hvp(total, x, narrow); });
+  expect_error(shape, {"jvp", "tangent 0"}, [&] { jvp(f, x, Tensor()); });
 }
 
 // ---- gradcheck itself ----
