@@ -1,4 +1,5 @@
 // What derivatives cost, in FLOPs counted from the graphs of the kernel calls, in calls and in memory.
+#include "formula/graph.hpp"
 #include "reference.hpp"
 
 namespace tern::test {
@@ -53,9 +54,30 @@ TEST_P(Costs, CountsWhatTheGraphsSay) {
   EXPECT_EQ(cost_of([&] { cost_of([&] { x + w; }), x - w; }).flops, 2 * kElements) << "nested counts";
 }
 
+/// What is not in the list of formulas: leaves, and compositions of the dearest of them.
+constexpr Pointwise ratio_of_three{"ratio_of_three", [](auto a, auto b, auto c) { return a / b / c; }};
+constexpr Pointwise share{"share", [](auto a, auto b, auto c) { return a * b / c; }};
+constexpr Pointwise normal{"normal", [](auto a, auto b, auto c) { auto z = (a - b) / c; return exp(-0.5 * (z * z)) / c; }};
+std::vector<Named> formulas_and_leaves() {
+  std::vector<Named> all = formulas();
+  all.insert(all.end(), {{"ratio_of_three", &ratio_of_three}, {"share", &share}, {"normal", &normal}});
+  const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
+    const detail::Rule& rule = detail::rule_of(id);
+    const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
+    if (floats && rule.gives == detail::Gives::same && id != detail::Leaf::detach) all.push_back({name, &op});
+  };
+#define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+  return all;
+}
 /// f's value under a fixed cotangent, its value and gradient, and a Hessian-vector product.
 TEST_P(Costs, OfEveryFormula) {
-  for (const Named& f : formulas()) {
+  for (const Named& f : formulas_and_leaves()) {
     const int n = arity(*f.op);
     ASSERT_GT(n, 0) << f.name;
     std::vector<Tensor> x, v;
@@ -68,11 +90,14 @@ TEST_P(Costs, OfEveryFormula) {
     call(constants), vjp(call, x, seed), hvp(weighted, x, v);  // seeds are made, kernels are warm
     const Cost with_gradient = cost_of([&] { vjp(call, x, seed); }), second = cost_of([&] { hvp(weighted, x, v); });
     const std::int64_t value = cost_of([&] { call(constants); }).flops, both = with_gradient.flops;
-    EXPECT_LE(both, 5 * std::max(value, kElements)) << f.name << ": the value costs " << value;
+    // A power's value counts as 8, its two derivatives have two more powers, a logarithm and 14 for 0^0 and its kin: 5.75.
+    const std::int64_t most = f.op == &op::pow ? 6 : 5;
+    EXPECT_LE(both, most * std::max(value, kElements)) << f.name << ": the value costs " << value;
     EXPECT_LE(with_gradient.calls, 2) << f.name << ": the value, and all gradients at once";
     const std::int64_t weighted_value = cost_of([&] { weighted(constants); }).flops, product = second.flops;
     EXPECT_LE(product, 12 * weighted_value) << f.name << ": the value costs " << weighted_value;
-    EXPECT_LE(second.calls, 6 + n) << f.name << ": three forward, two backward, two backward of that; two more inputs, two more";
+    // Those whose gradient reads their result take one call more: that of the result's own derivative.
+    EXPECT_LE(second.calls, 7 + n) << f.name << ": three forward, two backward, two backward of that; two more inputs, two more";
     RecordProperty(f.name, std::to_string(static_cast<double>(both) / static_cast<double>(std::max(value, kElements))) + " " +
                                std::to_string(static_cast<double>(product) / static_cast<double>(weighted_value)));
   }

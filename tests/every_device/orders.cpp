@@ -157,8 +157,10 @@ class EveryOrder : public EveryDevice {
       for (const std::string& modes : all) {
         if (!everything() && order > 0 && modes != all[(turn + turn / 4) % all.size()]) continue;
         const double got = value_of(derivative(c.f, c.v, modes), c.x);
-        // Some forty roundings between kernels, each of a value below six times the scale.
-        ASSERT_NEAR(got, want, 40 * 6 * epsilon(dtype) * scale)
+        // Some forty roundings, each of a value below six times the scale: their sum at most, and where they are few and
+        // large (between kernels, of 16 bits) what roundings that do not conspire add up to, with half as much again
+        // (the largest seen is 3.6). A derivative that is missing, or has the other sign, is further off.
+        ASSERT_NEAR(got, want, (dtype_size(dtype) == 2 ? 16 : 40 * 6) * epsilon(dtype) * scale)
             << c.name << " in " << to_string(dtype) << ", " << name_of(layout) << ", order " << order + 1 << ", " << modes;
       }
     }
