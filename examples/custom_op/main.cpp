@@ -22,7 +22,13 @@ constexpr tern::Pointwise energy_norm{"energy_norm", [](auto x, auto gain) {
   return x * rsqrt(power + 1e-5) * gain + 0.1 * log1p(power);
 }};
 
-// ---- an epilogue: gate and value from one stacked weight [W_gate W_up], one product ----
+// ---- an epilogue: an activation that tern does not have, applied to the product's tiles ----
+constexpr tern::Pointwise bias_mish{"bias_mish", [](auto acc, auto bias) {
+  auto u = acc + bias;
+  return u * tanh(softplus(u));
+}};
+
+// ---- an epilogue: gate and value from one stacked weight, one product: [W_gate W_up] side by side, or interleaved ----
 constexpr tern::Pointwise gate{"gate", [](auto g, auto u, auto bias) { return silu(g + bias) * u; }};
 
 // ---- an epilogue with a sum over each row: a layer's values and the sum of their squares, for a norm that follows ----
@@ -58,9 +64,13 @@ bool run(std::uint64_t seed) {
   const Tensor x = draw({4, 6}), w = draw({6, 10}) * 0.4, half = draw({5}), row = draw({10}), skip = draw({4, 10});
   bool right = report("snake", [](const Var& v) { return snake(v, 1.5); }, x);
   right &= report("energy_norm", [](const Var& v, const Var& g) { return row_formula(energy_norm, v, g); }, x, draw({6}));
-  right &= report("gate", [](const Var& v, const Var& m, const Var& b) {
-    return matmul_epilogue(v, m, gate, {.parts = 2}, b);
-  }, x, w, half);
+  right &= report("bias_mish", [](const Var& v, const Var& m, const Var& b) {
+    return matmul_epilogue(v, m, bias_mish, b);
+  }, x, w, row);
+  for (const bool interleaved : {false, true})
+    right &= report(interleaved ? "gate, interleaved" : "gate", [&](const Var& v, const Var& m, const Var& b) {
+      return matmul_epilogue(v, m, gate, {.parts = 2, .interleaved = interleaved}, b);
+    }, x, w, half);
   right &= report("with_power", [](const Var& v, const Var& m, const Var& b) {
     const auto [y, power] = matmul_epilogue(v, m, with_power, b);
     return y * rsqrt(power + 1e-5);

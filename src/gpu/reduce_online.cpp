@@ -44,8 +44,9 @@ std::string OnlineText::reciprocal(const std::string& count) const {
   return leaf(Leaf::div, literal(Number(1.0), lane_), leaf(Leaf::maximum, count, literal(Number(1.0), lane_)));
 }
 
-std::string OnlineText::delta(const std::string& a, const std::string& b) const {
-  return cat("select(", leaf(Leaf::sub, a, b), ", ", literal(Number(0.0), lane_), ", ", a, " == ", b, ")");
+std::string OnlineText::delta(const std::string& a, const std::string& b, const std::string& count) const {
+  const std::string zero = literal(Number(0.0), lane_);
+  return cat("select(", leaf(Leaf::sub, a, b), ", ", zero, ", ", a, " == ", b, " || ", count, " == ", zero, ")");
 }
 
 /// Where d is 0 nothing may change: 0 times an infinity is NaN. A sum that overflowed stays what it is, as it does
@@ -100,8 +101,10 @@ std::string OnlineWalk::before(Io& io) {
       lines += cat("let ", name, " = ", accumulator_(step, e), ";\n");
     }
   };
-  for (const Pivot& pivot : pivots_)
+  for (const Pivot& pivot : pivots_) {
+    if (pivot.moments()) keep(pivot.sums[0]->count);
     for (const OnlineSum* sum : pivot.sums) keep(pivot.moments() ? sum->lower[0] : pivot.step);
+  }
   return lines;
 }
 
@@ -130,7 +133,8 @@ std::string OnlineWalk::follow_means(Io& io, const Pivot& pivot) const {
   for (int e = 0; e < kept_; ++e) {
     const std::string mean = mean_name(pivot, e), now = io.unique("m"), d = io.unique("delta");
     lines += cat("let ", now, " = ", t.mean(accumulator_(pivot.step, e), reciprocal), ";\n");
-    lines += cat("let ", d, " = ", t.delta(mean, now), ";\n", mean, " = ", now, ";\n");
+    lines += cat("let ", d, " = ", t.delta(mean, now, before_.at({pivot.sums[0]->count, 0})), ";\n", mean, " = ", now,
+                 ";\n");
     for (auto sum = pivot.sums.rbegin(); sum != pivot.sums.rend(); ++sum)
       lines += t.move(accumulator_((*sum)->sum, e), d,
                       {before_.at({(*sum)->lower[0], e}),
@@ -194,8 +198,9 @@ std::string OnlineWalk::join_moments(Io& io, const Pivot& pivot, const std::func
       "let ", both, " = ",
       t.mean(t.plus(accumulator(pivot.step), part(pivot.step)), t.reciprocal(t.plus(accumulator(count), part(count)))),
       ";\n");
-  lines += cat("let ", d, " = ", t.delta(mean, both), ";\n", mean, " = ", both, ";\n");
-  lines += cat("let ", of_part, " = ", t.delta(t.mean(part(pivot.step), t.reciprocal(part(count))), both), ";\n");
+  lines += cat("let ", d, " = ", t.delta(mean, both, accumulator(count)), ";\n", mean, " = ", both, ";\n");
+  lines += cat("let ", of_part, " = ", t.delta(t.mean(part(pivot.step), t.reciprocal(part(count))), both, part(count)),
+               ";\n");
   for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
     const OnlineSum& s = **it;
     const auto lower = [&](const auto& name) -> OnlineText::Lower {
@@ -218,7 +223,9 @@ std::string OnlineWalk::align(Io& io) const {
     for (int e = 0; e < kept_; ++e) {
       const std::string d = io.unique("delta");
       if (pivot.moments())
-        lines += cat("let ", d, " = ", t.delta(mean_name(pivot, e), t.mean(result_(pivot.step, e), reciprocal)),
+        lines += cat("let ", d, " = ",
+                     t.delta(mean_name(pivot, e), t.mean(result_(pivot.step, e), reciprocal),
+                             accumulator_(pivot.sums[0]->count, 0)),
                      ";\n");
       for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
         const OnlineSum& s = **it;
@@ -239,7 +246,8 @@ std::string OnlineWalk::finished(Io& io, int sum, int e, const std::string& raw,
   const std::string to = result_(sum, e), pivot = result_(s.pivot, e);
   if (s.power == 0) return cat(to, " = ", t.finished(raw, pivot, shift), ";\n");
   const std::string d = io.unique("delta");
-  return cat("let ", d, " = ", t.delta(t.mean(pivot, t.reciprocal(result_(s.count, 0))), shift), ";\n",
+  return cat("let ", d, " = ", t.delta(t.mean(pivot, t.reciprocal(result_(s.count, 0))), shift, result_(s.count, 0)),
+             ";\n",
              t.move_last(to, d, {result_(s.lower[0], e), s.power == 2 ? result_(s.lower[1], e) : std::string()}));
 }
 

@@ -42,8 +42,8 @@ class OnlineText {
     return leaf(detail::Leaf::mul, total, reciprocal);
   }
   std::string reciprocal(const std::string& count) const;
-  /// By how much one mean is larger than another: 0 where both are the same infinity.
-  std::string delta(const std::string& a, const std::string& b) const;
+  /// By how much the mean of `count` elements is larger than another: 0 where both are the same infinity, and of none.
+  std::string delta(const std::string& a, const std::string& b, const std::string& count) const;
   /// What a sum of (x - mean)^power is corrected by: the lower sums, of which power 1 has none but the first.
   struct Lower {
     std::string zeroth, first;

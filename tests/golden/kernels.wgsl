@@ -1093,7 +1093,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       if ((steps & (steps - 1u)) == 0u) {
         let n11 = tern_div(f32(1.0), tern_max_f32(acc7, f32(1.0)));
         let m12 = (acc1 * n11);
-        let delta13 = select((mean_of_acc1 - m12), f32(0.0), mean_of_acc1 == m12);
+        let delta13 = select((mean_of_acc1 - m12), f32(0.0), mean_of_acc1 == m12 || m10 == f32(0.0));
         mean_of_acc1 = m12;
         if (delta13 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
         if (delta13 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta13 * m10)); }
@@ -1140,7 +1140,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let red7 = bitcast<f32>(shared_words[tx * 16u + 64u]);
   workgroupBarrier();
   let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
-  let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19));
+  let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19) || acc7 == f32(0.0));
   if (delta20 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
   if (delta20 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta20 * acc7)); }
   shared_words[thread] = bitcast<u32>(acc8);
@@ -1172,13 +1172,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var red8 = raw_red8;
   if (inside) {
     let y21 = shift8(red1);
-    let delta22 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y21), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y21);
+    let delta22 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y21), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y21 || red7 == f32(0.0));
     if (delta22 != f32(0.0) && (bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u) { red8 = (red8 + (delta22 * red7)); }
   }
   var red9 = raw_red9;
   if (inside) {
     let y23 = shift9(red1);
-    let delta24 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y23), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y23);
+    let delta24 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y23), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y23 || red7 == f32(0.0));
     if (delta24 != f32(0.0) && (bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
   }
   if (inside) {
