@@ -1,5 +1,5 @@
 // What derivatives cost, in FLOPs counted from the graphs of the kernel calls, in calls and in memory.
-#include "formula/graph.hpp"
+#include "entries.hpp"
 #include "reference.hpp"
 
 namespace tern::test {
@@ -8,17 +8,6 @@ namespace {
 class Costs : public EveryDevice {};
 TERN_EVERY_DEVICE(Costs);
 
-struct Named { const char* name; const Pointwise<>* op; };
-const std::vector<Named>& formulas() {
-  static const std::vector<Named> list{
-#define TERN_FORMULA(name, ...) {#name, &op::name},
-#define TERN_GATED(name, activation) {#name, &op::name},
-#include "tern/formulas.inc"
-#undef TERN_FORMULA
-#undef TERN_GATED
-  };
-  return list;
-}
 /// The smallest number of arguments it accepts.
 int arity(const Pointwise<>& f) {
   const Tensor x = full({1}, 0.5);
@@ -54,30 +43,19 @@ TEST_P(Costs, CountsWhatTheGraphsSay) {
   EXPECT_EQ(cost_of([&] { cost_of([&] { x + w; }), x - w; }).flops, 2 * kElements) << "nested counts";
 }
 
-/// What is not in the list of formulas: leaves, and compositions of the dearest of them.
+/// Compositions of the dearest.
 constexpr Pointwise ratio_of_three{"ratio_of_three", [](auto a, auto b, auto c) { return a / b / c; }};
 constexpr Pointwise share{"share", [](auto a, auto b, auto c) { return a * b / c; }};
 constexpr Pointwise normal{"normal", [](auto a, auto b, auto c) { auto z = (a - b) / c; return exp(-0.5 * (z * z)) / c; }};
-std::vector<Named> formulas_and_leaves() {
-  std::vector<Named> all = formulas();
-  all.insert(all.end(), {{"ratio_of_three", &ratio_of_three}, {"share", &share}, {"normal", &normal}});
-  const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
-    const detail::Rule& rule = detail::rule_of(id);
-    const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
-    if (floats && rule.gives == detail::Gives::same && id != detail::Leaf::detach) all.push_back({name, &op});
-  };
-#define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
+std::vector<Entry> entries_and_compositions() {
+  std::vector<Entry> all = entries();
+  std::erase_if(all, [](const Entry& e) { return e.op == &op::detach || e.op == &op::where; });  // no derivative; takes booleans
+  all.insert(all.end(), {{"ratio_of_three", &ratio_of_three, true}, {"share", &share, true}, {"normal", &normal, true}});
   return all;
 }
 /// f's value under a fixed cotangent, its value and gradient, and a Hessian-vector product.
 TEST_P(Costs, OfEveryFormula) {
-  for (const Named& f : formulas_and_leaves()) {
+  for (const Entry& f : entries_and_compositions()) {
     const int n = arity(*f.op);
     ASSERT_GT(n, 0) << f.name;
     std::vector<Tensor> x, v;

@@ -2,42 +2,11 @@
 // strided, broadcast and empty operands. What is right is known from f64 on the CPU, which central differences confirm.
 #include <optional>
 
-#include "formula/graph.hpp"
+#include "entries.hpp"
 #include "trials.hpp"
 
 namespace tern::test {
 namespace {
-
-struct Entry {
-  const char* name;
-  const Pointwise<>* op;
-  bool floating;  // takes and gives floats
-};
-const std::vector<Entry>& entries() {
-  static const std::vector<Entry> list = [] {
-    std::vector<Entry> all;
-    const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
-      const detail::Rule& rule = detail::rule_of(id);
-      const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
-      all.push_back({name, &op, floats && rule.gives != detail::Gives::truth});
-    };
-#define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
-#define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true});
-#define TERN_GATED(name, activation) all.push_back({#name, &op::name, true});
-#include "tern/formulas.inc"
-#undef TERN_FORMULA
-#undef TERN_GATED
-    std::erase_if(all, [](const Entry& e) { return !e.floating; });
-    return all;
-  }();
-  return list;
-}
 
 using List = std::vector<Var>;
 using Scalar = std::function<Var(const List&)>;
