@@ -199,8 +199,11 @@ namespace {
 template <class T> void sort_line(const T* x, std::int32_t* indices, T* sorted, std::int64_t n, bool descending) {
   std::iota(indices, indices + n, 0);
   const auto less = [](T a, T b) { return a < b || (b != b && a == a); };  // NaN is the largest
-  std::stable_sort(indices, indices + n,
-                   [&](std::int32_t a, std::int32_t b) { return descending ? less(x[b], x[a]) : less(x[a], x[b]); });
+  // Equal ones by their place: a stable order without the memory that std::stable_sort takes.
+  std::sort(indices, indices + n, [&](std::int32_t a, std::int32_t b) {
+    const T first = descending ? x[b] : x[a], second = descending ? x[a] : x[b];
+    return less(first, second) || (a < b && !less(second, first));
+  });
   for (std::int64_t i = 0; i < n; ++i) sorted[i] = x[indices[i]];
 }
 

@@ -1,4 +1,5 @@
 // Joining and splitting.
+#include <span>
 #include <string>
 
 #include "ops/fused.hpp"
@@ -13,7 +14,7 @@ template <class T> const Tensor& value_of(const T& x) {
   if constexpr (std::same_as<T, Var>) return x.value();
   else return x;
 }
-template <class T> Tensor joined(const std::vector<T>& parts, int axis, std::vector<std::int64_t>& begins) {
+template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<std::int64_t>& begins) {
   if (parts.empty()) throw Error(ErrorKind::shape, "concatenate: needs at least one tensor");
   const Tensor& first = require_defined("concatenate", "tensor 1", value_of(parts[0]));
   const auto a = static_cast<std::size_t>(normalize_axis("concatenate", axis, first.dim()));
@@ -39,9 +40,9 @@ template <class T> Tensor joined(const std::vector<T>& parts, int axis, std::vec
     if (begins[i] != begins[i + 1]) result.slice(axis, begins[i], begins[i + 1]).copy_from(value_of(parts[i]));
   return result;
 }
-template <class T> std::vector<T> with_new_axis(const std::vector<T>& parts, int axis) {
+template <class T> PoolVector<T> with_new_axis(const std::vector<T>& parts, int axis) {
   if (parts.empty()) throw Error(ErrorKind::shape, "stack: needs at least one tensor");
-  std::vector<T> result;
+  PoolVector<T> result;
   const Tensor& first = require_defined("stack", "tensor 1", value_of(parts[0]));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Tensor& part = require_defined("stack", "a tensor", value_of(parts[i]));
@@ -61,28 +62,37 @@ template <class T> std::vector<T> parts_of(const T& x, std::int64_t parts, int a
     throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) +
                                       " does not divide into " + std::to_string(parts) + " parts");
   std::vector<T> result;
+  result.reserve(static_cast<std::size_t>(parts));
   for (std::int64_t i = 0; i < parts; ++i)
     result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
   return result;
 }
-}  // namespace
-
-Tensor concatenate(const std::vector<Tensor>& tensors, int axis) {
-  std::vector<std::int64_t> begins;
+Tensor along_axis(std::span<const Tensor> tensors, int axis) {
+  PoolVector<std::int64_t> begins;
   return joined(tensors, axis, begins);
 }
-Var concatenate(const std::vector<Var>& vars, int axis) {
-  std::vector<std::int64_t> begins;
+Var along_axis(std::span<const Var> vars, int axis) {
+  PoolVector<std::int64_t> begins;
   Tensor result = joined(vars, axis, begins);
   return record_one("concatenate", vars, std::move(result), {}, [begins, axis](const RuleContext& c) {
-    std::vector<Var> grads;
+    PoolVector<Var> grads;
     for (std::size_t i = 0; i + 1 < begins.size(); ++i)
       grads.push_back(c.grads[0].slice(axis, begins[i], begins[i + 1]));
     return grads;
   });
 }
-Tensor stack(const std::vector<Tensor>& tensors, int axis) { return concatenate(with_new_axis(tensors, axis), axis); }
-Var stack(const std::vector<Var>& vars, int axis) { return concatenate(with_new_axis(vars, axis), axis); }
+}  // namespace
+
+Tensor concatenate(const std::vector<Tensor>& tensors, int axis) {
+  return along_axis(std::span<const Tensor>(tensors), axis);
+}
+Var concatenate(const std::vector<Var>& vars, int axis) { return along_axis(std::span<const Var>(vars), axis); }
+Tensor stack(const std::vector<Tensor>& tensors, int axis) {
+  return along_axis(std::span<const Tensor>(with_new_axis(tensors, axis)), axis);
+}
+Var stack(const std::vector<Var>& vars, int axis) {
+  return along_axis(std::span<const Var>(with_new_axis(vars, axis)), axis);
+}
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
 std::vector<Var> split(const Var& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
 
