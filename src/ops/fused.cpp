@@ -301,10 +301,17 @@ class FusedBackward::Sums {
 };
 
 /// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.
-PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used) const {
+/// `reshaped` keeps those that get the reduced axes back.
+PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used,
+                                              PoolVector<Var>& reshaped) const {
   const std::size_t n = inputs.size(), m = graph->outputs.size();
   PoolVector<Argument> list;
-  list.reserve(n + 2 * m);
+  list.reserve(n + 2 * m), reshaped.reserve(2 * m);
+  const auto laid_out = [&](const Var& v) -> const Var& {
+    if (!drops_axes) return v;
+    reshaped.push_back(v.reshape(with_ones(space, reduced)));
+    return reshaped.back();
+  };
   const auto saved = [&](int at, Number otherwise, bool needed) {
     if (at < 0 && needed)
       throw Error(ErrorKind::autograd, std::string(op) + ": backward reads a tensor that was not saved");
@@ -312,10 +319,11 @@ PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::u
   };
   for (std::size_t i = 0; i < n; ++i) saved(inputs[i].saved, inputs[i].number, inputs[i].tensor && used >> i & 1);
   for (std::size_t k = 0; k < m; ++k)
-    list.push_back(context.grads[k].defined() ? Argument(context.grads[k]) : Argument(0));
+    list.push_back(context.grads[k].defined() ? Argument(laid_out(context.grads[k])) : Argument(0));
   for (std::size_t k = 0, at = static_cast<std::size_t>(first_output); k < m; ++k) {
     const bool read = outputs_read >> k & 1;
-    saved(read ? static_cast<int>(at++) : -1, 0, used >> (n + m + k) & 1);
+    if (read && drops_axes) list.push_back(Argument(laid_out(context.saved[at++])));
+    else saved(read ? static_cast<int>(at++) : -1, 0, used >> (n + m + k) & 1);
   }
   return list;
 }
@@ -349,7 +357,8 @@ PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<c
   const GradientGraph& g = gradient(graph, present, context.wanted, false, outputs_read);
   PoolVector<Var> results(inputs.size());
   if (!g.graph) return results;
-  const PoolVector<Argument> list = arguments(context, g.graph->used_inputs);
+  PoolVector<Var> reshaped;
+  const PoolVector<Argument> list = arguments(context, g.graph->used_inputs, reshaped);
   SmallVector<std::uint32_t, 8> broadcast;
   for (const Input& input : inputs) broadcast.push_back(broadcast_axes(input.shape, space));
   Sums sums(*this, results);
@@ -398,7 +407,7 @@ FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const 
   FusedBackward rule{call.op, call.graph, call.reduced, space};
   const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted, false, outputs_read);
   const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
-  rule.outputs_read = outputs_in(g, call.graph), rule.wide = call.wide;
+  rule.outputs_read = outputs_in(g, call.graph), rule.wide = call.wide, rule.drops_axes = call.drops_axes;
   rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
   for (std::size_t i = 0; i < arguments.size(); ++i)
     rule.add_input(arguments[i], used >> i & 1, saved, recorded ? static_cast<int>(i) : -1);
@@ -414,6 +423,8 @@ void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::
   Shape space = broadcast_space(call.op, arguments);
   if (call.space) space = *call.space;
   run_over(space, call, arguments, {}, outputs);
+  if (call.drops_axes)
+    for (Tensor& output : outputs) output = output.reshape(without_axes(space, call.reduced));
   const bool tracks = grad_enabled() && std::any_of(arguments.begin(), arguments.end(),
                                                     [](const Argument& a) { return a.var && a.var->requires_grad(); });
   if (!tracks) {

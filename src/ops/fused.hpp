@@ -25,6 +25,7 @@ struct FusedCall {
   std::uint32_t reduced = 0;   // axes (a bit each) that reductions in the graph run over
   std::optional<Shape> space;  // none: what the arguments broadcast to
   Wide wide = {};
+  bool drops_axes = false;  // recorded results lose the reduced axes; of a graph whose results are all reduced
 };
 
 /// The call with the formula for those of its arguments that are numbers; fused and run_fused see to that themselves.
@@ -74,6 +75,7 @@ struct FusedBackward {
   std::uint64_t outputs_read = 0;  // outputs whose values are read in place of their expressions
   int first_output = 0;            // where those begin in `saved`
   Wide wide = {};
+  bool drops_axes = false;  // outputs and their gradients lack the reduced axes
 
   PoolVector<Var> operator()(const RuleContext& context) const;
   /// The same on plain tensors, where the gradient of input i, if it is as large as the space, is written to into[i]
@@ -87,7 +89,7 @@ struct FusedBackward {
   void add_outputs(PoolVector<Save>& saved);
 
  private:
-  PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used) const;
+  PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used, PoolVector<Var>& reshaped) const;
   class Sums;
 };
 /// The rule of a call over this space whose inputs in `wanted` get gradients, with what it saves. `recorded`: the

@@ -19,10 +19,6 @@ struct Reduction {
   bool empty_allowed = true;
 };
 
-template <class T> T finish(T full, const Shape& space, std::uint32_t mask, bool keepdim) {
-  return keepdim ? full : full.reshape(without_axes(space, mask));
-}
-
 std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes) {
   require_defined(r.op, "x", x);
   const std::uint32_t mask = axis_mask(r.op, axes, x.dim());
@@ -40,14 +36,13 @@ const Graph* graph_for(const Reduction& r, DType dtype) {
 Tensor run(const Reduction& r, const Tensor& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, x, axes);
   const Argument arguments[] = {Argument(x)};
-  Tensor result = run_fused_one({r.op, graph_for(r, x.dtype()), mask, {}}, arguments);
-  return finish(std::move(result), x.shape(), mask, keepdim);
+  const Tensor result = run_fused_one({r.op, graph_for(r, x.dtype()), mask, {}}, arguments);
+  return keepdim ? result : result.reshape(without_axes(x.shape(), mask));
 }
 Var run(const Reduction& r, const Var& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, x.value(), axes);
   const Argument arguments[] = {Argument(x)};
-  Var result = fused_one({r.op, graph_for(r, x.dtype()), mask, {}}, arguments);
-  return finish(std::move(result), x.shape(), mask, keepdim);
+  return fused_one({r.op, graph_for(r, x.dtype()), mask, {}, {}, !keepdim}, arguments);
 }
 
 template <class F> Expr first_where(Expr x, F condition) { return min(where(condition(x), ordinal(x), kNowhere)); }

@@ -84,6 +84,19 @@ TEST_P(Autograd, ComparisonsAreNotDifferentiated) {
   const Var x = leaf({-1, 2}, {2}, device());
   expect_values(backward(sum(where(x > 0, x * 3, x)))[x], {2}, {1, 3});
 }
+/// With or without the reduced axes: an error names what the caller called.
+TEST_P(Autograd, ReductionsAreOneOperation) {
+  const Var x = leaf({1, 2, 3, 4}, {2, 2}, device());
+  for (const bool keepdim : {false, true}) {
+    EXPECT_EQ(sum(x, 1, keepdim).grad_fn()->name(), "SumBackward");
+    const Var y = logsumexp(x, {0}, keepdim);  // its gradient reads the result
+    EXPECT_EQ(y.grad_fn()->name(), "LogsumexpBackward");
+    EXPECT_EQ(y.shape(), keepdim ? (Shape{1, 2}) : (Shape{2}));
+    const double low = 1 / (1 + std::exp(2.0));
+    const std::vector<double> got = doubles(backward(y, ones(y.shape()))[x]), want{low, low, 1 - low, 1 - low};
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], want[i], 8 * epsilon(f32));
+  }
+}
 TEST_P(Autograd, OneOutputOfSeveral) {
   constexpr Pointwise both{"both", [](auto x) { return std::array{x * x, x * x * x}; }};
   const Var x = leaf({2}, {1}, device());

@@ -48,6 +48,7 @@ TEST(Overhead, OfRecordingIsAtMost300Nanoseconds) {
   };
   check("product", [&] { a * b; }, [&] { x * y; });
   check("tanh", [&] { tanh(a); }, [&] { tanh(x); });
+  check("sum", [&] { sum(a); }, [&] { sum(x); });
   check("silu_mul", [&] { silu_mul(a, b); }, [&] { silu_mul(x, y); });
 }
 
