@@ -24,6 +24,9 @@ template <class T> void make_exponents(const void* before, const void* now, void
   for (std::int64_t i = 0; i < n; ++i) to[i] = old[i] == grown[i] ? T{0} : old[i] - finite(grown[i]);
 }
 
+/// Whether it is exact does not matter: any mean will do.
+template <class T> T reciprocal(T count) { return T{1} / std::max(count, T{1}); }
+
 /// An OnlineParts in lanes of T, whose sum is of (x - mean)^power.
 template <class T> struct Moments {
   T* sum;
@@ -35,7 +38,7 @@ template <class T> struct Moments {
         count(static_cast<const T*>(p.count)),
         lower{static_cast<const T*>(p.lower[0]), static_cast<const T*>(p.lower[1])} {}
 
-  T mean(std::int64_t i) const { return total[i] * (T{1} / std::max(count[i], T{1})); }
+  T mean(std::int64_t i) const { return total[i] * reciprocal(count[i]); }
   /// Whether a sum stays what it is: 0 times an infinity is NaN, and what overflowed does not come back.
   static bool stays(T value, T mean, T other) { return mean == other || !std::isfinite(value); }
   /// `value`, a sum for the mean that there is, as one for another mean.
@@ -46,16 +49,16 @@ template <class T> struct Moments {
   }
 };
 
-/// All positions have the same count. Whether its reciprocal is exact does not matter: any mean will do.
+/// All positions have the same count.
 template <class T> void make_means(const OnlineParts& now, void* means, std::int64_t n) {
   const Moments<T> m(now);
-  const T reciprocal = T{1} / std::max(m.count[0], T{1});
-  for (std::int64_t i = 0; i < n; ++i) static_cast<T*>(means)[i] = m.total[i] * reciprocal;
+  const T factor = reciprocal(m.count[0]);
+  for (std::int64_t i = 0; i < n; ++i) static_cast<T*>(means)[i] = m.total[i] * factor;
 }
 template <class T> void join_sums(const OnlineParts& part, const OnlineParts& other, std::int64_t n) {
   const Moments<T> a(part), b(other);
   for (std::int64_t i = 0; i < n; ++i) {
-    const T both = (a.total[i] + b.total[i]) * (T{1} / std::max(a.count[i] + b.count[i], T{1}));
+    const T both = (a.total[i] + b.total[i]) * reciprocal(a.count[i] + b.count[i]);
     a.sum[i] = a.moved(a.sum[i], both, i) + b.moved(b.sum[i], both, i);
   }
 }

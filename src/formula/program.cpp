@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -13,33 +12,6 @@
 #include "tern/error.hpp"
 
 namespace tern::detail {
-
-Lane lane_of(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return Lane::f64;
-    case DType::i64: return Lane::i64;
-    case DType::u32: return Lane::u32;
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32: return Lane::f32;
-    default: return Lane::i32;
-  }
-}
-bool fits(const Number& n, DType dtype) {
-  if (!n.is_integer && !(std::abs(n.real) < 9e18 && n.real == std::trunc(n.real))) return false;
-  const std::int64_t value = n.is_integer ? n.integer : static_cast<std::int64_t>(n.real);
-  const int bits = 8 * static_cast<int>(dtype_size(dtype));
-  if (dtype == DType::boolean) return value == 0 || value == 1;
-  if (dtype == DType::u8 || dtype == DType::u32) return value >= 0 && value < std::int64_t{1} << bits;
-  return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1));
-}
-bool is_float_lane(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
-bool is_wide_lane(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
-
-Lane Step::result_lane() const {
-  if (kind == StepKind::leaf && rule_of(leaf).gives == Gives::truth) return is_wide_lane(lane) ? Lane::i64 : Lane::i32;
-  return lane;
-}
 
 namespace {
 
@@ -177,7 +149,7 @@ class Typing {
     if (!program_.reduces && step.kind != StepKind::number && step.kind != StepKind::param &&
         step.kind != StepKind::extent)
       step.full = true;
-    step.walk = std::max(step.walk, walk_of(step));
+    step.walk = walk_of(step);
     program_.steps.push_back(step);
     return static_cast<int>(program_.steps.size()) - 1;
   }
@@ -377,7 +349,15 @@ class Typing {
       online->weight = online->weight < 0 ? weight : product_of(online->weight, weight);
     return online;
   }
-  int product_of(int a, int b) { return binary(Leaf::mul, a, b, at(a).lane, at(a).dtype); }
+  /// a · b: a step that is there already, if any, for sums are asked about more than once.
+  int product_of(int a, int b) {
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      const Step& step = program_.steps[i];
+      if (step.kind == StepKind::leaf && step.leaf == Leaf::mul && step.args[0] == a && step.args[1] == b)
+        return static_cast<int>(i);
+    }
+    return binary(Leaf::mul, a, b, at(a).lane, at(a).dtype);
+  }
   /// What the sum of `argument` is taken with, if it takes no walk of its own.
   std::optional<OnlineSum> as_online_sum(int argument) {
     std::optional<OnlineSum> online = as_power(argument);
@@ -406,12 +386,8 @@ class Typing {
     if (!online) return sum_in_walk(step, walk_of(step));
     const Step pivot = at(online->pivot);
     if (online->power > 0) {
-      Step one = pivot;
-      one.kind = StepKind::number, one.number = 1, one.full = false, one.phase = one.walk = 0;
-      std::fill(std::begin(one.args), std::end(one.args), -1);
-      if (one_of_lane_[is_wide_lane(pivot.lane)] < 0) one_of_lane_[is_wide_lane(pivot.lane)] = push(one);
       Step lower = pivot;
-      lower.args[0] = one_of_lane_[is_wide_lane(pivot.lane)];
+      lower.args[0] = one_of(pivot);
       online->count = online->lower[0] = sum_in_walk(lower, pivot.walk);
       if (online->weight >= 0) lower.args[0] = online->weight, online->lower[0] = sum_in_walk(lower, pivot.walk);
     }
@@ -422,6 +398,14 @@ class Typing {
       online->lower[1] = emit_sum(lower);
     }
     return sum_in_walk(step, pivot.walk, online);
+  }
+  /// The number 1 in the lanes of a step.
+  int one_of(const Step& like) {
+    int& one = one_of_lane_[is_wide_lane(like.lane)];
+    if (one >= 0) return one;
+    Step step;
+    step.kind = StepKind::number, step.lane = like.lane, step.dtype = like.dtype, step.full = false, step.number = 1;
+    return one = push(step);
   }
   /// The factor x - mean of an argument that has one.
   int centred_of(int argument) const {

@@ -20,7 +20,6 @@ using detail::StepKind;
 
 namespace {
 
-constexpr std::int64_t kEnoughGroups = 512;  // workgroups that fill a large GPU
 constexpr std::int64_t kWalk = 16;           // steps an invocation makes before a split into segments pays
 constexpr std::int64_t kWalkOfWarps = 256;   // the same where a warp has a row (packed_tiling)
 // The same of columns, which are read in vectors, and the fewest neighbours of a workgroup.

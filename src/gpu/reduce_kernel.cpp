@@ -25,8 +25,7 @@ namespace {
 
 /// Workgroup memory that the results of several reductions may take together.
 constexpr int kJoinedBytes = 8192;
-/// Workgroups that fill a large GPU.
-constexpr std::int64_t kEnoughGroups = 512, kEnoughInvocations = 256 * kEnoughGroups;
+constexpr std::int64_t kEnoughInvocations = 256 * kEnoughGroups;
 
 class ReduceKernel : ReduceSteps {
  public:
@@ -308,12 +307,10 @@ class ReduceKernel : ReduceSteps {
   }
 
   OnlineWalk online_walk(const std::vector<int>& reductions) const {
-    const bool halves = std::all_of(program_.outputs.begin(), program_.outputs.end(), [](const auto& output) {
-      return output.dtype == DType::f16 || output.dtype == DType::bf16;
-    });
-    const Dialect& dialect = halves ? backend_.dialect().for_halves() : backend_.dialect();
-    return {dialect, program_, reductions, kept_group(), [this](int s, int e) { return acc(s, e); },
-            [this](int s, int e) { return red(s, e); }};
+    std::vector<int> all;
+    for (const detail::ProgramOutput& output : program_.outputs) all.push_back(output.step);
+    return {dialect_for(backend_.dialect(), program_, all), program_, reductions, kept_group(),
+            [this](int s, int e) { return acc(s, e); }, [this](int s, int e) { return red(s, e); }};
   }
 
   /// The walk of a pass: its reductions' arguments and the full outputs that it can write, by one function.

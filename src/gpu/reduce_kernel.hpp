@@ -7,6 +7,9 @@
 
 namespace tern::detail_gpu {
 
+/// Workgroups that fill a large GPU.
+inline constexpr std::int64_t kEnoughGroups = 512;
+
 /// One result of a reduction for every kept position (and segment), in memory.
 struct Stored {
   int step = -1;

@@ -64,6 +64,15 @@ std::string OnlineText::move_last(const std::string& sum, const std::string& d, 
   return add_where_moved(sum, d, difference(plus(lower.first, lower.first), leaf(Leaf::mul, d, lower.zeroth)));
 }
 
+namespace {
+
+/// What a sum is corrected by, where reductions have these names.
+template <class Names> OnlineText::Lower lower_of(const OnlineSum& sum, const Names& name, int e) {
+  return {name(sum.lower[0], e), sum.power == 2 ? name(sum.lower[1], e) : std::string()};
+}
+
+}  // namespace
+
 OnlineWalk::OnlineWalk(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions,
                        int kept, Name accumulator, Name result)
     : dialect_(dialect),
@@ -137,8 +146,7 @@ std::string OnlineWalk::follow_means(Io& io, const Pivot& pivot) const {
                  ";\n");
     for (auto sum = pivot.sums.rbegin(); sum != pivot.sums.rend(); ++sum)
       lines += t.move(accumulator_((*sum)->sum, e), d,
-                      {before_.at({(*sum)->lower[0], e}),
-                       (*sum)->power == 2 ? accumulator_((*sum)->lower[1], e) : std::string()});
+                      {before_.at({(*sum)->lower[0], e}), lower_of(**sum, accumulator_, e).first});
   }
   return lines;
 }
@@ -203,12 +211,10 @@ std::string OnlineWalk::join_moments(Io& io, const Pivot& pivot, const std::func
                ";\n");
   for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
     const OnlineSum& s = **it;
-    const auto lower = [&](const auto& name) -> OnlineText::Lower {
-      return {name(s.lower[0]), s.power == 2 ? name(s.lower[1]) : std::string()};
-    };
+    const auto part_of = [&](int step, int) { return part(step); };
     const std::string sum = accumulator(s.sum), copy = io.unique("part");
-    lines += cat("var ", copy, " = ", part(s.sum), ";\n", t.move(copy, of_part, lower(part)),
-                 t.move(sum, d, lower(accumulator)), sum, " = ", t.plus(sum, copy), ";\n");
+    lines += cat("var ", copy, " = ", part(s.sum), ";\n", t.move(copy, of_part, lower_of(s, part_of, 0)),
+                 t.move(sum, d, lower_of(s, accumulator_, 0)), sum, " = ", t.plus(sum, copy), ";\n");
   }
   return lines;
 }
@@ -232,7 +238,7 @@ std::string OnlineWalk::align(Io& io) const {
         const std::string sum = accumulator_(s.sum, e);
         lines += pivot.moments()
                      ? t.move(sum, d,
-                              {accumulator_(s.lower[0], e), s.power == 2 ? accumulator_(s.lower[1], e) : std::string()})
+                              lower_of(s, accumulator_, e))
                      : t.scale(sum, accumulator_(pivot.step, e), result_(pivot.step, e));
       }
     }
@@ -248,7 +254,7 @@ std::string OnlineWalk::finished(Io& io, int sum, int e, const std::string& raw,
   const std::string d = io.unique("delta");
   return cat("let ", d, " = ", t.delta(t.mean(pivot, t.reciprocal(result_(s.count, 0))), shift, result_(s.count, 0)),
              ";\n",
-             t.move_last(to, d, {result_(s.lower[0], e), s.power == 2 ? result_(s.lower[1], e) : std::string()}));
+             t.move_last(to, d, lower_of(s, result_, e)));
 }
 
 }  // namespace tern::detail_gpu

@@ -29,8 +29,8 @@ class ReduceSteps {
       if (pass_of(o) == p) list.push_back(o);
     return list;
   }
-  /// What a walk computes for its reductions: the arguments of those that are not taken with a maximum, and then the
-  /// weights of those that are.
+  /// What a walk computes for its reductions: the arguments of those that are not taken with what they wait for, and
+  /// then the weights of those that are.
   std::vector<int> arguments_of(const std::vector<int>& reductions) const {
     std::vector<int> result, weights;
     for (const int i : reductions) {

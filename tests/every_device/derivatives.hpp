@@ -1,5 +1,6 @@
 // Derivatives of any order against central differences, independent of the library's gradcheck.
 #pragma once
+#include <functional>
 #include <tuple>
 
 #include "reference.hpp"
@@ -40,6 +41,28 @@ template <class F> Difference difference(F f) {
   }
   const double first = (4 * d[1] - d[0]) / 3, second = (4 * d[2] - d[1]) / 3, value = (16 * second - first) / 15;
   return {value, 4 * std::abs(value - second) + 256 * 0x1p-52 * largest / (h / 4)};
+}
+
+using Function = std::function<Var(const Var&)>;
+/// The derivative of this order: each contracted with w before the next.
+inline Function derived(Function f, const Tensor& w, int order) {
+  for (int n = 0; n < order; ++n) f = [f, w](const Var& x) { return grad([&](const Var& u) { return sum(f(u) * w); })(x); };
+  return f;
+}
+/// Derivatives of these orders, fused on x's device and operation by operation in f64 on the CPU: within `tolerance` ·
+/// 4^order, relative to the largest of what is there.
+inline void expect_orders(const std::string& what, const Function& fused, const Function& unfused, const Tensor& x, const Tensor& w, int first, int last, double tolerance) {
+  const Tensor exact_x = x.to(cpu()).to(f64), exact_w = w.to(cpu()).to(f64);
+  for (int order = first; order <= last; ++order) {
+    const std::vector<double> got = doubles(derived(fused, w, order)(Var(x)).value()),
+                              want = doubles(derived(unfused, exact_w, order)(Var(exact_x)).value());
+    ASSERT_EQ(got.size(), want.size()) << what;
+    double largest = 0;
+    for (const double value : want) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < got.size(); ++i)
+      ASSERT_NEAR(got[i], want[i], tolerance * std::pow(4, order) * largest)
+          << what << ", order " << order << ", at " << i << " of rows of " << x.size(-1) << " in " << to_string(x.dtype());
+  }
 }
 
 /// Checks the gradient of a scalar function of Vars with respect to every entry of every argument.

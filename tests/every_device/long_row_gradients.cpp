@@ -1,6 +1,6 @@
 // Gradients of rows: a sum that is divided by another of its walk takes none of its own. Around the length up to which
 // rows are kept whole, at extreme values, and to the third order.
-#include "reference.hpp"
+#include "derivatives.hpp"
 
 namespace tern::test {
 namespace {
@@ -97,12 +97,6 @@ TEST_P(LongRowGradients, MaskedAndNanRows) {
   }
 }
 
-using Function = std::function<Var(const Var&)>;
-/// The derivative of this order: each contracted with w before the next.
-Function derived(Function f, const Tensor& w, int order) {
-  for (int n = 0; n < order; ++n) f = [f, w](const Var& x) { return grad([&](const Var& u) { return sum(f(u) * w); })(x); };
-  return f;
-}
 /// Fused on the device against operation by operation in f64, relative to the largest of what is there.
 TEST_P(LongRowGradients, ToTheThirdOrder) {
   const auto top = [](const Var& v) { return max(v.value(), -1, true); };
@@ -113,17 +107,9 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
       Random random(7);
       const Shape shape{2, length};
       const Tensor x = random.tensor(shape, dtype, device(), -3, 3), w = random.tensor(shape, dtype, device());
-      const Tensor exact_x = x.to(cpu()).to(f64), exact_w = w.to(cpu()).to(f64);
+      const Tensor exact_w = w.to(cpu()).to(f64);
       const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
-        for (int order = 1; order <= 3; ++order) {
-          const std::vector<double> got = doubles(derived(fused, w, order)(Var(x)).value()),
-                                    want = doubles(derived(unfused, exact_w, order)(Var(exact_x)).value());
-          double largest = 0;
-          for (const double value : want) largest = std::max(largest, std::abs(value));
-          for (std::size_t i = 0; i < got.size(); ++i)
-            ASSERT_NEAR(got[i], want[i], tolerance(dtype, 6) * std::pow(4, order) * largest)
-                << what << ", order " << order << ", at " << i << " of rows of " << length << " in " << to_string(dtype);
-        }
+        expect_orders(what, fused, unfused, x, w, 1, 3, tolerance(dtype, 6));
       };
       check("softmax", [](const Var& v) { return softmax(v); }, plain);
       check("log_softmax", [](const Var& v) { return log_softmax(v); }, [=](const Var& v) { return log(plain(v)); });

@@ -1,6 +1,6 @@
 // Variances of rows that are longer than what a kernel holds: mean(x) and sums of weight · (x - mean(x))^n take one read
 // together, whatever the order and the size of what is read.
-#include "reference.hpp"
+#include "derivatives.hpp"
 
 namespace tern::test {
 namespace {
@@ -110,26 +110,14 @@ TEST_P(LongRowMoments, NanAndInfinityStayInTheirRows) {
 /// values; and what must take a walk of its own.
 TEST_P(LongRowMoments, UsersFormulasToTheThirdOrder) {
   const auto centred = [](const Var& v) { return v - mean(v, -1, true); };
-  using Function = std::function<Var(const Var&)>;
   for (const std::int64_t length : {700, 1500})
     for (const DType dtype : wide_floats(device())) {
       Random random(7);
       const Tensor x = random.tensor({2, length}, dtype, device(), -3, 3), w = random.tensor({2, length}, dtype, device());
-      const Tensor exact_x = x.to(cpu()).to(f64), exact_w = w.to(cpu()).to(f64);
-      const auto derived = [](Function f, const Tensor& c, int order) {
-        for (int n = 0; n < order; ++n) f = [f, c](const Var& v) { return grad([&](const Var& u) { return sum(f(u) * c); })(v); };
-        return f;
-      };
+      const Tensor exact_w = w.to(cpu()).to(f64);
       const int most = device().kind() == DeviceKind::webgpu ? 2 : 3;  // seconds to compile a kernel of the third
       const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
-        for (int order = 0; order <= most; ++order) {
-          const std::vector<double> got = doubles(derived(fused, w, order)(Var(x)).value()), want = doubles(derived(unfused, exact_w, order)(Var(exact_x)).value());
-          ASSERT_EQ(got.size(), want.size()) << what;
-          double largest = 0;
-          for (const double value : want) largest = std::max(largest, std::abs(value));
-          for (std::size_t i = 0; i < got.size(); ++i)
-            ASSERT_NEAR(got[i], want[i], tolerance(dtype) * std::pow(4, order) * largest) << what << ", order " << order << ", at " << i << " of rows of " << length << " in " << to_string(dtype);
-        }
+        expect_orders(what, fused, unfused, x, w, 0, most, tolerance(dtype));
       };
       check("own norm", [](const Var& v) { return row_formula([](auto u) { auto c = u - mean(u); return c / sqrt(mean(c * c) + 1); }, v); },
             [=](const Var& v) { return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1.0); });

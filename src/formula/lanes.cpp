@@ -1,0 +1,35 @@
+// Lanes: what the values of a dtype are computed in.
+#include <cmath>
+
+#include "formula/program.hpp"
+
+namespace tern::detail {
+
+Lane lane_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return Lane::f64;
+    case DType::i64: return Lane::i64;
+    case DType::u32: return Lane::u32;
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return Lane::f32;
+    default: return Lane::i32;
+  }
+}
+bool fits(const Number& n, DType dtype) {
+  if (!n.is_integer && !(std::abs(n.real) < 9e18 && n.real == std::trunc(n.real))) return false;
+  const std::int64_t value = n.is_integer ? n.integer : static_cast<std::int64_t>(n.real);
+  const int bits = 8 * static_cast<int>(dtype_size(dtype));
+  if (dtype == DType::boolean) return value == 0 || value == 1;
+  if (dtype == DType::u8 || dtype == DType::u32) return value >= 0 && value < std::int64_t{1} << bits;
+  return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1));
+}
+bool is_float_lane(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
+bool is_wide_lane(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
+
+Lane Step::result_lane() const {
+  if (kind == StepKind::leaf && rule_of(leaf).gives == Gives::truth) return is_wide_lane(lane) ? Lane::i64 : Lane::i32;
+  return lane;
+}
+
+}  // namespace tern::detail
