@@ -9,13 +9,14 @@
 namespace tern {
 namespace detail {
 
-/// Variables of their own, connected to these: what a transform differentiates with respect to.
+/// Variables of their own, connected to these: what a transform differentiates with respect to. Throws dtype where none
+/// of them is floating.
 std::vector<Var> aliases(const char* op, std::vector<Var> variables);
 /// Throws where the cotangents, tangents or vectors given (`what`) are not as many as `like`, or not like them (each an
 /// `of`: "argument", "result").
 void check_seeds(const char* op, const char* what, std::span<const Var> seeds, const char* of,
                  std::span<const Var> like);
-/// Throws shape where the function returned an undefined Var.
+/// Throws shape where the function returned an undefined Var, dtype where nothing it returned is floating.
 void check_results(const char* op, std::span<const Var> y);
 void check_one_element(const char* op, const Var& y);
 /// Undefined gradients become zeros.
@@ -58,7 +59,8 @@ template <class V, class R = V> struct ValueAndResult {
 };
 
 /// grad(f)(x…): the gradient of the one-element f(x…), as a function: one argument gives one gradient, several a
-/// std::tuple, each of its argument's type. Gradients of arguments that f does not depend on are zeros.
+/// std::tuple, each of its argument's type. Gradients of arguments that f does not depend on are zeros, and those of
+/// integers beside floating arguments (labels); without a floating argument or result: an error of kind `dtype`.
 template <class F> auto grad(F f) {
   return [f = std::move(f)]<class... T>(const T&... x) {
     const std::tuple<T...> all{x...};
@@ -93,7 +95,7 @@ template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& c
   return ValueAndResult<V, T>{detail::build_from<V>(value, y), detail::build_from<T>(x, g)};
 }
 /// {f(x), J·tangent}: forward mode. The vjp is linear in its cotangent, so its own vjp is the jvp: every operation has
-/// one.
+/// one. (Hooks on intermediate variables of f are called with the gradients of that vjp, whose cotangent is zeros.)
 template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& tangent) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
@@ -133,7 +135,7 @@ Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested);
 }  // namespace detail
 
 /// ∂f/∂x, of shape f(x).shape + x.shape. Of containers: one for each pair of tensors, arranged like f(x), and in that
-/// like x.
+/// like x. Of x's dtype.
 template <class F, class T> auto jacobian(const F& f, const T& x, Mode mode = Mode::automatic) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
@@ -149,7 +151,7 @@ template <class F, class T> auto jacobian(const F& f, const T& x, Mode mode = Mo
 /// of x only (nobody checks that). [.., C, D], for one pass a column: the smaller of C and D.
 template <class F, detail::TreeLeaf T> T batched_jacobian(const F& f, const T& x, Mode mode = Mode::automatic) {
   const detail::RecordingScope recording;
-  const Var at = detail::alias(detail::as_var(x));
+  const Var at = detail::aliases("batched_jacobian", {detail::as_var(x)})[0];
   return detail::leaf_as<T>(detail::batched_jacobian(f(at), at, mode, detail::holds_vars<T>()));
 }
 /// Second derivatives of the one-element f, of shape x.shape + x.shape (of containers: arranged like x in x).
@@ -179,7 +181,8 @@ template <class F, class T> ListFunction list_function(const F& f, const T& x) {
   };
 }
 }  // namespace detail
-/// Compares f's gradient with central differences (Richardson-extrapolated, in f64: the arguments must be f64).
+/// Compares f's gradient with central differences (Richardson-extrapolated, in f64: the arguments must be f64; integers
+/// beside them are constants).
 /// f takes Vars (or containers) and may return any shape (or container); the elements are summed with fixed weights.
 template <class F, class... T> GradCheck gradcheck(const F& f, const T&... x) {
   const std::tuple<T...> all{x...};

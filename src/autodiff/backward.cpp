@@ -44,7 +44,7 @@ class Walk {
     PoolVector<GradFn*> found;
     const auto visit = [&](const std::shared_ptr<VarMeta>& meta) {
       if (!meta || !meta->grad_fn || !meta->requires_grad || targets_.contains(meta->id)) return;
-      if (GradFn* fn = meta->grad_fn.get(); fn->sequence() > oldest && leads_.emplace(fn, 0).second)
+      if (GradFn* fn = meta->grad_fn.get(); fn->sequence() > oldest && leads_.emplace(fn, IndexSet()).second)
         found.push_back(fn);
     };
     for (const Var& output : outputs) visit(output.meta());
@@ -53,12 +53,12 @@ class Walk {
     // Oldest first: what an operation reads is settled before it.
     std::ranges::sort(found, {}, [](const GradFn* fn) { return fn->sequence(); });
     for (GradFn* fn : found) {
-      std::uint64_t& leads = leads_[fn];
+      IndexSet& leads = leads_[fn];
       const auto edges = fn->edges();
       for (std::size_t i = 0; i < edges.size(); ++i)
         if (edges[i] && edges[i]->requires_grad &&
-            (targets_.contains(edges[i]->id) || inputs_that_lead(edges[i]->grad_fn.get())))
-          leads |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+            (targets_.contains(edges[i]->id) || inputs_that_lead(edges[i]->grad_fn.get()).any()))
+          leads.set(std::min(i, kMostInputs - 1));
     }
   }
 
@@ -99,9 +99,9 @@ class Walk {
     PoolVector<std::shared_ptr<VarMeta>> watched;
   };
 
-  std::uint64_t inputs_that_lead(GradFn* fn) const {
+  IndexSet inputs_that_lead(GradFn* fn) const {
     const auto found = leads_.find(fn);
-    return found == leads_.end() ? 0 : found->second;
+    return found == leads_.end() ? IndexSet() : found->second;
   }
   PoolVector<Var> apply(GradFn& fn, std::span<const Var> grads) const {
     auto* recorded = stops_ ? dynamic_cast<RecordedFn*>(&fn) : nullptr;
@@ -165,7 +165,7 @@ class Walk {
     } else if (!meta->grad_fn) {
       accumulate(leaves_[meta->id], g);
     }
-    if (!meta->grad_fn || (stops_ && !inputs_that_lead(meta->grad_fn.get()))) return;
+    if (!meta->grad_fn || (stops_ && inputs_that_lead(meta->grad_fn.get()).none())) return;
     Pending& pending = pending_[meta->grad_fn.get()];
     if (pending.grads.empty()) queue_.emplace(meta->grad_fn->sequence(), meta->grad_fn);
     const auto output = static_cast<std::size_t>(meta->output);
@@ -179,7 +179,7 @@ class Walk {
   BackwardOptions options_;
   bool stops_ = false;
   PoolMap<std::uint64_t, Var> targets_, leaves_;
-  PoolMap<GradFn*, std::uint64_t> leads_;  // with targets: the inputs (a bit each) through which one is reached
+  PoolMap<GradFn*, IndexSet> leads_;  // with targets: the inputs through which one is reached
   PoolMap<GradFn*, Pending> pending_;
   PoolMap<std::shared_ptr<VarMeta>, int> uses_;  // of leaves with hooks: operations that read them, not visited yet
   using Entry = std::pair<std::uint64_t, std::shared_ptr<GradFn>>;
@@ -214,6 +214,7 @@ Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& op
 
 std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
                          const BackwardOptions& options) {
+  if (targets.empty()) return {};  // else a walk to all leaves, which frees what it meets
   Walk walk(targets, options);
   walk.look_for_targets(outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -42,10 +42,32 @@ Metas outside_of(const std::vector<Var>& outputs, std::uint64_t first) {
 
 /// Computes the function again, connected to what it read, and walks back through it.
 struct CheckpointBackward {
+  struct Like {
+    Shape shape;
+    DType dtype;
+  };
   ListRule again;
   Draws draws;
   std::vector<Read> reads;  // of the first run, from outside: they must find the same again
   Metas captured;
+  std::vector<Like> results;
+
+  void check_again(const std::vector<Var>& outputs, std::size_t drawn) const {
+    const auto differs = [](const std::string& what) {
+      throw Error(ErrorKind::autograd, "CheckpointBackward: the function gave something else when it was computed again: " + what);
+    };
+    if (outputs.size() != results.size())
+      differs(std::to_string(outputs.size()) + " results, " + std::to_string(results.size()) + " before");
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Var& y = outputs[k];
+      const std::string which = "result " + std::to_string(k + 1) + " is ";
+      if (!y.defined()) differs(which + "undefined");
+      if (y.shape() != results[k].shape || y.dtype() != results[k].dtype)
+        differs(which + describe(y.value()) + ", before " + std::string(to_string(results[k].dtype)) + to_string(results[k].shape));
+    }
+    if (drawn != draws.size())
+      differs(std::to_string(drawn) + " draws of random numbers, " + std::to_string(draws.size()) + " before");
+  }
 
   std::vector<Var> operator()(const RuleContext& c) {
     for (const Read& read : reads) {
@@ -65,8 +87,9 @@ struct CheckpointBackward {
     {
       const DrawScope replay(draws, DrawScope::Role::replay);
       outputs = again(at);
+      check_again(outputs, replay.repeated());
     }
-    for (std::size_t k = 0; k < outputs.size() && k < c.grads.size(); ++k)
+    for (std::size_t k = 0; k < outputs.size(); ++k)
       if (c.grads[k].defined()) from.push_back(outputs[k]), seeds.push_back(c.grads[k]);
     const std::vector<Var> found = walk_to(from, seeds, targets, {.create_graph = nested, .keep_graph = nested});
     std::vector<Var> grads;
@@ -85,13 +108,15 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   std::vector<Var> at;
   for (const Var& x : inputs) at.push_back(x.requires_grad() ? alias(x) : x);
   const std::uint64_t begin = next_number();
-  CheckpointBackward rule{std::move(again), {}, {}, {}};
+  CheckpointBackward rule{std::move(again), {}, {}, {}, {}};
   std::vector<Var> outputs;
   Metas outside;
   {
     const DrawScope record(rule.draws, DrawScope::Role::record);
     const ReadScope watch;
     outputs = first(at);
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      require_defined("checkpoint", ("result " + std::to_string(k + 1)).c_str(), outputs[k].value());
     outside = outside_of(outputs, begin);
     rule.reads = watch.reads();
   }
@@ -100,12 +125,15 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   std::vector<Var> edges(inputs);
   for (const auto& meta : outside)
     if (!own.contains(meta->id)) rule.captured.push_back(meta), edges.push_back(Var(Tensor(), meta));
-  if (wanted_mask(edges) == 0) return outputs;
+  if (wanted_mask(edges).none()) return outputs;
   PoolVector<Save> saved;
   for (const Var& x : inputs) saved.push_back({x, -1});
   std::vector<Tensor> values;
-  for (const Var& y : outputs) values.push_back(y.value());
-  return record("checkpoint", edges, std::move(values), std::move(saved), std::move(rule));
+  for (const Var& y : outputs) values.push_back(y.value()), rule.results.push_back({y.shape(), y.dtype()});
+  std::vector<Var> recorded = record("checkpoint", edges, std::move(values), std::move(saved), std::move(rule));
+  for (std::size_t k = 0; k < outputs.size(); ++k)  // what depends on no variable does not through this either
+    if (!outputs[k].requires_grad()) recorded[k] = outputs[k];
+  return recorded;
 }
 
 // ---- custom_gradient ----

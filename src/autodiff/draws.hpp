@@ -18,6 +18,8 @@ class DrawScope {
   ~DrawScope();
   DrawScope(const DrawScope&) = delete;
   DrawScope& operator=(const DrawScope&) = delete;
+  /// Of a replay: how many of the draws it has repeated.
+  std::size_t repeated() const { return next_; }
 
  private:
   friend Generator next_draw(Generator& generator, std::uint64_t blocks);

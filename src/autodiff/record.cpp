@@ -125,7 +125,7 @@ std::vector<Tensor> RecordedFn::saved_tensors() const {
   for (const Save& s : saved_) tensors.push_back(s.input.value());
   return tensors;
 }
-PoolVector<Var> RecordedFn::apply_needed(std::span<const Var> grads, std::uint64_t needed) {
+PoolVector<Var> RecordedFn::apply_needed(std::span<const Var> grads, const IndexSet& needed) {
   if (released_)
     throw Error(ErrorKind::autograd,
                 name() + ": what it saved was freed by an earlier backward; pass keep_graph = true to that one");
@@ -173,19 +173,19 @@ Var RecordedFn::saved_var(const Save& s) {
   return Var(s.input.value(), std::move(meta));
 }
 
-std::uint64_t wanted_mask(std::span<const Var> inputs) {
-  std::uint64_t mask = 0;
+IndexSet wanted_mask(std::span<const Var> inputs) {
+  IndexSet mask;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].requires_grad()) mask |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+    if (inputs[i].requires_grad()) mask.set(std::min(i, kMostInputs - 1));
   return mask;
 }
-std::uint64_t wanted_mask(std::span<const Var* const> inputs) {
-  std::uint64_t mask = 0;
+IndexSet wanted_mask(std::span<const Var* const> inputs) {
+  IndexSet mask;
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i] && inputs[i]->requires_grad()) mask |= std::uint64_t{1} << std::min<std::size_t>(i, 63);
+    if (inputs[i] && inputs[i]->requires_grad()) mask.set(std::min(i, kMostInputs - 1));
   return mask;
 }
-bool tracked(std::span<const Var> inputs) { return recording_enabled && wanted_mask(inputs) != 0; }
+bool tracked(std::span<const Var> inputs) { return recording_enabled && wanted_mask(inputs).any(); }
 
 PoolVector<const Var*> pointers(std::span<const Var> inputs) {
   PoolVector<const Var*> list;

@@ -10,19 +10,20 @@
 #include <type_traits>
 #include <vector>
 
+#include "formula/index_set.hpp"
 #include "tern/pool.hpp"
 #include "tern/autodiff.hpp"
 
 namespace tern::detail {
 
 /// What a rule sees. `grads` holds one Var an output, undefined where none arrived; `saved` what was saved, connected
-/// to the graph; bit i of `wanted`: the operation was recorded to give the gradient of input i; of `needed`: somebody
+/// to the graph; `wanted`: the inputs whose gradient the operation was recorded to give; `needed`: those whose somebody
 /// reads it this time. A rule may give others, but spares what is dear in them.
 struct RuleContext {
   std::span<const Var> grads;
   std::span<const Var> saved;
-  std::uint64_t wanted;
-  std::uint64_t needed = ~std::uint64_t{0};
+  IndexSet wanted;
+  IndexSet needed = ~IndexSet();
 };
 /// Something to save: an input, or output `output` of the operation itself.
 struct Save {
@@ -38,9 +39,9 @@ class RecordedFn : public GradFn {
   RecordedFn(std::string_view op, std::span<const Var* const> inputs, std::uint64_t sequence);
   std::string name() const override;
   std::vector<Tensor> saved_tensors() const override;
-  PoolVector<Var> apply_pooled(std::span<const Var> grads) override { return apply_needed(grads, ~std::uint64_t{0}); }
+  PoolVector<Var> apply_pooled(std::span<const Var> grads) override { return apply_needed(grads, ~IndexSet()); }
   /// The same where only some gradients are read.
-  PoolVector<Var> apply_needed(std::span<const Var> grads, std::uint64_t needed);
+  PoolVector<Var> apply_needed(std::span<const Var> grads, const IndexSet& needed);
   void release() override;
   /// Before the outputs are variables.
   void keep(PoolVector<Save> saved, std::span<const Tensor> outputs);
@@ -59,7 +60,7 @@ class RecordedFn : public GradFn {
   Var saved_var(const Save& s);
 
   std::basic_string<char, std::char_traits<char>, PoolAllocator<char>> op_;
-  std::uint64_t wanted_;
+  IndexSet wanted_;
   PoolVector<Save> saved_;
   Output first_output_;
   PoolVector<Output> more_outputs_;
@@ -95,8 +96,8 @@ bool leaf_hooks_used();
 
 bool tracked(std::span<const Var> inputs);
 /// A bit for each input; one bit for all from the 64th on.
-std::uint64_t wanted_mask(std::span<const Var> inputs);
-std::uint64_t wanted_mask(std::span<const Var* const> inputs);
+IndexSet wanted_mask(std::span<const Var> inputs);
+IndexSet wanted_mask(std::span<const Var* const> inputs);
 
 /// The outputs as variables of fn, whose number is that of its first output less one.
 void finish_recording(const std::shared_ptr<RecordedFn>& fn, std::span<const Tensor> outputs, PoolVector<Save> saved,

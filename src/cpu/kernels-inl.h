@@ -320,6 +320,7 @@ void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
 #define TERN_LEAF(name, arity) AddLeaf<Leaf::name, arity>(t);
 #define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_SLOPE(name, arity) AddLeaf<Leaf::name, arity>(t);
 #define TERN_LEAF_REDUCE(name) AddReductions<Leaf::name>(t);
 #include "tern/leaves.inc"
 #undef TERN_LEAF

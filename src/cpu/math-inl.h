@@ -335,6 +335,44 @@ template <class D, class V> HWY_INLINE V Log1pInRange(D d, V x) {
   return hn::IfThenElse(tiny, x, LogOfParts(d, p));
 }
 
+/// ((log(1 + f)/s - 2)/z - 2/3)/z with z = s², s = f/(2 + f). Error in log(1 + f): f32 2^-36.8, f64 2^-73.5.
+template <class D, class V> HWY_INLINE V PairLogSeries(D d, V z) {
+  if constexpr (kSingle<D>) {
+    return Polynomial(d, z, 0.40000153f, 0.28547096f, 0.2341939f);
+  } else {
+    return Polynomial(d, z, 0.3999999999999998, 0.2857142857144379, 0.22222222217807144, 0.18181818841587347,
+                      0.15384558598744885, 0.13336257955550007, 0.1167591095003232, 0.11980700783437967);
+  }
+}
+
+/// s = f/(2 + f) in twice the precision, from one division.
+template <class D, class V> HWY_INLINE Pair<V> LogQuotient(D d, V f) {
+  const Pair<V> below = FastTwoSum(Num(d, 2), f);
+  const V inverse = hn::Div(Num(d, 1), below.hi);
+  const V s = hn::Mul(f, inverse);
+  const V remainder = hn::NegMulAdd(s, below.lo, ExactNegMulAdd(d, s, below.hi, f));
+  return {s, hn::Mul(remainder, inverse)};
+}
+
+/// log(x) in nearly twice the precision, for finite x > 0: log(1 + f) = 2s + s·z·(2/3 + z·Q(z)), own fit.
+template <class D, class V> HWY_INLINE Pair<V> PairLog(D d, V x) {
+  const LogParts<D> p = SplitLog(d, x);
+  const Pair<V> s = LogQuotient(d, p.f);
+  Pair<V> z = TwoProduct(d, s.hi, s.hi);
+  z.lo = hn::MulAdd(hn::Add(s.hi, s.hi), s.lo, z.lo);
+  const Pair<V> two_thirds = {Num(d, kSingle<D> ? 0x1.555556p-1 : 0x1.5555555555555p-1),
+                              Num(d, kSingle<D> ? -0x1.555556p-26 : 0x1.5555555555555p-55)};
+  Pair<V> a = FastTwoSum(two_thirds.hi, hn::Mul(z.hi, PairLogSeries(d, z.hi)));
+  a.lo = hn::Add(a.lo, two_thirds.lo);
+  const Pair<V> b = Multiply(d, z, a);
+  Pair<V> c = FastTwoSum(Num(d, 2), b.hi);
+  c.lo = hn::Add(c.lo, b.lo);
+  const Pair<V> log = Multiply(d, s, c);
+  const Pair<V> sum = FastTwoSum(hn::Mul(p.k, Num(d, Traits<D>::kLn2High)), log.hi);
+  const V low = hn::Add(sum.lo, hn::MulAdd(p.k, Num(d, Traits<D>::kLn2Low), log.lo));
+  return FastTwoSum(sum.hi, low);
+}
+
 // --- sine and cosine ---
 
 /// Up to here pi/2 in three parts leaves the reduced argument accurate.

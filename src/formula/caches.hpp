@@ -20,6 +20,7 @@ struct GradientGraph {
   /// The gradients that one fused call computes: those summed over one set of axes, and those summed over none.
   struct Call {
     const Graph* graph = nullptr;
+    std::vector<int> arguments;  // which of the gradient graph's inputs its own are: those it reads
     std::uint32_t reduced = 0;
     std::vector<int> inputs;   // the original inputs whose gradients its outputs are
     std::vector<bool> summed;  // whether the output is summed over `reduced` already
@@ -30,7 +31,7 @@ struct GradientGraph {
     std::uint32_t reduced = 0;
     std::vector<Call> calls;
   };
-  std::uint64_t present = 0, wanted = 0, outputs_read = 0;
+  IndexSet present, wanted, outputs_read;
   bool finite_only = false;
   const Graph* graph = nullptr;  // null where no gradient flows at all
   std::vector<int> output_of;    // for each original input: the output that holds its gradient, or -1
@@ -45,23 +46,26 @@ struct Graph::Caches {
   std::shared_mutex lock;
   std::vector<std::unique_ptr<GradientGraph>> gradients;
   std::vector<std::unique_ptr<Program>> programs;
-  std::vector<std::pair<std::uint64_t, const Graph*>> with_numbers;
+  std::vector<std::pair<IndexSet, const Graph*>> with_numbers;
 };
+
+/// The graph of outputs whose inputs are these, renumbered. Derivatives of derivatives would take ever more that none reads.
+const Graph* with_arguments(std::span<const Expr> outputs, std::span<const int> arguments);
 
 /// The graph for calls in which the inputs in `numbers` (a bit each) are plain numbers, which do not vary along the
 /// reduced axes; kept with the graph. As full values they would make full what is computed from them: a row's mean and
 /// a number would be one value an element.
-const Graph* with_numbers(const Graph* graph, std::uint64_t numbers);
+const Graph* with_numbers(const Graph* graph, IndexSet numbers);
 
 /// As `outputs_read` of gradient(): all outputs where then no input is read (tanh, sigmoid, relu, exp), else none.
-inline constexpr std::uint64_t kPreferredOutputs = ~std::uint64_t{0};
+inline const IndexSet kPreferredOutputs = ~IndexSet();
 
-/// The gradient graph for the outputs in `present` (a bit each) and the inputs in `wanted`; kept with the graph.
+/// The gradient graph for the outputs in `present` and the inputs in `wanted`; kept with the graph.
 /// finite_only: contributions whose derivative is not finite become 0 (for graphs with one output).
 /// outputs_read: the outputs whose values are read in place of their expressions. Who saved them says which those are:
 /// the preference depends on `present`, and what was not saved cannot be read.
 /// Throws autograd, naming the leaf, where a derivative does not exist.
-const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only = false,
-                              std::uint64_t outputs_read = kPreferredOutputs);
+const GradientGraph& gradient(const Graph* graph, const IndexSet& present, const IndexSet& wanted, bool finite_only = false,
+                              const IndexSet& outputs_read = kPreferredOutputs);
 
 }  // namespace tern::detail

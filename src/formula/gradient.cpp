@@ -11,9 +11,9 @@ namespace {
 
 class ReverseSweep {
  public:
-  ReverseSweep(const Graph* graph, std::uint64_t wanted) : order_(topological(graph->outputs)) {
+  ReverseSweep(const Graph* graph, const IndexSet& wanted) : order_(topological(graph->outputs)) {
     for (const Node* node : order_) {
-      bool active = node->kind == NodeKind::input && (wanted >> node->index & 1);
+      bool active = node->kind == NodeKind::input && wanted[static_cast<std::size_t>(node->index)];
       for (const Node* arg : node->args) active |= active_.contains(arg);
       if (active) active_.insert(node);
     }
@@ -74,29 +74,29 @@ class ReverseSweep {
 };
 
 /// Reads outputs in place of their expressions: see gradient().
-void read_outputs(const Graph* graph, std::uint64_t outputs_read, std::vector<Expr>& gradients) {
+void read_outputs(const Graph* graph, const IndexSet& outputs_read, std::vector<Expr>& gradients) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
   const bool preferred = outputs_read == kPreferredOutputs;
   Rewriter rewrite;
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];
-    if (preferred ? output->kind != NodeKind::input : outputs_read >> k & 1)
+    if (preferred ? output->kind != NodeKind::input : outputs_read[static_cast<std::size_t>(k)])
       rewrite.replace(output, make_input(n + m + k, output->full));
   }
   std::vector<Expr> rewritten;
   for (const Expr& e : gradients) rewritten.push_back(rewrite(e));
-  const std::uint64_t originals = (std::uint64_t{1} << n) - 1;
-  if (!preferred || (make_graph(rewritten, n + 2 * m)->used_inputs & originals) == 0) gradients = std::move(rewritten);
+  const IndexSet originals = first_indices(static_cast<std::size_t>(n));
+  if (!preferred || (make_graph(rewritten, n + 2 * m)->used_inputs & originals).none()) gradients = std::move(rewritten);
 }
 
-std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only,
-                                      std::uint64_t outputs_read) {
+std::unique_ptr<GradientGraph> derive(const Graph* graph, const IndexSet& present, const IndexSet& wanted, bool finite_only,
+                                      const IndexSet& outputs_read) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
   const Derivation scope;
   ReverseSweep sweep(graph, wanted);
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];
-    if (present >> k & 1) sweep.seed(output, finite_only ? make_constant(1) : make_input(n + k, output->full));
+    if (present[static_cast<std::size_t>(k)]) sweep.seed(output, finite_only ? make_constant(1) : make_input(n + k, output->full));
   }
   sweep.run();
   auto result = std::make_unique<GradientGraph>();
@@ -105,7 +105,7 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present,
   result->output_of.assign(static_cast<std::size_t>(n), -1);
   std::vector<Expr> gradients;
   for (int i = 0; i < n; ++i) {
-    if (!(wanted >> i & 1)) continue;
+    if (!wanted[static_cast<std::size_t>(i)]) continue;
     Expr g = sweep.adjoint(make_input(i).node());
     if (!g.defined()) g = sweep.adjoint(make_input(i, false).node());
     if (!g.defined()) continue;
@@ -125,8 +125,8 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, std::uint64_t present,
 
 }  // namespace
 
-const GradientGraph& gradient(const Graph* graph, std::uint64_t present, std::uint64_t wanted, bool finite_only,
-                              std::uint64_t outputs_read) {
+const GradientGraph& gradient(const Graph* graph, const IndexSet& present, const IndexSet& wanted, bool finite_only,
+                              const IndexSet& outputs_read) {
   Graph::Caches& caches = *graph->caches;
   const auto is_it = [&](const GradientGraph& g) {
     return g.present == present && g.wanted == wanted && g.finite_only == finite_only && g.outputs_read == outputs_read;

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "formula/caches.hpp"
+#include "tern/error.hpp"
 
 namespace tern::detail {
 namespace {
@@ -168,6 +170,9 @@ const Definition* make_definition(const Graph* value, const Graph* derivative) {
 }
 
 const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
+  if (static_cast<std::size_t>(inputs) > kMostInputs)
+    throw Error(ErrorKind::unsupported, "a formula or derivative with " + std::to_string(inputs) + " operands, cotangents and tangents; at most " +
+                                            std::to_string(kMostInputs) + " are supported: use fewer arguments or a lower order");
   Graph graph;
   graph.inputs = inputs;
   std::uint64_t key = mix(0x7465726e, static_cast<std::uint64_t>(inputs));
@@ -194,11 +199,11 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
   for (const Node* node : topological(graph.outputs)) {
     graph.axis_sums |= node->leaf == Leaf::sum && node->index != 0;
     if (node->kind == NodeKind::input) {
-      graph.used_inputs |= std::uint64_t{1} << node->index;
-      if (!node->full) graph.reduced_inputs |= std::uint64_t{1} << node->index;
+      graph.used_inputs.set(static_cast<std::size_t>(node->index));
+      if (!node->full) graph.reduced_inputs.set(static_cast<std::size_t>(node->index));
     }
   }
-  graph.reduces |= graph.reduced_inputs != 0;
+  graph.reduces |= graph.reduced_inputs.any();
   graph.caches = std::make_unique<Graph::Caches>();
   Graph* stored = &a.graphs.emplace_back(std::move(graph));
   stored->inlined = inlined ? inlined : stored;
@@ -270,9 +275,19 @@ std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args, boo
   return results;
 }
 
-const Graph* with_numbers(const Graph* graph, std::uint64_t numbers) {
+const Graph* with_arguments(std::span<const Expr> outputs, std::span<const int> arguments) {
+  Rewriter rewrite;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    for (const bool full : {true, false})
+      rewrite.replace(make_input(arguments[i], full).node(), make_input(static_cast<int>(i), full));
+  std::vector<Expr> renumbered;
+  for (const Expr& e : outputs) renumbered.push_back(rewrite(e));
+  return make_graph(renumbered, static_cast<int>(arguments.size()));
+}
+
+const Graph* with_numbers(const Graph* graph, IndexSet numbers) {
   numbers &= graph->used_inputs & ~graph->reduced_inputs;
-  if (!graph->reduces || numbers == 0) return graph;
+  if (!graph->reduces || numbers.none()) return graph;
   const auto find = [&]() -> const Graph* {
     for (const auto& [mask, result] : graph->caches->with_numbers)
       if (mask == numbers) return result;
@@ -284,7 +299,7 @@ const Graph* with_numbers(const Graph* graph, std::uint64_t numbers) {
   }
   Rewriter rewrite;
   for (int i = 0; i < graph->inputs; ++i)
-    if (numbers >> i & 1) rewrite.replace(make_input(i).node(), make_input(i, false));
+    if (numbers[static_cast<std::size_t>(i)]) rewrite.replace(make_input(i).node(), make_input(i, false));
   std::vector<Expr> outputs;
   for (const Node* output : graph->outputs) outputs.push_back(rewrite(Expr(output)));
   const Graph* const result = make_graph(outputs, graph->inputs);

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "formula/index_set.hpp"
 #include "formula/leaf.hpp"
 #include "formula/rule.hpp"
 #include "tern/formula.hpp"
@@ -49,8 +50,8 @@ struct Graph {
   bool axis_sums = false;
   std::uint64_t key = 0;
   const Graph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)
-  std::uint64_t used_inputs = 0;     // bit i: some output depends on input i
-  std::uint64_t reduced_inputs = 0;  // bit i: input i has one element along the reduced axes
+  IndexSet used_inputs;     // some output depends on it
+  IndexSet reduced_inputs;  // it has one element along the reduced axes
 
   struct Caches;                   // gradients and typed programs derived from this graph
   std::unique_ptr<Caches> caches;
@@ -72,6 +73,18 @@ Expr make_constant(Number number);
 Expr make_extent();
 /// Interns leaf(args…) after rewrites that keep rounding (x - (-y), …; while a Derivation lives, more of them).
 Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index = 0);
+/// The leaves that stand in derivatives only, in a form that tests call.
+namespace slope {
+#define TERN_LEAF(name, arity)
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_SLOPE(name, arity) extern const Pointwise<> name;
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+}  // namespace slope
+inline Expr pow_log(const Expr& a, const Expr& b) { return make_leaf(Leaf::pow_log, {a, b}); }
 /// The argument whose bits leaf(args…) has for every input (x·1, x / 1, x - 0, -(-x), where(c, a, a)), or nothing.
 Expr same_as_argument(Leaf leaf, std::span<const Node* const> args);
 /// While one lives, what this thread makes is a derivative, whose operands are floats: leaves go that give back an
@@ -85,6 +98,7 @@ class Derivation {
 };
 Expr make_call(const Definition* definition, std::span<const Expr> args);
 const Definition* make_definition(const Graph* value, const Graph* derivative);
+/// Throws unsupported where there are more than kMostInputs.
 const Graph* make_graph(std::span<const Expr> outputs, int inputs);
 
 /// Whether x is the constant 0 (of either sign) or a given constant.

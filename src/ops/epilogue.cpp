@@ -1,8 +1,9 @@
 // Products with an epilogue: a formula of the accumulator and further operands, and its derived backward.
 #include <algorithm>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 
 #include "ops/gemm.hpp"
 #include "tern/ops.hpp"
@@ -14,17 +15,17 @@ namespace {
 /// An epilogue as it is recorded: with what its backward reads of the product.
 struct Plan {
   const Graph* graph = nullptr;    // the epilogue; a hidden last output where no other holds what backward reads
-  std::uint64_t outputs_read = 0;  // outputs read in place of their expressions
-  std::uint64_t used = 0;          // inputs that backward reads
+  IndexSet outputs_read;           // outputs read in place of their expressions
+  IndexSet used;                   // inputs that backward reads
 };
 
-/// The inputs that expressions depend on, those past 63 left out.
-std::uint64_t inputs_of(std::span<const Expr> expressions) {
+/// The inputs that expressions depend on, those past the last there can be left out.
+IndexSet inputs_of(std::span<const Expr> expressions) {
   std::vector<const Node*> nodes;
   for (const Expr& e : expressions) nodes.push_back(e.node());
-  std::uint64_t mask = 0;
+  IndexSet mask;
   for (const Node* node : topological(nodes))
-    if (node->kind == NodeKind::input && node->index < 64) mask |= std::uint64_t{1} << node->index;
+    if (node->kind == NodeKind::input && static_cast<std::size_t>(node->index) < kMostInputs) mask.set(static_cast<std::size_t>(node->index));
   return mask;
 }
 
@@ -38,7 +39,7 @@ bool can_be_saved(const Node& node) {
 
 /// The node to save so that backward reads neither the accumulator nor more operands than it must: of act(acc + bias)
 /// it is the sum. Always a valid choice: the accumulator itself. An output that is there anyway is preferred.
-const Node* node_to_save(const Graph* graph, const Graph* gradients, std::uint64_t tensors) {
+const Node* node_to_save(const Graph* graph, const Graph* gradients, const IndexSet& tensors) {
   const Expr probe = make_input(1 << 16);
   const Node* best = nullptr;
   int best_cost = 1 << 20;
@@ -48,40 +49,50 @@ const Node* node_to_save(const Graph* graph, const Graph* gradients, std::uint64
     rewrite.replace(node, probe);
     std::vector<Expr> rest;
     for (const Node* g : gradients->outputs) rest.push_back(rewrite(Expr(g)));
-    const std::uint64_t reads = inputs_of(rest);
-    if (reads & 1) continue;
+    const IndexSet reads = inputs_of(rest);
+    if (reads[0]) continue;
     const bool is_output = std::find(graph->outputs.begin(), graph->outputs.end(), node) != graph->outputs.end();
-    const int cost = 2 * __builtin_popcountll(reads & tensors) + (is_output ? 0 : 1);
+    const int cost = 2 * static_cast<int>((reads & tensors).count()) + (is_output ? 0 : 1);
     if (cost < best_cost) best = node, best_cost = cost;
   }
   return best;
 }
 
-Plan make_plan(const Graph* graph, std::uint64_t wanted, std::uint64_t tensors) {
-  const std::uint64_t all = (std::uint64_t{1} << graph->outputs.size()) - 1;
+Plan make_plan(const Graph* graph, const IndexSet& wanted, const IndexSet& tensors) {
+  const IndexSet all = first_indices(graph->outputs.size());
   const GradientGraph& preferred = gradient(graph, all, wanted);
-  if (!preferred.graph || !(preferred.graph->used_inputs & 1))
-    return {graph, outputs_in(preferred, graph), preferred.graph ? preferred.graph->used_inputs : 0};
-  const Node* saved = node_to_save(graph, gradient(graph, all, wanted, false, 0).graph, tensors);
+  if (!preferred.graph || !preferred.graph->used_inputs[0])
+    return {graph, outputs_in(preferred, graph), preferred.graph ? preferred.graph->used_inputs : IndexSet()};
+  const Node* saved = node_to_save(graph, gradient(graph, all, wanted, false, {}).graph, tensors);
   std::vector<Expr> outputs;
   std::size_t at = 0;
   for (const Node* node : graph->outputs) outputs.push_back(Expr(node));
   while (at < outputs.size() && outputs[at].node() != saved) ++at;
   if (at == outputs.size()) outputs.push_back(Expr(saved));
-  Plan plan{make_graph(outputs, graph->inputs), std::uint64_t{1} << at, 0};
+  Plan plan{make_graph(outputs, graph->inputs), one_index(at), {}};
   const GradientGraph& g =
-      gradient(plan.graph, (std::uint64_t{1} << outputs.size()) - 1, wanted, false, plan.outputs_read);
+      gradient(plan.graph, first_indices(outputs.size()), wanted, false, plan.outputs_read);
   plan.used = g.graph->used_inputs;
   return plan;
 }
 
-Plan plan_of(const Graph* graph, std::uint64_t wanted, std::uint64_t tensors) {
+const Plan& plan_of(const Graph* graph, const IndexSet& wanted, const IndexSet& tensors) {
+  struct Known {
+    IndexSet wanted, tensors;
+    std::unique_ptr<const Plan> plan;
+  };
   static std::mutex lock;
-  static auto& known = *new std::map<std::tuple<const Graph*, std::uint64_t, std::uint64_t>, Plan>;
+  static auto& known = *new std::unordered_map<const Graph*, std::vector<Known>>;
   const std::lock_guard hold(lock);
-  Plan& plan = known[{graph, wanted, tensors}];
-  if (!plan.graph) plan = make_plan(graph, wanted, tensors);
-  return plan;
+  std::vector<Known>& plans = known[graph];
+  for (const Known& k : plans)
+    if (k.wanted == wanted && k.tensors == tensors) return *k.plan;
+  return *plans.emplace_back(Known{wanted, tensors, std::make_unique<const Plan>(make_plan(graph, wanted, tensors))}).plan;
+}
+
+/// What is wanted of the epilogue's inputs, the accumulator first, where that is wanted of a, b and the operands.
+IndexSet wanted_of_epilogue(const IndexSet& wanted) {
+  return wanted >> 2 << 1 | (wanted[0] || wanted[1] ? one_index(0) : IndexSet());
 }
 
 /// The gradients of a, b and the operands: one fused pass for the epilogue's, whose first is that of the accumulator,
@@ -92,13 +103,12 @@ struct EpilogueBackward {
   int a_at = -1, b_at = -1;
 
   PoolVector<Var> operator()(const RuleContext& c) const {
-    const std::uint64_t wanted = c.wanted >> 2 << 1 | ((c.wanted & 3) != 0);
-    PoolVector<Var> inner = formula({c.grads, c.saved, wanted});
+    PoolVector<Var> inner = formula({c.grads, c.saved, wanted_of_epilogue(c.wanted)});
     PoolVector<Var> grads(inner.size() + 1);
     const Var& d = inner[0];
-    if (d.defined() && c.wanted & c.needed & 1)
+    if (d.defined() && c.wanted[0] && c.needed[0])
       grads[0] = product(formula.op, d, c.saved[static_cast<std::size_t>(b_at)].transpose(-1, -2), a_batch);
-    if (d.defined() && c.wanted & c.needed & 2)
+    if (d.defined() && c.wanted[1] && c.needed[1])
       grads[1] = product(formula.op, c.saved[static_cast<std::size_t>(a_at)].transpose(-1, -2), d, b_batch);
     for (std::size_t i = 1; i < inner.size(); ++i) grads[i + 1] = std::move(inner[i]);
     return grads;
@@ -112,19 +122,19 @@ void product_with_epilogue(const char* op, const Graph* graph, const Var& a, con
   const Shape batch = product_shape(op, a.value(), b.value()).batch;
   SmallVector<const Var*, 8> inputs;
   inputs.push_back(&a), inputs.push_back(&b);
-  std::uint64_t tensors = 0;
+  IndexSet tensors;
   for (const Argument& o : operands) {
-    if (o.var || o.tensor) tensors |= std::uint64_t{1} << (inputs.size() - 1);
+    if (o.var || o.tensor) tensors.set(inputs.size() - 1);
     inputs.push_back(o.var);
   }
-  const std::uint64_t mask = wanted_mask(std::span<const Var* const>(inputs));
-  if (!grad_enabled() || mask == 0) {
+  const IndexSet mask = wanted_mask(std::span<const Var* const>(inputs));
+  if (!grad_enabled() || mask.none()) {
     PoolVector<Tensor> outputs(results.size());
     run_product({op, graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
     for (std::size_t k = 0; k < results.size(); ++k) results[k] = as_var(outputs[k]);
     return;
   }
-  const Plan plan = plan_of(graph, mask >> 2 << 1 | ((mask & 3) != 0), tensors);
+  const Plan& plan = plan_of(graph, wanted_of_epilogue(mask), tensors);
   PoolVector<Tensor> outputs(plan.graph->outputs.size());
   run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
   EpilogueBackward rule;
@@ -139,7 +149,7 @@ void product_with_epilogue(const char* op, const Graph* graph, const Var& a, con
   // The accumulator is read through an output, if at all.
   rule.formula.inputs.push_back({rule.formula.space, {}, -1, true});
   for (std::size_t i = 0; i < operands.size(); ++i)
-    rule.formula.add_input(operands[i], plan.used >> (i + 1) & 1, saved, static_cast<int>(i) + 2);
+    rule.formula.add_input(operands[i], plan.used[i + 1], saved, static_cast<int>(i) + 2);
   rule.formula.add_outputs(saved);
   PoolVector<Var> all(outputs.size());  // the hidden one, too
   record(op, inputs, outputs, std::move(saved), std::move(rule), all);

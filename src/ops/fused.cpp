@@ -105,9 +105,9 @@ void check_coordinates(const char* op, const Program& program, int rank) {
 
 FusedCall with_numbers(FusedCall call, std::span<const Argument> arguments) {
   if (!call.graph->reduces) return call;
-  std::uint64_t numbers = 0;
-  for (std::size_t i = 0; i < arguments.size() && i < 64; ++i)
-    if (!tensor_of(arguments[i])) numbers |= std::uint64_t{1} << i;
+  IndexSet numbers;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (!tensor_of(arguments[i])) numbers.set(i);
   call.graph = with_numbers(call.graph, numbers);
   return call;
 }
@@ -134,7 +134,7 @@ void run_over(const Shape& space, const FusedCall& call, std::span<const Argumen
   SmallVector<InputType, 8> types;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Tensor* t = tensor_of(arguments[i]);
-    const bool wide = i < 64 && call.wide.arguments >> i & 1;
+    const bool wide = call.wide.arguments[i];
     types.push_back(t ? InputType{wide ? call.wide.dtype : t->dtype(), false} : InputType{DType::f32, true});
   }
   const Program& program = type_program(call.op, call.graph, types);
@@ -188,7 +188,7 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
   const auto place = [&](int input, Expr e, std::uint32_t axes, bool summed) {
     std::size_t c = 0;
     while (c < calls.size() && calls[c].reduced != axes && (axes != 0 || graph_reduces)) ++c;
-    if (c == calls.size()) calls.push_back({nullptr, axes, {}, {}}), outputs.emplace_back();
+    if (c == calls.size()) calls.push_back({nullptr, {}, axes, {}, {}}), outputs.emplace_back();
     calls[c].inputs.push_back(input), calls[c].summed.push_back(summed);
     outputs[c].push_back(e);
   };
@@ -206,7 +206,13 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
               summed);
     }
   }
-  for (std::size_t c = 0; c < calls.size(); ++c) calls[c].graph = make_graph(outputs[c], g.graph->inputs);
+  for (std::size_t c = 0; c < calls.size(); ++c) {
+    IndexSet used = make_graph(outputs[c], g.graph->inputs)->used_inputs;
+    if (used.none()) used = g.present << g.output_of.size();  // a call has at least one tensor
+    for (std::size_t i = 0; i < used.size(); ++i)
+      if (used[i]) calls[c].arguments.push_back(static_cast<int>(i));
+    calls[c].graph = with_arguments(outputs[c], calls[c].arguments);
+  }
   return calls;
 }
 
@@ -262,7 +268,7 @@ class FusedBackward::Sums {
   void add(std::size_t input, Var g, bool summed) {
     const Shape &space = rule_.space, &shape = rule_.inputs[input].shape;
     const bool lacks_axes = !summed && g.shape() != space;
-    if (lacks_axes && !(rule_.graph->reduces && rule_.graph->reduced_inputs >> input & 1))
+    if (lacks_axes && !(rule_.graph->reduces && rule_.graph->reduced_inputs[input]))
       g = g.broadcast_to(space);  // the same along those axes
     if (const std::uint32_t axes = broadcast_axes(shape, g.shape())) pending_.push_back({input, axes, std::move(g)});
     else results_[input] = g.reshape(shape);
@@ -302,7 +308,7 @@ class FusedBackward::Sums {
 
 /// Inputs of the gradient graph: the originals, the outputs' gradients, the outputs. Those in `used` must be there.
 /// `reshaped` keeps those that get the reduced axes back.
-PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::uint64_t used,
+PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, const IndexSet& used,
                                               PoolVector<Var>& reshaped) const {
   const std::size_t n = inputs.size(), m = graph->outputs.size();
   PoolVector<Argument> list;
@@ -317,13 +323,13 @@ PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, std::u
       throw Error(ErrorKind::autograd, std::string(op) + ": backward reads a tensor that was not saved");
     list.push_back(at >= 0 ? Argument(context.saved[static_cast<std::size_t>(at)]) : Argument(otherwise));
   };
-  for (std::size_t i = 0; i < n; ++i) saved(inputs[i].saved, inputs[i].number, inputs[i].tensor && used >> i & 1);
+  for (std::size_t i = 0; i < n; ++i) saved(inputs[i].saved, inputs[i].number, inputs[i].tensor && used[i]);
   for (std::size_t k = 0; k < m; ++k)
     list.push_back(context.grads[k].defined() ? Argument(laid_out(context.grads[k])) : Argument(0));
   for (std::size_t k = 0, at = static_cast<std::size_t>(first_output); k < m; ++k) {
-    const bool read = outputs_read >> k & 1;
+    const bool read = outputs_read[k];
     if (read && drops_axes) list.push_back(Argument(laid_out(context.saved[at++])));
-    else saved(read ? static_cast<int>(at++) : -1, 0, used >> (n + m + k) & 1);
+    else saved(read ? static_cast<int>(at++) : -1, 0, used[n + m + k]);
   }
   return list;
 }
@@ -339,21 +345,20 @@ void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<S
 void FusedBackward::add_outputs(PoolVector<Save>& saved) {
   first_output = static_cast<int>(saved.size());
   for (std::size_t k = 0; k < graph->outputs.size(); ++k)
-    if (outputs_read >> k & 1) saved.push_back({Var(), static_cast<int>(k)});
+    if (outputs_read[k]) saved.push_back({Var(), static_cast<int>(k)});
 }
 
-std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph) {
+IndexSet outputs_in(const GradientGraph& g, const Graph* graph) {
   const std::size_t m = graph->outputs.size();
-  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & ((std::uint64_t{1} << m) - 1)
-                 : 0;
+  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & first_indices(m) : IndexSet();
 }
 
 PoolVector<Var> FusedBackward::operator()(const RuleContext& context) const { return gradients(context, {}); }
 
 PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<const Tensor> into) const {
-  std::uint64_t present = 0;
+  IndexSet present;
   for (std::size_t k = 0; k < context.grads.size(); ++k)
-    if (context.grads[k].defined()) present |= std::uint64_t{1} << k;
+    if (context.grads[k].defined()) present.set(k);
   const GradientGraph& g = gradient(graph, present, context.wanted, false, outputs_read);
   PoolVector<Var> results(inputs.size());
   if (!g.graph) return results;
@@ -369,8 +374,16 @@ PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<c
   }
   for (const GradientGraph::Call& call : gradient_calls(g, broadcast, reduced)) {
     PoolVector<Var> values(call.inputs.size());
+    SmallVector<Argument, 8> read;
+    Wide wide_read{{}, wide.dtype};
+    for (std::size_t k = 0; k < call.arguments.size(); ++k) {
+      const auto i = static_cast<std::size_t>(call.arguments[k]);
+      read.push_back(list[i]);
+      if (wide.arguments[i]) wide_read.arguments.set(k);
+    }
+    const FusedCall fused_call{op, call.graph, call.reduced, space, wide_read};
     if (into.empty()) {
-      fused({op, call.graph, call.reduced, space, wide}, list, values);
+      fused(fused_call, read, values);
     } else {
       PoolVector<Tensor> given, made(values.size());
       for (std::size_t k = 0; k < values.size(); ++k) {
@@ -378,7 +391,7 @@ PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<c
         const bool full = !call.graph->reduces || call.graph->outputs[k]->full;
         given.push_back(input < into.size() && full ? into[input] : Tensor());
       }
-      run_fused({op, call.graph, call.reduced, space, wide}, list, given, made);
+      run_fused(fused_call, read, given, made);
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = as_var(made[k]);
     }
     for (std::size_t k = 0; k < values.size(); ++k)
@@ -398,19 +411,19 @@ PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument>
   rule.add_outputs(saved);
   PoolVector<Var> values;
   for (const Save& s : saved) values.push_back(s.input);
-  return rule({grads, values, (std::uint64_t{1} << arguments.size()) - 1});
+  return rule({grads, values, first_indices(arguments.size())});
 }
 
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
-                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded, std::uint64_t outputs_read) {
+                     const IndexSet& wanted, PoolVector<Save>& saved, bool recorded, const IndexSet& outputs_read) {
   const std::size_t outputs = call.graph->outputs.size();
   FusedBackward rule{call.op, call.graph, call.reduced, space};
-  const GradientGraph& g = gradient(call.graph, (std::uint64_t{1} << outputs) - 1, wanted, false, outputs_read);
-  const std::uint64_t used = g.graph ? g.graph->used_inputs : 0;
+  const GradientGraph& g = gradient(call.graph, first_indices(outputs), wanted, false, outputs_read);
+  const IndexSet used = g.graph ? g.graph->used_inputs : IndexSet();
   rule.outputs_read = outputs_in(g, call.graph), rule.wide = call.wide, rule.drops_axes = call.drops_axes;
   rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    rule.add_input(arguments[i], used >> i & 1, saved, recorded ? static_cast<int>(i) : -1);
+    rule.add_input(arguments[i], used[i], saved, recorded ? static_cast<int>(i) : -1);
   rule.add_outputs(saved);
   return rule;
 }

@@ -12,10 +12,10 @@
 
 namespace tern::detail {
 
-/// Arguments (a bit each) that hold sums in f32 where the formula has values of a 16-bit dtype: they are read as they
+/// Arguments that hold sums in f32 where the formula has values of a 16-bit dtype: they are read as they
 /// are, and their gradients are of that dtype.
 struct Wide {
-  std::uint64_t arguments = 0;
+  IndexSet arguments = {};
   DType dtype = DType::f16;
 };
 
@@ -72,7 +72,7 @@ struct FusedBackward {
     bool tensor = false;
   };
   PoolVector<Input> inputs = {};
-  std::uint64_t outputs_read = 0;  // outputs whose values are read in place of their expressions
+  IndexSet outputs_read = {};      // outputs whose values are read in place of their expressions
   int first_output = 0;            // where those begin in `saved`
   Wide wide = {};
   bool drops_axes = false;  // outputs and their gradients lack the reduced axes
@@ -89,16 +89,16 @@ struct FusedBackward {
   void add_outputs(PoolVector<Save>& saved);
 
  private:
-  PoolVector<Argument> arguments(const RuleContext& context, std::uint64_t used, PoolVector<Var>& reshaped) const;
+  PoolVector<Argument> arguments(const RuleContext& context, const IndexSet& used, PoolVector<Var>& reshaped) const;
   class Sums;
 };
 /// The rule of a call over this space whose inputs in `wanted` get gradients, with what it saves. `recorded`: the
 /// call's arguments are the inputs of the operation that is recorded. `outputs_read`: as gradient() takes them.
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
-                     std::uint64_t wanted, PoolVector<Save>& saved, bool recorded,
-                     std::uint64_t outputs_read = kPreferredOutputs);
-/// The bits of a gradient graph's used inputs that are outputs of the graph it is the gradient of.
-std::uint64_t outputs_in(const GradientGraph& g, const Graph* graph);
+                     const IndexSet& wanted, PoolVector<Save>& saved, bool recorded,
+                     const IndexSet& outputs_read = kPreferredOutputs);
+/// The outputs of a graph that its gradient reads.
+IndexSet outputs_in(const GradientGraph& g, const Graph* graph);
 
 /// The gradients of every argument (all tensors), from those of the outputs.
 PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);

@@ -123,8 +123,8 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std:
          [=, a_batch = batch_of(a.shape()), b_batch = batch_of(b.shape())](const RuleContext& c) {
            const Var& g = c.grads[0];
            PoolVector<Var> grads(2);
-           if (wants_a && c.needed & 1) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
-           if (wants_b && c.needed & 2) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
+           if (wants_a && c.needed[0]) grads[0] = product(op, g, c.saved.back().transpose(-1, -2), a_batch);
+           if (wants_b && c.needed[1]) grads[1] = product(op, c.saved.front().transpose(-1, -2), g, b_batch);
            return grads;
          },
          {&y, 1});

@@ -191,8 +191,8 @@ Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, in
   if (source->requires_grad()) saved.push_back({as_var(indices)});
   const auto rule = [axis, take_like](const RuleContext& c) {
     PoolVector<Var> grads(2);
-    if (c.wanted & 1) grads[0] = c.grads[0];
-    if (c.wanted & 2) {
+    if (c.wanted[0]) grads[0] = c.grads[0];
+    if (c.wanted[1]) {
       const Tensor& at = c.saved[0].value();
       grads[1] = take_like ? take(c.grads[0], at, axis) : gather(c.grads[0], at, axis);
     }

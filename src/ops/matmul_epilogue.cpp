@@ -211,6 +211,11 @@ PoolVector<Var> unstacked(const Var& stack_of, int axis) {
   return results;
 }
 
+/// What is wanted of the parts and the operands, where that is wanted of the stack and the operands.
+IndexSet wanted_of_parts(const IndexSet& wanted, std::size_t parts) {
+  return wanted >> 1 << parts | (wanted[0] ? first_indices(parts) : IndexSet());
+}
+
 /// The gradients of a stack of accumulators and of the operands. The formula's inputs are the parts, then the operands;
 /// on plain tensors its kernel writes the parts' gradients into one stack, which is what the products then read.
 struct StackedBackward {
@@ -222,9 +227,8 @@ struct StackedBackward {
   Device device = cpu();
 
   PoolVector<Var> operator()(const RuleContext& c) const {
-    const bool wants_stack = c.wanted & 1, plain = !tracked(c.grads) && !tracked(c.saved);
-    const std::uint64_t all = (std::uint64_t{1} << parts) - 1;
-    const RuleContext inner{c.grads, c.saved, (c.wanted >> 1 << parts) | (wants_stack ? all : 0)};
+    const bool wants_stack = c.wanted[0], plain = !tracked(c.grads) && !tracked(c.saved);
+    const RuleContext inner{c.grads, c.saved, wanted_of_parts(c.wanted, parts)};
     PoolVector<Var> results(1);
     if (wants_stack && plain) return written(inner);
     PoolVector<Var> of_inputs = formula(inner);
@@ -259,19 +263,19 @@ struct StackedBackward {
 /// are computed with in f32 and saved in 16 bits, as a pre-activation is.
 struct SavingParts {
   const Graph* graph;
-  std::uint64_t hidden = kPreferredOutputs;  // as outputs_read of gradient()
+  IndexSet hidden = kPreferredOutputs;  // as outputs_read of gradient()
 };
-SavingParts saving_parts(const Graph* graph, std::uint64_t wanted, std::uint64_t parts) {
+SavingParts saving_parts(const Graph* graph, const IndexSet& wanted, const IndexSet& parts) {
   const std::size_t m = graph->outputs.size();
-  const GradientGraph& g = gradient(graph, (std::uint64_t{1} << m) - 1, wanted);
-  const std::uint64_t read = g.graph ? g.graph->used_inputs & parts : 0;
-  if (read == 0) return {graph};
+  const GradientGraph& g = gradient(graph, first_indices(m), wanted);
+  const IndexSet read = g.graph ? g.graph->used_inputs & parts : IndexSet();
+  if (read.none()) return {graph};
   std::vector<Expr> outputs;
   for (const Node* output : graph->outputs) outputs.push_back(Expr(output));
-  std::uint64_t hidden = 0;
+  IndexSet hidden;
   for (int i = 0; i < graph->inputs; ++i) {
-    if (!(read >> i & 1)) continue;
-    hidden |= std::uint64_t{1} << outputs.size();
+    if (!read[static_cast<std::size_t>(i)]) continue;
+    hidden.set(outputs.size());
     outputs.push_back(make_input(i));
   }
   return {make_graph(outputs, graph->inputs), hidden};
@@ -286,8 +290,7 @@ void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& 
   std::vector<Var> inputs{stack_of};
   for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : Var());
   if (!tracked(inputs)) return fused(call, list, results);
-  const std::uint64_t mask = wanted_mask(inputs), part_bits = (std::uint64_t{1} << parts.size()) - 1,
-                      wanted = (mask >> 1 << parts.size()) | (mask & 1 ? part_bits : 0);
+  const IndexSet wanted = wanted_of_parts(wanted_mask(inputs), parts.size());
   SavingParts saves{call.graph};
   if (!call.graph->reduces) saves = saving_parts(call.graph, wanted, call.wide.arguments);
   call.graph = saves.graph;
@@ -300,7 +303,7 @@ void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& 
   PoolVector<Var> all(outputs.size());  // the hidden ones, too
   record(call.op, pointers, outputs, std::move(saved),
          StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(),
-                         call.wide.arguments ? call.wide.dtype : stack_of.dtype(), stack_of.device()},
+                         call.wide.arguments.any() ? call.wide.dtype : stack_of.dtype(), stack_of.device()},
          all);
   std::move(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
 }
@@ -311,7 +314,7 @@ PoolVector<Var> in_passes(const char* name, const Graph* graph, const Var& a, co
   // The formula and its sums are of what is not rounded yet.
   const bool halves = dtype_size(a.dtype()) == 2;
   Var y = product(kOp, a, b, batch_of(space), halves ? std::optional(DType::f32) : std::nullopt);
-  const Wide wide{halves ? (std::uint64_t{1} << options.parts) - 1 : 0, a.dtype()};
+  const Wide wide{halves ? first_indices(options.parts) : IndexSet(), a.dtype()};
   const int axis = options.interleaved ? -1 : -2;
   PoolVector<Var> parts{y}, results(graph->outputs.size());
   if (options.parts > 1) {

@@ -68,19 +68,30 @@ const Graph* add_layer_norm_graph() {
 }
 /// -log softmax(logits)[label] of a row; labels have one element a row. The label's logit is picked before the maximum
 /// is subtracted, so that one walk along the row does for all three reductions.
-const Graph* cross_entropy_graph() {
-  return graph_of([](auto logits, auto label) {
-    auto top = detach(max(logits)), picked = sum(where(index(logits, -1) == label, logits, 0));
-    return log(sum(exp(logits - top))) - (picked - top);
-  });
-}
+constexpr auto cross_entropy_of_row = [](auto logits, auto label) {
+  auto top = detach(max(logits)), picked = sum(where(index(logits, -1) == label, logits, 0));
+  return log(sum(exp(logits - top))) - (picked - top);
+};
 /// The same against a target of which `smoothing` is spread evenly. A graph of its own: 0 · -inf would be NaN.
-const Graph* smoothed_cross_entropy_graph() {
-  return graph_of([](auto logits, auto label, auto smoothing) {
-    auto top = detach(max(logits)), picked = sum(where(index(logits, -1) == label, logits, 0));
-    auto target = (1 - smoothing) * (picked - top) + smoothing * (mean(logits) - top);
-    return log(sum(exp(logits - top))) - target;
-  });
+constexpr auto smoothed_cross_entropy_of_row = [](auto logits, auto label, auto smoothing) {
+  auto top = detach(max(logits)), picked = sum(where(index(logits, -1) == label, logits, 0));
+  auto target = (1 - smoothing) * (picked - top) + smoothing * (mean(logits) - top);
+  return log(sum(exp(logits - top))) - target;
+};
+/// Rows whose label is ignored are zeros to them: a NaN there must not reach a gradient.
+constexpr auto counted = [](auto logits, auto label, auto ignored) { return where(label == ignored, 0, logits); };
+
+const Graph* cross_entropy_graph(bool smoothed, bool ignores) {
+  if (smoothed && ignores)
+    return graph_of([](auto logits, auto label, auto smoothing, auto ignored) {
+      return smoothed_cross_entropy_of_row(counted(logits, label, ignored), label, smoothing);
+    });
+  if (smoothed) return graph_of(smoothed_cross_entropy_of_row);
+  if (ignores)
+    return graph_of([](auto logits, auto label, auto ignored) {
+      return cross_entropy_of_row(counted(logits, label, ignored), label);
+    });
+  return graph_of(cross_entropy_of_row);
 }
 /// The mean of the rows whose label is not ignored; of none, 0. The count is in the rows' lanes: f32 for f16.
 const Graph* counted_mean_graph() {
@@ -110,16 +121,19 @@ void check_cross_entropy(const Tensor& logits, const Tensor& labels, const Cross
   if (labels.numel() == 0) return;
   const auto classes = static_cast<int>(logits.size(1));
   const Tensor checked = options.ignored ? where(labels == *options.ignored, 0, labels) : labels;
-  require_indices("cross_entropy", checked, classes);
+  require_indices("cross_entropy (labels)", checked, classes);
 }
 
 Var cross_entropy_vars(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options) {
   check_cross_entropy(logits.value(), labels, options);
   constexpr const char* op = "cross_entropy";
   const Tensor column = labels.unsqueeze(1);
-  const Var rows = options.smoothing == 0 ? fused_one({op, cross_entropy_graph(), 2, {}}, list(logits, column))
-                                          : fused_one({op, smoothed_cross_entropy_graph(), 2, {}},
-                                                      list(logits, column, options.smoothing));
+  SmallVector<Argument, 4> arguments;
+  arguments.push_back(Argument(logits)), arguments.push_back(Argument(column));
+  const bool smoothed = options.smoothing != 0, ignores = options.ignored.has_value();
+  if (smoothed) arguments.push_back(Argument(options.smoothing));
+  if (ignores) arguments.push_back(Argument(*options.ignored));
+  const Var rows = fused_one({op, cross_entropy_graph(smoothed, ignores), 2, {}}, arguments);
   if (!options.ignored) return mean(rows);
   return fused_one({op, counted_mean_graph(), 3, {}}, list(rows, column, *options.ignored)).reshape({});
 }

@@ -8,11 +8,21 @@
 
 namespace tern::detail {
 
+namespace {
+/// Among values that derivatives are taken of or by, at least one must be floating.
+void require_floating(const char* op, const char* what, std::span<const Var> variables) {
+  for (const Var& v : variables)
+    if (is_floating(v.dtype())) return;
+  if (!variables.empty())
+    throw Error(ErrorKind::dtype, std::string(op) + ": " + what + " must be floating-point to have a derivative, got " +
+                                      describe(variables[0].value()) + "; convert it with .to(f32)");
+}
+}  // namespace
+
 std::vector<Var> aliases(const char* op, std::vector<Var> variables) {
-  for (Var& v : variables) {
-    require_defined(op, "an argument", v.value());
-    v = alias(v);
-  }
+  for (const Var& v : variables) require_defined(op, "an argument", v.value());
+  require_floating(op, "the argument", variables);
+  for (Var& v : variables) v = alias(v);
   return variables;
 }
 void check_seeds(const char* op, const char* what, std::span<const Var> seeds, const char* of,
@@ -35,12 +45,14 @@ void check_seeds(const char* op, const char* what, std::span<const Var> seeds, c
 }
 void check_results(const char* op, std::span<const Var> y) {
   for (const Var& v : y) require_defined(op, "the function's result", v.value());
+  require_floating(op, "the function's result", y);
 }
 void check_one_element(const char* op, const Var& y) {
   require_defined(op, "the function's result", y.value());
   if (y.numel() != 1)
     throw Error(ErrorKind::autograd,
                 std::string(op) + ": the function must return one element, it returned shape " + to_string(y.shape()));
+  require_floating(op, "the function's result", {&y, 1});
 }
 std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like) {
   for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = or_zeros(gradients[i], like[i]);
@@ -97,9 +109,10 @@ Shape followed_by(Shape shape, const Shape& more) {
   for (const std::int64_t size : more) shape.push_back(size);
   return shape;
 }
+/// Of the argument's dtype, as gradients are, in either mode.
 Var stacked(const std::vector<Var>& parts, int axis, const Shape& shape, const Var& like) {
   if (parts.empty()) return as_var(zeros(shape, {.dtype = like.dtype(), .device = like.device()}));
-  return stack(parts, axis).reshape(shape);
+  return stack(parts, axis).reshape(shape).to(like.dtype());
 }
 /// A forward pass costs about two reverse ones: it walks through the recorded vjp.
 bool goes_forward(Mode mode, std::int64_t columns, std::int64_t rows) {

@@ -87,6 +87,15 @@ int float_ops(const detail_cpu::Tape& tape) {
     return op.kind == detail_cpu::TapeOp::Kind::leaf && detail::is_float_lane(op.lane);
   }));
 }
+/// As backward calls a gradient.
+const detail::Graph* of_what_it_reads(const detail::Graph* graph) {
+  std::vector<Expr> outputs;
+  std::vector<int> arguments;
+  for (const detail::Node* output : graph->outputs) outputs.push_back(Expr(output));
+  for (int i = 0; i < graph->inputs; ++i)
+    if (graph->used_inputs[static_cast<std::size_t>(i)]) arguments.push_back(i);
+  return detail::with_arguments(outputs, arguments);
+}
 void expect_loop(const Entry& e, const detail::Graph* graph, DType dtype, const char* what) {
   std::vector<detail::InputType> types(static_cast<std::size_t>(graph->inputs), {dtype, false});
   for (int i = 0; i < e.arity(); ++i)
@@ -104,10 +113,12 @@ TEST_P(Loops, AreThereForFormulaAndGradient) {
     expect_loop(e, e.graph(), dtype, "formula");
     if (e.truth()) continue;
     const detail::GradientGraph& g = detail::gradient(e.graph(), 1, (std::uint64_t{1} << e.arity()) - 1);
-    if (g.graph) expect_loop(e, g.graph, dtype, "gradient");
+    if (g.graph) expect_loop(e, of_what_it_reads(g.graph), dtype, "gradient");
   }
 }
-INSTANTIATE_TEST_SUITE_P(Registry, Loops, testing::ValuesIn(entries_where([](const Entry& e) { return e.takes_floats(); })),
+INSTANTIATE_TEST_SUITE_P(Registry, Loops, testing::ValuesIn(entries_where([](const Entry& e) {
+                           return e.takes_floats() && e.op != &detail::slope::pow_log;  // has no loops of its own
+                         })),
                          [](const auto& info) { return std::string(info.param.name); });
 
 /// Products with epilogues, and rows in one block, in passes, and down columns.

@@ -35,6 +35,7 @@ inline const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = {
 #define TERN_LEAF(name, arity) {#name, &op::name, true, detail::Leaf::name},
 #define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_SLOPE(name, arity) {#name, &detail::slope::name, true, detail::Leaf::name},
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
 #undef TERN_LEAF

@@ -22,6 +22,7 @@ inline const std::vector<Entry>& entries() {
     };
 #define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
 #define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_SLOPE(name, arity) leaf(#name, detail::slope::name, detail::Leaf::name);
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
 #undef TERN_LEAF

@@ -1,0 +1,130 @@
+// Derivatives beyond the third, and of formulas of many arguments: every order of modes, against what is known exactly.
+#include "derivatives.hpp"
+#include "formula/graph.hpp"
+#include "tern/checkpoint.hpp"
+
+namespace tern::test {
+namespace {
+
+class HighOrders : public EveryDevice {
+ protected:
+  bool everything() const { return device() == cpu(); }
+};
+TERN_EVERY_DEVICE(HighOrders);
+
+using Scalar = std::function<Var(const Var&)>;
+
+/// The derivative by the only element, in forward mode (F) or as a gradient (R); the leftmost is the outermost.
+Scalar derivative(Scalar f, const std::string& modes) {
+  for (auto mode = modes.rbegin(); mode != modes.rend(); ++mode) {
+    if (*mode == 'F') f = [f](const Var& x) { return jvp(f, x, ones({1})).result; };
+    else f = [f](const Var& x) { return sum(grad(f)(x)); };
+  }
+  return [f](const Var& x) { return sum(f(x)); };
+}
+std::vector<std::string> all_modes(int order) {
+  std::vector<std::string> all{""};
+  for (int i = 0; i < order; ++i) {
+    std::vector<std::string> longer;
+    for (const std::string& m : all) longer.push_back(m + 'F'), longer.push_back(m + 'R');
+    all = std::move(longer);
+  }
+  return all;
+}
+/// Each a function with its exact derivative at 1. Devices that compile a kernel for every derivative take a few modes.
+void check(const char* name, const Scalar& f, int order, double want, bool everything) {
+  const Var x(ones({1}));
+  const auto n = static_cast<std::size_t>(order);
+  std::vector<std::string> modes = all_modes(order);
+  if (!everything) modes = {std::string(n - 1, 'F') + 'R', std::string(n - 1, 'R') + 'F'};
+  for (const std::string& m : modes)
+    EXPECT_NEAR(doubles(derivative(f, m)(x))[0], want, 1e-4 * std::max(1.0, std::abs(want))) << name << " " << m;
+}
+
+TEST_P(HighOrders, OfProducts) {
+  const int highest = everything() ? 5 : 4;
+  double factor = 1;
+  for (int order = 1; order <= highest; ++order) {
+    factor *= 6 - order;
+    check("x^5", [](const Var& x) { return x * x * x * x * x; }, order, factor, everything());
+    check("x^6", [](const Var& x) { return square(x) * square(x) * square(x); }, order, 6 * factor / (6 - order), everything());
+    check("clamped", [](const Var& x) { return clamp(x, -2, 2) * x * x * x * x; }, order, factor, everything());
+  }
+}
+TEST_P(HighOrders, OfFormulas) {
+  constexpr Pointwise lerp{"lerp", [](auto a, auto b, auto t) { return a * (1 - t) + b * t; }};
+  constexpr Pointwise three{"three", [](auto a, auto b, auto c) { return a * b * c; }};
+  double powers[2] = {1, 1};  // derivatives of x⁵ and x⁴ at 1; lerp's is x² - x⁴ + x⁵
+  for (int order = 1; order <= (everything() ? 5 : 3); ++order) {
+    powers[0] *= 6 - order, powers[1] *= order <= 4 ? 5 - order : 0;
+    const double squares = order == 1 ? 2 : order == 2 ? 2 : 0;
+    check("lerp", [&](const Var& x) { return lerp(x * x, x * x * x, x * x); }, order, squares - powers[1] + powers[0], everything());
+    check("three", [&](const Var& x) { return three(x, x * x, x * x); }, order, powers[0], everything());
+  }
+}
+TEST_P(HighOrders, OfRowsProductsAndQuotients) {
+  // Derivatives of sin(x)/x at 1 (by its series), orders 1 to 4.
+  const double quotient[] = {-0.30116867893975674, -0.23913362692838303, 0.17709857491700906, 0.13307668513986023};
+  double factor = 1;
+  for (int order = 1; order <= (everything() ? 4 : 3); ++order) {
+    factor *= 6 - order;
+    check("sin(x)/x", [](const Var& x) { return sin(x) / x; }, order, quotient[order - 1], everything());
+    check("an epilogue", [](const Var& x) {
+      return matmul_epilogue(x.reshape({1, 1}), x.reshape({1, 1}), [](auto acc, auto b) { return acc * acc * b; }, x);
+    }, order, factor, everything());
+    check("rows", [](const Var& x) {
+      constexpr Pointwise cubes{"cubes", [](auto a, auto b) { return sum(a * a * b) * a * b; }};
+      return row_formula(cubes, x.reshape({1, 1}), x.reshape({1, 1}));
+    }, order, factor, everything());
+    check("checkpoint", [](const Var& x) { return checkpoint([](const Var& v) { return v * v * v * v * v; })(x); }, order, factor, everything());
+  }
+}
+
+/// Σ a_i a_{i+1} a_{i+2} in a ring of the arguments: with all of them x it is n·x³.
+template <class... A> auto ring(A... a) {
+  const std::array all{a...};
+  auto total = all[0] * all[1] * all[2];
+  for (std::size_t i = 1; i < all.size(); ++i) total = total + all[i] * all[(i + 1) % all.size()] * all[(i + 2) % all.size()];
+  return total;
+}
+TEST_P(HighOrders, OfManyArguments) {
+  constexpr Pointwise six{"six", [](auto a, auto b, auto c, auto d, auto e, auto f) { return ring(a, b, c, d, e, f); }};
+  constexpr Pointwise twelve{"twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) {
+                               return ring(a, b, c, d, e, f, g, h, i, j, k, l);
+                             }};
+  const double of_cube[] = {3, 6, 6, 0};
+  for (int order = 1; order <= (everything() ? 4 : 2); ++order) {
+    check("six", [&](const Var& x) { return six(x, x, x, x, x, x); }, order, 6 * of_cube[order - 1], everything());
+    check("twelve", [&](const Var& x) { return twelve(x, x, x, x, x, x, x, x, x, x, x, x); }, order, 12 * of_cube[order - 1], everything() && order < 4);
+  }
+}
+TEST_P(HighOrders, OfManyCapturedNumbers) {
+  std::array<double, 28> c{};
+  double total = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) c[i] = 0.25 * static_cast<double>(i % 5 + 1), total += c[i];
+  const Pointwise weighted{"weighted", [c](auto a, auto b, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l, auto m) {
+                             const std::array all{a, b, d, e, f, g, h, i, j, k, l, m};
+                             auto sum_of = c[0] * all[0] * all[1];
+                             for (std::size_t n = 1; n < c.size(); ++n) sum_of = sum_of + c[n] * all[n % 12] * all[(n + 5) % 12];
+                             return sum_of;
+                           }};
+  const double of_square[] = {2, 2, 0};
+  for (int order = 1; order <= (everything() ? 3 : 2); ++order)
+    check("weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order, total * of_square[order - 1], everything());
+}
+/// What no longer fits is an error that says so, not a wrong derivative. (A sixth derivative of twelve arguments fits.)
+TEST(FormulaInputs, MoreThanThereCanBeAreAnError) {
+  const Expr x = detail::make_input(0);
+  const int most = static_cast<int>(detail::kMostInputs);
+  EXPECT_EQ(detail::make_graph({&x, 1}, most)->inputs, most);
+  try {
+    detail::make_graph({&x, 1}, most + 1);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::unsupported);
+    EXPECT_NE(std::string(e.what()).find("lower order"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
