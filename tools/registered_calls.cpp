@@ -127,6 +127,7 @@ void call_rows(DType dtype, const Shape& shape) {
                                          [&] { back(cross_entropy(x, zeros({shape[0]}, i32))); },
                                          [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.ignored = -1})); },
                                          [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.smoothing = 0.1})); },
+                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.ignored = -1, .smoothing = 0.1})); },
                                          [&] { back(softmax(x, 0)); },
                                          [&] { back(log_softmax(x, 0)); },
                                          [&] { back(logsumexp(x, {0})); },

@@ -49,6 +49,8 @@ inline const std::vector<Entry>& registry() {
   };
   return entries;
 }
+/// Stands in derivatives only: no loops or packed kernels are made for its own.
+inline bool is_slope(const Entry& e) { return e.op == &detail::slope::pow_log; }
 template <class Predicate> std::vector<Entry> entries_where(Predicate predicate) {
   std::vector<Entry> result;
   for (const Entry& e : registry())
