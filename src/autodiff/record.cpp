@@ -116,8 +116,9 @@ std::string camel_case(std::string_view op) {
 
 }  // namespace
 
-RecordedFn::RecordedFn(std::string_view op, std::span<const Var* const> inputs, std::uint64_t sequence)
-    : GradFn(inputs, sequence), op_(op), wanted_(wanted_mask(inputs)) {}
+RecordedFn::RecordedFn(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted,
+                       std::uint64_t sequence)
+    : GradFn(inputs, sequence), op_(op), wanted_(wanted) {}
 
 std::string RecordedFn::name() const { return camel_case(op_); }
 std::vector<Tensor> RecordedFn::saved_tensors() const {
@@ -155,11 +156,14 @@ void RecordedFn::keep(PoolVector<Save> saved, std::span<const Tensor> outputs) {
     s.version = s.input.value().impl()->storage->version();
   }
 }
-void RecordedFn::set_outputs(std::span<const Var> outputs) {
-  if (outputs.empty()) return;
-  first_output_ = {outputs[0].id(), outputs[0].meta()};
-  more_outputs_.reserve(outputs.size() - 1);
-  for (const Var& v : outputs.subspan(1)) more_outputs_.push_back({v.id(), v.meta()});
+void RecordedFn::set_outputs(std::span<const Var> results, std::size_t outputs) {
+  if (outputs == 0) return;
+  more_outputs_.resize(outputs - 1);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    Output& output = k == 0 ? first_output_ : more_outputs_[k - 1];
+    output.id = sequence() + 1 + k;
+    if (k < results.size()) output.meta = results[k].meta();
+  }
 }
 /// What was saved as the variable it was; an output as itself where it still lives, else as one with its identity.
 Var RecordedFn::saved_var(const Save& s) {
@@ -197,13 +201,13 @@ PoolVector<const Var*> pointers(std::span<const Var> inputs) {
 void finish_recording(const std::shared_ptr<RecordedFn>& fn, std::span<const Tensor> outputs, PoolVector<Save> saved,
                       std::span<Var> results) {
   fn->keep(std::move(saved), outputs);
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
+  for (std::size_t k = 0; k < results.size(); ++k) {
     auto meta = make_pooled<VarMeta>();
     meta->id = fn->sequence() + 1 + k, meta->requires_grad = is_floating(outputs[k].dtype());
     meta->grad_fn = fn, meta->output = static_cast<int>(k);
     results[k] = Var(outputs[k], std::move(meta));
   }
-  fn->set_outputs(results);
+  fn->set_outputs(results, outputs.size());
 }
 
 }  // namespace detail

@@ -36,7 +36,7 @@ struct Save {
 /// A recorded operation but for its rule.
 class RecordedFn : public GradFn {
  public:
-  RecordedFn(std::string_view op, std::span<const Var* const> inputs, std::uint64_t sequence);
+  RecordedFn(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted, std::uint64_t sequence);
   std::string name() const override;
   std::vector<Tensor> saved_tensors() const override;
   PoolVector<Var> apply_pooled(std::span<const Var> grads) override { return apply_needed(grads, ~IndexSet()); }
@@ -45,7 +45,8 @@ class RecordedFn : public GradFn {
   void release() override;
   /// Before the outputs are variables.
   void keep(PoolVector<Save> saved, std::span<const Tensor> outputs);
-  void set_outputs(std::span<const Var> outputs);
+  /// After the results come outputs that are saved and nothing else: they have no variables.
+  void set_outputs(std::span<const Var> results, std::size_t outputs);
 
  protected:
   virtual PoolVector<Var> run_rule(const RuleContext& context) = 0;
@@ -71,8 +72,8 @@ class RecordedFn : public GradFn {
 template <class Rule> class RecordedWith final : public RecordedFn {
  public:
   template <class R>
-  RecordedWith(std::string_view op, std::span<const Var* const> inputs, std::uint64_t sequence, R&& rule)
-      : RecordedFn(op, inputs, sequence), rule_(std::forward<R>(rule)) {}
+  RecordedWith(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted, std::uint64_t sequence, R&& rule)
+      : RecordedFn(op, inputs, wanted, sequence), rule_(std::forward<R>(rule)) {}
 
  private:
   PoolVector<Var> run_rule(const RuleContext& context) override {
@@ -95,22 +96,28 @@ std::uint64_t next_number(std::uint64_t count = 1);
 bool leaf_hooks_used();
 
 bool tracked(std::span<const Var> inputs);
-/// A bit for each input; one bit for all from the 64th on.
+/// The inputs that require gradients; the last index stands for all from it on.
 IndexSet wanted_mask(std::span<const Var> inputs);
 IndexSet wanted_mask(std::span<const Var* const> inputs);
 
-/// The outputs as variables of fn, whose number is that of its first output less one.
+/// The outputs there are results for as variables of fn, whose number is that of its first output less one.
 void finish_recording(const std::shared_ptr<RecordedFn>& fn, std::span<const Tensor> outputs, PoolVector<Save> saved,
                       std::span<Var> results);
 
 /// The outputs as variables of a new GradFn. `op` is snake_case ("silu_mul" → "SiluMulBackward").
-/// Inputs may be null: constants. `results` has a place for each output.
+/// Inputs may be null: constants. `wanted` is their wanted_mask; `results` has a place for each output, but for the last
+/// ones that are only saved.
+template <class Rule>
+void record(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted, std::span<const Tensor> outputs,
+            PoolVector<Save> saved, Rule&& rule, std::span<Var> results) {
+  const auto fn = make_pooled<RecordedWith<std::remove_cvref_t<Rule>>>(op, inputs, wanted, next_number(1 + outputs.size()),
+                                                                       std::forward<Rule>(rule));
+  finish_recording(fn, outputs, std::move(saved), results);
+}
 template <class Rule>
 void record(std::string_view op, std::span<const Var* const> inputs, std::span<const Tensor> outputs,
             PoolVector<Save> saved, Rule&& rule, std::span<Var> results) {
-  const auto fn = make_pooled<RecordedWith<std::remove_cvref_t<Rule>>>(op, inputs, next_number(1 + outputs.size()),
-                                                                       std::forward<Rule>(rule));
-  finish_recording(fn, outputs, std::move(saved), results);
+  record(op, inputs, wanted_mask(inputs), outputs, std::move(saved), std::forward<Rule>(rule), results);
 }
 
 PoolVector<const Var*> pointers(std::span<const Var> inputs);

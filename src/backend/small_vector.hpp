@@ -1,6 +1,7 @@
 // A vector of trivially destructible elements whose first N live in itself, the others in memory of a pool: an
 // operation on 8 elements must not spend its time in malloc.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <new>
@@ -52,6 +53,24 @@ class SmallVector {
 
   alignas(T) std::byte inline_[N * sizeof(T)];
   std::size_t size_ = 0;
+  PoolVector<T> more_;
+};
+
+/// So many values of any type, up to N of them in itself.
+template <class T, std::size_t N>
+class Slots {
+ public:
+  explicit Slots(std::size_t size) : size_(size), more_(size > N ? size : 0) {}
+  T* begin() { return size_ <= N ? few_.data() : more_.data(); }
+  T* end() { return begin() + size_; }
+  T& operator[](std::size_t i) { return begin()[i]; }
+  std::size_t size() const { return size_; }
+  operator std::span<T>() { return {begin(), size_}; }
+  operator std::span<const T>() { return {begin(), size_}; }
+
+ private:
+  std::array<T, N> few_{};
+  std::size_t size_;
   PoolVector<T> more_;
 };
 

@@ -5,9 +5,9 @@
 
 namespace tern::detail {
 
-/// A formula traced has 40 inputs at most, a derivative of it has each of its operands, cotangents and tangents: forward
-/// mode doubles their number with every order. 512 are a formula of 16 arguments five times in forward mode.
-inline constexpr std::size_t kMostInputs = 512;
+/// A formula traced has 40 inputs at most. A derivative of it has each of its operands, cotangents and tangents: with every
+/// order forward mode adds their number, reverse mode can double it. 256 are enough for a product of 12 arguments five times in any modes.
+inline constexpr std::size_t kMostInputs = 256;
 using IndexSet = std::bitset<kMostInputs>;
 
 /// {0, …, count - 1}; all there can be where it is more.

@@ -76,18 +76,28 @@ Plan make_plan(const Graph* graph, const IndexSet& wanted, const IndexSet& tenso
   return plan;
 }
 
-const Plan& plan_of(const Graph* graph, const IndexSet& wanted, const IndexSet& tensors) {
-  struct Known {
-    IndexSet wanted, tensors;
-    std::unique_ptr<const Plan> plan;
-  };
+/// What plans are kept by; they are kept for good.
+struct PlanKey {
+  const Graph* graph = nullptr;
+  IndexSet wanted, tensors;
+  bool operator==(const PlanKey&) const = default;
+};
+const Plan& shared_plan_of(const PlanKey& key) {
   static std::mutex lock;
-  static auto& known = *new std::unordered_map<const Graph*, std::vector<Known>>;
+  static auto& known = *new std::unordered_map<const Graph*, std::vector<std::pair<PlanKey, std::unique_ptr<const Plan>>>>;
   const std::lock_guard hold(lock);
-  std::vector<Known>& plans = known[graph];
-  for (const Known& k : plans)
-    if (k.wanted == wanted && k.tensors == tensors) return *k.plan;
-  return *plans.emplace_back(Known{wanted, tensors, std::make_unique<const Plan>(make_plan(graph, wanted, tensors))}).plan;
+  auto& plans = known[key.graph];
+  for (const auto& [of, plan] : plans)
+    if (of == key) return *plan;
+  plans.emplace_back(key, std::make_unique<const Plan>(make_plan(key.graph, key.wanted, key.tensors)));
+  return *plans.back().second;
+}
+/// The last this thread asked for is found without the lock.
+const Plan& plan_of(const PlanKey& key) {
+  thread_local PlanKey last_key;
+  thread_local const Plan* last = nullptr;
+  if (!(last_key == key)) last = &shared_plan_of(key), last_key = key;
+  return *last;
 }
 
 /// What is wanted of the epilogue's inputs, the accumulator first, where that is wanted of a, b and the operands.
@@ -117,9 +127,9 @@ struct EpilogueBackward {
 
 }  // namespace
 
-void product_with_epilogue(const char* op, const Graph* graph, const Var& a, const Var& b,
+void product_with_epilogue(const char* op, const Graph* graph, const Shape& space, const Var& a, const Var& b,
                            std::span<const Argument> operands, std::span<Var> results) {
-  const Shape batch = product_shape(op, a.value(), b.value()).batch;
+  const Shape batch = batch_of(space);
   SmallVector<const Var*, 8> inputs;
   inputs.push_back(&a), inputs.push_back(&b);
   IndexSet tensors;
@@ -134,12 +144,12 @@ void product_with_epilogue(const char* op, const Graph* graph, const Var& a, con
     for (std::size_t k = 0; k < results.size(); ++k) results[k] = as_var(outputs[k]);
     return;
   }
-  const Plan& plan = plan_of(graph, wanted_of_epilogue(mask), tensors);
-  PoolVector<Tensor> outputs(plan.graph->outputs.size());
+  const Plan& plan = plan_of({graph, wanted_of_epilogue(mask), tensors});
+  Slots<Tensor, 3> outputs(plan.graph->outputs.size());
   run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
   EpilogueBackward rule;
   rule.formula.op = op, rule.formula.graph = plan.graph, rule.formula.outputs_read = plan.outputs_read;
-  rule.formula.space = matrix_shape(batch, a.size(-2), b.size(-1));
+  rule.formula.space = space;
   rule.a_batch = batch_of(a.shape()), rule.b_batch = batch_of(b.shape());
   PoolVector<Save> saved;
   saved.reserve(inputs.size() + outputs.size());
@@ -151,9 +161,7 @@ void product_with_epilogue(const char* op, const Graph* graph, const Var& a, con
   for (std::size_t i = 0; i < operands.size(); ++i)
     rule.formula.add_input(operands[i], plan.used[i + 1], saved, static_cast<int>(i) + 2);
   rule.formula.add_outputs(saved);
-  PoolVector<Var> all(outputs.size());  // the hidden one, too
-  record(op, inputs, outputs, std::move(saved), std::move(rule), all);
-  std::move(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
+  record(op, inputs, mask, outputs, std::move(saved), std::move(rule), results);
 }
 
 }  // namespace detail

@@ -430,9 +430,7 @@ FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const 
 
 void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::span<Var> results) {
   const FusedCall call = with_numbers(any_call, arguments);
-  Tensor one;
-  PoolVector<Tensor> several(results.size() > 1 ? results.size() : 0);
-  const std::span<Tensor> outputs = several.empty() ? std::span(&one, results.size()) : std::span<Tensor>(several);
+  Slots<Tensor, 3> outputs(results.size());
   Shape space = broadcast_space(call.op, arguments);
   if (call.space) space = *call.space;
   run_over(space, call, arguments, {}, outputs);
@@ -447,8 +445,9 @@ void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::
   SmallVector<const Var*, 8> inputs;
   for (const Argument& a : arguments) inputs.push_back(a.var);
   PoolVector<Save> saved;
-  FusedBackward rule = saving(space, call, arguments, wanted_mask(std::span<const Var* const>(inputs)), saved, true);
-  record(call.op, inputs, outputs, std::move(saved), std::move(rule), results);
+  const IndexSet wanted = wanted_mask(std::span<const Var* const>(inputs));
+  FusedBackward rule = saving(space, call, arguments, wanted, saved, true);
+  record(call.op, inputs, wanted, outputs, std::move(saved), std::move(rule), results);
 }
 
 Var sum_to(const Var& x, const Shape& shape) {

@@ -68,7 +68,8 @@ void check_activation(const char* op, const Pointwise<>& activation) {
     throw Error(ErrorKind::unsupported,
                 std::string(op) + ": the activation " + activation.name() + " contains a reduction");
 }
-void check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias) {
+/// The space of the result, batch + [m, n].
+Shape check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias) {
   require_defined(op, "bias", bias);
   const ProductShape p = product_shape(op, a, b);
   if (bias.dim() != 1 || bias.size(0) != p.n)
@@ -80,6 +81,7 @@ void check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor& 
   if (!is_floating(a.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a));
   require_same_device(op, a, bias);
+  return matrix_shape(p.batch, p.m, p.n);
 }
 
 template <class T> PoolVector<Argument> operands_of(const T& bias, const Pointwise<>& activation) {
@@ -93,8 +95,7 @@ std::uint32_t all_but_last(int rank) { return (1u << (rank - 1)) - 1; }
 Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias,
                        const Pointwise<>& activation, Tensor* pre) {
   check_activation(op, activation);
-  check_bias(op, a, b, bias);
-  const Shape batch = product_shape(op, a, b).batch;
+  const Shape batch = batch_of(check_bias(op, a, b, bias));
   Tensor results[2];
   run_product({op, forward_graph(activation.graph(), pre != nullptr), batch, {}}, a, b, operands_of(bias, activation), {},
               {results, pre ? 2u : 1u});
@@ -105,9 +106,9 @@ Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const T
 Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, const Pointwise<>& activation,
                  Tensor* pre) {
   check_activation(op, activation);
-  check_bias(op, a.value(), b.value(), bias.value());
+  const Shape space = check_bias(op, a.value(), b.value(), bias.value());
   Var results[2];
-  product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), a, b, operands_of(bias, activation),
+  product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), space, a, b, operands_of(bias, activation),
                         {results, pre ? 2u : 1u});
   if (pre) *pre = results[1].value();
   return results[0];
@@ -148,14 +149,14 @@ constexpr const char* kResidual = "matmul_bias_residual";
 const Graph* residual_graph() {
   return graph_of([](auto acc, auto bias, auto residual) { return acc + bias + residual; });
 }
-void check_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
-  check_bias(kResidual, a, b, bias);
+/// The space of the result.
+Shape check_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
+  const Shape shape = check_bias(kResidual, a, b, bias);
   require_defined(kResidual, "residual", residual);
-  const ProductShape p = product_shape(kResidual, a, b);
-  const Shape shape = matrix_shape(p.batch, p.m, p.n);
   if (broadcast_shapes(kResidual, shape, residual.shape()) != shape)
     throw Error(ErrorKind::shape, std::string(kResidual) + ": residual " + describe(residual) +
                                       " does not broadcast to " + describe(a.dtype(), shape));
+  return shape;
 }
 }  // namespace
 
@@ -165,26 +166,26 @@ Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& ac
 Var matmul_activation(const VarArg& a, const VarArg& b, const Pointwise<>& activation) {
   constexpr const char* op = "matmul_activation";
   check_activation(op, activation);
-  product_shape(op, a->value(), b->value());
+  const ProductShape p = product_shape(op, a->value(), b->value());
   if (!is_floating(a->dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a->value()));
   const PoolVector<Argument> parameters(activation.values().begin(), activation.values().end());
   Var result;
-  product_with_epilogue(op, activation.graph(), *a, *b, parameters, {&result, 1});
+  product_with_epilogue(op, activation.graph(), matrix_shape(p.batch, p.m, p.n), *a, *b, parameters, {&result, 1});
   return result;
 }
 Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
-  check_residual(a, b, bias, residual);
+  const Shape batch = batch_of(check_residual(a, b, bias, residual));
   const Argument operands[] = {Argument(bias), Argument(residual)};
   Tensor result;
-  run_product({kResidual, residual_graph(), product_shape(kResidual, a, b).batch, {}}, a, b, operands, {}, {&result, 1});
+  run_product({kResidual, residual_graph(), batch, {}}, a, b, operands, {}, {&result, 1});
   return result;
 }
 Var matmul_bias_residual(const VarArg& a, const VarArg& b, const VarArg& bias, const VarArg& residual) {
-  check_residual(a->value(), b->value(), bias->value(), residual->value());
+  const Shape space = check_residual(a->value(), b->value(), bias->value(), residual->value());
   const Argument operands[] = {Argument(*bias), Argument(*residual)};
   Var result;
-  product_with_epilogue(kResidual, residual_graph(), *a, *b, operands, {&result, 1});
+  product_with_epilogue(kResidual, residual_graph(), space, *a, *b, operands, {&result, 1});
   return result;
 }
 

@@ -57,7 +57,7 @@ PoolVector<Argument> laid_out(std::span<const Argument> operands, std::span<cons
                               const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space,
                               PoolVector<T>& columns) {
   PoolVector<Argument> list;
-  columns.reserve(operands.size());
+  list.reserve(operands.size() + values.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Argument& o = operands[i];
     const Tensor* t = o.tensor ? o.tensor : o.var ? &o.var->value() : nullptr;
@@ -75,6 +75,7 @@ PoolVector<Argument> laid_out(std::span<const Argument> operands, std::span<cons
       list.push_back(o);
       continue;
     }
+    if (columns.empty()) columns.reserve(2 * operands.size());  // the list points into it
     if constexpr (std::same_as<T, Var>) {
       const Var& v = o.var ? *o.var : columns.emplace_back(as_var(*t));
       columns.push_back(flat ? v.unsqueeze(1) : v.reshape({}));
@@ -287,7 +288,7 @@ void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& 
   PoolVector<Argument> list(parts.begin(), parts.end());
   list.insert(list.end(), operands.begin(), operands.end());
   FusedCall call = with_numbers(any_call, list);
-  std::vector<Var> inputs{stack_of};
+  PoolVector<Var> inputs{stack_of};
   for (const Argument& o : operands) inputs.push_back(o.var ? *o.var : Var());
   if (!tracked(inputs)) return fused(call, list, results);
   const IndexSet wanted = wanted_of_parts(wanted_mask(inputs), parts.size());
@@ -300,12 +301,10 @@ void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& 
   FusedBackward formula = saving(space, call, list, wanted, saved, false, saves.hidden);
   PoolVector<const Var*> pointers;
   for (const Var& input : inputs) pointers.push_back(&input);
-  PoolVector<Var> all(outputs.size());  // the hidden ones, too
   record(call.op, pointers, outputs, std::move(saved),
          StackedBackward{std::move(formula), parts.size(), axis, stack_of.shape(),
                          call.wide.arguments.any() ? call.wide.dtype : stack_of.dtype(), stack_of.device()},
-         all);
-  std::move(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(results.size()), results.begin());
+         results);
 }
 
 /// What does not fit into one epilogue: the product, then a pass over it for each axis summed over.
@@ -351,11 +350,10 @@ PoolVector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<co
                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
   const Shape space = checked_space(name, graph, values.size(), a.value(), b.value(), options, operands.size());
   PoolVector<Var> columns;
-  columns.reserve(2 * operands.size());
   const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a.value(), space, columns);
   if (options.parts > 1 || graph->axis_sums) return in_passes(name, graph, a, b, space, options, list);
   PoolVector<Var> results(graph->outputs.size());
-  product_with_epilogue(kOp, graph, a, b, list, results);
+  product_with_epilogue(kOp, graph, space, a, b, list, results);
   return results;
 }
 

@@ -76,6 +76,9 @@ TEST(Allocations, NoneForAnyOtherOperationOnceWarm) {
   none("broadcast_to", [&] { w.broadcast_to({8, 8}); }), none("to", [&] { x.to(f64); }), none("clone", [&] { x.clone(); });
   none("zeros", [&] { zeros({8}); }), none("where", [&] { where(t > 0, x, 0); }), none("broadcasting", [&] { x * w + b; });
   none("matmul_epilogue", [&] { matmul_epilogue(x, x, [](auto acc, auto z) { return silu(acc + z); }, w); });
+  none("matmul_epilogue of a stack", [&] {
+    matmul_epilogue(x, x, [](auto gate, auto up) { return silu(gate) * up; }, {.parts = 2});
+  });
   const std::vector<Var> two{x, x};
   const std::vector<Tensor> tensors{t, t};
   none("sort", [&] { sort(x, 1); }), none("topk", [&] { topk(x, 3, 1); }), none("sort of a tensor", [&] { sort(t, 1); });
