@@ -183,11 +183,12 @@ int main(int argc, char** argv) {
 #undef TERN_FORMULA
 #undef TERN_GATED
   std::printf(
-      "\n## Leaves\n\nThe closed vocabulary of formulas. Budgets are the largest error in units in the last place, on "
+      "\n## Leaves\n\nThe closed vocabulary of formulas, and what derivatives are made of besides. Budgets are the largest error in units in the last place, on "
       "the CPU.\n\n"
       "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");
 #define TERN_LEAF(name, arity) leaf_row(#name, Leaf::name);
 #define TERN_LEAF_INNER(name, arity) leaf_row(#name, Leaf::name);
+#define TERN_LEAF_SLOPE(name, arity) leaf_row(#name " (in derivatives)", Leaf::name);
 #define TERN_LEAF_REDUCE(name) leaf_row(#name "(x) in a formula", Leaf::name);
 #include "tern/leaves.inc"
 #undef TERN_LEAF

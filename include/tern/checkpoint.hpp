@@ -35,8 +35,9 @@ template <class T> T hollow(const T& tree) {
 /// It nests; Vars that f captures get their gradients; random numbers repeat, whichever Generator they are from (they
 /// are replayed, and the generator is not advanced again). Otherwise f must do the same when it is run again; it is
 /// kept until then, so what it captures by reference must live as long: capture Vars by value (they are handles).
-/// Backward throws `autograd` where a tensor that f read was changed in place meanwhile, or f gives other shapes, dtypes
-/// or numbers of results or of random draws. retain_grad on what f makes inside keeps nothing: its variables are gone.
+/// Backward throws `autograd` where a tensor that f read was changed in place meanwhile, or f gives other shapes,
+/// dtypes or numbers of results or of random draws. retain_grad on what f makes inside keeps nothing: its variables are
+/// gone.
 template <class F> auto checkpoint(F f) {
   return [f = std::move(f)]<class... T>(const T&... x) {
     using Arguments = std::tuple<detail::AsVars<T>...>;
@@ -60,10 +61,11 @@ template <class F> auto checkpoint(F f) {
 /// forward(a…) takes Tensors (or containers of them) and gives a Tensor or a container. backward(gradient, a…) or
 /// backward(gradient, output, a…) takes Vars and gives the gradient of the argument, or a std::tuple of those of
 /// several arguments; written with tern's operations it is differentiable itself, to any order (gradgradcheck says
-/// whether it is right). Only arguments get gradients: a Var that the functions capture is a constant to them. A gradient that backward computed from plain values has no derivative: asking for one (jvp and
-/// forward Jacobians do) is an error of kind `autograd`; one that is zero everywhere is written 0 * gradient. Backward
-/// errors of kind `autograd`: another number of gradients, none for an argument that requires one; of kind `shape` or
-/// `dtype`: a gradient that is not like its argument.
+/// whether it is right). Only arguments get gradients: a Var that the functions capture is a constant to them. A
+/// gradient that backward computed from plain values has no derivative: asking for one (jvp and forward Jacobians do)
+/// is an error of kind `autograd`; one that is zero everywhere is written 0 * gradient. Backward errors of kind
+/// `autograd`: another number of gradients, none for an argument that requires one; of kind `shape` or `dtype`: a
+/// gradient that is not like its argument.
 template <class F, class B> auto custom_gradient(std::string name, F forward, B backward) {
   return [name = std::move(name), forward = std::move(forward),
           backward = std::move(backward)]<class... T>(const T&... x) {

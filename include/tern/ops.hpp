@@ -175,8 +175,8 @@ struct CrossEntropyOptions {
   std::optional<std::int32_t> ignored = {};  // rows with this label count nothing; where all do, the loss is 0
   double smoothing = 0;  // in [0, 1): this share of the target is spread evenly over the classes
 };
-/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C) or ignored. Of no
-/// rows it is NaN, and 0 where a label is ignored. What stands in an ignored row (NaN, too) changes no value or gradient.
+/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C) or ignored.
+/// Without rows it is NaN, or 0 with `.ignored`. What stands in an ignored row (NaN, too) changes no value or gradient.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
 Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
 inline Var cross_entropy(const Var& logits, const Var& labels, const CrossEntropyOptions& options = {}) {

@@ -54,7 +54,8 @@ struct CheckpointBackward {
 
   void check_again(const std::vector<Var>& outputs, std::size_t drawn) const {
     const auto differs = [](const std::string& what) {
-      throw Error(ErrorKind::autograd, "CheckpointBackward: the function gave something else when it was computed again: " + what);
+      throw Error(ErrorKind::autograd,
+                  "CheckpointBackward: the function gave something else when it was computed again: " + what);
     };
     if (outputs.size() != results.size())
       differs(std::to_string(outputs.size()) + " results, " + std::to_string(results.size()) + " before");
@@ -63,7 +64,8 @@ struct CheckpointBackward {
       const std::string which = "result " + std::to_string(k + 1) + " is ";
       if (!y.defined()) differs(which + "undefined");
       if (y.shape() != results[k].shape || y.dtype() != results[k].dtype)
-        differs(which + describe(y.value()) + ", before " + std::string(to_string(results[k].dtype)) + to_string(results[k].shape));
+        differs(which + describe(y.value()) + ", before " + std::string(to_string(results[k].dtype)) +
+                to_string(results[k].shape));
     }
     if (drawn != draws.size())
       differs(std::to_string(drawn) + " draws of random numbers, " + std::to_string(draws.size()) + " before");
@@ -132,7 +134,7 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   for (const Var& y : outputs) values.push_back(y.value()), rule.results.push_back({y.shape(), y.dtype()});
   std::vector<Var> recorded = record("checkpoint", edges, std::move(values), std::move(saved), std::move(rule));
   for (std::size_t k = 0; k < outputs.size(); ++k)  // what depends on no variable does not through this either
-    if (!outputs[k].requires_grad()) recorded[k] = outputs[k];
+    if (!outputs[k].requires_grad()) recorded[k] = as_var(outputs[k].value());
   return recorded;
 }
 

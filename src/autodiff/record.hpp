@@ -17,8 +17,8 @@
 namespace tern::detail {
 
 /// What a rule sees. `grads` holds one Var an output, undefined where none arrived; `saved` what was saved, connected
-/// to the graph; `wanted`: the inputs whose gradient the operation was recorded to give; `needed`: those whose somebody
-/// reads it this time. A rule may give others, but spares what is dear in them.
+/// to the graph; `wanted`: the inputs whose gradient the operation was recorded to give; `needed`: those that are
+/// read this time. A rule may give others, but spares what is dear in them.
 struct RuleContext {
   std::span<const Var> grads;
   std::span<const Var> saved;
@@ -72,7 +72,8 @@ class RecordedFn : public GradFn {
 template <class Rule> class RecordedWith final : public RecordedFn {
  public:
   template <class R>
-  RecordedWith(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted, std::uint64_t sequence, R&& rule)
+  RecordedWith(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted, std::uint64_t sequence,
+               R&& rule)
       : RecordedFn(op, inputs, wanted, sequence), rule_(std::forward<R>(rule)) {}
 
  private:
@@ -105,13 +106,13 @@ void finish_recording(const std::shared_ptr<RecordedFn>& fn, std::span<const Ten
                       std::span<Var> results);
 
 /// The outputs as variables of a new GradFn. `op` is snake_case ("silu_mul" → "SiluMulBackward").
-/// Inputs may be null: constants. `wanted` is their wanted_mask; `results` has a place for each output, but for the last
-/// ones that are only saved.
+/// Inputs may be null: constants. `wanted` is their wanted_mask; `results` has a place for each output, but for the
+/// last ones that are only saved.
 template <class Rule>
-void record(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted, std::span<const Tensor> outputs,
-            PoolVector<Save> saved, Rule&& rule, std::span<Var> results) {
-  const auto fn = make_pooled<RecordedWith<std::remove_cvref_t<Rule>>>(op, inputs, wanted, next_number(1 + outputs.size()),
-                                                                       std::forward<Rule>(rule));
+void record(std::string_view op, std::span<const Var* const> inputs, const IndexSet& wanted,
+            std::span<const Tensor> outputs, PoolVector<Save> saved, Rule&& rule, std::span<Var> results) {
+  const auto fn = make_pooled<RecordedWith<std::remove_cvref_t<Rule>>>(
+      op, inputs, wanted, next_number(1 + outputs.size()), std::forward<Rule>(rule));
   finish_recording(fn, outputs, std::move(saved), results);
 }
 template <class Rule>

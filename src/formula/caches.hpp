@@ -49,23 +49,27 @@ struct Graph::Caches {
   std::vector<std::pair<IndexSet, const Graph*>> with_numbers;
 };
 
-/// The graph of outputs whose inputs are these, renumbered. Derivatives of derivatives would take ever more that none reads.
+/// The graph of outputs whose inputs are these, renumbered. Derivatives of derivatives would take ever more that none
+/// reads.
 const Graph* with_arguments(std::span<const Expr> outputs, std::span<const int> arguments);
 
-/// The graph for calls in which the inputs in `numbers` (a bit each) are plain numbers, which do not vary along the
+/// The graph for calls in which the inputs in `numbers` are plain numbers, which do not vary along the
 /// reduced axes; kept with the graph. As full values they would make full what is computed from them: a row's mean and
 /// a number would be one value an element.
 const Graph* with_numbers(const Graph* graph, IndexSet numbers);
 
 /// As `outputs_read` of gradient(): all outputs where then no input is read (tanh, sigmoid, relu, exp), else none.
-inline const IndexSet kPreferredOutputs = ~IndexSet();
+inline const IndexSet& preferred_outputs() {
+  static const IndexSet all = ~IndexSet();
+  return all;
+}
 
 /// The gradient graph for the outputs in `present` and the inputs in `wanted`; kept with the graph.
 /// finite_only: contributions whose derivative is not finite become 0 (for graphs with one output).
 /// outputs_read: the outputs whose values are read in place of their expressions. Who saved them says which those are:
 /// the preference depends on `present`, and what was not saved cannot be read.
 /// Throws autograd, naming the leaf, where a derivative does not exist.
-const GradientGraph& gradient(const Graph* graph, const IndexSet& present, const IndexSet& wanted, bool finite_only = false,
-                              const IndexSet& outputs_read = kPreferredOutputs);
+const GradientGraph& gradient(const Graph* graph, const IndexSet& present, const IndexSet& wanted,
+                              bool finite_only = false, const IndexSet& outputs_read = preferred_outputs());
 
 }  // namespace tern::detail

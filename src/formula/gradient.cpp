@@ -76,7 +76,7 @@ class ReverseSweep {
 /// Reads outputs in place of their expressions: see gradient().
 void read_outputs(const Graph* graph, const IndexSet& outputs_read, std::vector<Expr>& gradients) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
-  const bool preferred = outputs_read == kPreferredOutputs;
+  const bool preferred = outputs_read == preferred_outputs();
   Rewriter rewrite;
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];
@@ -86,17 +86,19 @@ void read_outputs(const Graph* graph, const IndexSet& outputs_read, std::vector<
   std::vector<Expr> rewritten;
   for (const Expr& e : gradients) rewritten.push_back(rewrite(e));
   const IndexSet originals = first_indices(static_cast<std::size_t>(n));
-  if (!preferred || (make_graph(rewritten, n + 2 * m)->used_inputs & originals).none()) gradients = std::move(rewritten);
+  if (!preferred || (make_graph(rewritten, n + 2 * m)->used_inputs & originals).none())
+    gradients = std::move(rewritten);
 }
 
-std::unique_ptr<GradientGraph> derive(const Graph* graph, const IndexSet& present, const IndexSet& wanted, bool finite_only,
-                                      const IndexSet& outputs_read) {
+std::unique_ptr<GradientGraph> derive(const Graph* graph, const IndexSet& present, const IndexSet& wanted,
+                                      bool finite_only, const IndexSet& outputs_read) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
   const Derivation scope;
   ReverseSweep sweep(graph, wanted);
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];
-    if (present[static_cast<std::size_t>(k)]) sweep.seed(output, finite_only ? make_constant(1) : make_input(n + k, output->full));
+    if (present[static_cast<std::size_t>(k)])
+      sweep.seed(output, finite_only ? make_constant(1) : make_input(n + k, output->full));
   }
   sweep.run();
   auto result = std::make_unique<GradientGraph>();

@@ -171,8 +171,10 @@ const Definition* make_definition(const Graph* value, const Graph* derivative) {
 
 const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
   if (static_cast<std::size_t>(inputs) > kMostInputs)
-    throw Error(ErrorKind::unsupported, "a formula or derivative with " + std::to_string(inputs) + " operands, cotangents and tangents; at most " +
-                                            std::to_string(kMostInputs) + " are supported: use fewer arguments or a lower order");
+    throw Error(ErrorKind::unsupported, "a formula or derivative with " + std::to_string(inputs) +
+                                            " operands, cotangents and tangents; at most " +
+                                            std::to_string(kMostInputs) +
+                                            " are supported: use fewer arguments or a lower order");
   Graph graph;
   graph.inputs = inputs;
   std::uint64_t key = mix(0x7465726e, static_cast<std::uint64_t>(inputs));
@@ -226,6 +228,16 @@ std::vector<const Node*> topological(std::span<const Node* const> outputs) {
       for (auto arg = node->args.rbegin(); arg != node->args.rend(); ++arg) pending.emplace_back(*arg, false);
   }
   return order;
+}
+
+IndexSet inputs_of(std::span<const Expr> expressions) {
+  std::vector<const Node*> nodes;
+  for (const Expr& e : expressions) nodes.push_back(e.node());
+  IndexSet mask;
+  for (const Node* node : topological(nodes))
+    if (node->kind == NodeKind::input && static_cast<std::size_t>(node->index) < kMostInputs)
+      mask.set(static_cast<std::size_t>(node->index));
+  return mask;
 }
 
 Expr Rewriter::rebuilt(const Node* node) {

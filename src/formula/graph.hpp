@@ -84,6 +84,18 @@ namespace slope {
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
 }  // namespace slope
+/// Whether a leaf is one of those.
+constexpr bool is_slope(Leaf leaf) {
+#define TERN_LEAF(name, arity)
+#define TERN_LEAF_INNER(name, arity)
+#define TERN_LEAF_SLOPE(name, arity) if (leaf == Leaf::name) return true;
+#define TERN_LEAF_REDUCE(name)
+#include "tern/leaves.inc"
+#undef TERN_LEAF
+#undef TERN_LEAF_INNER
+#undef TERN_LEAF_REDUCE
+  return false;
+}
 inline Expr pow_log(const Expr& a, const Expr& b) { return make_leaf(Leaf::pow_log, {a, b}); }
 /// The argument whose bits leaf(args…) has for every input (x·1, x / 1, x - 0, -(-x), where(c, a, a)), or nothing.
 Expr same_as_argument(Leaf leaf, std::span<const Node* const> args);
@@ -108,6 +120,9 @@ bool is_constant(Expr x, double value);
 /// The nodes the outputs' values depend on, arguments before their users, in an order that the graph alone decides (a
 /// gradient's sums, and kernels made beforehand, rest on it). A coordinate depends on no value.
 std::vector<const Node*> topological(std::span<const Node* const> outputs);
+
+/// The inputs that expressions depend on, those past the last there can be left out.
+IndexSet inputs_of(std::span<const Expr> expressions);
 
 /// Rebuilds expressions with some nodes replaced; one object shares its work between calls.
 class Rewriter {

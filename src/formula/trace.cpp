@@ -8,7 +8,7 @@ namespace tern {
 namespace detail {
 namespace {
 thread_local Trace* open_trace = nullptr;
-/// Gradients number up to three times as many inputs, and input sets are 64-bit masks.
+/// Derivatives have more: kMostInputs.
 constexpr int kMaxInputs = 40;
 }  // namespace
 
@@ -108,7 +108,8 @@ namespace op {
 namespace detail::slope {
 #define TERN_LEAF(name, arity)
 #define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) constinit const Pointwise<> name{#name, detail::LeafCall<detail::Leaf::name, arity>{}};
+#define TERN_LEAF_SLOPE(name, arity) \
+  constinit const Pointwise<> name{#name, detail::LeafCall<detail::Leaf::name, arity>{}};
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
 #undef TERN_LEAF

@@ -19,16 +19,6 @@ struct Plan {
   IndexSet used;                   // inputs that backward reads
 };
 
-/// The inputs that expressions depend on, those past the last there can be left out.
-IndexSet inputs_of(std::span<const Expr> expressions) {
-  std::vector<const Node*> nodes;
-  for (const Expr& e : expressions) nodes.push_back(e.node());
-  IndexSet mask;
-  for (const Node* node : topological(nodes))
-    if (node->kind == NodeKind::input && static_cast<std::size_t>(node->index) < kMostInputs) mask.set(static_cast<std::size_t>(node->index));
-  return mask;
-}
-
 /// Whether a node is a floating value on the way from the accumulator that could be saved.
 bool can_be_saved(const Node& node) {
   if (node.kind == NodeKind::input) return node.index == 0;
@@ -84,7 +74,8 @@ struct PlanKey {
 };
 const Plan& shared_plan_of(const PlanKey& key) {
   static std::mutex lock;
-  static auto& known = *new std::unordered_map<const Graph*, std::vector<std::pair<PlanKey, std::unique_ptr<const Plan>>>>;
+  static auto& known =
+      *new std::unordered_map<const Graph*, std::vector<std::pair<PlanKey, std::unique_ptr<const Plan>>>>;
   const std::lock_guard hold(lock);
   auto& plans = known[key.graph];
   for (const auto& [of, plan] : plans)

@@ -207,7 +207,7 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
     }
   }
   for (std::size_t c = 0; c < calls.size(); ++c) {
-    IndexSet used = make_graph(outputs[c], g.graph->inputs)->used_inputs;
+    IndexSet used = inputs_of(outputs[c]);
     if (used.none()) used = g.present << g.output_of.size();  // a call has at least one tensor
     for (std::size_t i = 0; i < used.size(); ++i)
       if (used[i]) calls[c].arguments.push_back(static_cast<int>(i));
@@ -350,7 +350,8 @@ void FusedBackward::add_outputs(PoolVector<Save>& saved) {
 
 IndexSet outputs_in(const GradientGraph& g, const Graph* graph) {
   const std::size_t m = graph->outputs.size();
-  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & first_indices(m) : IndexSet();
+  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & first_indices(m)
+                 : IndexSet();
 }
 
 PoolVector<Var> FusedBackward::operator()(const RuleContext& context) const { return gradients(context, {}); }

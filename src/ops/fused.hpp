@@ -96,7 +96,7 @@ struct FusedBackward {
 /// call's arguments are the inputs of the operation that is recorded. `outputs_read`: as gradient() takes them.
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
                      const IndexSet& wanted, PoolVector<Save>& saved, bool recorded,
-                     const IndexSet& outputs_read = kPreferredOutputs);
+                     const IndexSet& outputs_read = preferred_outputs());
 /// The outputs of a graph that its gradient reads.
 IndexSet outputs_in(const GradientGraph& g, const Graph* graph);
 

@@ -1,4 +1,5 @@
 // Gradients against central differences.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -20,9 +21,10 @@ Var weighted_sum(const Var& y) {
 }  // namespace
 
 GradCheck check_gradients(const char* op, const ListFunction& f, std::vector<Tensor> x) {
+  for (const Tensor& t : x) require_defined(op, "an argument", t);
+  const bool constants = std::ranges::any_of(x, [](const Tensor& t) { return is_floating(t.dtype()); });
   for (Tensor& t : x) {
-    require_defined(op, "an argument", t);
-    if (is_floating(t.dtype()) && t.dtype() != DType::f64)
+    if (t.dtype() != DType::f64 && !(constants && !is_floating(t.dtype())))
       throw Error(ErrorKind::dtype, std::string(op) + ": arguments must be f64, got " + describe(t));
     t = t.clone();
   }

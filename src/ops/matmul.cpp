@@ -108,8 +108,8 @@ Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, co
   check_activation(op, activation);
   const Shape space = check_bias(op, a.value(), b.value(), bias.value());
   Var results[2];
-  product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), space, a, b, operands_of(bias, activation),
-                        {results, pre ? 2u : 1u});
+  product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), space, a, b,
+                        operands_of(bias, activation), {results, pre ? 2u : 1u});
   if (pre) *pre = results[1].value();
   return results[0];
 }

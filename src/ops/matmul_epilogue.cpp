@@ -50,8 +50,8 @@ bool is_flat_column(const Tensor& t, OperandKind kind, std::size_t number, const
   return flat;
 }
 
-/// The operands as the epilogue takes them (columns with their second axis), then the captured numbers. `columns` holds
-/// the reshaped ones; it is reserved beforehand so that pointers to its elements stay.
+/// The operands as the epilogue takes them (columns with their second axis), then the captured numbers. The list
+/// points into `columns`, which holds the reshaped ones: it has room for all of them from the first on.
 template <class T>
 PoolVector<Argument> laid_out(std::span<const Argument> operands, std::span<const Number> values,
                               const std::vector<OperandKind>& kinds, const Tensor& a, const Shape& space,
@@ -75,7 +75,7 @@ PoolVector<Argument> laid_out(std::span<const Argument> operands, std::span<cons
       list.push_back(o);
       continue;
     }
-    if (columns.empty()) columns.reserve(2 * operands.size());  // the list points into it
+    if (columns.empty()) columns.reserve(2 * operands.size());
     if constexpr (std::same_as<T, Var>) {
       const Var& v = o.var ? *o.var : columns.emplace_back(as_var(*t));
       columns.push_back(flat ? v.unsqueeze(1) : v.reshape({}));
@@ -264,7 +264,7 @@ struct StackedBackward {
 /// are computed with in f32 and saved in 16 bits, as a pre-activation is.
 struct SavingParts {
   const Graph* graph;
-  IndexSet hidden = kPreferredOutputs;  // as outputs_read of gradient()
+  IndexSet hidden = preferred_outputs();  // as outputs_read of gradient()
 };
 SavingParts saving_parts(const Graph* graph, const IndexSet& wanted, const IndexSet& parts) {
   const std::size_t m = graph->outputs.size();

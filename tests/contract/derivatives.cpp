@@ -12,7 +12,7 @@ using Point = std::vector<Quad>;
 
 /// ∂f/∂x_i as expressions in the inputs of f alone; undefined where no gradient flows.
 std::vector<Expr> partials(const detail::Graph* f) {
-  const detail::GradientGraph& g = detail::gradient(f, 1, (std::uint64_t{1} << f->inputs) - 1);
+  const detail::GradientGraph& g = detail::gradient(f, 1, detail::first_indices(static_cast<std::size_t>(f->inputs)));
   std::vector<Expr> result(static_cast<std::size_t>(f->inputs)), args;
   if (!g.graph) return result;
   for (int i = 0; i < f->inputs; ++i) args.push_back(detail::make_input(i));

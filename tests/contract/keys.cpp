@@ -136,7 +136,7 @@ TEST(Graphs, OfTheRegistryAreStable) {
 
 TEST(Graphs, GradientsAreKept) {
   for (const Entry& e : registry()) {
-    const std::uint64_t all = (std::uint64_t{1} << e.arity()) - 1;
+    const detail::IndexSet all = detail::first_indices(static_cast<std::size_t>(e.arity()));
     const detail::GradientGraph& first = detail::gradient(e.graph(), 1, all);
     const std::uint64_t before = arena_size();
     EXPECT_EQ(&first, &detail::gradient(e.graph(), 1, all)) << e.name;

@@ -112,7 +112,7 @@ TEST_P(Loops, AreThereForFormulaAndGradient) {
     if (e.condition(0) && dtype == f64) continue;  // conditions are widened there by an op of the tape
     expect_loop(e, e.graph(), dtype, "formula");
     if (e.truth()) continue;
-    const detail::GradientGraph& g = detail::gradient(e.graph(), 1, (std::uint64_t{1} << e.arity()) - 1);
+    const detail::GradientGraph& g = detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
     if (g.graph) expect_loop(e, of_what_it_reads(g.graph), dtype, "gradient");
   }
 }

@@ -50,7 +50,7 @@ inline const std::vector<Entry>& registry() {
   return entries;
 }
 /// Stands in derivatives only: no loops or packed kernels are made for its own.
-inline bool is_slope(const Entry& e) { return e.op == &detail::slope::pow_log; }
+inline bool is_slope(const Entry& e) { return e.leaf && detail::is_slope(e.id); }
 template <class Predicate> std::vector<Entry> entries_where(Predicate predicate) {
   std::vector<Entry> result;
   for (const Entry& e : registry())

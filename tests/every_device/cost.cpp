@@ -53,9 +53,9 @@ constexpr Pointwise normal{"normal", [](auto a, auto b, auto c) { auto z = (a - 
 std::vector<Entry> entries_and_compositions() {
   std::vector<Entry> all = entries();
   // No derivative; takes booleans; stands in derivatives only.
-  std::erase_if(all, [](const Entry& e) { return e.op == &op::detach || e.op == &op::where || e.op == &detail::slope::pow_log; });
-  all.insert(all.end(), {{"ratio_of_three", &ratio_of_three, true}, {"share", &share, true}, {"power_times", &power_times, true}, {"power_over", &power_over, true},
-                         {"power_of_sum", &power_of_sum, true}, {"normal", &normal, true}});
+  std::erase_if(all, [](const Entry& e) { return e.op == &op::detach || e.op == &op::where || e.slope; });
+  all.insert(all.end(), {{"ratio_of_three", &ratio_of_three, true, false}, {"share", &share, true, false}, {"power_times", &power_times, true, false}, {"power_over", &power_over, true, false},
+                         {"power_of_sum", &power_of_sum, true, false}, {"normal", &normal, true, false}});
   return all;
 }
 /// f's value under a fixed cotangent, its value and gradient, and a Hessian-vector product.

@@ -11,6 +11,7 @@ struct Entry {
   const char* name;
   const Pointwise<>* op;
   bool floating;  // takes and gives floats
+  bool slope = false;  // stands in derivatives only
 };
 inline const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = [] {
@@ -18,7 +19,7 @@ inline const std::vector<Entry>& entries() {
     const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
       const detail::Rule& rule = detail::rule_of(id);
       const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
-      all.push_back({name, &op, floats && rule.gives != detail::Gives::truth});
+      all.push_back({name, &op, floats && rule.gives != detail::Gives::truth, detail::is_slope(id)});
     };
 #define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
 #define TERN_LEAF_INNER(name, arity)
@@ -28,8 +29,8 @@ inline const std::vector<Entry>& entries() {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
-#define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true});
-#define TERN_GATED(name, activation) all.push_back({#name, &op::name, true});
+#define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true, false});
+#define TERN_GATED(name, activation) all.push_back({#name, &op::name, true, false});
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED

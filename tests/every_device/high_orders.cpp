@@ -80,22 +80,17 @@ TEST_P(HighOrders, OfRowsProductsAndQuotients) {
   }
 }
 
-/// Σ a_i a_{i+1} a_{i+2} in a ring of the arguments: with all of them x it is n·x³.
-template <class... A> auto ring(A... a) {
-  const std::array all{a...};
-  auto total = all[0] * all[1] * all[2];
-  for (std::size_t i = 1; i < all.size(); ++i) total = total + all[i] * all[(i + 1) % all.size()] * all[(i + 2) % all.size()];
-  return total;
-}
+template <class... A> auto product(A... a) { return (a * ...); }
 TEST_P(HighOrders, OfManyArguments) {
-  constexpr Pointwise six{"six", [](auto a, auto b, auto c, auto d, auto e, auto f) { return ring(a, b, c, d, e, f); }};
+  constexpr Pointwise six{"six", [](auto a, auto b, auto c, auto d, auto e, auto f) { return product(a, b, c, d, e, f); }};
   constexpr Pointwise twelve{"twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) {
-                               return ring(a, b, c, d, e, f, g, h, i, j, k, l);
+                               return product(a, b, c, d, e, f, g, h, i, j, k, l);
                              }};
-  const double of_cube[] = {3, 6, 6, 0};
+  double of_sixth = 1, of_twelfth = 1;
   for (int order = 1; order <= (everything() ? 4 : 2); ++order) {
-    check("six", [&](const Var& x) { return six(x, x, x, x, x, x); }, order, 6 * of_cube[order - 1], everything());
-    check("twelve", [&](const Var& x) { return twelve(x, x, x, x, x, x, x, x, x, x, x, x); }, order, 12 * of_cube[order - 1], everything() && order < 4);
+    of_sixth *= 7 - order, of_twelfth *= 13 - order;
+    check("six", [&](const Var& x) { return six(x, x, x, x, x, x); }, order, of_sixth, everything());
+    check("twelve", [&](const Var& x) { return twelve(x, x, x, x, x, x, x, x, x, x, x, x); }, order, of_twelfth, everything() && order < 4);
   }
 }
 TEST_P(HighOrders, OfManyCapturedNumbers) {
@@ -104,13 +99,14 @@ TEST_P(HighOrders, OfManyCapturedNumbers) {
   for (std::size_t i = 0; i < c.size(); ++i) c[i] = 0.25 * static_cast<double>(i % 5 + 1), total += c[i];
   const Pointwise weighted{"weighted", [c](auto a, auto b, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l, auto m) {
                              const std::array all{a, b, d, e, f, g, h, i, j, k, l, m};
-                             auto sum_of = c[0] * all[0] * all[1];
-                             for (std::size_t n = 1; n < c.size(); ++n) sum_of = sum_of + c[n] * all[n % 12] * all[(n + 5) % 12];
+                             auto sum_of = c[0] * all[0] * all[1] * all[2] * all[3];
+                             for (std::size_t n = 1; n < c.size(); ++n)
+                               sum_of = sum_of + c[n] * all[n % 12] * all[(n + 5) % 12] * all[(n + 3) % 12] * all[(n + 8) % 12];
                              return sum_of;
                            }};
-  const double of_square[] = {2, 2, 0};
+  const double of_fourth[] = {4, 12, 24};
   for (int order = 1; order <= (everything() ? 3 : 2); ++order)
-    check("weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order, total * of_square[order - 1], everything());
+    check("weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order, total * of_fourth[order - 1], everything());
 }
 /// What no longer fits is an error that says so, not a wrong derivative. (A sixth derivative of twelve arguments fits.)
 TEST(FormulaInputs, MoreThanThereCanBeAreAnError) {

@@ -51,7 +51,7 @@ const char* name_of(Layout layout) {
   constexpr const char* names[] = {"contiguous", "strided", "broadcast", "empty"};
   return names[static_cast<int>(layout)];
 }
-/// Where the formula has values on both sides of 0 for its first argument, that takes both signs.
+/// Whether the formula is finite for a negative first argument, too.
 bool takes_negatives(const Entry& entry, const std::vector<Tensor>& x) {
   std::vector<detail::Argument> arguments;
   const Tensor first = -x[0].to(cpu()).to(f64);
@@ -151,16 +151,22 @@ class EveryOrder : public EveryDevice {
     bool tells() const { return std::abs(value) > tolerance; }
   };
   /// What is right, and how far from it a device may be: some forty roundings, each of a value below six times the scale,
-  /// the largest derivative so far: their sum at most, and where they are few and large (between kernels, of 16 bits) what
-  /// roundings that do not conspire add up to, with half as much again (the largest seen is 3.6).
+  /// the largest Σ |gradient · direction| so far: their sum at most, and where they are few and large (between kernels, of
+  /// 16 bits) what roundings that do not conspire add up to, with half as much again (the largest seen is 3.6).
   std::vector<Wanted> wanted(const Case& c, DType dtype) {
     const Case exact = on_cpu_in_double(c);
     std::vector<Wanted> all;
     double scale = 1;
     set_default_device(cpu());
     for (std::size_t order = 1; order <= 3; ++order) {
-      const double value = value_of(derivative(exact.f, exact.v, std::string(order, 'R')), exact.x);
-      scale = std::max(scale, std::abs(value));
+      const List at(exact.x.begin(), exact.x.end());
+      const List g = grad(derivative(exact.f, exact.v, std::string(order - 1, 'R')))(at);
+      double value = 0, terms = 0;
+      for (std::size_t i = 0; i < g.size(); ++i) {
+        const std::vector<double> along = doubles(g[i].value() * exact.v[i]);
+        for (const double term : along) value += term, terms += std::abs(term);
+      }
+      scale = std::max(scale, terms);
       all.push_back({value, (dtype_size(dtype) == 2 ? 16 : 40 * 6) * epsilon(dtype) * scale});
     }
     set_default_device(device());

@@ -89,6 +89,9 @@ TEST_P(TransformEdges, ResultsOfACheckpointThatDependOnNothingDoNotRequireGradie
   const auto results = checkpoint([](const Var& t) { return std::vector<Var>{t * 2, Var(ones({2}), false)}; })(x);
   EXPECT_TRUE(results[0].requires_grad());
   EXPECT_FALSE(results[1].requires_grad());
+  const auto numbers = checkpoint([](const Var& t) { return std::vector<Var>{exp(t), exp(t * 2).to(i32)}; })(x);
+  EXPECT_EQ(numbers[1].dtype(), i32);
+  EXPECT_EQ(numbers[1].grad_fn(), nullptr) << "it would keep alive what is computed again";
   expect_values(backward(sum(results[0] * results[1]))[x], {2}, {2, 2});
 }
 /// Rows that are not counted may hold anything.
@@ -116,6 +119,7 @@ TEST_P(TransformEdges, GradcheckTakesLabels) {
   const auto f = [](const Var& t, const Var& l) { return cross_entropy(t, l); };
   EXPECT_TRUE(gradcheck(f, logits, labels)) << gradcheck(f, logits, labels).message;
   EXPECT_TRUE(gradgradcheck(f, logits, labels)) << gradgradcheck(f, logits, labels).message;
+  expect_error(ErrorKind::dtype, "gradcheck: arguments must be f64", [&] { gradcheck([](const Var& l) { return l.to(f64); }, labels); });
 }
 
 }  // namespace
