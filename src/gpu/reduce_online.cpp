@@ -50,10 +50,13 @@ std::string OnlineText::delta(const std::string& a, const std::string& b, const 
 }
 
 /// Where d is 0 nothing may change: 0 times an infinity is NaN. A sum that overflowed stays what it is, as it does
-/// where the mean is known beforehand.
+/// where the mean is known beforehand; but where the mean becomes infinite, an infinite element makes it NaN.
 std::string OnlineText::add_where_moved(const std::string& sum, const std::string& d, const std::string& change) const {
-  return cat("if (", d, " != ", literal(Number(0.0), lane_), " && (", bits(sum), " & ", exponent(), ") != ", exponent(),
-             ") { ", sum, " = ", leaf(Leaf::add, sum, leaf(Leaf::mul, d, change)), "; }\n");
+  const auto special = [&](const std::string& x, const char* is) {
+    return cat("(", bits(x), " & ", exponent(), ") ", is, " ", exponent());
+  };
+  return cat("if (", d, " != ", literal(Number(0.0), lane_), " && (", special(sum, "!="), " || ", special(d, "=="),
+             ")) { ", sum, " = ", leaf(Leaf::add, sum, leaf(Leaf::mul, d, change)), "; }\n");
 }
 std::string OnlineText::move(const std::string& sum, const std::string& d, const Lower& lower) const {
   if (lower.first.empty()) return add_where_moved(sum, d, lower.zeroth);

@@ -93,18 +93,23 @@ TEST_P(LongRowMoments, InAnyOrderAndFarFromZero) {
 /// As short rows have it, and no other row is touched.
 TEST_P(LongRowMoments, NanAndInfinityStayInTheirRows) {
   for (const std::int64_t n : {300, 2100})
-    for (const double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY), -static_cast<double>(INFINITY)}) {
-      std::vector<double> all(static_cast<std::size_t>(3 * n));
-      for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::sin(static_cast<double>(i));
-      all[static_cast<std::size_t>(n + n / 2)] = bad;
-      const Tensor x = make(all, {3, n}, f32, device());
-      const std::vector<double> v = doubles(var(x, -1));
-      const std::vector<double> y = doubles(layer_norm(x, ones({n}, {.dtype = f32, .device = device()}), zeros({n}, {.dtype = f32, .device = device()})));
-      EXPECT_TRUE(std::isnan(v[1])) << bad;
-      for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(std::isnan(y[i]), i / static_cast<std::size_t>(n) == 1) << bad << " at " << i;
-      EXPECT_NEAR(v[0], 0.5, 0.01);
-      EXPECT_NEAR(v[2], 0.5, 0.01);
-    }
+    for (const double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY), -static_cast<double>(INFINITY)})
+      for (const std::int64_t at : {std::int64_t{0}, std::int64_t{1}, n / 2, n - 1}) {
+        std::vector<double> all(static_cast<std::size_t>(3 * n));
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = std::sin(static_cast<double>(i));
+        all[static_cast<std::size_t>(n + at)] = bad;
+        const Tensor x = make(all, {3, n}, f32, device());
+        const std::vector<double> v = doubles(var(x, -1));
+        const std::vector<double> y = doubles(layer_norm(x, ones({n}, {.dtype = f32, .device = device()}),
+                                                         zeros({n}, {.dtype = f32, .device = device()})));
+        EXPECT_TRUE(std::isnan(v[1])) << bad << " at " << at;
+        EXPECT_TRUE(std::isnan(doubles(var(x.transpose(0, 1).contiguous(), 0))[1]))
+            << bad << " at " << at << ", columns";
+        for (std::size_t i = 0; i < y.size(); ++i)
+          ASSERT_EQ(std::isnan(y[i]), i / static_cast<std::size_t>(n) == 1) << bad << " at " << at << ": " << i;
+        EXPECT_NEAR(v[0], 0.5, 0.01);
+        EXPECT_NEAR(v[2], 0.5, 0.01);
+      }
 }
 /// Gradients of a user's own norm, whose sums have scalars that wait for the variance; means of an earlier walk's
 /// values; and what must take a walk of its own.

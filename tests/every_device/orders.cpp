@@ -209,6 +209,7 @@ class EveryOrder : public EveryDevice {
     if (asked && std::sscanf(asked, "%zu/%zu", &part, &parts) != 2) throw std::runtime_error("TERN_TEST_PART is not part/parts");
     return turn % parts == part;
   }
+  static bool is_a_part() { return std::getenv("TERN_TEST_PART") != nullptr; }
   /// Each combination of a dtype and a layout, or the one whose turn it is.
   template <class F> void for_each(std::size_t turn, F f) {
     const std::vector<DType> dtypes = all_floats(device());
@@ -236,7 +237,7 @@ TEST_P(EveryOrder, OfEveryLeafAndFormula) {
   if (everything()) {
     std::set<std::string> names;
     for (const std::string& name : untold()) names.insert(name.substr(0, name.find(' ')));
-    if (!std::getenv("TERN_TEST_PART")) {
+    if (!is_a_part()) {
       EXPECT_EQ(names, (std::set<std::string>{"ceil", "detach", "floor", "round", "sign"}));
     }
   }
@@ -251,7 +252,7 @@ TEST_P(EveryOrder, OfEveryOtherOperation) {
     });
     ++turn;
   }
-  if (everything()) {
+  if (everything() && !is_a_part()) {
     EXPECT_EQ(untold(), (std::vector<std::string>{}));
   }
 }

@@ -1095,8 +1095,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
         let m12 = (acc1 * n11);
         let delta13 = select((mean_of_acc1 - m12), f32(0.0), mean_of_acc1 == m12 || m10 == f32(0.0));
         mean_of_acc1 = m12;
-        if (delta13 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
-        if (delta13 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta13 * m10)); }
+        if (delta13 != f32(0.0) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
+        if (delta13 != f32(0.0) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta13 * m10)); }
       }
       let s14 = mean_of_acc1;
       let p15 = (y6.r0 - s14);
@@ -1141,8 +1141,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
   let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19) || acc7 == f32(0.0));
-  if (delta20 != f32(0.0) && (bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
-  if (delta20 != f32(0.0) && (bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u) { acc8 = (acc8 + (delta20 * acc7)); }
+  if (delta20 != f32(0.0) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
+  if (delta20 != f32(0.0) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta20 * acc7)); }
   shared_words[thread] = bitcast<u32>(acc8);
   shared_words[thread + 64u] = bitcast<u32>(acc9);
   workgroupBarrier();
@@ -1173,13 +1173,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   if (inside) {
     let y21 = shift8(red1);
     let delta22 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y21), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y21 || red7 == f32(0.0));
-    if (delta22 != f32(0.0) && (bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u) { red8 = (red8 + (delta22 * red7)); }
+    if (delta22 != f32(0.0) && ((bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta22) & 0x7f800000u) == 0x7f800000u)) { red8 = (red8 + (delta22 * red7)); }
   }
   var red9 = raw_red9;
   if (inside) {
     let y23 = shift9(red1);
     let delta24 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y23), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y23 || red7 == f32(0.0));
-    if (delta24 != f32(0.0) && (bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
+    if (delta24 != f32(0.0) && ((bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
