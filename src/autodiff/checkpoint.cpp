@@ -15,6 +15,13 @@ namespace {
 
 using Metas = std::vector<std::shared_ptr<VarMeta>>;
 
+/// What a result was, without its values.
+struct Like {
+  Shape shape;
+  Options options;
+};
+Like like(const Tensor& y) { return {y.shape(), {.dtype = y.dtype(), .device = y.device()}}; }
+
 /// The variables from outside that operations made after number `first` read. What they saved is noted as read.
 Metas outside_of(const std::vector<Var>& outputs, std::uint64_t first) {
   Metas outside;
@@ -42,10 +49,6 @@ Metas outside_of(const std::vector<Var>& outputs, std::uint64_t first) {
 
 /// Computes the function again, connected to what it read, and walks back through it.
 struct CheckpointBackward {
-  struct Like {
-    Shape shape;
-    DType dtype;
-  };
   ListRule again;
   Draws draws;
   std::vector<Read> reads;  // of the first run, from outside: they must find the same again
@@ -63,9 +66,9 @@ struct CheckpointBackward {
       const Var& y = outputs[k];
       const std::string which = "result " + std::to_string(k + 1) + " is ";
       if (!y.defined()) differs(which + "undefined");
-      if (y.shape() != results[k].shape || y.dtype() != results[k].dtype)
-        differs(which + describe(y.value()) + ", before " + std::string(to_string(results[k].dtype)) +
-                to_string(results[k].shape));
+      const auto& [shape, options] = results[k];
+      if (y.shape() != shape || y.dtype() != options.dtype)
+        differs(which + describe(y.value()) + ", before " + describe(options.dtype, shape));
     }
     if (drawn != draws.size())
       differs(std::to_string(drawn) + " draws of random numbers, " + std::to_string(draws.size()) + " before");
@@ -131,7 +134,7 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   PoolVector<Save> saved;
   for (const Var& x : inputs) saved.push_back({x, -1});
   std::vector<Tensor> values;
-  for (const Var& y : outputs) values.push_back(y.value()), rule.results.push_back({y.shape(), y.dtype()});
+  for (const Var& y : outputs) values.push_back(y.value()), rule.results.push_back(like(y.value()));
   std::vector<Var> recorded = record("checkpoint", edges, std::move(values), std::move(saved), std::move(rule));
   for (std::size_t k = 0; k < outputs.size(); ++k)  // what depends on no variable does not through this either
     if (!outputs[k].requires_grad()) recorded[k] = as_var(outputs[k].value());
@@ -184,10 +187,6 @@ class Origins {
 };
 
 struct CustomRule {
-  struct Like {
-    Shape shape;
-    Options options;
-  };
   CustomBackward backward;
   std::string name;
   std::size_t inputs;
@@ -257,7 +256,7 @@ std::vector<Var> custom(const std::string& name, const std::vector<Var>& inputs,
   std::vector<Var> constants;
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const Tensor& y = require_defined(name.c_str(), "an output", outputs[k]);
-    rule.outputs.push_back({y.shape(), {.dtype = y.dtype(), .device = y.device()}});
+    rule.outputs.push_back(like(y));
     if (rule.backward.reads_outputs) saved.push_back({Var(), static_cast<int>(k)});
     constants.push_back(as_var(y));
   }

@@ -17,9 +17,11 @@ std::string OnlineText::bits(const std::string& x) const {
 }
 
 /// By its bits: a compiler of WGSL may take it that there are no infinities.
+std::string OnlineText::exponent_is(const std::string& x, const char* is) const {
+  return cat("(", bits(x), " & ", exponent(), ") ", is, " ", exponent());
+}
 std::string OnlineText::finite(const std::string& m) const {
-  return cat("select(", literal(Number(0.0), lane_), ", ", m, ", (", bits(m), " & ", exponent(), ") != ", exponent(),
-             ")");
+  return cat("select(", literal(Number(0.0), lane_), ", ", m, ", ", exponent_is(m, "!="), ")");
 }
 
 std::string OnlineText::power(const std::string& x, const std::string& shift) const {
@@ -52,11 +54,8 @@ std::string OnlineText::delta(const std::string& a, const std::string& b, const 
 /// Where d is 0 nothing may change: 0 times an infinity is NaN. A sum that overflowed stays what it is, as it does
 /// where the mean is known beforehand; but where the mean becomes infinite, an infinite element makes it NaN.
 std::string OnlineText::add_where_moved(const std::string& sum, const std::string& d, const std::string& change) const {
-  const auto special = [&](const std::string& x, const char* is) {
-    return cat("(", bits(x), " & ", exponent(), ") ", is, " ", exponent());
-  };
-  return cat("if (", d, " != ", literal(Number(0.0), lane_), " && (", special(sum, "!="), " || ", special(d, "=="),
-             ")) { ", sum, " = ", leaf(Leaf::add, sum, leaf(Leaf::mul, d, change)), "; }\n");
+  return cat("if (", d, " != ", literal(Number(0.0), lane_), " && (", exponent_is(sum, "!="), " || ",
+             exponent_is(d, "=="), ")) { ", sum, " = ", leaf(Leaf::add, sum, leaf(Leaf::mul, d, change)), "; }\n");
 }
 std::string OnlineText::move(const std::string& sum, const std::string& d, const Lower& lower) const {
   if (lower.first.empty()) return add_where_moved(sum, d, lower.zeroth);
@@ -239,10 +238,8 @@ std::string OnlineWalk::align(Io& io) const {
       for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
         const OnlineSum& s = **it;
         const std::string sum = accumulator_(s.sum, e);
-        lines += pivot.moments()
-                     ? t.move(sum, d,
-                              lower_of(s, accumulator_, e))
-                     : t.scale(sum, accumulator_(pivot.step, e), result_(pivot.step, e));
+        lines += pivot.moments() ? t.move(sum, d, lower_of(s, accumulator_, e))
+                                 : t.scale(sum, accumulator_(pivot.step, e), result_(pivot.step, e));
       }
     }
   }
@@ -256,8 +253,7 @@ std::string OnlineWalk::finished(Io& io, int sum, int e, const std::string& raw,
   if (s.power == 0) return cat(to, " = ", t.finished(raw, pivot, shift), ";\n");
   const std::string d = io.unique("delta");
   return cat("let ", d, " = ", t.delta(t.mean(pivot, t.reciprocal(result_(s.count, 0))), shift, result_(s.count, 0)),
-             ";\n",
-             t.move_last(to, d, lower_of(s, result_, e)));
+             ";\n", t.move_last(to, d, lower_of(s, result_, e)));
 }
 
 }  // namespace tern::detail_gpu

@@ -60,6 +60,8 @@ class OnlineText {
   std::string add_where_moved(const std::string& sum, const std::string& d, const std::string& change) const;
   std::string exp(const std::string& x) const { return dialect_.leaf(detail::Leaf::exp, lane_, {x}); }
   std::string bits(const std::string& x) const;
+  /// Compares x's exponent, by `is`, with that of infinities and NaN.
+  std::string exponent_is(const std::string& x, const char* is) const;
   const char* exponent() const { return lane_ == detail::Lane::f64 ? "0x7ff0000000000000ull" : "0x7f800000u"; }
 
   const Dialect& dialect_;

@@ -1,6 +1,6 @@
 // Products with an epilogue: a formula of the accumulator and further operands, and its derived backward.
 #include <algorithm>
-#include <memory>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -72,16 +72,19 @@ struct PlanKey {
   IndexSet wanted, tensors;
   bool operator==(const PlanKey&) const = default;
 };
+struct PlanKeyHash {
+  std::size_t operator()(const PlanKey& key) const {
+    const std::hash<IndexSet> of_set;
+    return std::hash<const Graph*>()(key.graph) ^ of_set(key.wanted) ^ of_set(key.tensors) << 1;
+  }
+};
 const Plan& shared_plan_of(const PlanKey& key) {
   static std::mutex lock;
-  static auto& known =
-      *new std::unordered_map<const Graph*, std::vector<std::pair<PlanKey, std::unique_ptr<const Plan>>>>;
+  static auto& known = *new std::unordered_map<PlanKey, Plan, PlanKeyHash>;  // which stay where they are
   const std::lock_guard hold(lock);
-  auto& plans = known[key.graph];
-  for (const auto& [of, plan] : plans)
-    if (of == key) return *plan;
-  plans.emplace_back(key, std::make_unique<const Plan>(make_plan(key.graph, key.wanted, key.tensors)));
-  return *plans.back().second;
+  const auto found = known.find(key);
+  return found != known.end() ? found->second
+                              : known.emplace(key, make_plan(key.graph, key.wanted, key.tensors)).first->second;
 }
 /// The last this thread asked for is found without the lock.
 const Plan& plan_of(const PlanKey& key) {
