@@ -73,30 +73,6 @@ Expr make_constant(Number number);
 Expr make_extent();
 /// Interns leaf(args…) after rewrites that keep rounding (x - (-y), …; while a Derivation lives, more of them).
 Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index = 0);
-/// The leaves that stand in derivatives only, in a form that tests call.
-namespace slope {
-#define TERN_LEAF(name, arity)
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) extern const Pointwise<> name;
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
-}  // namespace slope
-/// Whether a leaf is one of those.
-constexpr bool is_slope(Leaf leaf) {
-#define TERN_LEAF(name, arity)
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) if (leaf == Leaf::name) return true;
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
-  return false;
-}
-inline Expr pow_log(const Expr& a, const Expr& b) { return make_leaf(Leaf::pow_log, {a, b}); }
 /// The argument whose bits leaf(args…) has for every input (x·1, x / 1, x - 0, -(-x), where(c, a, a)), or nothing.
 Expr same_as_argument(Leaf leaf, std::span<const Node* const> args);
 /// While one lives, what this thread makes is a derivative, whose operands are floats: leaves go that give back an

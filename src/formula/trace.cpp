@@ -105,15 +105,4 @@ namespace op {
 #undef TERN_FORMULA
 #undef TERN_GATED
 }  // namespace op
-namespace detail::slope {
-#define TERN_LEAF(name, arity)
-#define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) \
-  constinit const Pointwise<> name{#name, detail::LeafCall<detail::Leaf::name, arity>{}};
-#define TERN_LEAF_REDUCE(name)
-#include "tern/leaves.inc"
-#undef TERN_LEAF
-#undef TERN_LEAF_INNER
-#undef TERN_LEAF_REDUCE
-}  // namespace detail::slope
 }  // namespace tern

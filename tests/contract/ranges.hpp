@@ -198,7 +198,16 @@ template <class T, class Real> class Leaves {
     }
     Real r[3] = {};
     for (int i = 0; i < rule.arity; ++i) r[i] = static_cast<Real>(v[i]);
-    return around_surely(reference(leaf, r), budget(rule));
+    return around_surely(reference(leaf, r), budget(rule) * cancellation(leaf, r));
+  }
+  /// How much more than its result's the magnitude is of what a leaf adds up. (A Real with doubts is cautious.)
+  static double cancellation(L leaf, const Real* x) {
+    if (leaf != L::pow_partial || !(x[0] > 0) || x[0] - x[0] != 0) return 1;
+    const int k = static_cast<int>(x[2]) % 5, m = static_cast<int>(x[2]) / 5;
+    const Real b = x[1], log_a = reference(L::log, x);
+    const auto factor = [&](bool magnitudes) { return static_cast<double>(factor_of_pow_partial(b, log_a, k, m, magnitudes)); };
+    const double all = factor(true), sum = std::fabs(factor(false));
+    return all > sum && sum > 0 ? all / sum * (Doubt<Real>::value > 0 ? 0.98 : 1) : 1;
   }
   Range<T> around_surely(Real r, double ulps) {
     const Range<T> range = around<T>(r, ulps);

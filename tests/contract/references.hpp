@@ -90,6 +90,16 @@ inline long double reference(detail::Leaf leaf, const long double* x) {
   return in_extended::table[static_cast<int>(leaf)](x);
 }
 
+/// The sum of the terms of pow_partial's factor, or of their magnitudes.
+inline Quad factor_of_pow_partial(Quad b, Quad log_a, int k, int m, bool magnitudes) {
+  return in_quad::pow_partial_factor(b, log_a, k, m, magnitudes);
+}
+inline double factor_of_pow_partial(double b, double log_a, int k, int m, bool magnitudes) {
+  return in_double::pow_partial_factor(b, log_a, k, m, magnitudes);
+}
+inline long double factor_of_pow_partial(long double b, long double log_a, int k, int m, bool magnitudes) {
+  return in_extended::pow_partial_factor(b, log_a, k, m, magnitudes);
+}
 // What the evaluation needs of each real type. `kDoubt`: a relative error larger than that of the references.
 inline bool is_nan(Quad v) { return v != v; }
 inline bool is_nan(double v) { return v != v; }

@@ -18,6 +18,7 @@ struct Entry {
   const Pointwise<>* op;
   bool leaf;
   detail::Leaf id;  // of leaves
+  int slope = 0;    // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others for its derivatives
   const detail::Graph* graph() const { return op->graph(); }
   int arity() const { return graph()->inputs; }
   const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
@@ -31,11 +32,15 @@ struct Entry {
   bool condition(int i) const { return leaf && rule()->gives == detail::Gives::branch && i == 0; }
 };
 
+/// The leaf of pow's derivatives, by each of its arguments.
+template <int k, int m> inline constinit const Pointwise<> pow_partial{
+    "pow_partial", [](Expr a, Expr b) { return detail::make_leaf(detail::Leaf::pow_partial, {a, b, detail::make_constant(k + 5 * m)}); }};
+
 inline const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = {
 #define TERN_LEAF(name, arity) {#name, &op::name, true, detail::Leaf::name},
 #define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) {#name, &detail::slope::name, true, detail::Leaf::name},
+#define TERN_LEAF_SLOPE(name, arity)
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
 #undef TERN_LEAF
@@ -46,11 +51,13 @@ inline const std::vector<Entry>& registry() {
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
+#define TERN_POW_PARTIAL(k, m, slope) {"pow_partial_" #k "_" #m, &pow_partial<k, m>, false, detail::Leaf::count, slope},
+      TERN_POW_PARTIAL(1, 0, 1) TERN_POW_PARTIAL(0, 1, 1) TERN_POW_PARTIAL(2, 0, 1) TERN_POW_PARTIAL(1, 1, 1)
+      TERN_POW_PARTIAL(0, 2, 1) TERN_POW_PARTIAL(2, 2, 1) TERN_POW_PARTIAL(4, 1, 2) TERN_POW_PARTIAL(4, 4, 2)
+#undef TERN_POW_PARTIAL
   };
   return entries;
 }
-/// Stands in derivatives only: no loops or packed kernels are made for its own.
-inline bool is_slope(const Entry& e) { return e.leaf && detail::is_slope(e.id); }
 template <class Predicate> std::vector<Entry> entries_where(Predicate predicate) {
   std::vector<Entry> result;
   for (const Entry& e : registry())

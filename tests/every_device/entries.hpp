@@ -11,7 +11,6 @@ struct Entry {
   const char* name;
   const Pointwise<>* op;
   bool floating;  // takes and gives floats
-  bool slope = false;  // stands in derivatives only
 };
 inline const std::vector<Entry>& entries() {
   static const std::vector<Entry> list = [] {
@@ -19,18 +18,17 @@ inline const std::vector<Entry>& entries() {
     const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
       const detail::Rule& rule = detail::rule_of(id);
       const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
-      all.push_back({name, &op, floats && rule.gives != detail::Gives::truth, detail::is_slope(id)});
+      all.push_back({name, &op, floats && rule.gives != detail::Gives::truth});
     };
 #define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
 #define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) leaf(#name, detail::slope::name, detail::Leaf::name);
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
-#define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true, false});
-#define TERN_GATED(name, activation) all.push_back({#name, &op::name, true, false});
+#define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true});
+#define TERN_GATED(name, activation) all.push_back({#name, &op::name, true});
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED

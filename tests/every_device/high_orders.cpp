@@ -108,6 +108,35 @@ TEST_P(HighOrders, OfManyCapturedNumbers) {
   for (int order = 1; order <= (everything() ? 3 : 2); ++order)
     check("weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order, total * of_fourth[order - 1], everything());
 }
+/// To order 4 in each argument by one leaf, beyond by that of lower ones.
+TEST_P(HighOrders, OfPowers) {
+  const double of_both[] = {1, 2, 3, 8, 10, 54};  // of x^x (OEIS A005727)
+  double falling = 1;
+  for (int order = 1; order <= (everything() ? 6 : 3); ++order) {
+    falling *= 6.5 - order;
+    const bool all = everything() && order <= 4;
+    check("x^5.5", [](const Var& x) { return pow(x, 5.5); }, order, falling, all);
+    check("e^x", [](const Var& x) { return pow(std::exp(1.0), x); }, order, std::exp(1.0), all);
+    check("x^x", [](const Var& x) { return pow(x, x); }, order, of_both[order - 1], all);
+  }
+}
+/// Where a factor is 0 the derivative is, though the power is infinite.
+TEST_P(HighOrders, OfPowersAtSmallNumbers) {
+  const Tensor x = tensor({0., 1e-30, 1e-20, 0.5}).to(f32);
+  for (const int exponent : {0, 1, 2, 3}) {
+    const auto slope = [&](const Var& v) { return grad([&](const Var& u) { return sum(pow(u, exponent)); })(v); };
+    const auto second = [&](const Var& v) { return grad([&](const Var& u) { return sum(slope(u)); })(v); };
+    const Tensor third = grad([&](const Var& u) { return sum(second(u)); })(x);
+    const double e = exponent;
+    expect_values(third, {4}, std::vector<double>(4, e * (e - 1) * (e - 2)));
+    // Of both arguments, along the base. (By both, 0^0 has an infinite one.)
+    const Tensor positive = x + 0x1p-64;
+    const auto along = hvp([](const Var& a, const Var& b) { return sum(pow(a, b)); }, std::tuple{positive, full({4}, e)}, std::tuple{ones({4}), zeros({4})});
+    std::vector<double> want;
+    for (const double v : doubles(positive)) want.push_back(exponent == 3 ? 6 * v : e * (e - 1));
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(doubles(std::get<0>(along))[i], want[i], 1e-6 * want[i]) << exponent;
+  }
+}
 /// What no longer fits is an error that says so, not a wrong derivative. (A sixth derivative of twelve arguments fits.)
 TEST(FormulaInputs, MoreThanThereCanBeAreAnError) {
   const Expr x = detail::make_input(0);

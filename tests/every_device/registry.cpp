@@ -15,7 +15,6 @@ std::vector<Entry> registry() {
   return {
 #define TERN_LEAF(name, arity) {#name, &op::name},
 #define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity) {#name, &detail::slope::name},
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
 #undef TERN_LEAF
