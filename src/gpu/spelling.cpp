@@ -12,6 +12,7 @@ namespace {
 struct Tables {
   Spelling leaves[detail::kLeafCount];
   std::map<std::string_view, std::string_view> functions, cuda_functions;
+  std::set<std::string_view> called;  // of functions: not inlined in CUDA
 };
 
 Tables make_tables() {
@@ -20,11 +21,13 @@ Tables make_tables() {
 #define TERN_LEAF_SPELLING
 #define TERN_SPELLING(name, cuda, wgsl) tables.leaves[static_cast<int>(Leaf::name)] = {cuda, wgsl};
 #define TERN_WGSL(name, text) tables.functions[#name] = text;
+#define TERN_WGSL_CALLED(name, text) tables.functions[#name] = text, tables.called.insert(#name);
 #define TERN_CUDA(name, text) tables.cuda_functions[#name] = text;
 #include "gpu/wgsl_math.inc"
 #include "gpu/cuda_math.inc"
 #include "leaves_all.inc"
 #undef TERN_WGSL
+#undef TERN_WGSL_CALLED
 #undef TERN_CUDA
 #undef TERN_SPELLING
 #undef TERN_LEAF_SPELLING
@@ -48,7 +51,7 @@ std::string cuda_function(std::string_view name) {
   const auto found = tables().cuda_functions.find(name);
   if (found != tables().cuda_functions.end()) return std::string(found->second);
   const std::string_view shared = wgsl_function(name);
-  return shared.empty() ? std::string() : cuda_from_wgsl(shared);
+  return shared.empty() ? std::string() : cuda_from_wgsl(shared, tables().called.contains(name));
 }
 
 namespace {

@@ -83,12 +83,12 @@ std::string body(std::string_view text) {
 
 }  // namespace
 
-std::string cuda_from_wgsl(std::string_view function) {
+std::string cuda_from_wgsl(std::string_view function, bool called) {
   const std::size_t head = function.find("fn "), open = function.find('(', head), close = function.find(')', open),
                     arrow = function.find("->", close), brace = function.find('{', arrow);
   const std::string_view name = trimmed(function.substr(head + 3, open - head - 3)),
                          result = trimmed(function.substr(arrow + 2, brace - arrow - 2));
-  return cat("TERN_DEVICE ", result, " ", name, "(", parameters(function.substr(open + 1, close - open - 1)), ") ",
+  return cat(called ? "TERN_CALLED " : "TERN_DEVICE ", result, " ", name, "(", parameters(function.substr(open + 1, close - open - 1)), ") ",
              body(function.substr(brace)));
 }
 

@@ -2,6 +2,7 @@
 // elementwise
 
 #define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
+#define TERN_CALLED [[maybe_unused]] static __device__ __noinline__
 #define let const auto
 #define var auto
 typedef unsigned char u8;
