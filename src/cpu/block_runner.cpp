@@ -435,12 +435,19 @@ bool BlockRunner::has_full_outputs(int pass) const {
 
 bool BlockRunner::is_one_loop(std::int64_t count) const {
   if (half_loop_) return true;
-  const auto lies_there = [&](const Walker& walker) {
-    return lanes_in_memory(walker.dtype()) && walker.direct(0, count) != nullptr;
-  };
   return way_.block.size() == 1 && way_.block[0] < 0 &&
-         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.walker); }) &&
-         std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.direct && lies_there(o.walker); });
+         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.walker, count); }) &&
+         std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.direct && lies_there(o.walker, count); });
+}
+bool BlockRunner::only_reduces(std::int64_t count) const {
+  if (!tape_.online.empty() || has_full_outputs()) return false;
+  for (const TapeOp& op : tape_.ops)
+    if (op.full && op.kind != TapeOp::Kind::reduce) return false;
+  return std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.full && lies_there(i.walker, count); });
+}
+/// Whether `count` elements are one run of lanes in memory.
+bool BlockRunner::lies_there(const Walker& walker, std::int64_t count) {
+  return lanes_in_memory(walker.dtype()) && walker.direct(0, count) != nullptr;
 }
 
 void BlockRunner::finish() const {

@@ -65,6 +65,8 @@ class BlockRunner {
   static constexpr int kAnyPass = -1;
   /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
   bool is_one_loop(std::int64_t count) const;
+  /// Whether all that is done with full values is to reduce operands that lie there as they are: the same.
+  bool only_reduces(std::int64_t count) const;
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
   /// Everything for one block at once.
@@ -82,6 +84,7 @@ class BlockRunner {
     bool full, direct;
     int pass;
   };
+  static bool lies_there(const Walker& walker, std::int64_t count);
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;

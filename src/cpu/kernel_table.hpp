@@ -44,6 +44,9 @@ struct LoopFunctions {
   LoopFn f32, f64, f16, bf16;
 };
 
+/// exp(x - shift) of `groups` runs of `length` elements, each with its shift.
+using PowersFn = void (*)(const void* x, const void* shifts, void* powers, std::size_t groups, std::size_t length);
+
 struct KernelTable {
   const char* target;
   LeafFn leaf[kLeafCount][kLaneCount];            // null where a leaf does not exist for a lane
@@ -60,6 +63,7 @@ struct KernelTable {
   BlockFn fill[kLaneCount];                       // out[i] = *in
   MomentsFn moments_of_rows[kLaneCount], moments_of_columns[kLaneCount];  // null for integers
   MoveMomentsFn move_moments[kLaneCount];
+  PowersFn powers_of_rows[kLaneCount];                                    // null for integers
 };
 
 }  // namespace tern::detail_cpu

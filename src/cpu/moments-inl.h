@@ -1,4 +1,4 @@
-// Sums of weight · (x - mean)^n over blocks (cpu/online.hpp). No include guard: once per target file.
+// What online sums take of blocks (cpu/online.hpp): weight · (x - mean)^n, and exp(x - max). No include guard: once per target file.
 #include <hwy/highway.h>
 
 #include "cpu/kernel_table.hpp"
@@ -114,8 +114,28 @@ template <class T> void MoveMoments(const MomentsMove& m, std::size_t n) {
   }
 }
 
+template <class T>
+void PowersOfRows(const void* in, const void* shifts, void* powers, std::size_t groups, std::size_t length) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T tail[hn::MaxLanes(d)] = {};
+  for (std::size_t g = 0; g < groups; ++g) {
+    const T* x = static_cast<const T*>(in) + g * length;
+    T* to = static_cast<T*>(powers) + g * length;
+    const auto shift = hn::Set(d, static_cast<const T*>(shifts)[g]);
+    const auto power = [&](auto v) { return SimdLeaf<Leaf::exp>::Run(d, hn::Sub(v, shift)); };
+    std::size_t i = 0;
+    for (; i + lanes <= length; i += lanes) hn::StoreU(power(hn::LoadU(d, x + i)), d, to + i);
+    if (i == length) continue;
+    for (std::size_t j = 0; i + j < length; ++j) tail[j] = x[i + j];
+    hn::Store(power(hn::Load(d, tail)), d, tail);
+    for (std::size_t j = 0; i + j < length; ++j) to[i + j] = tail[j];
+  }
+}
+
 template <class T> void AddMoments(KernelTable& t, Lane lane) {
   const auto i = static_cast<int>(lane);
+  t.powers_of_rows[i] = &PowersOfRows<T>;
   t.moments_of_rows[i] = &Moments<true, T>, t.moments_of_columns[i] = &Moments<false, T>;
   t.move_moments[i] = &MoveMoments<T>;
 }

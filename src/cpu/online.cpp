@@ -81,7 +81,7 @@ OnlineKernels::OnlineKernels(const TapeOnline& online, const Tape& tape, const K
   const int lane = static_cast<int>(op.lane);
   const auto leaf = [&](Leaf which) { return table.leaf[static_cast<int>(which)][lane]; };
   maximum_ = leaf(Leaf::maximum), sub_ = leaf(Leaf::sub), exp_ = leaf(Leaf::exp), mul_ = leaf(Leaf::mul);
-  add_ = leaf(Leaf::add), fill_ = table.fill[lane], sum_ = rows ? op.rows : op.columns;
+  add_ = leaf(Leaf::add), powers_ = table.powers_of_rows[lane], sum_ = rows ? op.rows : op.columns;
   moments_ = (rows ? table.moments_of_rows : table.moments_of_columns)[lane], move_ = table.move_moments[lane];
   wide_ = detail::is_wide_lane(op.lane);
 }
@@ -91,15 +91,8 @@ void OnlineKernels::take_power(const void* x, const OnlineParts& now, void* powe
   const std::size_t width = wide_ ? 8 : 4, kept = static_cast<std::size_t>(b.kept) * width;
   (wide_ ? make_finite<double> : make_finite<float>)(now.pivot, shift, b.kept);
   const std::int64_t along = b.size() / b.kept;
-  if (rows_) {
-    for (std::int64_t g = b.kept - 1; g >= 0; --g) {  // from the last on: the first run overwrites the shifts
-      alignas(8) std::byte one[8];
-      std::memcpy(one, shift + static_cast<std::size_t>(g) * width, width);
-      fill_(one, shift + static_cast<std::size_t>(g * along) * width, static_cast<std::size_t>(along));
-    }
-  } else {
-    for (std::int64_t r = 1; r < along; ++r) std::memcpy(shift + static_cast<std::size_t>(r) * kept, shift, kept);
-  }
+  if (rows_) return powers_(x, shift, power, static_cast<std::size_t>(b.kept), static_cast<std::size_t>(along));
+  for (std::int64_t r = 1; r < along; ++r) std::memcpy(shift + static_cast<std::size_t>(r) * kept, shift, kept);
   run(sub_, x, shift, power, b.size());
   run(exp_, power, nullptr, power, b.size());
 }

@@ -42,8 +42,8 @@ class OnlineKernels {
   }
 
   LeafFn maximum_, sub_, exp_, mul_, add_;
-  BlockFn fill_;
   ReduceFn sum_;
+  PowersFn powers_;
   MomentsFn moments_;
   MoveMomentsFn move_;
   int power_;          // detail::OnlineSum
