@@ -6,6 +6,7 @@
 #include "cpu/gemm_pairs.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "cpu/dispatch.hpp"
