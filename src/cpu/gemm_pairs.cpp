@@ -58,7 +58,7 @@ class PairRun {
   void run() {
     const bool same = std::equal(g_.b_offsets + g_.segments, g_.b_offsets + g_.batches * g_.segments, g_.b_offsets);
     choose_tile();
-    direct_a_ = g_.a_col == 1 && g_.k % kStep == 0 && g_.m % 16 == 0 && std::abs(g_.a_row * 2) % 4096 >= 128;
+    direct_a_ = g_.a_col == 1 && g_.k % kStep == 0 && g_.m % 16 == 0 && std::abs(g_.a_row * 2) % 2048 >= 128;
     // Packed by each tile for itself, where one row of tiles reads it.
     if (g_.m <= tile_rows_) return run_tiles(0, g_.batches, 0, g_.n);
     const Index column = g_.segments * steps_ * 2;
@@ -226,7 +226,7 @@ class PairRun {
   const PairKernels& kernels_;
   Index steps_;  // of k, padded
   /// A is read in place: whole steps and whole tiles of rows, which do not all fall into one set of L1 (batches of 64³:
-  /// 1.25 of the speed, 512³: 1.05; 2048³ would have 0.87).
+  /// 1.25 of the speed, 256³: 1.06; 1024³ would have 0.96, 2048³ 0.87).
   bool direct_a_ = false;
   Index tile_rows_ = 0, tile_cols_ = 0;
   std::uint32_t* shared_ = nullptr;
