@@ -45,7 +45,7 @@ constexpr Index kTraffic = 8;
 /// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
 constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
 /// Rows of A up to which such a B is left to the processor's own prefetching, which follows 32 rows (1 × 1024 × 4096: 1.08
-/// of the speed; 8 rows: 0.97).
+/// of the speed; 8 rows: 0.99).
 constexpr Index kStreamRows = 4, kStreamDepth = 32;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
