@@ -69,6 +69,10 @@ class BlockRunner {
   bool only_reduces(std::int64_t count) const;
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
+  /// Lanes for the only output from `position` on; any number of them.
+  void store_lanes(std::int64_t position, std::int64_t count, const void* lanes) const {
+    outputs_[0].walker.store(table_, position, count, lanes, streams_);
+  }
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;
 

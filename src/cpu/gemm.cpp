@@ -44,6 +44,9 @@ constexpr Index kTraffic = 8;
 /// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
 /// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
 constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
+/// Rows of A up to which such a B is left to the processor's own prefetching, which follows 32 rows (1 × 1024 × 4096: 1.08
+/// of the speed; 8 rows: 0.99).
+constexpr Index kStreamRows = 4, kStreamDepth = 32;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
@@ -111,6 +114,13 @@ Types types_of(DType type) {
     case DType::u32: return {&all.i32, &all.i32, 4, 4, true};
     default: return {&all.f32, &all.f32, 4, 4, false};
   }
+}
+
+bool long_rows(const GemmProblem& g, const Types& types) { return std::abs(g.b_row) * types.size >= kLongRow; }
+
+/// Whether B is read once, at the speed of memory.
+bool streams_b(const GemmProblem& g, const Types& types) {
+  return g.b_col == 1 && long_rows(g, types) && g.m <= kStreamRows;
 }
 
 /// One block of the depth: part of one segment, or all of several.
@@ -270,20 +280,33 @@ void clear(const Plan& plan, const Area& area, const Target& to) {
     std::fill_n(to.data + i * to.row * plan.types.lane_size, area.cols * plan.types.lane_size, std::byte{0});
 }
 
-/// What to prefetch during the micro-kernel calls on one panel of B, so that the next panel is in L2 in time (2048³
-/// without: 0.89). Read in place, the next columns of the same rows; of the shared packing, which is contiguous, a
-/// share of the next panel with each of `calls` calls.
+/// What to prefetch during a micro-kernel call: at each of its steps the lines at data + p * step.
 struct Ahead {
   const std::byte* data;
-  Index step, next_call;  // bytes
+  Index step;  // bytes
 };
 
-Ahead ahead_of(const Plan& plan, const Panel& b, Index cols, Index left, Index depth, Index calls) {
+/// A share of `bytes` contiguous ones with each of `calls` calls.
+Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Index calls) {
+  const Index step = divide_up(bytes, calls * depth);
+  return {data + call * depth * step, step};
+}
+
+/// During the calls on one panel of B the next, so that it is in L2 in time (2048³ without: 0.89): read in place, the next
+/// columns of the same rows. During those on the last, where a tile is a whole product of a batch and both operands are
+/// read in place, the operands of the next product (batches of 64³ without: 0.83).
+Ahead ahead_of(const Plan& plan, const Area& area, const Panel& b, Index cols, Index left, Index depth, Index call,
+               Index calls) {
+  const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size;
-  if (left <= cols) return {b.data, 0, 0};
-  if (!plan.shared) return {b.data + cols * lane, b.row * lane, 0};
-  const Index step = divide_up(b.row * lane, calls);
-  return {b.data + b.row * depth * lane, step, step * depth};
+  if (left > cols && plan.shared) return share_of(b.data + b.row * depth * lane, b.row * lane * depth, depth, call, calls);
+  if (left > cols && !streams_b(g, plan.types)) return {b.data + cols * lane, b.row * lane};
+  const bool whole =
+      plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
+  if (left > cols || !whole || calls < 2 || area.batch + 1 == g.batches) return {b.data, 0};
+  const Index half = calls / 2;
+  if (call < half) return share_of(plan.a(area.batch + 1, 0, 0, 0), g.m * g.k * lane, depth, call, half);
+  return share_of(plan.b(area.batch + 1, 0, 0, 0), g.n * g.k * lane, depth, call - half, calls - half);
 }
 
 /// The tile's accumulators, block by block of the depth: a panel of B meets all rows of A, both from L2 or nearer. The
@@ -297,13 +320,13 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
     const Target& out = i + 1 == plan.depth.count ? to : partial;
     for (Index j = 0, cols; j < area.cols; j += cols) {
       const Panel b = panel_b(plan, area, area.col + j, step, cols, block);
-      const Ahead next = ahead_of(plan, b, cols, area.cols - j, block.depth(), calls);
       for (Index call = 0; call < calls; ++call) {
         const Index r = call * step;
+        const Ahead next = ahead_of(plan, area, b, cols, area.cols - j, block.depth(), call, calls);
         plan.types.kernels->micro({a.first.data + call * a.panel_step * lane, a.first.row, a.first.col, b.data, b.row,
                                    i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
                                    out.data + (r * out.row + j) * lane, out.row, block.depth(),
-                                   std::min(step, area.rows - r), cols, next.data + call * next.next_call, next.step});
+                                   std::min(step, area.rows - r), cols, next.data, next.step});
       }
     }
   }
@@ -425,8 +448,6 @@ bool rows_collide(Index stride, Index size) {
   return bytes < 256 || bytes > 4096 - 256;
 }
 
-bool long_rows(const GemmProblem& g, const Types& types) { return std::abs(g.b_row) * types.size >= kLongRow; }
-
 /// Which way a product took, and why.
 void note_way(const char* way) {
   if (detail::tracing()) detail::note(way);
@@ -480,7 +501,7 @@ void run_dots(Plan& plan) {
 /// of its rows in the TLB while the columns are read from left to right (1 × 1024 × 4096: 2.3 times the speed of
 /// kDepth).
 Index depth_block(const GemmProblem& g, const Types& types) {
-  return g.b_col == 1 && long_rows(g, types) && g.m <= kDirectRows ? kDirectDepth : kDepth;
+  return g.b_col == 1 && long_rows(g, types) && g.m <= kDirectRows ? (streams_b(g, types) ? kStreamDepth : kDirectDepth) : kDepth;
 }
 
 GemmProblem transposed(const GemmProblem& g) {

@@ -1,11 +1,12 @@
 // The driver of gemm_pairs.hpp: what is packed, in which blocks, by which thread.
 //
-// Both operands are packed as the instructions read them, A in rows of neighbouring steps, B in panels of kPairCols
-// columns, pair by pair, k padded with zeros. C stays in f32 until it is handed to the epilogue. A block of k ends by
+// Both operands are packed as the instructions read them, A in rows of neighbouring steps (or read in place, where it
+// lies so), B in panels of kPairCols columns, pair by pair, k padded with zeros. C stays in f32 until it is handed to the epilogue. A block of k ends by
 // storing the sums and the next goes on from there, which changes no bit of them: so blocks may have any size.
 #include "cpu/gemm_pairs.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "cpu/dispatch.hpp"
@@ -17,10 +18,14 @@ namespace {
 
 using Index = std::int64_t;
 
-/// Steps of k a call sums: a panel of B is 32 KiB then, which stays in L1 while A passes by.
-constexpr Index kBlockSteps = 512;
-/// Rows and columns of a tile: 1 MiB of sums, 256 KiB of A.
+/// Steps of k a call sums: a panel of B is 16 KiB then and those rows of A as much, which L1 holds together (512: 0.95
+/// of the speed).
+constexpr Index kBlockSteps = 256;
+/// Rows and columns of a tile: 1 MiB of sums, 128 KiB of A.
 constexpr Index kTileRows = 256, kTileCols = 1024;
+/// Bytes of packed B that stay in L2 (2 MiB where there is AMX): then a tile has as few rows as a call, and its sums stay
+/// there, too (512³: 1.13 of the speed; 1024³, whose B is larger: 0.77).
+constexpr Index kNearBytes = Index{3} << 19;
 /// B is packed in chunks of this many panels.
 constexpr Index kPackPanels = 8;
 /// Bytes of B packed at once for all threads.
@@ -53,6 +58,7 @@ class PairRun {
   void run() {
     const bool same = std::equal(g_.b_offsets + g_.segments, g_.b_offsets + g_.batches * g_.segments, g_.b_offsets);
     choose_tile();
+    direct_a_ = g_.a_col == 1 && g_.k % kStep == 0 && g_.m % 16 == 0 && std::abs(g_.a_row * 2) % 2048 >= 128;
     // Packed by each tile for itself, where one row of tiles reads it.
     if (g_.m <= tile_rows_) return run_tiles(0, g_.batches, 0, g_.n);
     const Index column = g_.segments * steps_ * 2;
@@ -77,7 +83,8 @@ class PairRun {
  private:
   /// Tiles small enough that every thread has several.
   void choose_tile() {
-    tile_rows_ = std::min(kTileRows, round_up(g_.m, kPairRows));
+    const bool near = g_.m > kTileRows && g_.segments * steps_ * round_up(g_.n, kPairCols) * 2 <= kNearBytes;
+    tile_rows_ = near ? kPairRows : std::min(kTileRows, round_up(g_.m, kPairRows));
     tile_cols_ = std::min(kTileCols, round_up(g_.n, kPairCols));
     const Index threads = max_threads(), want = threads == 1 ? 1 : 4 * threads;
     const auto tiles = [&] { return g_.batches * divide_up(g_.m, tile_rows_) * divide_up(g_.n, tile_cols_); };
@@ -162,6 +169,19 @@ class PairRun {
                                 std::min(kPairSteps, pairs_here - p), place(i, 2 * p), kPairSteps, kPairSteps);
   }
 
+  struct PackedA {
+    const std::uint16_t* data;
+    Index row, step, panel;  // elements from row to row, from kStep steps to the next, from kPairRows rows to the next
+  };
+  PackedA packed_a(Index batch, Index segment, Index first, Index row, Index rows) const {
+    if (direct_a_)
+      return {static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + segment] + row * g_.a_row + first,
+              g_.a_row, kStep, kPairRows * g_.a_row};
+    auto* to = reinterpret_cast<std::uint16_t*>(scratch().a.reserve(round_up(rows, kPairRows) * kBlockSteps * 2 + 4096));
+    pack_a(batch, segment, first, row, rows, to);
+    return {to, kStep, kStep * kPairRows, kPairRows * std::min(kBlockSteps, steps_ - first)};
+  }
+
   // ---- tiles ----
   void run_tiles(Index batch, Index batches, Index col, Index cols) {
     const Index down = divide_up(g_.m, tile_rows_), across = divide_up(cols, tile_cols_);
@@ -173,7 +193,8 @@ class PairRun {
   }
 
   void run_tile(Index batch, Index row, Index rows, Index col, Index cols) const {
-    const Index panels = divide_up(cols, kPairCols), c_row = panels * kPairCols + 16;  // not a power of two
+    // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of L1.
+    const Index panels = divide_up(cols, kPairCols), c_row = panels * kPairCols + (panels <= 8 ? 0 : 16);
     const Index height = round_up(rows, 16);
     auto* c = reinterpret_cast<float*>(scratch().tile.reserve(height * c_row * 4));
     if (g_.segments == 0 || g_.k == 0) std::memset(c, 0, static_cast<std::size_t>(height * c_row) * 4);
@@ -182,13 +203,12 @@ class PairRun {
     for (Index s = 0; s < g_.segments; ++s)
       for (Index p = 0; p < g_.k; p += kBlockSteps, add = true) {
         const Index padded = std::min(kBlockSteps, steps_ - p);
-        auto* a = reinterpret_cast<std::uint16_t*>(scratch().a.reserve(round_up(rows, kPairRows) * kBlockSteps * 2 + 4096));
-        pack_a(batch, s, p, row, rows, a);
+        const PackedA a = packed_a(batch, s, p, row, rows);
         for (Index j = 0; j < panels; ++j) {
           const std::uint32_t* b = panel_b(batch, s, p, col + j * kPairCols, cols - j * kPairCols);
           for (Index i = 0; i < rows; i += kPairRows)
-            kernels_.micro({a + i * padded, reinterpret_cast<const std::uint16_t*>(b), c + i * c_row + j * kPairCols,
-                            c_row, padded / 2, std::min(kPairRows, rows - i), add});
+            kernels_.micro({a.data + i / kPairRows * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b),
+                            c + i * c_row + j * kPairCols, c_row, padded / 2, std::min(kPairRows, rows - i), add});
         }
       }
     kernels_.end();
@@ -205,6 +225,9 @@ class PairRun {
   const GemmProblem& g_;
   const PairKernels& kernels_;
   Index steps_;  // of k, padded
+  /// A is read in place: whole steps and whole tiles of rows, which do not all fall into one set of L1 (batches of 64³:
+  /// 1.25 of the speed, 256³: 1.06; 1024³ would have 0.96, 2048³ 0.87).
+  bool direct_a_ = false;
   Index tile_rows_ = 0, tile_cols_ = 0;
   std::uint32_t* shared_ = nullptr;
   Index shared_begin_ = 0;

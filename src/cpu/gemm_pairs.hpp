@@ -14,7 +14,8 @@ inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padd
 /// c(i, j) = or += Σ_p a(i, p) b(p, j) for `rows` rows (those up to the next multiple of 16 may be written, too) and
 /// kPairCols columns; p < 2 · pairs.
 struct PairMicro {
-  const std::uint16_t* a;  // for each 2 · kPairSteps steps: those of kPairRows rows, row after row (64 bytes each)
+  const std::uint16_t* a;     // for each 2 · kPairSteps steps those of every row, 64 bytes each, …
+  std::int64_t a_row, a_step;  // … so many elements from row to row and from steps to steps
   const std::uint16_t* b;  // for each pair of steps kPairCols pairs
   float* c;
   std::int64_t c_row, pairs, rows;

@@ -127,19 +127,35 @@ class GemmRun {
     a.assign(1, 0), b.assign(1, 0);
   }
 
+  /// Whether there is no epilogue but the rounding of a store.
+  bool stores_accumulators() const {
+    return tape_.ops.empty() && request_.outputs.size() == 1 && tape_.outputs[0] == acc_;
+  }
   /// Offsets of the output's batches where the product can be accumulated in the output itself (no epilogue, rows of
   /// accumulators); else nothing.
   Offsets output_offsets(std::uint32_t kept) const {
     const auto col = static_cast<std::size_t>(request_.batch.rank()) + 1;
-    if (!tape_.ops.empty() || request_.outputs.size() != 1) return {};
+    if (!stores_accumulators()) return {};
     const View& out = request_.outputs[0];
-    const bool is_accumulator = tape_.outputs[0] == acc_ && lanes_in_memory(out.dtype) && out.dtype == request_.a.dtype;
-    if (!is_accumulator || (out.strides[col] != 1 && request_.n > 1)) return {};
+    if (!lanes_in_memory(out.dtype) || out.dtype != request_.a.dtype || (out.strides[col] != 1 && request_.n > 1)) return {};
     return offsets_along(request_.batch, kept, out.strides);
+  }
+
+  /// The tile's accumulators to the output, all at once where they lie in a run in both: blocks and workers, for nothing,
+  /// cost batches of 64³ bf16 8 %.
+  void store(const Tile& tile, std::size_t width) const {
+    const bool one_run = tile.cols == request_.n && tile.stride == tile.cols;
+    const std::int64_t runs = one_run ? 1 : tile.rows, length = one_run ? tile.rows * tile.cols : tile.cols;
+    const auto* from = static_cast<const std::byte*>(tile.acc);
+    for (std::int64_t r = 0; r < runs; ++r)
+      runner_.store_lanes((tile.batch * rows_ + tile.row + r) * request_.n + tile.col, length,
+                          from + static_cast<std::size_t>(r * tile.stride) * width);
+    runner_.finish();
   }
 
   /// The epilogue on one tile: row by row, or several short rows at once.
   void finish(const Tile& tile) const {
+    if (stores_accumulators()) return store(tile, lane_size(tape_.values[static_cast<std::size_t>(acc_)].lane));
     Worker w = runner_.make_worker(kBlock);
     const std::size_t width = lane_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].lane : Lane::f32);
     const std::int64_t cols = std::min(kBlock, tile.cols), together = kBlock / cols;

@@ -110,10 +110,22 @@ template <class L, class D, class V> HWY_INLINE hn::TFromD<D> JoinLanes(D, V v) 
   }
 }
 
+/// Less than a vector, filled up with the identity: through memory, where masked loads read whole vectors.
+template <class L, class D, class T = hn::TFromD<D>> HWY_INLINE hn::Vec<D> LoadEnd(D d, const T* x, std::size_t n) {
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  const auto mask = hn::FirstN(d, n);
+  return hn::IfThenElse(mask, hn::MaskedLoad(mask, d, x), L::Identity(d));
+#else
+  HWY_ALIGN T end[hn::MaxLanes(d)];
+  hn::Store(L::Identity(d), d, end);
+  for (std::size_t j = 0; j < n; ++j) end[j] = x[j];
+  return hn::Load(d, end);
+#endif
+}
+
 template <class L, class T> void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  HWY_ALIGN T partial[hn::MaxLanes(d)];
   for (std::size_t g = 0; g < groups; ++g) {
     const T* x = static_cast<const T*>(in) + g * length;
     auto a0 = L::Identity(d), a1 = a0, a2 = a0, a3 = a0;
@@ -125,11 +137,7 @@ template <class L, class T> void ReduceRows(const void* in, void* out, std::size
       a3 = L::Run(d, a3, hn::LoadU(d, x + i + 3 * lanes));
     }
     for (; i + lanes <= length; i += lanes) a0 = L::Run(d, a0, hn::LoadU(d, x + i));
-    if (i < length) {
-      hn::Store(L::Identity(d), d, partial);
-      for (std::size_t j = 0; i + j < length; ++j) partial[j] = x[i + j];
-      a1 = L::Run(d, a1, hn::Load(d, partial));
-    }
+    if (i < length) a1 = L::Run(d, a1, LoadEnd<L>(d, x + i, length - i));
     static_cast<T*>(out)[g] = JoinLanes<L>(d, L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)));
   }
 }

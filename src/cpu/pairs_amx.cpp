@@ -31,12 +31,18 @@ void begin() {
 }
 void end() { _tile_release(); }
 
+/// The lines of one tile, into L1.
+inline void prefetch(const char* at, std::size_t row) {
+#pragma GCC unroll 16
+  for (int line = 0; line < 16; ++line, at += row) _mm_prefetch(at, _MM_HINT_T0);
+}
+
 /// Tiles 0 to 3: sums; 4, 5: A; 6, 7: B. The next step's A is fetched from L2 meanwhile: a tile's load waits for 16
 /// lines at once.
 void micro(const PairMicro& call) {
-  constexpr std::int64_t kAStep = 2 * kPairSteps * kPairRows, kBStep = 2 * kPairSteps * kPairCols;
+  constexpr std::int64_t kBStep = 2 * kPairSteps * kPairCols;
   const bool both = call.rows > 16;
-  const auto c_row = static_cast<std::size_t>(call.c_row) * 4;
+  const auto a_row = static_cast<std::size_t>(call.a_row) * 2, c_row = static_cast<std::size_t>(call.c_row) * 4;
   float* const lower = call.c + 16 * call.c_row;
   _tile_zero(2);
   _tile_zero(3);
@@ -52,18 +58,19 @@ void micro(const PairMicro& call) {
     _tile_zero(1);
   }
   const std::uint16_t *a = call.a, *b = call.b;
-  for (std::int64_t p = 0; p < call.pairs; p += kPairSteps, a += kAStep, b += kBStep) {
+  for (std::int64_t p = 0; p < call.pairs; p += kPairSteps, a += call.a_step, b += kBStep) {
+    const char* const next = reinterpret_cast<const char*>(a + call.a_step);
     _tile_loadd(6, b, 128);
-    _tile_loadd(4, a, 64);
+    _tile_loadd(4, a, a_row);
     _tile_loadd(7, b + 32, 128);
-#pragma GCC unroll 16
-    for (int line = 0; line < 16; ++line) _mm_prefetch(reinterpret_cast<const char*>(a + kAStep + 32 * line), _MM_HINT_T0);
+    prefetch(next, a_row);
+    prefetch(reinterpret_cast<const char*>(b + kBStep), 64);
+    prefetch(reinterpret_cast<const char*>(b + kBStep + kBStep / 2), 64);
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
     if (!both) continue;
-    _tile_loadd(5, a + 16 * 2 * kPairSteps, 64);
-#pragma GCC unroll 16
-    for (int line = 16; line < 32; ++line) _mm_prefetch(reinterpret_cast<const char*>(a + kAStep + 32 * line), _MM_HINT_T0);
+    _tile_loadd(5, a + 16 * call.a_row, a_row);
+    prefetch(next + 16 * a_row, a_row);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }

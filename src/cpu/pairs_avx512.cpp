@@ -20,8 +20,8 @@ namespace tern::detail_cpu {
 namespace {
 
 template <int kRows> void micro_rows(const PairMicro& call, std::int64_t first) {
-  constexpr std::int64_t kRow = 2 * kPairSteps;
-  const std::uint16_t* a = call.a + first * kRow;
+  const std::int64_t next_steps = call.a_step - 2 * kPairSteps + 2;
+  const std::uint16_t* a = call.a + first * call.a_row;
   float* c = call.c + first * call.c_row;
   __m512 sum[kRows][2];
 #pragma GCC unroll 32
@@ -30,12 +30,12 @@ template <int kRows> void micro_rows(const PairMicro& call, std::int64_t first) 
     sum[i][1] = call.add ? _mm512_loadu_ps(c + i * call.c_row + 16) : _mm512_setzero_ps();
   }
   const std::uint16_t* b = call.b;
-  for (std::int64_t p = 0; p < call.pairs; ++p, b += 2 * kPairCols, a += p % kPairSteps ? 2 : kRow * kPairRows - kRow + 2) {
+  for (std::int64_t p = 0; p < call.pairs; ++p, b += 2 * kPairCols, a += p % kPairSteps ? 2 : next_steps) {
     const auto b0 = (__m512bh)_mm512_loadu_si512(b), b1 = (__m512bh)_mm512_loadu_si512(b + 32);
 #pragma GCC unroll 32
     for (int i = 0; i < kRows; ++i) {
       int pair;
-      std::memcpy(&pair, a + i * kRow, 4);
+      std::memcpy(&pair, a + i * call.a_row, 4);
       __m512i twice = _mm512_set1_epi32(pair);
 #if defined(__clang__)
       asm("" : "+v"(twice));  // clang 16 crashes where it sees a broadcast of bf16

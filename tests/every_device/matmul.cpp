@@ -11,7 +11,7 @@ void expect_product(const Tensor& a, const Tensor& b, const std::string& what) {
   expect_within(matmul(a, b), matmul(Array(a), Array(b), work_epsilon(a.dtype())), what + " " + std::string(to_string(a.dtype())));
 }
 struct Sizes { std::int64_t m, k, n; };
-const Sizes kSizes[] = {{1, 1, 1}, {2, 3, 4}, {7, 5, 3}, {16, 16, 16}, {17, 33, 65}, {1, 100, 50}, {50, 100, 1}, {100, 1, 100}, {1, 1000, 1}, {129, 70, 31}, {64, 300, 48}, {5, 2, 257}};
+const Sizes kSizes[] = {{1, 1, 1}, {2, 3, 4}, {7, 5, 3}, {16, 16, 16}, {17, 33, 65}, {1, 100, 50}, {50, 100, 1}, {100, 1, 100}, {1, 1000, 1}, {129, 70, 31}, {64, 300, 48}, {5, 2, 257}, {3, 40, 1500}, {320, 64, 48}};
 
 TEST_P(Matmul, SizesAndTranspositions) {
   for (const DType dtype : all_floats(device()))
@@ -53,7 +53,7 @@ TEST_P(Matmul, SquareTimesVector) {
 }
 TEST_P(Matmul, Batches) {
   const std::pair<Shape, Shape> shapes[] = {{{3, 4, 5}, {3, 5, 6}}, {{3, 4, 5}, {5, 6}}, {{4, 5}, {3, 5, 6}}, {{1, 4, 5}, {3, 5, 6}}, {{3, 4, 5}, {1, 5, 6}}, {{2, 1, 4, 5}, {3, 5, 6}},
-                                            {{2, 1, 4, 5}, {1, 3, 5, 6}}, {{2, 3, 4, 5}, {2, 3, 5, 1}}, {{70, 1, 5}, {70, 5, 1}}, {{2, 2, 2, 33, 17}, {2, 1, 17, 9}}};
+                                            {{2, 1, 4, 5}, {1, 3, 5, 6}}, {{2, 3, 4, 5}, {2, 3, 5, 1}}, {{70, 1, 5}, {70, 5, 1}}, {{3, 64, 64}, {3, 64, 64}}, {{2, 2, 2, 33, 17}, {2, 1, 17, 9}}};
   for (const DType dtype : all_floats(device()))
     for (const auto& [x, y] : shapes) {
       Random random(74);
