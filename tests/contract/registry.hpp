@@ -52,8 +52,8 @@ inline const std::vector<Entry>& registry() {
 #undef TERN_FORMULA
 #undef TERN_GATED
 #define TERN_POW_PARTIAL(k, m, slope) {"pow_partial_" #k "_" #m, &pow_partial<k, m>, false, detail::Leaf::count, slope},
-      TERN_POW_PARTIAL(1, 0, 1) TERN_POW_PARTIAL(0, 1, 1) TERN_POW_PARTIAL(2, 0, 1) TERN_POW_PARTIAL(1, 1, 1)
-      TERN_POW_PARTIAL(0, 2, 1) TERN_POW_PARTIAL(2, 2, 1) TERN_POW_PARTIAL(4, 1, 2) TERN_POW_PARTIAL(4, 4, 2)
+      TERN_POW_PARTIAL(1, 0, 1) TERN_POW_PARTIAL(0, 1, 1) TERN_POW_PARTIAL(2, 0, 1)
+      TERN_POW_PARTIAL(1, 1, 1) TERN_POW_PARTIAL(0, 2, 1) TERN_POW_PARTIAL(4, 4, 2)
 #undef TERN_POW_PARTIAL
   };
   return entries;
