@@ -65,7 +65,7 @@ class BlockRunner {
   static constexpr int kAnyPass = -1;
   /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
   bool is_one_loop(std::int64_t count) const;
-  /// Whether all that is done with full values is to reduce operands that lie there as they are: the same.
+  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as lanes: the same.
   bool only_reduces(std::int64_t count) const;
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;

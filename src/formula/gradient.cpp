@@ -80,6 +80,7 @@ void read_outputs(const Graph* graph, const IndexSet& outputs_read, std::vector<
   Rewriter rewrite;
   for (int k = 0; k < m; ++k) {
     const Node* output = graph->outputs[static_cast<std::size_t>(k)];
+    if (output->kind == NodeKind::constant) continue;  // and where else it stands, it is a literal
     if (preferred ? output->kind != NodeKind::input : outputs_read[static_cast<std::size_t>(k)])
       rewrite.replace(output, make_input(n + m + k, output->full));
   }

@@ -1,4 +1,6 @@
 // The table of leaf rules, made from leaves.inc and the leaf files.
+#include <stdexcept>
+
 #include "formula/graph.hpp"
 
 namespace tern::detail {

@@ -146,7 +146,7 @@ void hold(Report& report, Tally& tally, const Range<double>& range, const Estima
 class Derivatives : public OnDevice {};
 
 /// Whether the leaf's declared derivative is that of its value (detach has none by intent),
-/// and its bounds are told.
+/// and bounds of its derivatives are known.
 bool differentiable(const Entry& e) {
   return e.takes_floats() && !e.truth() && !(e.leaf && e.id == detail::Leaf::detach) && e.slope < 2;
 }

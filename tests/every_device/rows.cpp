@@ -21,6 +21,12 @@ TEST_P(Rows, UsersNorm) {
   }
 }
 
+/// A reduced number counts once for each element, however long the rows are.
+TEST_P(Rows, OfNumbers) {
+  constexpr Pointwise ratio{"ratio", [](auto x, auto w) { return sum(x) / sum(w); }};
+  for (const auto& [rows, length] : {std::pair{1000, 10}, {3, 1000}, {4, 4096}, {2, 20000}})
+    expect_values(row_formula(ratio, ones({rows, length}), 2.0), {rows, 1}, std::vector<double>(static_cast<std::size_t>(rows), 0.5), std::to_string(length));
+}
 TEST_P(Rows, GradientsOfBroadcastOperandsToSecondOrder) {
   if (refuses_f64(device())) return;
   const Tensor x = tensor(std::vector<double>{0.3, -0.8, 1.1, 0.4, 0.9, -0.2}, {2, 3});
