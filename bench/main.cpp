@@ -53,6 +53,11 @@ bench::Peers make_peers(const Request& request, int threads) {
 #else
       {"Eigen", nullptr, "libeigen3-dev"},
 #endif
+#ifdef BENCH_BYHAND
+      {"by-hand", bench::make_byhand, ""},
+#else
+      {"by-hand", nullptr, "OpenMP"},
+#endif
   };
   bench::Peers peers;
   for (const Known& k : known) {
@@ -66,7 +71,7 @@ bench::Peers make_peers(const Request& request, int threads) {
   }
   for (const std::string& name : request.peers)
     if (name != "none" && std::ranges::none_of(known, [&](const Known& k) { return name == k.name; }))
-      fmt::print(stderr, "peer {} is unknown; there are oneDNN, OpenBLAS and Eigen (PyTorch: --torch)\n", name);
+      fmt::print(stderr, "peer {} is unknown; there are oneDNN, OpenBLAS, Eigen and by-hand (PyTorch: --torch)\n", name);
   return peers;
 }
 
@@ -213,7 +218,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   app.add_flag("--one-thread", request.one_thread,
                "One thread, and processor time in place of wall time: for a busy machine");
-  app.add_option("--peers", request.peers, "Only these of oneDNN, OpenBLAS, Eigen; \"none\" for tern alone")
+  app.add_option("--peers", request.peers, "Only these of oneDNN, OpenBLAS, Eigen, by-hand; \"none\" for tern alone")
       ->delimiter(',');
   app.add_option("--torch", request.torch,
                  "The command that starts bench/peers_torch.py; THREADS and DEVICE in it become what they are here");

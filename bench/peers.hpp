@@ -98,6 +98,7 @@ struct Target {
 std::unique_ptr<Peer> make_onednn(int threads);
 std::unique_ptr<Peer> make_openblas(int threads);
 std::unique_ptr<Peer> make_eigen(int threads);
+std::unique_ptr<Peer> make_byhand(int threads);
 
 // One file per question. A peer's contenders are asked for when a workload is prepared.
 void add_matmul(Workloads& workloads, const Target& target);

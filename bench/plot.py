@@ -9,7 +9,7 @@ import sys
 from html import escape
 from pathlib import Path
 
-COLOURS = {"tern": "#1b6ca8", "oneDNN": "#e08e0b", "OpenBLAS": "#5a9e4b", "Eigen": "#9a6fb0", "PyTorch": "#c8503c",
+COLOURS = {"tern": "#1b6ca8", "oneDNN": "#e08e0b", "OpenBLAS": "#5a9e4b", "Eigen": "#9a6fb0", "by-hand": "#7a7a7a", "PyTorch": "#c8503c",
            "torch.compile": "#7d3024", "CUDA graph": "#c8503c", "CUDA graph, compiled": "#7d3024", "tern, product": "#9fc3dd",
            "PyTorch, product": "#e7b3a8"}
 TITLES = {"matmul": "Matrix products", "linear": "Fused linear layers", "gated": "Gated activations",

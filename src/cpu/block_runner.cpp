@@ -442,9 +442,8 @@ bool BlockRunner::is_one_loop(std::int64_t count) const {
 bool BlockRunner::only_reduces(std::int64_t count) const {
   if (!tape_.online.empty() || has_full_outputs()) return false;
   for (const TapeOp& op : tape_.ops) {
-    if (op.kind != TapeOp::Kind::reduce && op.full) return false;
-    // Of a number there are kBlock in the register file.
-    if (op.kind == TapeOp::Kind::reduce && tape_.values[static_cast<std::size_t>(op.args[0])].kind != StepKind::input) return false;
+    const StepKind of = tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kBlock
+    if (op.kind == TapeOp::Kind::reduce ? of != StepKind::input : op.full) return false;
   }
   return std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.full && lies_there(i.walker, count); });
 }

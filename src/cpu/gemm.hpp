@@ -32,6 +32,11 @@ struct GemmProblem {
   /// Otherwise called once for each tile, from any thread (tiles do not overlap and cover each C[b] exactly).
   void (*epilogue)(void* context, const Tile& tile);
   void* context;
+  /// Where not null, all that `epilogue` does is to store the product rounded to `type`:
+  /// rounded[rounded_offsets[b] + i * rounded_row + j]. Kernels may do so instead. Never overlaps A or B.
+  void* rounded;
+  std::int64_t rounded_row;
+  const std::int64_t* rounded_offsets;
 };
 
 /// Runs the product on all threads. The order in which any one element is summed depends on the shapes alone, not on

@@ -1,8 +1,10 @@
 // The driver of gemm_pairs.hpp: what is packed, in which blocks, by which thread.
 //
 // Both operands are packed as the instructions read them, A in rows of neighbouring steps (or read in place, where it
-// lies so), B in panels of kPairCols columns, pair by pair, k padded with zeros. C stays in f32 until it is handed to the epilogue. A block of k ends by
-// storing the sums and the next goes on from there, which changes no bit of them: so blocks may have any size.
+// lies so), B in panels of kPairCols columns, pair by pair, k padded with zeros. For each panel of B all rows of a tile are
+// summed over one block of k after the other, so that partial sums stay near; the last block rounds them into the result, or
+// leaves them in f32 for the epilogue. A block ends by storing the sums and the next goes on from there, which changes no
+// bit of them: so blocks may have any size.
 #include "cpu/gemm_pairs.hpp"
 
 #include <algorithm>
@@ -18,16 +20,17 @@ namespace {
 
 using Index = std::int64_t;
 
-/// Steps of k a call sums: a panel of B is 16 KiB then and those rows of A as much, which L1 holds together (512: 0.95
-/// of the speed).
-constexpr Index kBlockSteps = 256;
-/// Rows and columns of a tile: 1 MiB of sums, 128 KiB of A.
-constexpr Index kTileRows = 256, kTileCols = 1024;
-/// Bytes of packed B that stay in L2 (2 MiB where there is AMX): then a tile has as few rows as a call, and its sums stay
-/// there, too (512³: 1.13 of the speed; 1024³, whose B is larger: 0.77).
-constexpr Index kNearBytes = Index{3} << 19;
-/// B is packed in chunks of this many panels.
-constexpr Index kPackPanels = 8;
+/// Steps of k a call sums: a panel of B is 32 KiB then, which L1 holds while A streams by.
+constexpr Index kBlockSteps = 512;
+/// Blocks of k for which A is packed at once, and its bytes (of the 2 MiB of L2 where there is AMX).
+constexpr Index kMostBlocks = 8, kNearBytes = Index{1} << 20;
+/// Rows and columns of a tile, more rows where A is read in place.
+constexpr Index kTileRows = 256, kDirectTileRows = 512, kTileCols = 1024;
+/// Multiply-adds that are worth a task of their own.
+constexpr Index kTaskWork = 4 << 20;
+/// B is packed in chunks of this many panels; by a tile for itself in chunks of kNearPanels, just before they are read
+/// (64 × 1024 × 4096 with one panel: 0.74 of the speed, with 8: 0.96; 512³ with all at once: 0.91).
+constexpr Index kPackPanels = 8, kNearPanels = 2;
 /// Bytes of B packed at once for all threads.
 constexpr Index kSharedBytes = Index{64} << 20;
 /// Below these the kernels for f32 are faster: rows that fill no tile, and little work.
@@ -38,7 +41,7 @@ constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 constexpr Index kStep = 2 * kPairSteps;  // k is padded to a multiple of it
 
 struct Scratch {
-  Buffer a, b, tile, turned, shared;
+  Buffer a, b, tile, strip, turned, shared;
 };
 Scratch& scratch() {
   static thread_local Scratch buffers;
@@ -51,20 +54,43 @@ struct Operand {
   Index row, step;
 };
 
+/// A rectangle of C[batch].
+struct Area {
+  Index batch, row, rows, col, cols;
+};
+
+/// One block of k: steps from `first` on of a segment.
+struct KBlock {
+  Index segment, first, steps;
+  Index padded() const { return round_up(steps, kStep); }
+};
+
+/// Sums in f32.
+struct Sums {
+  float* data;
+  Index row;
+  float* at(Index i, Index j) const { return data ? data + i * row + j : nullptr; }
+};
+
 class PairRun {
  public:
-  PairRun(const GemmProblem& g, const PairKernels& kernels) : g_(g), kernels_(kernels), steps_(round_up(g.k, kStep)) {}
+  PairRun(const GemmProblem& g, const PairKernels& kernels)
+      : g_(g),
+        kernels_(kernels),
+        steps_(round_up(g.k, kStep)),
+        per_segment_(divide_up(g.k, kBlockSteps)),
+        blocks_(g.segments * per_segment_),
+        direct_a_(g.a_col == 1 && g.k % kStep == 0 && g.m % 16 == 0 && std::abs(g.a_row * 2) % 2048 >= 128) {}
 
   void run() {
-    const bool same = std::equal(g_.b_offsets + g_.segments, g_.b_offsets + g_.batches * g_.segments, g_.b_offsets);
     choose_tile();
-    direct_a_ = g_.a_col == 1 && g_.k % kStep == 0 && g_.m % 16 == 0 && std::abs(g_.a_row * 2) % 2048 >= 128;
     // Packed by each tile for itself, where one row of tiles reads it.
     if (g_.m <= tile_rows_) return run_tiles(0, g_.batches, 0, g_.n);
-    const Index column = g_.segments * steps_ * 2;
-    const Index range = std::min(round_up(g_.n, kPairCols), std::max(kTileCols, kSharedBytes / column / kPairCols * kPairCols));
-    std::byte* const base = scratch().shared.reserve(range * column);
-    shared_ = reinterpret_cast<std::uint32_t*>(base);
+    const bool same = std::equal(g_.b_offsets + g_.segments, g_.b_offsets + g_.batches * g_.segments, g_.b_offsets);
+    const Index column = std::max<Index>(1, g_.segments * steps_ * 2);
+    const Index range =
+        std::min(round_up(g_.n, kPairCols), std::max(kTileCols, kSharedBytes / column / kPairCols * kPairCols));
+    shared_ = reinterpret_cast<std::uint32_t*>(scratch().shared.reserve(range * column));
     for (Index batch = 0; batch < g_.batches; batch += same ? g_.batches : 1)
       for (Index col = 0; col < g_.n; col += range) {
         const Index cols = std::min(range, g_.n - col);
@@ -72,29 +98,38 @@ class PairRun {
         constexpr Index kWide = kPackPanels * kPairCols;
         parallel_for(divide_up(cols, kWide), [&](Index chunk) {
           const Index at = chunk * kWide;
-          for (Index s = 0; s < g_.segments; ++s)
-            for (Index p = 0; p < steps_; p += kBlockSteps)
-              pack_panels(batch, s, p, col + at, std::min(kWide, cols - at));
+          for (Index i = 0; i < blocks_; ++i)
+            pack_panels(batch, block(i), col + at, std::min(kWide, cols - at), shared_panel(col + at, i), shared_step());
         });
         run_tiles(batch, same ? g_.batches : 1, col, cols);
       }
   }
 
  private:
-  /// Tiles small enough that every thread has several.
+  KBlock block(Index i) const {
+    const Index first = i % per_segment_ * kBlockSteps;
+    return {i / per_segment_, first, std::min(kBlockSteps, g_.k - first)};
+  }
+
+  /// Tiles small enough that every thread has several: of fewer columns first, since a thread that has all rows of its
+  /// columns packs their B for itself.
   void choose_tile() {
-    const bool near = g_.m > kTileRows && g_.segments * steps_ * round_up(g_.n, kPairCols) * 2 <= kNearBytes;
-    tile_rows_ = near ? kPairRows : std::min(kTileRows, round_up(g_.m, kPairRows));
+    const Index near = kNearBytes / (2 * kBlockSteps * std::clamp<Index>(blocks_, 1, kMostBlocks)) / kPairRows * kPairRows;
+    const Index most = direct_a_ && g_.m <= kDirectTileRows ? kDirectTileRows : std::min(kTileRows, near);
+    tile_rows_ = std::min(most, round_up(g_.m, kPairRows));
     tile_cols_ = std::min(kTileCols, round_up(g_.n, kPairCols));
     const Index threads = max_threads(), want = threads == 1 ? 1 : 4 * threads;
     const auto tiles = [&] { return g_.batches * divide_up(g_.m, tile_rows_) * divide_up(g_.n, tile_cols_); };
     while (tiles() < want && tile_cols_ > 4 * kPairCols) tile_cols_ = round_up(tile_cols_ / 2, kPairCols);
-    while (tiles() < want && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
+    const Index enough = g_.m <= tile_rows_ ? threads : want;
+    while (tiles() < enough && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
   }
 
-  std::uint32_t* panel_of(Index col, Index segment, Index step) const {
-    const Index panel = (col - shared_begin_) / kPairCols;
-    return shared_ + (panel * g_.segments + segment) * (steps_ / 2 * kPairCols) + step / 2 * kPairCols;
+  /// The shared packing: panel after panel, in each the blocks of k.
+  Index shared_step() const { return g_.segments * steps_ / 2 * kPairCols; }
+  std::uint32_t* shared_panel(Index col, Index i) const {
+    const KBlock b = block(i);
+    return shared_ + (col - shared_begin_) / kPairCols * shared_step() + (b.segment * steps_ + b.first) / 2 * kPairCols;
   }
 
   // ---- packing ----
@@ -115,37 +150,33 @@ class PairRun {
       }
   }
 
-  /// Panels of the shared packing for one block of k. Where B is row-major its rows are read along, not panel by panel:
-  /// each 64 bytes would come from another page.
-  void pack_panels(Index batch, Index segment, Index first, Index col, Index cols) const {
-    const Index steps = std::min(kBlockSteps, g_.k - first), whole = cols / kPairCols * kPairCols;
-    if (g_.b_col == 1 && steps % kStep == 0) {
-      const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + segment] + col;
-      kernels_.interleave(from + first * g_.b_row, g_.b_row, steps, whole, panel_of(col, segment, first), kPairCols,
-                          panel_of(col + kPairCols, 0, 0) - panel_of(col, 0, 0));
+  /// Columns of B for one block of k, in panels `panel` pairs apart. Where B is row-major its rows are read along, not panel
+  /// by panel: each 64 bytes would come from another page.
+  void pack_panels(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to, Index panel) const {
+    const Index whole = cols / kPairCols * kPairCols;
+    if (g_.b_col == 1 && k.steps % kStep == 0) {
+      const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment] + col;
+      kernels_.interleave(from + k.first * g_.b_row, g_.b_row, k.steps, whole, to, kPairCols, panel);
     } else {
-      for (Index j = 0; j < whole; j += kPairCols)
-        pack_b(batch, segment, first, col + j, kPairCols, panel_of(col + j, segment, first));
+      for (Index j = 0; j < whole; j += kPairCols) pack_b(batch, k, col + j, kPairCols, to + j / kPairCols * panel);
     }
-    if (whole < cols) pack_b(batch, segment, first, col + whole, cols - whole, panel_of(col + whole, segment, first));
+    if (whole < cols) pack_b(batch, k, col + whole, cols - whole, to + whole / kPairCols * panel);
   }
   /// A panel of B for one block of k.
-  void pack_b(Index batch, Index segment, Index first, Index col, Index cols, std::uint32_t* to) const {
-    const Operand b{static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + segment] + col * g_.b_col,
-                    g_.b_col, g_.b_row};
-    const Index steps = std::min(kBlockSteps, g_.k - first), padded = std::min(kBlockSteps, steps_ - first);
-    const Index whole = divide_up(steps, 2);
+  void pack_b(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to) const {
+    const auto* from = static_cast<const std::uint16_t*>(g_.b) + g_.b_offsets[batch * g_.segments + k.segment];
+    const Index whole = divide_up(k.steps, 2), padded = k.padded() / 2;
     if (cols < kPairCols) std::memset(to, 0, static_cast<std::size_t>(whole * kPairCols) * 4);
-    pairs(b, first, steps, cols, to, kPairCols);
-    if (whole < padded / 2)
-      std::memset(to + whole * kPairCols, 0, static_cast<std::size_t>((padded / 2 - whole) * kPairCols) * 4);
+    pairs({from + col * g_.b_col, g_.b_col, g_.b_row}, k.first, k.steps, cols, to, kPairCols);
+    if (whole < padded)
+      std::memset(to + whole * kPairCols, 0, static_cast<std::size_t>((padded - whole) * kPairCols) * 4);
   }
 
   /// Rows of A for one block of k: panels of kPairRows rows, in each the rows' kStep steps after each other.
-  void pack_a(Index batch, Index segment, Index first, Index row, Index rows, std::uint16_t* to) const {
-    const Operand a{static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + segment] + row * g_.a_row,
-                    g_.a_row, g_.a_col};
-    const Index steps = std::min(kBlockSteps, g_.k - first), padded = std::min(kBlockSteps, steps_ - first);
+  void pack_a(Index batch, const KBlock& k, Index row, Index rows, std::uint16_t* to) const {
+    const auto* from = static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + k.segment];
+    const Operand a{from + row * g_.a_row, g_.a_row, g_.a_col};
+    const Index first = k.first, steps = k.steps, padded = k.padded();
     const auto place = [&](Index i, Index p) {
       return to + i / kPairRows * (padded * kPairRows) + p * kPairRows + i % kPairRows * kStep;
     };
@@ -173,61 +204,109 @@ class PairRun {
     const std::uint16_t* data;
     Index row, step, panel;  // elements from row to row, from kStep steps to the next, from kPairRows rows to the next
   };
-  PackedA packed_a(Index batch, Index segment, Index first, Index row, Index rows) const {
+  /// Where pack_near_a has packed the rows of A for a block, or where they lie.
+  PackedA packed_a(const Area& area, Index i, Index since) const {
+    const KBlock k = block(i);
     if (direct_a_)
-      return {static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[batch * g_.segments + segment] + row * g_.a_row + first,
+      return {static_cast<const std::uint16_t*>(g_.a) + g_.a_offsets[area.batch * g_.segments + k.segment] +
+                  area.row * g_.a_row + k.first,
               g_.a_row, kStep, kPairRows * g_.a_row};
-    auto* to = reinterpret_cast<std::uint16_t*>(scratch().a.reserve(round_up(rows, kPairRows) * kBlockSteps * 2 + 4096));
-    pack_a(batch, segment, first, row, rows, to);
-    return {to, kStep, kStep * kPairRows, kPairRows * std::min(kBlockSteps, steps_ - first)};
+    return {near_a(area, i - since), kStep, kStep * kPairRows, kPairRows * k.padded()};
+  }
+  static std::uint16_t* near_a(const Area& area, Index place) {
+    return reinterpret_cast<std::uint16_t*>(scratch().a.data()) + place * (round_up(area.rows, kPairRows) * kBlockSteps);
+  }
+  static std::uint32_t* near_b(Index blocks, Index panel, Index place) {
+    return reinterpret_cast<std::uint32_t*>(scratch().b.data()) + (panel * blocks + place) * (kBlockSteps / 2 * kPairCols);
+  }
+
+  /// What a tile packs for itself of `blocks` blocks from `begin` on: all its rows, kNearPanels panels.
+  void pack_near_a(const Area& area, Index begin, Index blocks) const {
+    if (direct_a_) return;
+    scratch().a.reserve(blocks * round_up(area.rows, kPairRows) * kBlockSteps * 2);
+    for (Index i = 0; i < blocks; ++i) pack_a(area.batch, block(begin + i), area.row, area.rows, near_a(area, i));
+  }
+  void pack_near_b(const Area& area, Index j, Index begin, Index blocks) const {
+    scratch().b.reserve(kNearPanels * blocks * kBlockSteps * kPairCols * 2);
+    const Index cols = std::min(kNearPanels * kPairCols, area.cols - j), panel = near_b(blocks, 1, 0) - near_b(blocks, 0, 0);
+    for (Index i = 0; i < blocks; ++i)
+      pack_panels(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), panel);
   }
 
   // ---- tiles ----
   void run_tiles(Index batch, Index batches, Index col, Index cols) {
-    const Index down = divide_up(g_.m, tile_rows_), across = divide_up(cols, tile_cols_);
-    parallel_for(batches * down * across, [&](Index t) {
-      const Index row = t / across % down * tile_rows_, first = t % across * tile_cols_;
-      run_tile(batch + t / (across * down), row, std::min(tile_rows_, g_.m - row), col + first,
-               std::min(tile_cols_, cols - first));
+    const Index down = divide_up(g_.m, tile_rows_), across = divide_up(cols, tile_cols_), tiles = batches * down * across;
+    const Index share = divide_up(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
+    const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(work, 1), 1, share);
+    parallel_for(divide_up(tiles, together), [&](Index task) {
+      kernels_.begin();
+      for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
+        const Index row = t % down * tile_rows_, first = t / down % across * tile_cols_;
+        run_tile({batch + t / (across * down), row, std::min(tile_rows_, g_.m - row), col + first,
+                  std::min(tile_cols_, cols - first)});
+      }
+      kernels_.end();
     });
   }
 
-  void run_tile(Index batch, Index row, Index rows, Index col, Index cols) const {
-    // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of L1.
-    const Index panels = divide_up(cols, kPairCols), c_row = panels * kPairCols + (panels <= 8 ? 0 : 16);
-    const Index height = round_up(rows, 16);
-    auto* c = reinterpret_cast<float*>(scratch().tile.reserve(height * c_row * 4));
-    if (g_.segments == 0 || g_.k == 0) std::memset(c, 0, static_cast<std::size_t>(height * c_row) * 4);
-    bool add = false;
-    kernels_.begin();
-    for (Index s = 0; s < g_.segments; ++s)
-      for (Index p = 0; p < g_.k; p += kBlockSteps, add = true) {
-        const Index padded = std::min(kBlockSteps, steps_ - p);
-        const PackedA a = packed_a(batch, s, p, row, rows);
-        for (Index j = 0; j < panels; ++j) {
-          const std::uint32_t* b = panel_b(batch, s, p, col + j * kPairCols, cols - j * kPairCols);
-          for (Index i = 0; i < rows; i += kPairRows)
-            kernels_.micro({a.data + i / kPairRows * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b),
-                            c + i * c_row + j * kPairCols, c_row, padded / 2, std::min(kPairRows, rows - i), add});
-        }
+  void run_tile(const Area& area) const {
+    const bool rounded = g_.rounded && blocks_ != 0;
+    const Index height = round_up(area.rows, 16);
+    Sums c{nullptr, 0};
+    if (!rounded || blocks_ > kMostBlocks) {
+      // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of L1.
+      const Index panels = divide_up(area.cols, kPairCols);
+      c.row = panels * kPairCols + (panels <= 8 ? 0 : 16);
+      c.data = reinterpret_cast<float*>(scratch().tile.reserve(height * c.row * 4));
+    }
+    if (blocks_ == 0) std::memset(c.data, 0, static_cast<std::size_t>(height * c.row) * 4);
+    const Sums strip{reinterpret_cast<float*>(scratch().strip.reserve(height * kPairCols * 4)), kPairCols};
+    for (Index begin = 0; begin < blocks_; begin += kMostBlocks) {
+      const Index blocks = std::min(kMostBlocks, blocks_ - begin);
+      pack_near_a(area, begin, blocks);
+      for (Index j = 0; j < area.cols; j += kPairCols) {
+        const Index place = j / kPairCols % kNearPanels;
+        if (!shared_ && place == 0) pack_near_b(area, j, begin, blocks);
+        run_panel(area, j, begin, blocks, c, strip, place);
       }
-    kernels_.end();
-    g_.epilogue(g_.context, {c, c_row, batch, row, col, rows, cols});
+    }
+    if (!rounded) g_.epilogue(g_.context, {c.data, c.row, area.batch, area.row, area.col, area.rows, area.cols});
   }
 
-  const std::uint32_t* panel_b(Index batch, Index segment, Index step, Index col, Index left) const {
-    if (shared_) return panel_of(col, segment, step);
-    auto* to = reinterpret_cast<std::uint32_t*>(scratch().b.reserve(kBlockSteps / 2 * kPairCols * 4));
-    pack_b(batch, segment, step, col, std::min(kPairCols, left), to);
-    return to;
+  /// All rows of a tile with one panel of B over `blocks` blocks from `begin` on: partial sums go through `strip`, those of
+  /// the blocks before come from `c`, and the results go there or, rounded, where they belong.
+  void run_panel(const Area& area, Index j, Index begin, Index blocks, const Sums& c, const Sums& strip, Index place) const {
+    const Index calls = divide_up(area.rows, kPairRows);
+    for (Index i = 0; i < blocks; ++i) {
+      const PackedA a = packed_a(area, begin + i, begin);
+      const std::uint32_t* const b =
+          shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
+      const Sums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
+      const Index pairs = block(begin + i).padded() / 2, from_col = i > 0 ? 0 : j, to_col = i + 1 < blocks ? 0 : j;
+      const bool last = g_.rounded && begin + i + 1 == blocks_;
+      // The next block of this panel or the next panel's first follows it.
+      const auto* const ahead = reinterpret_cast<const char*>(b + pairs * kPairCols);
+      const Index lines = shared_ ? divide_up(pairs * kPairCols * 4 / 64, calls * (pairs / kPairSteps)) : 0;
+      for (Index call = 0; call < calls; ++call) {
+        const Index r = call * kPairRows;
+        kernels_.micro({a.data + call * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b), from.at(r, from_col),
+                        from.row, to.at(r, to_col), to.row, pairs, std::min(kPairRows, area.rows - r),
+                        last ? rounded_at(area, r, j) : nullptr, g_.rounded_row, std::min(kPairCols, area.cols - j),
+                        ahead + call * lines * (pairs / kPairSteps) * 64, lines});
+      }
+    }
+  }
+  std::uint16_t* rounded_at(const Area& area, Index i, Index j) const {
+    return static_cast<std::uint16_t*>(g_.rounded) + g_.rounded_offsets[area.batch] + (area.row + i) * g_.rounded_row +
+           area.col + j;
   }
 
   const GemmProblem& g_;
   const PairKernels& kernels_;
-  Index steps_;  // of k, padded
+  Index steps_, per_segment_, blocks_;  // steps of k, padded; blocks of k in a segment and in all
   /// A is read in place: whole steps and whole tiles of rows, which do not all fall into one set of L1 (batches of 64³:
-  /// 1.25 of the speed, 256³: 1.06; 1024³ would have 0.96, 2048³ 0.87).
-  bool direct_a_ = false;
+  /// 1.25 of the speed, 256³: 1.06; 1024³ and 2048³ would not differ).
+  bool direct_a_;
   Index tile_rows_ = 0, tile_cols_ = 0;
   std::uint32_t* shared_ = nullptr;
   Index shared_begin_ = 0;

@@ -11,15 +11,22 @@ inline constexpr std::int64_t kPairCols = 32;   // of a panel of B
 inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
 inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
 
-/// c(i, j) = or += Σ_p a(i, p) b(p, j) for `rows` rows (those up to the next multiple of 16 may be written, too) and
-/// kPairCols columns; p < 2 · pairs.
+/// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows (`to` may be written up to
+/// the next multiple of 16) and kPairCols columns.
 struct PairMicro {
   const std::uint16_t* a;     // for each 2 · kPairSteps steps those of every row, 64 bytes each, …
   std::int64_t a_row, a_step;  // … so many elements from row to row and from steps to steps
   const std::uint16_t* b;  // for each pair of steps kPairCols pairs
-  float* c;
-  std::int64_t c_row, pairs, rows;
-  bool add;
+  const float* from;
+  std::int64_t from_row;
+  float* to;
+  std::int64_t to_row, pairs, rows;
+  /// Where not null, the first `cols` columns go here, rounded to bf16, and not to `to`.
+  std::uint16_t* rounded;
+  std::int64_t rounded_row, cols;
+  /// To be fetched into L2 meanwhile: so many lines of 64 bytes in each kPairSteps pairs.
+  const char* ahead;
+  std::int64_t ahead_lines;
 };
 
 struct PairKernels {

@@ -79,10 +79,7 @@ class GemmRun {
     p.batches = static_cast<std::int64_t>(a.size()), p.segments = static_cast<std::int64_t>(sa.size());
     p.a_offsets = a_offsets.data(), p.b_offsets = b_offsets.data();
     rows_ = p.m;
-    if (!c.empty()) {
-      p.c = const_cast<std::byte*>(address(request_.outputs[0])), p.c_row = request_.outputs[0].strides[row],
-      p.c_offsets = c.data();
-    }
+    if (!c.empty()) place_result(p, request_.outputs[0], row, c);
     p.context = this;
     p.epilogue = [](void* self, const Tile& tile) { static_cast<const GemmRun*>(self)->finish(tile); };
     gemm(p);
@@ -131,13 +128,22 @@ class GemmRun {
   bool stores_accumulators() const {
     return tape_.ops.empty() && request_.outputs.size() == 1 && tape_.outputs[0] == acc_;
   }
-  /// Offsets of the output's batches where the product can be accumulated in the output itself (no epilogue, rows of
-  /// accumulators); else nothing.
+  /// The product goes straight to the output: accumulated in it, or rounded once.
+  static void place_result(GemmProblem& p, const View& out, std::size_t row, const Offsets& offsets) {
+    auto* const data = const_cast<std::byte*>(address(out));
+    if (lanes_in_memory(out.dtype)) {
+      p.c = data, p.c_row = out.strides[row], p.c_offsets = offsets.data();
+    } else {
+      p.rounded = data, p.rounded_row = out.strides[row], p.rounded_offsets = offsets.data();
+    }
+  }
+  /// Offsets of the output's batches where the product can go straight to the output (no epilogue, contiguous rows of the
+  /// operands' type); else nothing.
   Offsets output_offsets(std::uint32_t kept) const {
     const auto col = static_cast<std::size_t>(request_.batch.rank()) + 1;
     if (!stores_accumulators()) return {};
     const View& out = request_.outputs[0];
-    if (!lanes_in_memory(out.dtype) || out.dtype != request_.a.dtype || (out.strides[col] != 1 && request_.n > 1)) return {};
+    if (out.dtype != request_.a.dtype || (out.strides[col] != 1 && request_.n > 1)) return {};
     return offsets_along(request_.batch, kept, out.strides);
   }
 

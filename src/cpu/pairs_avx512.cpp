@@ -22,12 +22,12 @@ namespace {
 template <int kRows> void micro_rows(const PairMicro& call, std::int64_t first) {
   const std::int64_t next_steps = call.a_step - 2 * kPairSteps + 2;
   const std::uint16_t* a = call.a + first * call.a_row;
-  float* c = call.c + first * call.c_row;
   __m512 sum[kRows][2];
 #pragma GCC unroll 32
   for (int i = 0; i < kRows; ++i) {
-    sum[i][0] = call.add ? _mm512_loadu_ps(c + i * call.c_row) : _mm512_setzero_ps();
-    sum[i][1] = call.add ? _mm512_loadu_ps(c + i * call.c_row + 16) : _mm512_setzero_ps();
+    const float* const from = call.from + (first + i) * call.from_row;
+    sum[i][0] = call.from ? _mm512_loadu_ps(from) : _mm512_setzero_ps();
+    sum[i][1] = call.from ? _mm512_loadu_ps(from + 16) : _mm512_setzero_ps();
   }
   const std::uint16_t* b = call.b;
   for (std::int64_t p = 0; p < call.pairs; ++p, b += 2 * kPairCols, a += p % kPairSteps ? 2 : next_steps) {
@@ -45,10 +45,18 @@ template <int kRows> void micro_rows(const PairMicro& call, std::int64_t first) 
       sum[i][1] = _mm512_dpbf16_ps(sum[i][1], x, b1);
     }
   }
+  if (call.rounded) {
+    const __mmask32 mask = first_columns(call.cols);
+#pragma GCC unroll 32
+    for (int i = 0; i < kRows; ++i)
+      store_rounded(call.rounded + (first + i) * call.rounded_row, mask, sum[i][0], sum[i][1]);
+    return;
+  }
 #pragma GCC unroll 32
   for (int i = 0; i < kRows; ++i) {
-    _mm512_storeu_ps(c + i * call.c_row, sum[i][0]);
-    _mm512_storeu_ps(c + i * call.c_row + 16, sum[i][1]);
+    float* const to = call.to + (first + i) * call.to_row;
+    _mm512_storeu_ps(to, sum[i][0]);
+    _mm512_storeu_ps(to + 16, sum[i][1]);
   }
 }
 

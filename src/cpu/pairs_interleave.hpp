@@ -1,4 +1,4 @@
-// PairKernels::interleave with AVX-512; included by the files that are compiled for it.
+// What both kinds of PairKernels do with AVX-512; included by the files that are compiled for it and for avx512_bf16.
 #pragma once
 #include <immintrin.h>
 
@@ -6,6 +6,18 @@
 
 namespace tern::detail_cpu {
 namespace {
+
+/// Two vectors of sums as 32 bf16, of which those in `mask` are stored; NaN as the one that tern stores (halves-inl.h). The
+/// instruction takes subnormal numbers for zeros: the sums have none.
+inline void store_rounded(std::uint16_t* to, __mmask32 mask, __m512 low, __m512 high) {
+  const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000));
+  low = _mm512_mask_mov_ps(low, _mm512_cmp_ps_mask(low, low, _CMP_UNORD_Q), nan);
+  high = _mm512_mask_mov_ps(high, _mm512_cmp_ps_mask(high, high, _CMP_UNORD_Q), nan);
+  _mm512_mask_storeu_epi16(to, mask, (__m512i)_mm512_cvtne2ps_pbh(high, low));
+}
+inline __mmask32 first_columns(std::int64_t cols) {
+  return cols >= 32 ? ~__mmask32{0} : (__mmask32{1} << cols) - 1;
+}
 
 void interleave_pairs(const std::uint16_t* from, std::int64_t row, std::int64_t steps, std::int64_t cols,
                       std::uint32_t* to, std::int64_t to_row, std::int64_t to_panel) {

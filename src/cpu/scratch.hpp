@@ -38,6 +38,9 @@ class Buffer {
     return data_;
   }
 
+  /// What was reserved last.
+  std::byte* data() const { return data_; }
+
  private:
   std::byte* data_ = nullptr;
   std::int64_t size_ = 0;

@@ -40,7 +40,6 @@ inline const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = {
 #define TERN_LEAF(name, arity) {#name, &op::name, true, detail::Leaf::name},
 #define TERN_LEAF_INNER(name, arity)
-#define TERN_LEAF_SLOPE(name, arity)
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
 #undef TERN_LEAF
