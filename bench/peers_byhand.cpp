@@ -110,8 +110,9 @@ class ByHand final : public Peer {
       };
       return Contender{.library = name(), .run = run, .result = [=] { return run(), sample(y); }};
     }
-    const Buffer d_a(c.dtype, count), d_b(c.dtype, count);
+    const Buffer y(c.dtype, count), d_a(c.dtype, count), d_b(c.dtype, count);
     const auto run = [=] {
+      f32 ? forward<float>(c.activation, in, y, count) : forward<tern::bfloat16>(c.activation, in, y, count);
       f32 ? backward<float>(c.activation, in, d_a, d_b, count)
           : backward<tern::bfloat16>(c.activation, in, d_a, d_b, count);
     };

@@ -16,7 +16,8 @@ struct Problem {
 
 std::vector<Problem> problems() {
   std::vector<Problem> list;
-  const std::int64_t sizes[][3] = {{8, 32, 16}, {9, 33, 17}, {64, 784, 256}, {33, 515, 129}, {300, 64, 1100}, {513, 1030, 40}};
+  const std::int64_t sizes[][3] = {{8, 32, 16}, {9, 33, 17}, {64, 784, 256}, {33, 515, 129}, {300, 64, 1100}, {513, 1030, 40},
+                                   {40, 4700, 70}, {48, 544, 96}, {1040, 4160, 33}};
   for (const auto& s : sizes)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
@@ -67,18 +68,26 @@ TEST(Pairs, MultiplyInEveryLayout) {
     expect_product(one, a, b, what);
     const std::vector<bfloat16> x = one.to_vector<bfloat16>(), y = three.to_vector<bfloat16>();
     EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(bfloat16)), 0) << what << ": other bits with 3 threads";
+    // An epilogue reads the sums in f32, a plain product rounds them as they leave the kernel.
+    const Tensor finished = matmul_bias_activation(a, b, zeros({p.n}, bf16), op::identity);
+    EXPECT_EQ(one.to(f32).to_vector<float>(), finished.to(f32).to_vector<float>()) << what << ": the epilogue has read other sums";
   }
 }
 
 /// The gradient of a shared operand sums over the batch: one product over several segments.
 TEST(Pairs, SumOverABatch) {
-  const Tensor a = matrix(6, 40, 33, false, 0, 3), b = matrix(1, 33, 48, false, 0, 4).reshape({33, 48});
-  const Tensor grad = matrix(6, 40, 48, false, 1, 5);
-  const Var x(a), w(b);
-  const Gradients g = backward(matmul(x, w), grad);
-  expect_product(g[x], grad, b.transpose(0, 1).broadcast_to({6, 48, 33}), "gradient of a");
-  const Tensor rows = a.reshape({240, 33}).transpose(0, 1), columns = grad.clone().reshape({240, 48});
-  expect_product(g[w], rows, columns, "gradient of the shared operand");
+  struct Size {
+    std::int64_t batch, m, k, n;
+  };
+  for (const auto& [batch, m, k, n] : {Size{6, 40, 33, 48}, Size{3, 700, 40, 64}, Size{20, 530, 32, 48}}) {
+    const Tensor a = matrix(batch, m, k, false, 0, 3), b = matrix(1, k, n, false, 0, 4).reshape({k, n});
+    const Tensor grad = matrix(batch, m, n, false, 1, 5);
+    const Var x(a), w(b);
+    const Gradients g = backward(matmul(x, w), grad);
+    expect_product(g[x], grad, b.transpose(0, 1).broadcast_to({batch, n, k}), "gradient of a");
+    const Tensor rows = a.reshape({batch * m, k}).transpose(0, 1), columns = grad.clone().reshape({batch * m, n});
+    expect_product(g[w], rows, columns, "gradient of the shared operand");
+  }
 }
 
 TEST(Pairs, KeepInfinitiesAndNaN) {
@@ -89,6 +98,9 @@ TEST(Pairs, KeepInfinitiesAndNaN) {
   EXPECT_EQ(real(y[0]), HUGE_VAL);
   EXPECT_TRUE(std::isnan(real(y[32])));
   EXPECT_EQ(real(y[64]), 64);
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, &y[32], sizeof bits);
+  EXPECT_EQ(bits, 0x7fc0) << "the one NaN that every store gives";
 }
 
 }  // namespace
