@@ -56,6 +56,8 @@ constexpr Index kDirectCols = 256, kSmallBytes = Index{32} << 10;
 constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
 /// Steps of k of one dot product.
 constexpr Index kDotBlock = 2048;
+/// Steps of k up to which writing C is the work, where its rows are long.
+constexpr Index kOuterDepth = 4, kOuterCols = 256;
 
 /// The sizes that tuning may change: none of them is seen in an element's sum.
 struct Sizes {
@@ -332,6 +334,30 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
   }
 }
 
+/// The same where the depth is so short that writing C is the work: one row after the other from left to right, which the
+/// processor follows.
+void multiply_outer(const Plan& plan, const Area& area, const Target& to, const Target&) {
+  const GemmProblem& g = plan.g;
+  const Index lane = plan.types.lane_size, wide = plan.types.kernels->widest(1);
+  const DepthBlock block = plan.depth[0];
+  const PackedA a = pack_a(plan, area, block, 1, false);
+  const Index padded = round_up(area.cols, plan.panel());
+  Panel b{plan.b(area.batch, block.segment, block.begin, area.col), g.b_row, 1};
+  if (!plan.direct_b || padded != area.cols) {
+    std::byte* const rows = scratch().b.reserve(block.depth() * padded * lane);
+    for (Index s = 0; s < block.segments; ++s)
+      plan.types.kernels->copy({plan.b(area.batch, block.segment + s, 0, area.col), g.b_row, g.b_col}, g.k, area.cols,
+                               rows + s * g.k * padded * lane, padded, padded);
+    b = {rows, padded, 1};
+  }
+  for (Index r = 0; r < area.rows; ++r)
+    for (Index j = 0, cols; j < area.cols; j += cols) {
+      cols = area.cols - j >= wide ? wide : std::min(plan.panel(), area.cols - j);
+      plan.types.kernels->micro({a.first.data + r * a.panel_step * lane, a.first.row, a.first.col, b.data + j * lane, b.row,
+                                 nullptr, 0, to.data + (r * to.row + j) * lane, to.row, block.depth(), 1, cols, b.data, 0});
+    }
+}
+
 /// The same by dot products: A and B contiguous along k, A of lane type (packed whole for the area otherwise).
 void multiply_dots(const Plan& plan, const Area& area, const Target& to, const Target&) {
   const GemmProblem& g = plan.g;
@@ -410,7 +436,7 @@ void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index co
       std::clamp<Index>(plan.sizes.task_work / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
   const auto task = [&](Index t) {
     for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
-      const Index r = i / across % down, c = i % across;
+      const Index r = i % down, c = i / down % across;
       const Index row = r * rows / down, first = c * panels / across * nr;
       run_tile(plan, {batch + i / (across * down), row, (r + 1) * rows / down - row, col + first,
                       std::min(cols, (c + 1) * panels / across * nr) - first}, multiply_tile);
@@ -459,18 +485,21 @@ void run_packed(Plan& plan) {
   const Index work = g.m * g.n * plan.depth.total();
   const bool rows_long = long_rows(g, plan.types);
   plan.direct_b = as_lanes && g.b_col == 1 && g.m <= kDirectRows;
-  // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
-  const bool worth =
-      !plan.direct_b && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
-  const bool shared = worth && kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
+  const Index a_bytes = g.m * g.k * plan.types.lane_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
   plan.direct_a = as_lanes && (small_a || (g.n <= kDirectCols && apart));
+  // Where A is read in place from L2, a tile of all rows packs its columns of B for no other: nobody waits for a barrier.
+  const bool whole = plan.direct_a && a_bytes <= kLocalBytes;
+  // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
+  const bool worth =
+      !plan.direct_b && !whole && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
+  const bool shared = worth && kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
   plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
   plan.tile_rows = plan.sizes.rows;
   if (worth && !shared) {  // each tile packs its B and its A: squarer ones
     plan.tile_rows *= 4, plan.tile_cols /= 4;
-  } else if (!shared && g.m * g.k * plan.types.lane_size <= kLocalBytes) {
+  } else if (!shared && a_bytes <= kLocalBytes) {
     plan.tile_rows = std::max(plan.sizes.rows, plan.sizes.rows * plan.tile_cols / std::min(plan.tile_cols, g.n));
   }
   note_way(plan.direct_b ? "b read in place, as few rows of a meet it"
@@ -495,6 +524,17 @@ void run_dots(Plan& plan) {
   plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
   split_tiles(plan, g.m, g.n, g.batches);
   run_tiles(plan, 0, g.batches, 0, g.n, multiply_dots);
+}
+
+void run_outer(Plan& plan) {
+  const GemmProblem& g = plan.g;
+  const bool as_lanes = plan.types.size == plan.types.lane_size;
+  plan.direct_a = as_lanes;
+  plan.direct_b = as_lanes && g.b_col == 1 && g.segments == 1;
+  plan.tile_rows = plan.sizes.rows;
+  plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
+  split_tiles(plan, g.m, g.n, g.batches);
+  run_tiles(plan, 0, g.batches, 0, g.n, multiply_outer);
 }
 
 /// Where few rows of A meet long rows of B, B is read in place and memory is the limit: a short block keeps the pages
@@ -527,6 +567,11 @@ void gemm(const GemmProblem& problem) {
       note_way("dot products, as few rows or columns meet operands that lie along k");
       return run_dots(plan);
     }
+  }
+  if (problem.k * problem.segments <= kOuterDepth && problem.k > 0 && problem.segments > 0 && problem.n >= kOuterCols) {
+    Plan plan{problem, types, {problem.k, problem.segments, kDepth}, false};
+    note_way("row by row of the result, as k is short");
+    return run_outer(plan);
   }
   const bool column_major = problem.a_row == 1 && problem.a_col != 1;
   const bool turned = column_major && problem.n <= kTurnedCols && problem.m >= 4 * problem.n;

@@ -25,11 +25,10 @@ void check_row_operand(const char* op, const char* name, const Tensor& x, const 
 }
 template <class... A> std::array<Argument, sizeof...(A)> list(const A&... a) { return {Argument(a)...}; }
 
+/// e / sum(e) by one reciprocal for each row: a division for each element takes as long as its exponential.
+template <class E> auto shares(E e) { return e * (1 / sum(e)); }
 const Graph* softmax_graph() {
-  return graph_of([](auto x) {
-    auto e = exp(x - detach(max(x)));
-    return e / sum(e);
-  });
+  return graph_of([](auto x) { return shares(exp(x - detach(max(x)))); });
 }
 const Graph* log_softmax_graph() {
   return graph_of([](auto x) {
@@ -50,8 +49,7 @@ const Graph* layer_norm_graph() {
 const Graph* causal_softmax_graph() {
   return graph_of([](auto x, auto extra) {
     auto seen = index(x, -1) <= index(x, -2) + extra;
-    auto e = exp(where(seen, x, -kInf) - detach(max(where(seen, x, -kInf))));
-    return e / sum(e);
+    return shares(exp(where(seen, x, -kInf) - detach(max(where(seen, x, -kInf)))));
   });
 }
 const Graph* add_rms_norm_graph() {

@@ -430,16 +430,18 @@ TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
 TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
   return v0;
 }
-TERN_DEVICE f32 shift5(const Params& params, f32 v1) {
+TERN_DEVICE f32 shift6(const Params& params, f32 v1) {
   let v2 = v1;
   return v2;
 }
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v5) {
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v6) {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
-  let v6 = tern_div(v4, v5);
-  return v6;
+  let v5 = f32(1.0);
+  let v7 = tern_div(v5, v6);
+  let v8 = (v4 * v7);
+  return v8;
 }
 extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -452,7 +454,7 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
   var acc1 = tern_from_bits(0xff800000u);
-  var acc5 = f32(0.0);
+  var acc6 = f32(0.0);
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
@@ -470,16 +472,16 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
       acc1 = tern_max_f32(acc1, y7);
       acc1 = tern_max_f32(acc1, y8);
       acc1 = tern_max_f32(acc1, y9);
-      if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc5 = (acc5 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
+      if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc6 = (acc6 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
       let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
       let p12 = tern_exp((y6 - s11));
-      acc5 = (acc5 + p12);
+      acc6 = (acc6 + p12);
       let p13 = tern_exp((y7 - s11));
-      acc5 = (acc5 + p13);
+      acc6 = (acc6 + p13);
       let p14 = tern_exp((y8 - s11));
-      acc5 = (acc5 + p14);
+      acc6 = (acc6 + p14);
       let p15 = tern_exp((y9 - s11));
-      acc5 = (acc5 + p15);
+      acc6 = (acc6 + p15);
     }
   }
   var warp_red1 = acc1;
@@ -492,21 +494,21 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
   warp_red1 = tern_max_f32(warp_red1, warp_red1_1);
   let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 16u));
-  if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc5 = (acc5 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
-  var warp_raw_red5 = acc5;
-  let warp_raw_red5_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 8);
-  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_8);
-  let warp_raw_red5_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 4);
-  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_4);
-  let warp_raw_red5_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 2);
-  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_2);
-  let warp_raw_red5_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red5, 1);
-  warp_raw_red5 = (warp_raw_red5 + warp_raw_red5_1);
-  let raw_red5 = __shfl_sync(0xffffffffu, warp_raw_red5, (thread & 16u));
-  var red5 = raw_red5;
+  if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc6 = (acc6 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
+  var warp_raw_red6 = acc6;
+  let warp_raw_red6_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 8);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_8);
+  let warp_raw_red6_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 4);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_4);
+  let warp_raw_red6_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 2);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_2);
+  let warp_raw_red6_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 1);
+  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_1);
+  let raw_red6 = __shfl_sync(0xffffffffu, warp_raw_red6, (thread & 16u));
+  var red6 = raw_red6;
   if (inside) {
-    let y18 = shift5(params, red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
+    let y18 = shift6(params, red1);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
@@ -516,10 +518,10 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
       let x22 = bitcast<f32>(q20.y);
       let x23 = bitcast<f32>(q20.z);
       let x24 = bitcast<f32>(q20.w);
-      let y25 = pass1(params, x21, red1, red5);
-      let y26 = pass1(params, x22, red1, red5);
-      let y27 = pass1(params, x23, red1, red5);
-      let y28 = pass1(params, x24, red1, red5);
+      let y25 = pass1(params, x21, red1, red6);
+      let y26 = pass1(params, x22, red1, red6);
+      let y27 = pass1(params, x23, red1, red6);
+      let y28 = pass1(params, x24, red1, red6);
       let w29 = (params.v[8] + k * params.v[9] + r) / 4u;
       b0[w29 + 0u] = vec4<u32>(bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28));
     }
@@ -552,38 +554,35 @@ TERN_DEVICE f32 tern_exp(f32 x) {
   return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
 }
 TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
-TERN_DEVICE f32 tern_neg_f32(f32 x) {
-  return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u);
-}
-
 TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
 TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
 struct Result_pass0 {
   f32 r0;
   f32 r1;
 };
-TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0, f32 v1) {
-  return Result_pass0{v1, v0};
+TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0, f32 v2) {
+  return Result_pass0{v2, v0};
 }
-TERN_DEVICE f32 shift6(const Params& params, f32 v2) {
-  let v3 = v2;
-  return v3;
+TERN_DEVICE f32 shift7(const Params& params, f32 v3) {
+  let v4 = v3;
+  return v4;
 }
-TERN_DEVICE f32 shift9(const Params& params, f32 v2) {
-  let v3 = v2;
-  return v3;
+TERN_DEVICE f32 shift11(const Params& params, f32 v3) {
+  let v4 = v3;
+  return v4;
 }
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v2, f32 v6, f32 v9) {
-  let v3 = v2;
-  let v4 = (v1 - v3);
-  let v5 = tern_exp(v4);
-  let v7 = tern_div(v0, v6);
-  let v10 = tern_div(v9, v6);
-  let v11 = tern_div(v10, v6);
-  let v12 = tern_neg_f32(v11);
-  let v13 = (v7 + v12);
-  let v14 = (v13 * v5);
-  return v14;
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v2, f32 v3, f32 v7, f32 v11) {
+  let v1 = f32(1.0);
+  let v4 = v3;
+  let v5 = (v2 - v4);
+  let v6 = tern_exp(v5);
+  let v8 = tern_div(v1, v7);
+  let v9 = (v0 * v8);
+  let v12 = tern_div(v11, v7);
+  let v13 = (v12 * v8);
+  let v14 = (v9 - v13);
+  let v15 = (v14 * v6);
+  return v15;
 }
 extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -595,9 +594,9 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
-  var acc2 = tern_from_bits(0xff800000u);
-  var acc6 = f32(0.0);
-  var acc9 = f32(0.0);
+  var acc3 = tern_from_bits(0xff800000u);
+  var acc7 = f32(0.0);
+  var acc11 = f32(0.0);
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
@@ -616,69 +615,69 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
       let y13 = pass0(params, x3, x9);
       let y14 = pass0(params, x4, x10);
       let y15 = pass0(params, x5, x11);
-      let m16 = acc2;
-      acc2 = tern_max_f32(acc2, y12.r0);
-      acc2 = tern_max_f32(acc2, y13.r0);
-      acc2 = tern_max_f32(acc2, y14.r0);
-      acc2 = tern_max_f32(acc2, y15.r0);
-      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc6 = (acc6 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
-      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc9 = (acc9 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
-      let s17 = select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u);
+      let m16 = acc3;
+      acc3 = tern_max_f32(acc3, y12.r0);
+      acc3 = tern_max_f32(acc3, y13.r0);
+      acc3 = tern_max_f32(acc3, y14.r0);
+      acc3 = tern_max_f32(acc3, y15.r0);
+      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc7 = (acc7 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
+      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc11 = (acc11 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
+      let s17 = select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u);
       let p18 = tern_exp((y12.r0 - s17));
-      acc6 = (acc6 + p18);
-      acc9 = (acc9 + (y12.r1 * p18));
+      acc7 = (acc7 + p18);
+      acc11 = (acc11 + (y12.r1 * p18));
       let p19 = tern_exp((y13.r0 - s17));
-      acc6 = (acc6 + p19);
-      acc9 = (acc9 + (y13.r1 * p19));
+      acc7 = (acc7 + p19);
+      acc11 = (acc11 + (y13.r1 * p19));
       let p20 = tern_exp((y14.r0 - s17));
-      acc6 = (acc6 + p20);
-      acc9 = (acc9 + (y14.r1 * p20));
+      acc7 = (acc7 + p20);
+      acc11 = (acc11 + (y14.r1 * p20));
       let p21 = tern_exp((y15.r0 - s17));
-      acc6 = (acc6 + p21);
-      acc9 = (acc9 + (y15.r1 * p21));
+      acc7 = (acc7 + p21);
+      acc11 = (acc11 + (y15.r1 * p21));
     }
   }
-  var warp_red2 = acc2;
-  let warp_red2_8 = __shfl_xor_sync(0xffffffffu, warp_red2, 8);
-  warp_red2 = tern_max_f32(warp_red2, warp_red2_8);
-  let warp_red2_4 = __shfl_xor_sync(0xffffffffu, warp_red2, 4);
-  warp_red2 = tern_max_f32(warp_red2, warp_red2_4);
-  let warp_red2_2 = __shfl_xor_sync(0xffffffffu, warp_red2, 2);
-  warp_red2 = tern_max_f32(warp_red2, warp_red2_2);
-  let warp_red2_1 = __shfl_xor_sync(0xffffffffu, warp_red2, 1);
-  warp_red2 = tern_max_f32(warp_red2, warp_red2_1);
-  let red2 = __shfl_sync(0xffffffffu, warp_red2, (thread & 16u));
-  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
-  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
-  var warp_raw_red6 = acc6;
-  let warp_raw_red6_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 8);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_8);
-  let warp_raw_red6_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 4);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_4);
-  let warp_raw_red6_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 2);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_2);
-  let warp_raw_red6_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 1);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_1);
-  var warp_raw_red9 = acc9;
-  let warp_raw_red9_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 8);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_8);
-  let warp_raw_red9_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 4);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_4);
-  let warp_raw_red9_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 2);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_2);
-  let warp_raw_red9_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 1);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_1);
-  let raw_red6 = __shfl_sync(0xffffffffu, warp_raw_red6, (thread & 16u));
-  let raw_red9 = __shfl_sync(0xffffffffu, warp_raw_red9, (thread & 16u));
-  var red6 = raw_red6;
+  var warp_red3 = acc3;
+  let warp_red3_8 = __shfl_xor_sync(0xffffffffu, warp_red3, 8);
+  warp_red3 = tern_max_f32(warp_red3, warp_red3_8);
+  let warp_red3_4 = __shfl_xor_sync(0xffffffffu, warp_red3, 4);
+  warp_red3 = tern_max_f32(warp_red3, warp_red3_4);
+  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
+  warp_red3 = tern_max_f32(warp_red3, warp_red3_2);
+  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
+  warp_red3 = tern_max_f32(warp_red3, warp_red3_1);
+  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 16u));
+  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc11 = (acc11 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
+  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc7 = (acc7 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
+  var warp_raw_red7 = acc7;
+  let warp_raw_red7_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 8);
+  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_8);
+  let warp_raw_red7_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 4);
+  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_4);
+  let warp_raw_red7_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 2);
+  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_2);
+  let warp_raw_red7_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 1);
+  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_1);
+  var warp_raw_red11 = acc11;
+  let warp_raw_red11_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 8);
+  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_8);
+  let warp_raw_red11_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 4);
+  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_4);
+  let warp_raw_red11_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 2);
+  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_2);
+  let warp_raw_red11_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 1);
+  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_1);
+  let raw_red7 = __shfl_sync(0xffffffffu, warp_raw_red7, (thread & 16u));
+  let raw_red11 = __shfl_sync(0xffffffffu, warp_raw_red11, (thread & 16u));
+  var red7 = raw_red7;
   if (inside) {
-    let y24 = shift6(params, red2);
-    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
+    let y24 = shift7(params, red3);
+    red7 = (raw_red7 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y24)));
   }
-  var red9 = raw_red9;
+  var red11 = raw_red11;
   if (inside) {
-    let y25 = shift9(params, red2);
-    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y25)));
+    let y25 = shift11(params, red3);
+    red11 = (raw_red11 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y25)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
@@ -694,10 +693,10 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
       let x35 = bitcast<f32>(q33.y);
       let x36 = bitcast<f32>(q33.z);
       let x37 = bitcast<f32>(q33.w);
-      let y38 = pass1(params, x28, x34, red2, red6, red9);
-      let y39 = pass1(params, x29, x35, red2, red6, red9);
-      let y40 = pass1(params, x30, x36, red2, red6, red9);
-      let y41 = pass1(params, x31, x37, red2, red6, red9);
+      let y38 = pass1(params, x28, x34, red3, red7, red11);
+      let y39 = pass1(params, x29, x35, red3, red7, red11);
+      let y40 = pass1(params, x30, x36, red3, red7, red11);
+      let y41 = pass1(params, x31, x37, red3, red7, red11);
       let w42 = (params.v[8] + k * params.v[9] + r) / 4u;
       b0[w42 + 0u] = vec4<u32>(bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40), bitcast<u32>(y41));
     }

@@ -527,16 +527,18 @@ fn tern_max_f32(a: f32, b: f32) -> f32 {
 fn pass0(v0: f32) -> f32 {
   return v0;
 }
-fn shift5(v1: f32) -> f32 {
+fn shift6(v1: f32) -> f32 {
   let v2 = v1;
   return v2;
 }
-fn pass1(v0: f32, v1: f32, v5: f32) -> f32 {
+fn pass1(v0: f32, v1: f32, v6: f32) -> f32 {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
-  let v6 = tern_div(v4, v5);
-  return v6;
+  let v5 = f32(1.0);
+  let v7 = tern_div(v5, v6);
+  let v8 = (v4 * v7);
+  return v8;
 }
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -550,7 +552,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
   var acc1 = tern_from_bits(0xff800000u);
-  var acc5 = f32(0.0);
+  var acc6 = f32(0.0);
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
@@ -568,16 +570,16 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       acc1 = tern_max_f32(acc1, y7);
       acc1 = tern_max_f32(acc1, y8);
       acc1 = tern_max_f32(acc1, y9);
-      if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc5 = (acc5 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
+      if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc6 = (acc6 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
       let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
       let p12 = tern_exp((y6 - s11));
-      acc5 = (acc5 + p12);
+      acc6 = (acc6 + p12);
       let p13 = tern_exp((y7 - s11));
-      acc5 = (acc5 + p13);
+      acc6 = (acc6 + p13);
       let p14 = tern_exp((y8 - s11));
-      acc5 = (acc5 + p14);
+      acc6 = (acc6 + p14);
       let p15 = tern_exp((y9 - s11));
-      acc5 = (acc5 + p15);
+      acc6 = (acc6 + p15);
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
@@ -592,8 +594,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx * 16u]);
   workgroupBarrier();
-  if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc5 = (acc5 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc5);
+  if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc6 = (acc6 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
+  shared_words[thread] = bitcast<u32>(acc6);
   workgroupBarrier();
   if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
   workgroupBarrier();
@@ -603,12 +605,12 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let raw_red5 = bitcast<f32>(shared_words[tx * 16u]);
+  let raw_red6 = bitcast<f32>(shared_words[tx * 16u]);
   workgroupBarrier();
-  var red5 = raw_red5;
+  var red6 = raw_red6;
   if (inside) {
-    let y18 = shift5(red1);
-    red5 = (raw_red5 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
+    let y18 = shift6(red1);
+    red6 = (raw_red6 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
@@ -618,10 +620,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x22 = bitcast<f32>(q20.y);
       let x23 = bitcast<f32>(q20.z);
       let x24 = bitcast<f32>(q20.w);
-      let y25 = pass1(x21, red1, red5);
-      let y26 = pass1(x22, red1, red5);
-      let y27 = pass1(x23, red1, red5);
-      let y28 = pass1(x24, red1, red5);
+      let y25 = pass1(x21, red1, red6);
+      let y26 = pass1(x22, red1, red6);
+      let y27 = pass1(x23, red1, red6);
+      let y28 = pass1(x24, red1, red6);
       let w29 = (params.v[2].x + k * params.v[2].y + r) / 4u;
       b0[w29 + 0u] = vec4<u32>(bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28));
     }
@@ -731,11 +733,6 @@ fn tern_div(a: f32, b: f32) -> f32 {
   return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
 }
 
-
-fn tern_neg_f32(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ 0x80000000u);
-}
-
 fn tern_from_bits(bits: u32) -> f32 {
   var b = bits;
   return bitcast<f32>(b);
@@ -757,28 +754,29 @@ struct Result_pass0 {
   r0: f32,
   r1: f32,
 }
-fn pass0(v0: f32, v1: f32) -> Result_pass0 {
-  return Result_pass0(v1, v0);
+fn pass0(v0: f32, v2: f32) -> Result_pass0 {
+  return Result_pass0(v2, v0);
 }
-fn shift6(v2: f32) -> f32 {
-  let v3 = v2;
-  return v3;
+fn shift7(v3: f32) -> f32 {
+  let v4 = v3;
+  return v4;
 }
-fn shift9(v2: f32) -> f32 {
-  let v3 = v2;
-  return v3;
+fn shift11(v3: f32) -> f32 {
+  let v4 = v3;
+  return v4;
 }
-fn pass1(v0: f32, v1: f32, v2: f32, v6: f32, v9: f32) -> f32 {
-  let v3 = v2;
-  let v4 = (v1 - v3);
-  let v5 = tern_exp(v4);
-  let v7 = tern_div(v0, v6);
-  let v10 = tern_div(v9, v6);
-  let v11 = tern_div(v10, v6);
-  let v12 = tern_neg_f32(v11);
-  let v13 = (v7 + v12);
-  let v14 = (v13 * v5);
-  return v14;
+fn pass1(v0: f32, v2: f32, v3: f32, v7: f32, v11: f32) -> f32 {
+  let v1 = f32(1.0);
+  let v4 = v3;
+  let v5 = (v2 - v4);
+  let v6 = tern_exp(v5);
+  let v8 = tern_div(v1, v7);
+  let v9 = (v0 * v8);
+  let v12 = tern_div(v11, v7);
+  let v13 = (v12 * v8);
+  let v14 = (v9 - v13);
+  let v15 = (v14 * v6);
+  return v15;
 }
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -791,9 +789,9 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
-  var acc2 = tern_from_bits(0xff800000u);
-  var acc6 = f32(0.0);
-  var acc9 = f32(0.0);
+  var acc3 = tern_from_bits(0xff800000u);
+  var acc7 = f32(0.0);
+  var acc11 = f32(0.0);
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
@@ -812,29 +810,29 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let y13 = pass0(x3, x9);
       let y14 = pass0(x4, x10);
       let y15 = pass0(x5, x11);
-      let m16 = acc2;
-      acc2 = tern_max_f32(acc2, y12.r0);
-      acc2 = tern_max_f32(acc2, y13.r0);
-      acc2 = tern_max_f32(acc2, y14.r0);
-      acc2 = tern_max_f32(acc2, y15.r0);
-      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc6 = (acc6 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
-      if (bitcast<u32>(m16) != bitcast<u32>(acc2)) { acc9 = (acc9 * tern_exp((m16 - select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u)))); }
-      let s17 = select(f32(0.0), acc2, (bitcast<u32>(acc2) & 0x7f800000u) != 0x7f800000u);
+      let m16 = acc3;
+      acc3 = tern_max_f32(acc3, y12.r0);
+      acc3 = tern_max_f32(acc3, y13.r0);
+      acc3 = tern_max_f32(acc3, y14.r0);
+      acc3 = tern_max_f32(acc3, y15.r0);
+      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc7 = (acc7 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
+      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc11 = (acc11 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
+      let s17 = select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u);
       let p18 = tern_exp((y12.r0 - s17));
-      acc6 = (acc6 + p18);
-      acc9 = (acc9 + (y12.r1 * p18));
+      acc7 = (acc7 + p18);
+      acc11 = (acc11 + (y12.r1 * p18));
       let p19 = tern_exp((y13.r0 - s17));
-      acc6 = (acc6 + p19);
-      acc9 = (acc9 + (y13.r1 * p19));
+      acc7 = (acc7 + p19);
+      acc11 = (acc11 + (y13.r1 * p19));
       let p20 = tern_exp((y14.r0 - s17));
-      acc6 = (acc6 + p20);
-      acc9 = (acc9 + (y14.r1 * p20));
+      acc7 = (acc7 + p20);
+      acc11 = (acc11 + (y14.r1 * p20));
       let p21 = tern_exp((y15.r0 - s17));
-      acc6 = (acc6 + p21);
-      acc9 = (acc9 + (y15.r1 * p21));
+      acc7 = (acc7 + p21);
+      acc11 = (acc11 + (y15.r1 * p21));
     }
   }
-  shared_words[thread] = bitcast<u32>(acc2);
+  shared_words[thread] = bitcast<u32>(acc3);
   workgroupBarrier();
   if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
   workgroupBarrier();
@@ -844,12 +842,12 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let red2 = bitcast<f32>(shared_words[tx * 16u]);
+  let red3 = bitcast<f32>(shared_words[tx * 16u]);
   workgroupBarrier();
-  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc9 = (acc9 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
-  if (bitcast<u32>(acc2) != bitcast<u32>(red2)) { acc6 = (acc6 * tern_exp((acc2 - select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc6);
-  shared_words[thread + 64u] = bitcast<u32>(acc9);
+  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc11 = (acc11 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
+  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc7 = (acc7 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
+  shared_words[thread] = bitcast<u32>(acc7);
+  shared_words[thread + 64u] = bitcast<u32>(acc11);
   workgroupBarrier();
   if (ty < 8u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
@@ -871,18 +869,18 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let raw_red6 = bitcast<f32>(shared_words[tx * 16u]);
-  let raw_red9 = bitcast<f32>(shared_words[tx * 16u + 64u]);
+  let raw_red7 = bitcast<f32>(shared_words[tx * 16u]);
+  let raw_red11 = bitcast<f32>(shared_words[tx * 16u + 64u]);
   workgroupBarrier();
-  var red6 = raw_red6;
+  var red7 = raw_red7;
   if (inside) {
-    let y24 = shift6(red2);
-    red6 = (raw_red6 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y24)));
+    let y24 = shift7(red3);
+    red7 = (raw_red7 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y24)));
   }
-  var red9 = raw_red9;
+  var red11 = raw_red11;
   if (inside) {
-    let y25 = shift9(red2);
-    red9 = (raw_red9 * tern_exp((select(f32(0.0), red2, (bitcast<u32>(red2) & 0x7f800000u) != 0x7f800000u) - y25)));
+    let y25 = shift11(red3);
+    red11 = (raw_red11 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y25)));
   }
   if (inside) {
     for (var r = begin + ty * 4u; r < end; r += 64u) {
@@ -898,10 +896,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x35 = bitcast<f32>(q33.y);
       let x36 = bitcast<f32>(q33.z);
       let x37 = bitcast<f32>(q33.w);
-      let y38 = pass1(x28, x34, red2, red6, red9);
-      let y39 = pass1(x29, x35, red2, red6, red9);
-      let y40 = pass1(x30, x36, red2, red6, red9);
-      let y41 = pass1(x31, x37, red2, red6, red9);
+      let y38 = pass1(x28, x34, red3, red7, red11);
+      let y39 = pass1(x29, x35, red3, red7, red11);
+      let y40 = pass1(x30, x36, red3, red7, red11);
+      let y41 = pass1(x31, x37, red3, red7, red11);
       let w42 = (params.v[2].x + k * params.v[2].y + r) / 4u;
       b0[w42 + 0u] = vec4<u32>(bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40), bitcast<u32>(y41));
     }
