@@ -72,6 +72,18 @@ struct Sums {
   float* at(Index i, Index j) const { return data ? data + i * row + j : nullptr; }
 };
 
+/// A thread's state for its calls of `micro`.
+class Running {
+ public:
+  explicit Running(const PairKernels& kernels) : kernels_(kernels) { kernels_.begin(); }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() { kernels_.end(); }
+
+ private:
+  const PairKernels& kernels_;
+};
+
 class PairRun {
  public:
   PairRun(const GemmProblem& g, const PairKernels& kernels)
@@ -111,8 +123,8 @@ class PairRun {
     return {i / per_segment_, first, std::min(kBlockSteps, g_.k - first)};
   }
 
-  /// Tiles small enough that every thread has several: of fewer columns first, since a thread that has all rows of its
-  /// columns packs their B for itself.
+  /// Tiles small enough that every thread has several, or one where that has all rows: of fewer columns first, since a thread
+  /// that has all rows of its columns packs their B for itself.
   void choose_tile() {
     const Index near = kNearBytes / (2 * kBlockSteps * std::clamp<Index>(blocks_, 1, kMostBlocks)) / kPairRows * kPairRows;
     const Index most = direct_a_ && g_.m <= kDirectTileRows ? kDirectTileRows : std::min(kTileRows, near);
@@ -239,13 +251,12 @@ class PairRun {
     const Index share = divide_up(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
     const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(work, 1), 1, share);
     parallel_for(divide_up(tiles, together), [&](Index task) {
-      kernels_.begin();
+      const Running running(kernels_);
       for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
         const Index row = t % down * tile_rows_, first = t / down % across * tile_cols_;
         run_tile({batch + t / (across * down), row, std::min(tile_rows_, g_.m - row), col + first,
                   std::min(tile_cols_, cols - first)});
       }
-      kernels_.end();
     });
   }
 
@@ -304,8 +315,8 @@ class PairRun {
   const GemmProblem& g_;
   const PairKernels& kernels_;
   Index steps_, per_segment_, blocks_;  // steps of k, padded; blocks of k in a segment and in all
-  /// A is read in place: whole steps and whole tiles of rows, which do not all fall into one set of L1 (batches of 64³:
-  /// 1.25 of the speed, 256³: 1.06; 1024³ and 2048³ would not differ).
+  /// A is read in place: whole steps and whole tiles of 16 rows, all of which are read, and rows that do not all fall into one
+  /// set of L1 (batches of 64³: 1.25 of the speed, 256³: 1.06; 1024³ and 2048³ would not differ).
   bool direct_a_;
   Index tile_rows_ = 0, tile_cols_ = 0;
   std::uint32_t* shared_ = nullptr;

@@ -11,8 +11,8 @@ inline constexpr std::int64_t kPairCols = 32;   // of a panel of B
 inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
 inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
 
-/// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows (`to` may be written up to
-/// the next multiple of 16) and kPairCols columns.
+/// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and kPairCols columns. Up to the
+/// next multiple of 16 rows `a` and `from` may be read and `to` written, too.
 struct PairMicro {
   const std::uint16_t* a;     // for each 2 · kPairSteps steps those of every row, 64 bytes each, …
   std::int64_t a_row, a_step;  // … so many elements from row to row and from steps to steps

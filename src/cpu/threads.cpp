@@ -122,7 +122,10 @@ class Pool {
   }
 
   Share* divide(std::int64_t count, int threads) {
-    if (most_shares_ < threads) shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(most_shares_ = threads));
+    if (most_shares_ < threads) {
+      shares_ = std::make_unique<Share[]>(static_cast<std::size_t>(threads));
+      most_shares_ = threads;
+    }
     for (int i = 0; i < threads; ++i) {
       const std::int64_t each = count / threads, more = count % threads;
       shares_[i].next.store(i * each + std::min<std::int64_t>(i, more), std::memory_order_relaxed);

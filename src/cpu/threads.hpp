@@ -26,7 +26,8 @@ void set_max_threads(int threads);
 
 /// Calls task(0) … task(count - 1), each once, on up to max_threads() threads including the caller's. Returns when all
 /// are done; the first exception a task throws is rethrown here. Which thread runs which task is unspecified, so a
-/// task's result must not depend on it. Called inside a task, or while another thread uses the pool, it runs on the
+/// task's result must not depend on it; calls of one count share their tasks out alike, so that a thread tends to meet again
+/// what is in its caches. A child of fork() has none of the threads and must not call this. Called inside a task, or while another thread uses the pool, it runs on the
 /// calling thread alone.
 void parallel_for(std::int64_t count, TaskRef task);
 
