@@ -425,7 +425,8 @@ void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
 }
 
 /// All tiles of `cols` columns from `col` on of `batches` batches from `batch` on, in tasks that are worth it. The
-/// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more.
+/// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more. They follow each
+/// other down the columns, so that a thread reads mostly B that it has packed.
 template <class Multiply>
 void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index cols, Multiply multiply_tile) {
   const Index rows = plan.g.m, nr = plan.panel(), panels = divide_up(cols, nr);
