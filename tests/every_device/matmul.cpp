@@ -11,7 +11,7 @@ void expect_product(const Tensor& a, const Tensor& b, const std::string& what) {
   expect_within(matmul(a, b), matmul(Array(a), Array(b), work_epsilon(a.dtype())), what + " " + std::string(to_string(a.dtype())));
 }
 struct Sizes { std::int64_t m, k, n; };
-const Sizes kSizes[] = {{1, 1, 1}, {2, 3, 4}, {7, 5, 3}, {16, 16, 16}, {17, 33, 65}, {1, 100, 50}, {50, 100, 1}, {100, 1, 100}, {1, 1000, 1}, {129, 70, 31}, {64, 300, 48}, {5, 2, 257}, {3, 40, 1500}, {320, 64, 48}, {48, 320, 64}};
+const Sizes kSizes[] = {{1, 1, 1}, {2, 3, 4}, {7, 5, 3}, {16, 16, 16}, {17, 33, 65}, {1, 100, 50}, {50, 100, 1}, {100, 1, 100}, {1, 1000, 1}, {129, 70, 31}, {64, 300, 48}, {5, 2, 257}, {90, 1, 300}, {150, 4, 1100}, {3, 40, 1500}, {320, 64, 48}, {48, 320, 64}};
 
 TEST_P(Matmul, SizesAndTranspositions) {
   for (const DType dtype : all_floats(device()))
@@ -53,7 +53,7 @@ TEST_P(Matmul, SquareTimesVector) {
 }
 TEST_P(Matmul, Batches) {
   const std::pair<Shape, Shape> shapes[] = {{{3, 4, 5}, {3, 5, 6}}, {{3, 4, 5}, {5, 6}}, {{4, 5}, {3, 5, 6}}, {{1, 4, 5}, {3, 5, 6}}, {{3, 4, 5}, {1, 5, 6}}, {{2, 1, 4, 5}, {3, 5, 6}},
-                                            {{2, 1, 4, 5}, {1, 3, 5, 6}}, {{2, 3, 4, 5}, {2, 3, 5, 1}}, {{70, 1, 5}, {70, 5, 1}}, {{3, 64, 64}, {3, 64, 64}}, {{2, 2, 2, 33, 17}, {2, 1, 17, 9}}};
+                                            {{2, 1, 4, 5}, {1, 3, 5, 6}}, {{2, 3, 4, 5}, {2, 3, 5, 1}}, {{70, 1, 5}, {70, 5, 1}}, {{3, 64, 64}, {3, 64, 64}}, {{3, 20, 2}, {3, 2, 300}}, {{2, 2, 2, 33, 17}, {2, 1, 17, 9}}};
   for (const DType dtype : all_floats(device()))
     for (const auto& [x, y] : shapes) {
       Random random(74);
@@ -77,8 +77,25 @@ TEST_P(Matmul, Integers) {
     EXPECT_EQ(matmul(a, b).dtype(), dtype);
     expect_values(matmul(a, b), {3, 4}, matmul(Array(a), Array(b), 0).value, std::string(to_string(dtype)));
   }
+  for (const DType dtype : dtypes_of(device(), {i32, i64})) {
+    const Tensor a = arange(-9, 9, 1, i32).reshape({6, 3}).to(dtype), b = arange(-400, 500, 1, i32).reshape({3, 300}).to(dtype);
+    expect_values(matmul(a, b), {6, 300}, matmul(Array(a), Array(b), 0).value, "short rows of " + std::string(to_string(dtype)));
+  }
   EXPECT_EQ(matmul(full({1, 2}, 65536, i32), full({2, 1}, 65536, i32)).item<std::int32_t>(), 0) << "wraps";
   for (const DType dtype : {boolean, u8, i8, i16}) expect_error(ErrorKind::dtype, {"matmul", std::string(to_string(dtype))}, [=] { matmul(ones({2, 2}, dtype), ones({2, 2}, dtype)); });
+}
+/// With an epilogue, and as the gradient of an operand that a batch of two shares.
+TEST_P(Matmul, ShortDepthsInOtherRoles) {
+  for (const DType dtype : all_floats(device())) {
+    Random random(77);
+    const Tensor a = random.tensor({70, 2}, dtype, device()), b = random.tensor({2, 300}, dtype, device());
+    const Tensor squared = matmul_activation(a.to(f32), b.to(f32), op::square), product = matmul(a.to(f32), b.to(f32));
+    EXPECT_EQ(doubles(squared), doubles(product * product));
+    const Tensor batch = random.tensor({2, 1, 40}, dtype, device()), grad = random.tensor({2, 1, 300}, dtype, device());
+    const Var shared(random.tensor({40, 300}, dtype, device()));
+    const Tensor got = backward(matmul(Var(batch, false), shared), grad)[shared];
+    expect_within(got, matmul(Array(batch.reshape({2, 40}).transpose(0, 1)), Array(grad.reshape({2, 300})), work_epsilon(dtype)), "two segments");
+  }
 }
 TEST_P(Matmul, SixteenBitsAccumulateInSingle) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16})) {
@@ -97,7 +114,7 @@ TEST_P(Matmul, InfinitiesAndNan) {
 }
 TEST_P(Matmul, ThreadsDoNotChangeBits) {
   const int before = num_threads();
-  for (const Sizes& s : {Sizes{300, 200, 250}, Sizes{1, 2000, 700}, Sizes{700, 2000, 1}, Sizes{16, 5000, 16}, Sizes{1000, 8, 1000}}) {
+  for (const Sizes& s : {Sizes{300, 200, 250}, Sizes{1, 2000, 700}, Sizes{700, 2000, 1}, Sizes{16, 5000, 16}, Sizes{1000, 8, 1000}, Sizes{600, 2, 700}, Sizes{256, 256, 256}}) {
     Random random(76);
     const Tensor a = random.tensor({s.m, s.k}, f32, device()), b = random.tensor({s.k, s.n}, f32, device());
     set_num_threads(1);
