@@ -75,6 +75,12 @@ class Peer {
   virtual std::optional<Contender> gated(const GatedCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> rows(const RowsCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> step(const StepCase&, const Inputs&) { return {}; }
+
+ protected:
+  /// Runs `run`; elements of what that leaves in the outputs are compared.
+  template <class Run, class... Outputs> Contender contender(const Run& run, const Outputs&... outputs) const {
+    return {.library = name(), .run = run, .result = [=] { return run(), sample(outputs...); }};
+  }
 };
 using Peers = std::vector<std::unique_ptr<Peer>>;
 

@@ -103,20 +103,17 @@ class ByHand final : public Peer {
     if ((c.dtype != tern::f32 && c.dtype != tern::bf16) || c.activation == Activation::identity || count % kLanes != 0)
       return {};
     const bool f32 = c.dtype == tern::f32;
-    if (!c.backward) {
-      const Buffer y(c.dtype, count);
-      const auto run = [=] {
-        f32 ? forward<float>(c.activation, in, y, count) : forward<tern::bfloat16>(c.activation, in, y, count);
-      };
-      return Contender{.library = name(), .run = run, .result = [=] { return run(), sample(y); }};
-    }
-    const Buffer y(c.dtype, count), d_a(c.dtype, count), d_b(c.dtype, count);
-    const auto run = [=] {
+    const Buffer y(c.dtype, count), d_a(c.dtype, c.backward ? count : 0), d_b(c.dtype, d_a.count());
+    const auto there = [=] {
       f32 ? forward<float>(c.activation, in, y, count) : forward<tern::bfloat16>(c.activation, in, y, count);
+    };
+    if (!c.backward) return contender(there, y);
+    const auto and_back = [=] {
+      there();
       f32 ? backward<float>(c.activation, in, d_a, d_b, count)
           : backward<tern::bfloat16>(c.activation, in, d_a, d_b, count);
     };
-    return Contender{.library = name(), .run = run, .result = [=] { return run(), sample(d_a, d_b); }};
+    return contender(and_back, d_a, d_b);
   }
 };
 

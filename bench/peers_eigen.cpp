@@ -234,11 +234,6 @@ class EigenPeer final : public Peer {
                            return losses;
                          }};
   }
-
- private:
-  template <class F, class... Outputs> Contender contender(const F& run, const Outputs&... outputs) const {
-    return {.library = name(), .run = run, .result = [=] { return run(), sample(outputs...); }};
-  }
 };
 
 }  // namespace

@@ -97,8 +97,7 @@ class OneDnn final : public Peer {
     calls.push_back(activation_backward(c.activation, whole(in[0]), whole(product), whole(d_a)));
     for (Call& call : activation_times(c.activation, whole(in[0]), whole(in[2]), whole(d_b)))
       calls.push_back(std::move(call));
-    const auto run = runner(calls, {in[0], in[1], in[2], y, d_a, d_b, product});
-    return Contender{.library = name(), .run = run, .result = [=] { return run(), sample(d_a, d_b); }};
+    return Peer::contender(runner(calls, {in[0], in[1], in[2], y, d_a, d_b, product}), d_a, d_b);
   }
 
   std::optional<Contender> rows(const RowsCase& c, const Inputs& in) override {
@@ -177,8 +176,7 @@ class OneDnn final : public Peer {
   }
   Contender contender(std::vector<Call> calls, Inputs kept, const Buffer& y) {
     kept.push_back(y);
-    const auto run = runner(std::move(calls), std::move(kept));
-    return {.library = name(), .run = run, .result = [=] { return run(), sample(y); }};
+    return Peer::contender(runner(std::move(calls), std::move(kept)), y);
   }
 
   dnnl::engine engine_;

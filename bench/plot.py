@@ -69,7 +69,7 @@ def draw(family, entries, machine, date):
 
 
 def table(results):
-    print("| workload | tern | of roof | best peer | its speed | tern over it (quartiles) |\n|---|---|---|---|---|---|")
+    print("| workload | tern | of roof | best peer | its speed | tern over it (quartiles) | over PyTorch |\n|---|---|---|---|---|---|---|")
     for entry in results:
         tern = next((f for f in entry["libraries"] if f["library"] == "tern"), None)
         if tern is None:
@@ -82,6 +82,8 @@ def table(results):
             cells += [best["library"], shown(entry, peer), f"**{best['ratio']:.2f}** ({low:.2f} to {high:.2f})"]
         else:
             cells += ["", "", ""]
+        torch = next((f for f in entry["libraries"] if f["library"] == "PyTorch"), None)
+        cells.append(f"{torch['median'] / tern['median']:.2f}" if torch else "")
         print("| " + " | ".join(cells) + " |")
 
 

@@ -229,8 +229,9 @@ class PairRun {
     return reinterpret_cast<std::uint16_t*>(scratch().a.data()) + place * (round_up(area.rows, kPairRows) * kBlockSteps);
   }
   static std::uint32_t* near_b(Index blocks, Index panel, Index place) {
-    return reinterpret_cast<std::uint32_t*>(scratch().b.data()) + (panel * blocks + place) * (kBlockSteps / 2 * kPairCols);
+    return reinterpret_cast<std::uint32_t*>(scratch().b.data()) + panel * near_step(blocks) + place * near_step(1);
   }
+  static Index near_step(Index blocks) { return blocks * (kBlockSteps / 2 * kPairCols); }  // from panel to panel
 
   /// What a tile packs for itself of `blocks` blocks from `begin` on: all its rows, kNearPanels panels.
   void pack_near_a(const Area& area, Index begin, Index blocks) const {
@@ -240,9 +241,9 @@ class PairRun {
   }
   void pack_near_b(const Area& area, Index j, Index begin, Index blocks) const {
     scratch().b.reserve(kNearPanels * blocks * kBlockSteps * kPairCols * 2);
-    const Index cols = std::min(kNearPanels * kPairCols, area.cols - j), panel = near_b(blocks, 1, 0) - near_b(blocks, 0, 0);
+    const Index cols = std::min(kNearPanels * kPairCols, area.cols - j);
     for (Index i = 0; i < blocks; ++i)
-      pack_panels(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), panel);
+      pack_panels(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), near_step(blocks));
   }
 
   // ---- tiles ----
