@@ -51,8 +51,9 @@ class Typing {
       program_.phases = std::max(program_.phases, step.phase + 1);
       program_.walks = std::max(program_.walks, step.walk + 1);
     }
-    static std::atomic<std::uint64_t> serial{0};
-    program_.serial = ++serial;
+    program_.serial = next_program_serial();
+    if (!program_.online.empty())
+      program_.in_phases = std::make_shared<const Program>(with_a_walk_for_each_phase(program_));
     return std::move(program_);
   }
 

@@ -1,6 +1,7 @@
 // A graph with types: what backends execute or print. One list of steps in order, each in a lane type.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -93,11 +94,17 @@ struct Program {
   };
   std::vector<IntegralNumber> integral_numbers;
   std::uint64_t serial = 0;                // unique, for caches keyed by program
+  /// The same with a walk for every phase, for who reads memory only once; null where that is this one.
+  std::shared_ptr<const Program> in_phases;
 };
 
 /// Types `graph` for operands of these types; kept with the graph. `op` names the operation in errors.
 /// Throws dtype where types do not fit together.
 const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs);
+
+/// Program::in_phases, of a program with sums in `online`.
+Program with_a_walk_for_each_phase(const Program& program);
+std::uint64_t next_program_serial();
 
 /// The entry of program.online that is about this sum; null where there is none.
 const OnlineSum* online_sum(const Program& program, int sum);

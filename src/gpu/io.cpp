@@ -136,7 +136,13 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
   std::string shift;  // of a gather that is the same for the whole group
   if (a.table >= 0 && !table_moves) shift = gathered(a, at, 0, lines);
   if (is_piece(a, at)) return load_piece(a, at, names);
-  if (a.wide) return lines + load_wide(a, at, names, element(a, at, 0) + shift);
+  if (const auto held = held_.find(index); held != held_.end())
+    return load_wide(a, at, names, [&](int i) { return cat(held->second, " + ", i, "u]"); });
+  if (a.wide) {
+    const std::string start = unique("w");
+    lines += cat("let ", start, " = (", element(a, at, 0), shift, ") / ", kVectorBytes / a.size(), "u;\n");
+    return lines + load_wide(a, at, names, [&](int i) { return cat("b", a.binding, "[", start, " + ", i, "u]"); });
+  }
   for (int e = 0; e < at.group; ++e) {
     if (e && !moves) {
       names.push_back(names[0]);
@@ -154,16 +160,25 @@ std::string Io::load(int index, const Position& at, std::vector<std::string>& na
   return lines;
 }
 
+std::string Io::hold(int index, const Position& at, const std::string& array, const std::string& group) {
+  const Access& a = plan_.access(index);
+  const int per_vector = kVectorBytes / a.size(), vectors = at.group / per_vector;
+  const std::string start = unique("w"), first = cat(array, "[", group, " * ", vectors, "u");
+  std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_vector, "u;\n");
+  for (int i = 0; i < vectors; ++i)
+    lines += cat(first, " + ", i, "u] = b", a.binding, "[", start, " + ", i, "u];\n");
+  held_[index] = first;
+  return lines;
+}
+
 std::string Io::load_wide(const Access& a, const Position& at, std::vector<std::string>& names,
-                          const std::string& first) {
+                          const std::function<std::string(int)>& vector_of) {
   const int per_vector = kVectorBytes / a.size(), per_word = 4 / a.size();  // 0: two words to an element
-  const std::string start = unique("w");
-  std::string lines = cat("let ", start, " = (", first, ") / ", per_vector, "u;\n");
-  std::string vector;
+  std::string lines, vector;
   for (int e = 0; e < at.group; ++e) {
     if (e % per_vector == 0) {
       vector = unique("q");
-      lines += cat("let ", vector, " = b", a.binding, "[", start, " + ", e / per_vector, "u];\n");
+      lines += cat("let ", vector, " = ", vector_of(e / per_vector), ";\n");
     }
     std::string bits = per_word == 0 ? cat("tern_join(", vector, e % 2 ? ".z, " : ".x, ", vector, e % 2 ? ".w)" : ".y)")
                                      : cat(vector, ".", "xyzw"[e % per_vector / per_word]);

@@ -1,5 +1,7 @@
 // Loads and stores of a kernel: one invocation handles `group` consecutive elements along the innermost axis.
 #pragma once
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,9 @@ class Io {
                           std::vector<std::string>& names) const;
   /// Lines that load the group's elements; `names` receives one expression each.
   std::string load(int access, const Position& at, std::vector<std::string>& names);
+  /// Lines that put the vectors of the group into an array, from where the access is loaded from then on; `group`: the
+  /// expression of the group's number in it.
+  std::string hold(int access, const Position& at, const std::string& array, const std::string& group);
   /// Lines that store the group's values. `guard`: a condition on an element's number ($0), empty where all are inside.
   std::string store(int access, const Position& at, const std::vector<std::string>& values, const std::string& guard);
 
@@ -45,7 +50,9 @@ class Io {
  private:
   std::string word(const Access& a, const std::string& index) const;
   std::string gathered(const Access& a, const Position& at, int e, std::string& lines);
-  std::string load_wide(const Access& a, const Position& at, std::vector<std::string>& names, const std::string& first);
+  /// From vectors, of which `vector` gives the expression.
+  std::string load_wide(const Access& a, const Position& at, std::vector<std::string>& names,
+                        const std::function<std::string(int)>& vector);
   std::string piece(const Access& a, const Position& at) const;
   std::string load_piece(const Access& a, const Position& at, std::vector<std::string>& names);
   std::string store_piece(const Access& a, const Position& at, const std::vector<std::string>& values) const;
@@ -63,6 +70,7 @@ class Io {
   const Dialect& dialect_;
   int next_ = 0, flags_ = -1, launch_slot_ = -1;
   std::string guard_;
+  std::map<int, std::string> held_;  // of accesses, the array of their vectors with the group's number
 };
 
 /// A stored element as a value of its lane, and back to the bits that are stored.

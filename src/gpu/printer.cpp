@@ -147,8 +147,6 @@ std::string ProgramPrinter::expression(int index) const {
   }
 }
 
-namespace {
-/// For each step, whether computing `wanted` takes it.
 std::vector<char> needed_steps(const Program& program, const std::vector<int>& wanted,
                                const std::function<bool(int)>& is_source) {
   std::vector<char> needed(program.steps.size());
@@ -160,7 +158,6 @@ std::vector<char> needed_steps(const Program& program, const std::vector<int>& w
   }
   return needed;
 }
-}  // namespace
 
 std::vector<int> sources_of(const Program& program, const std::vector<int>& wanted,
                             const std::function<bool(int)>& is_source) {

@@ -47,6 +47,9 @@ class ProgramPrinter {
 /// The dialect for a kernel with these outputs.
 const Dialect& dialect_for(const Dialect& dialect, const detail::Program& program, const std::vector<int>& wanted);
 
+/// For each step, whether computing `wanted` takes it.
+std::vector<char> needed_steps(const detail::Program& program, const std::vector<int>& wanted,
+                               const std::function<bool(int)>& is_source);
 /// The sources that computing `wanted` takes, in order.
 std::vector<int> sources_of(const detail::Program& program, const std::vector<int>& wanted,
                             const std::function<bool(int)>& is_source);

@@ -9,6 +9,7 @@
 
 #include "backend/trace.hpp"
 #include "gpu/io.hpp"
+#include "gpu/reduce_held.hpp"
 #include "gpu/reduce_join.hpp"
 #include "gpu/reduce_online.hpp"
 #include "gpu/reduce_steps.hpp"
@@ -30,15 +31,17 @@ constexpr std::int64_t kEnoughInvocations = 256 * kEnoughGroups;
 class ReduceKernel : ReduceSteps {
  public:
   ReduceKernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
-               const std::vector<std::int64_t>& reduced_begin, const Shape& space, Layouts layouts)
+               const std::vector<std::int64_t>& reduced_begin, const Shape& space, Layouts layouts, bool hold = false)
       : ReduceSteps(request, stage),
         backend_(backend),
         tiling_(tiling),
         space_(space),
         begin_(reduced_begin),
-        plan_(backend.limits(), request.op, 'r', layouts) {
+        plan_(backend.limits(), request.op, 'r', layouts),
+        hold_(hold) {
     lay_out();
   }
+  bool holds() const { return held_(); }
 
   /// False, having done nothing, where there is no such kernel in vectors.
   bool run() {
@@ -53,7 +56,9 @@ class ReduceKernel : ReduceSteps {
                                       : "columns",
                        ", ", plan_.launch.groups, " workgroups of ", tiling_.across, "x", tiling_.along,
                        group_ > 1 ? cat(", ", group_, " elements at once") : std::string(),
-                       stage_.joins ? std::string() : cat(", ", walks(), walks() == 1 ? " walk" : " walks")));
+                       stage_.joins ? std::string()
+                       : held_()    ? cat(", 1 walk, ", walks(), " in registers")
+                                    : cat(", ", walks(), walks() == 1 ? " walk" : " walks")));
     backend_.queue(plan_.launch, [this] { return text(); });
     return true;
   }
@@ -78,7 +83,7 @@ class ReduceKernel : ReduceSteps {
     const std::int64_t groups = ceil_div(kept_count_, tiling_.across * kept_group());
     launch.groups = static_cast<std::uint64_t>(groups * (stage_.splits ? stage_.segments : 1));
     plan_.note(program_.serial), plan_.note(static_cast<char>(group_));
-    plan_.note(tiling_.rows), plan_.note(tiling_.across), plan_.note(tiling_.along);
+    plan_.note(held_.steps), plan_.note(tiling_.rows), plan_.note(tiling_.across), plan_.note(tiling_.along);
     plan_.note(static_cast<char>(stage_.first)), plan_.note(static_cast<char>(stage_.last));
     plan_.note(
         static_cast<char>(stage_.joins | stage_.splits << 1 | stage_.reduced_outputs << 2 | stage_.full_outputs << 3));
@@ -193,7 +198,7 @@ class ReduceKernel : ReduceSteps {
     const Axes& axes = tiling_.rows ? reduced_ : kept_;
     const auto inner = kept_.sizes.size() + (tiling_.rows ? reduced_.sizes.size() : 0) - 1;
     group_ = plan_.choose_group(static_cast<int>(inner), axes.sizes.back(), false);
-    if (tiling_.rows) return shorten_rows();
+    if (tiling_.rows) return hold_ ? hold_rows() : shorten_rows();
     const int threads = tiling_.threads();  // the workgroup's columns stay, its invocations walk more steeply
     tiling_.across = std::max(1, tiling_.across / group_);
     tiling_.along = threads / tiling_.across;
@@ -210,9 +215,25 @@ class ReduceKernel : ReduceSteps {
     const int threads = tiling_.threads();
     const auto steps = static_cast<std::uint64_t>(std::max<std::int64_t>(ceil_div(reduced_.count(), 2 * group_), 1));
     tiling_.along = static_cast<int>(std::min(static_cast<std::uint64_t>(tiling_.along), std::bit_ceil(steps)));
-    const auto rows = std::bit_floor(static_cast<std::uint64_t>(kept_count_ / kEnoughGroups));  // a workgroup's
-    tiling_.across = std::min(threads / tiling_.along,
-                              std::max(tiling_.across, static_cast<int>(std::min<std::uint64_t>(rows, 256))));
+    tiling_.across = std::min(threads / tiling_.along, std::max(tiling_.across, rows_of_group()));
+  }
+  void hold_rows() {
+    if (walks() < 2 || group_ < 2 || reduced_.sizes.size() != 1) return;
+    HeldRows rows{program_, plan_, {}, [this](int i) { return is_source(i); }, [this](int i) { return access_of(i); },
+                  kept_.sizes.size(), group_, kept_count_, ceil_div(reduced_.count(), group_)};
+    for (std::size_t p = 0; p < walks(); ++p) rows.wanted.push_back(wanted_of(p));
+    held_ = rows.choose();
+    if (!held_()) return;
+    const int threads = std::max(tiling_.threads(), held_.along);
+    tiling_.along = held_.along, tiling_.across = std::min(threads / held_.along, rows_of_group());
+  }
+  /// Rows of a workgroup that leave enough workgroups.
+  int rows_of_group() const {
+    const auto rows = static_cast<std::uint64_t>(std::max<std::int64_t>(kept_count_ / kEnoughGroups, 1));
+    return static_cast<int>(std::min<std::uint64_t>(std::bit_floor(rows), 256));
+  }
+  int access_of(int source) const {
+    return access_[static_cast<std::size_t>(std::find(sources_.begin(), sources_.end(), source) - sources_.begin())];
   }
   int kept_group() const { return tiling_.rows ? 1 : group_; }
   int reduced_group() const { return tiling_.rows ? group_ : 1; }
@@ -268,8 +289,7 @@ class ReduceKernel : ReduceSteps {
     std::vector<std::vector<std::string>> loaded;
     for (const int s : f.sources) {
       loaded.emplace_back();
-      const auto place = static_cast<std::size_t>(std::find(sources_.begin(), sources_.end(), s) - sources_.begin());
-      if (step(s).kind == StepKind::input) lines += io.load(access_[place], at, loaded.back());
+      if (step(s).kind == StepKind::input) lines += io.load(access_of(s), at, loaded.back());
     }
     for (int e = 0; e < at.group; ++e) {
       std::vector<std::string> arguments;
@@ -277,7 +297,8 @@ class ReduceKernel : ReduceSteps {
         const int s = f.sources[k];
         arguments.push_back(step(s).kind == StepKind::input      ? loaded[k][static_cast<std::size_t>(e)]
                             : step(s).kind == StepKind::position ? position_value(s, at, e)
-                                                                 : red(s, tiling_.rows ? 0 : e));
+                            : step(s).kind == StepKind::reduce   ? red(s, tiling_.rows ? 0 : e)
+                                                                 : kept_value(s, e));
       }
       values.push_back(io.unique("y"));
       lines += cat("let ", values.back(), " = ", backend_.dialect().call(f.name, arguments), ";\n");
@@ -285,8 +306,24 @@ class ReduceKernel : ReduceSteps {
     return lines;
   }
 
+  std::string kept_value(int s, int e) const { return cat("kept", s, "[u * ", group_, "u + ", e, "u]"); }
+  /// The arrays of what is held, and the loads of the rows.
+  std::string hold(Io& io, const ProgramPrinter& printer) const {
+    std::string lines, loads;
+    for (const auto& list : held_.values)
+      for (const int s : list) lines += cat(printer.type(s), " kept", s, "[", held_.steps * group_, "];\n");
+    for (const int a : held_.accesses) {
+      const int vectors = group_ * plan_.access(a).size() / kVectorBytes;
+      lines += cat("vec4<u32> held", a, "[", held_.steps * vectors, "];\n");
+      loads += io.hold(a, position(true), cat("held", a), "u");
+    }
+    return lines + cat("if (inside) {\n", indented(walk(loads)), "}\n");
+  }
   std::string walk(const std::string& body) const {
     const Dialect& d = backend_.dialect();
+    if (held_())
+      return cat("#pragma unroll\nfor (u32 u = 0u; u < ", held_.steps, "u; ++u) {\n  let r = (ty + u * ", tiling_.along,
+                 "u) * ", group_, "u;\n  if (r < end) {\n", indented(indented(body)), "  }\n}\n");
     std::string lines = cat("for (var r = begin + ty * ", reduced_group(),
                             "u; r < end; r += ", tiling_.along * reduced_group(), "u) {\n");
     std::vector<std::string> unused;
@@ -306,11 +343,15 @@ class ReduceKernel : ReduceSteps {
     return at;
   }
 
-  OnlineWalk online_walk(const std::vector<int>& reductions) const {
+  /// How values are computed: in the quick functions of 16 bits where that is all the program gives.
+  const Dialect& values_dialect() const {
     std::vector<int> all;
     for (const detail::ProgramOutput& output : program_.outputs) all.push_back(output.step);
-    return {dialect_for(backend_.dialect(), program_, all), program_, reductions, kept_group(),
-            [this](int s, int e) { return acc(s, e); }, [this](int s, int e) { return red(s, e); }};
+    return dialect_for(backend_.dialect(), program_, all);
+  }
+  OnlineWalk online_walk(const std::vector<int>& reductions) const {
+    return {values_dialect(), program_, reductions, kept_group(), [this](int s, int e) { return acc(s, e); },
+            [this](int s, int e) { return red(s, e); }};
   }
 
   /// The walk of a pass: its reductions' arguments and the full outputs that it can write, by one function.
@@ -356,9 +397,11 @@ class ReduceKernel : ReduceSteps {
   /// The body of a walk.
   std::string visit(Io& io, const ProgramPrinter& printer, OnlineWalk& walk, std::size_t p,
                     const std::vector<int>& reductions, const std::vector<int>& outputs, std::string& functions) {
-    std::vector<int> wanted = arguments_of(reductions);
-    for (const int step : steps_of(outputs)) wanted.push_back(step);
-    const Function f = printer.function(cat("pass", p), wanted, [this](int i) { return is_source(i); });
+    std::vector<int> wanted = wanted_of(p);
+    const std::vector<int> kept = held_() ? held_.values[p] : std::vector<int>{};
+    wanted.insert(wanted.end(), kept.begin(), kept.end());
+    const Function f =
+        printer.function(cat("pass", p), wanted, [&](int i) { return is_source(i) || held_.before(p, i); });
     functions += f.text;
     const Position at = position(true);
     std::vector<std::string> values;
@@ -384,6 +427,10 @@ class ReduceKernel : ReduceSteps {
       for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, taken + o));
       body += io.store(access_of_full(outputs[o]), at, of_output, "");
     }
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      for (std::size_t e = 0; e < values.size(); ++e)
+        body += cat(kept_value(kept[i], static_cast<int>(e)), " = ",
+                    ProgramPrinter::result(f, values[e], taken + outputs.size() + i), ";\n");
     return body;
   }
   /// Reduction s of the group's values.
@@ -398,11 +445,6 @@ class ReduceKernel : ReduceSteps {
       lines += cat(to, " = ", printer.combined(s, to, values[e]), ";\n");
     }
     return lines;
-  }
-  /// Whether a reduction counts the elements.
-  bool counts(int s) const {
-    return std::any_of(program_.online.begin(), program_.online.end(),
-                       [s](const detail::OnlineSum& o) { return o.count == s; });
   }
   int access_of_full(int output) const {
     const auto place = std::find(full_outputs_.begin(), full_outputs_.end(), output) - full_outputs_.begin();
@@ -444,11 +486,6 @@ class ReduceKernel : ReduceSteps {
     }
     return lines;
   }
-  /// Whether two reductions are joined by the same operation.
-  bool joins_alike(int a, int b) const {
-    return step(a).leaf == step(b).leaf && step(a).lane == step(b).lane && step(a).dtype == step(b).dtype;
-  }
-
   std::string results(Io& io, const ProgramPrinter& printer, std::string& functions) {
     std::string once;
     const auto write = [&](int access, const std::string& index, int s) {
@@ -489,7 +526,7 @@ class ReduceKernel : ReduceSteps {
 
   std::string text() {
     const Dialect& d = backend_.dialect();
-    const ProgramPrinter printer(program_, d, slots_);
+    const ProgramPrinter printer(program_, values_dialect(), slots_);
     Io io(plan_, d);
     io.check_indices_in(flags_, plan_.launch.check_slot);
     std::string functions, body;
@@ -514,6 +551,7 @@ class ReduceKernel : ReduceSteps {
                                      e ? cat(" + ", e, "u") : std::string())),
                     ";\n");
     }
+    if (held_()) body += hold(io, printer);
     for (std::size_t p = 0; p < passes_.size(); ++p) body += pass(io, printer, p, functions);
     body += results(io, printer, functions);
     std::vector<Shared> shared;
@@ -533,6 +571,8 @@ class ReduceKernel : ReduceSteps {
   Plan plan_;
   Axes kept_, reduced_;
   std::vector<std::string> kept_names_;
+  Held held_;
+  bool hold_;
   std::vector<int> full_access_, reduced_access_, access_, slots_;
   std::vector<int> partial_access_, known_access_, result_access_, origin_slots_;
   std::int64_t kept_count_ = 1;
@@ -549,6 +589,12 @@ void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const S
   run_in_layouts(backend.limits(), [&](Layouts layouts) {
     return ReduceKernel(backend, request, stage, tiling, begin, space, layouts);
   });
+}
+
+bool run_held_rows(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
+                   const std::vector<std::int64_t>& begin, const Shape& space) {
+  ReduceKernel kernel(backend, request, stage, tiling, begin, space, Layouts::own, true);
+  return kernel.holds() && kernel.run();
 }
 
 bool has_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,

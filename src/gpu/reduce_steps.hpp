@@ -54,6 +54,22 @@ class ReduceSteps {
     for (const int o : outputs) result.push_back(program_.outputs[static_cast<std::size_t>(o)].step);
     return result;
   }
+  /// What walk p computes: for its reductions, or behind all of them, and for full outputs.
+  std::vector<int> wanted_of(std::size_t p) const {
+    std::vector<int> wanted = p < passes_.size() ? arguments_of(passes_[p]) : std::vector<int>{};
+    for (const int s : steps_of(outputs_of_pass(stage_.first + static_cast<int>(p)))) wanted.push_back(s);
+    return wanted;
+  }
+  /// Whether a reduction counts the elements.
+  bool counts(int s) const {
+    return std::any_of(program_.online.begin(), program_.online.end(),
+                       [s](const detail::OnlineSum& o) { return o.count == s; });
+  }
+  /// Whether two reductions are joined by the same operation.
+  bool joins_alike(int a, int b) const {
+    return step(a).leaf == step(b).leaf && step(a).lane == step(b).lane && step(a).dtype == step(b).dtype;
+  }
+
   const detail::FusedRequest& r_;
   const Stage& stage_;
   const detail::Program& program_;

@@ -40,6 +40,10 @@ inline bool supports(Device device, DType dtype) {
     return false;
   }
 }
+/// Lengths about n, a multiple of 8: on CUDA, which keeps short rows of vectors in registers, also one that has none.
+inline std::vector<std::int64_t> held_and_walked(Device device, std::int64_t n) {
+  return device.kind() == DeviceKind::cuda ? std::vector{n, n + 1} : std::vector{n};
+}
 /// How often the device was seen to refuse a dtype it lacks.
 int& refusals(Device device);
 /// Whether the device has no f64, which is then asserted to be refused by name: tests in f64 end there.

@@ -201,33 +201,45 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 struct Params {
   u32 v[8];
 };
-TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
+TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a > b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a < b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
   const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
   const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
   f32 p = fma(0.0013865138f, r, 0.008366725f);
   p = fma(p, r, 0.0416675f);
   p = fma(p, r, 0.16666542f);
   p = fma(p, r, 0.49999997f);
-  n = bitcast<i32>(rounded) - 0x4b400000;
+  bits = bitcast<u32>(rounded);
   return fma(r * r, p, r);
 }
 TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  const f32 magnitude = fabsf(x);
-  i32 n;
-  const f32 q = tern_exp_parts(-(magnitude > 104.0f ? 104.0f : magnitude), n);
-  const i32 bounded = n < -100 ? -100 : n;
-  const f32 value = 1.0f + q, value_low = q - (value - 1.0f), scale = bitcast<f32>(0x3f800000 - (bounded << 23));
-  const f32 sum = scale + value, sum_low = value - (sum - scale) + value_low;
-  const bool negative = x < 0.0f;
-  const f32 top = negative ? value : scale, top_low = negative ? value_low : 0.0f;
+  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 30.0f);
+  u32 bits;
+  const f32 q = tern_exp_parts(within, bits);
+  const bool small = within < -80.0f;
+  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f800000u));
+  const f32 z = fma(q, scale, scale), sum = 1.0f + z;
   f32 inverse;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
-  const f32 quotient = top * inverse;
-  const f32 rest = fma(-quotient, sum, top) + fma(-quotient, sum_low, top_low);
-  return fma(rest, inverse, quotient) * bitcast<f32>(0x3f800000 + ((negative ? n - bounded : 0) << 23));
+  const f32 quotient = z * inverse, low = z - (sum - 1.0f);
+  const f32 rest = fma(-quotient, low, fma(-quotient, sum, z));
+  return fma(rest, inverse, quotient) * (small ? 0x1p-64f : 1.0f);
 }
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) { return a < b ? b : a; }
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) { return a > b ? b : a; }
 struct Result_formula {
   f32 r0;
   f32 r1;
@@ -308,14 +320,25 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 struct Params {
   u32 v[6];
 };
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) { return a < b ? b : a; }
-TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
-  f32 exponent = x * 0.7213475204444817f, root, inverse;
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
 #if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, 28.0;" : "+f"(exponent));
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
 #else
-  exponent = exponent > 28.0f ? 28.0f : exponent;
+  return a < b ? b : a;
 #endif
+}
+TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a > b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
+  const f32 exponent = tern_min_number(x * 0.7213475204444817f, 28.0f);
+  f32 root, inverse;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));
   const f32 z = root * root;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + z));
@@ -399,30 +422,44 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
-// ---- rows: softmax, 75 workgroups of 64
+// ---- rows: softmax, 300 workgroups of 32
 // reduction
 struct Params {
   u32 v[12];
 };
-TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
+TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a > b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a < b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
   const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
   const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
   f32 p = fma(0.0013865138f, r, 0.008366725f);
   p = fma(p, r, 0.0416675f);
   p = fma(p, r, 0.16666542f);
   p = fma(p, r, 0.49999997f);
-  n = bitcast<i32>(rounded) - 0x4b400000;
+  bits = bitcast<u32>(rounded);
   return fma(r * r, p, r);
 }
-TERN_DEVICE f32 tern_within(f32 x, f32 low, f32 high) {
-  const f32 above = x < low ? low : x;
-  return above > high ? high : above;
-}
 TERN_DEVICE f32 tern_exp(f32 x) {
-  i32 n;
-  const f32 high = 1.0f + tern_exp_parts(tern_within(x, -104.0f, 89.0f), n);
-  const i32 half = n >> 1;
-  return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
+  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
+  u32 bits;
+  const f32 q = tern_exp_parts(within, bits);
+  const bool small = within < -80.0f;
+  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f000000u));
+  return fma(q, scale, scale) * (small ? 0x1p-64f : 2.0f);
 }
 TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
 TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
@@ -430,61 +467,69 @@ TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
 TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
   return v0;
 }
-TERN_DEVICE f32 shift6(const Params& params, f32 v1) {
-  let v2 = v1;
-  return v2;
-}
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v6) {
+struct Result_pass1 {
+  f32 r0;
+  f32 r1;
+};
+TERN_DEVICE Result_pass1 pass1(const Params& params, f32 v0, f32 v1) {
   let v2 = v1;
   let v3 = (v0 - v2);
   let v4 = tern_exp(v3);
+  return Result_pass1{v4, v4};
+}
+TERN_DEVICE f32 pass2(const Params& params, f32 v4, f32 v6) {
   let v5 = f32(1.0);
   let v7 = tern_div(v5, v6);
   let v8 = (v4 * v7);
   return v8;
 }
-extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
+  let tx = thread / 32u;
+  let ty = thread - tx * 32u;
+  let k = row_group * 1u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
-  var acc1 = tern_from_bits(0xff800000u);
-  var acc6 = f32(0.0);
+  f32 kept4[4];
+  vec4<u32> held1[1];
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(params, x2);
-      let y7 = pass0(params, x3);
-      let y8 = pass0(params, x4);
-      let y9 = pass0(params, x5);
-      let m10 = acc1;
-      acc1 = tern_max_f32(acc1, y6);
-      acc1 = tern_max_f32(acc1, y7);
-      acc1 = tern_max_f32(acc1, y8);
-      acc1 = tern_max_f32(acc1, y9);
-      if (bitcast<u32>(m10) != bitcast<u32>(acc1)) { acc6 = (acc6 * tern_exp((m10 - select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u)))); }
-      let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
-      let p12 = tern_exp((y6 - s11));
-      acc6 = (acc6 + p12);
-      let p13 = tern_exp((y7 - s11));
-      acc6 = (acc6 + p13);
-      let p14 = tern_exp((y8 - s11));
-      acc6 = (acc6 + p14);
-      let p15 = tern_exp((y9 - s11));
-      acc6 = (acc6 + p15);
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+        held1[u * 1u + 0u] = b1[w0 + 0u];
+      }
+    }
+  }
+  var acc1 = tern_from_bits(0xff800000u);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q1 = held1[u * 1u + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = pass0(params, x2);
+        let y7 = pass0(params, x3);
+        let y8 = pass0(params, x4);
+        let y9 = pass0(params, x5);
+        acc1 = tern_max_f32(acc1, y6);
+        acc1 = tern_max_f32(acc1, y7);
+        acc1 = tern_max_f32(acc1, y8);
+        acc1 = tern_max_f32(acc1, y9);
+      }
     }
   }
   var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = tern_max_f32(warp_red1, warp_red1_16);
   let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
   warp_red1 = tern_max_f32(warp_red1, warp_red1_8);
   let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
@@ -493,89 +538,120 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   warp_red1 = tern_max_f32(warp_red1, warp_red1_2);
   let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
   warp_red1 = tern_max_f32(warp_red1, warp_red1_1);
-  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 16u));
-  if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc6 = (acc6 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
-  var warp_raw_red6 = acc6;
-  let warp_raw_red6_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 8);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_8);
-  let warp_raw_red6_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 4);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_4);
-  let warp_raw_red6_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 2);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_2);
-  let warp_raw_red6_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red6, 1);
-  warp_raw_red6 = (warp_raw_red6 + warp_raw_red6_1);
-  let raw_red6 = __shfl_sync(0xffffffffu, warp_raw_red6, (thread & 16u));
-  var red6 = raw_red6;
+  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 0u));
+  var acc6 = f32(0.0);
   if (inside) {
-    let y18 = shift6(params, red1);
-    red6 = (raw_red6 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q10 = held1[u * 1u + 0u];
+        let x11 = bitcast<f32>(q10.x);
+        let x12 = bitcast<f32>(q10.y);
+        let x13 = bitcast<f32>(q10.z);
+        let x14 = bitcast<f32>(q10.w);
+        let y15 = pass1(params, x11, red1);
+        let y16 = pass1(params, x12, red1);
+        let y17 = pass1(params, x13, red1);
+        let y18 = pass1(params, x14, red1);
+        acc6 = (acc6 + y15.r0);
+        acc6 = (acc6 + y16.r0);
+        acc6 = (acc6 + y17.r0);
+        acc6 = (acc6 + y18.r0);
+        kept4[u * 4u + 0u] = y15.r1;
+        kept4[u * 4u + 1u] = y16.r1;
+        kept4[u * 4u + 2u] = y17.r1;
+        kept4[u * 4u + 3u] = y18.r1;
+      }
+    }
   }
+  var warp_red6 = acc6;
+  let warp_red6_16 = __shfl_xor_sync(0xffffffffu, warp_red6, 16);
+  warp_red6 = (warp_red6 + warp_red6_16);
+  let warp_red6_8 = __shfl_xor_sync(0xffffffffu, warp_red6, 8);
+  warp_red6 = (warp_red6 + warp_red6_8);
+  let warp_red6_4 = __shfl_xor_sync(0xffffffffu, warp_red6, 4);
+  warp_red6 = (warp_red6 + warp_red6_4);
+  let warp_red6_2 = __shfl_xor_sync(0xffffffffu, warp_red6, 2);
+  warp_red6 = (warp_red6 + warp_red6_2);
+  let warp_red6_1 = __shfl_xor_sync(0xffffffffu, warp_red6, 1);
+  warp_red6 = (warp_red6 + warp_red6_1);
+  let red6 = __shfl_sync(0xffffffffu, warp_red6, (thread & 0u));
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w19 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q20 = b1[w19 + 0u];
-      let x21 = bitcast<f32>(q20.x);
-      let x22 = bitcast<f32>(q20.y);
-      let x23 = bitcast<f32>(q20.z);
-      let x24 = bitcast<f32>(q20.w);
-      let y25 = pass1(params, x21, red1, red6);
-      let y26 = pass1(params, x22, red1, red6);
-      let y27 = pass1(params, x23, red1, red6);
-      let y28 = pass1(params, x24, red1, red6);
-      let w29 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w29 + 0u] = vec4<u32>(bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27), bitcast<u32>(y28));
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let y19 = pass2(params, kept4[u * 4u + 0u], red6);
+        let y20 = pass2(params, kept4[u * 4u + 1u], red6);
+        let y21 = pass2(params, kept4[u * 4u + 2u], red6);
+        let y22 = pass2(params, kept4[u * 4u + 3u], red6);
+        let w23 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w23 + 0u] = vec4<u32>(bitcast<u32>(y19), bitcast<u32>(y20), bitcast<u32>(y21), bitcast<u32>(y22));
+      }
     }
   }
 }
 
-// ---- the gradient of rows: softmax, 75 workgroups of 64
+// ---- the gradient of rows: softmax, 300 workgroups of 32
 // reduction
 struct Params {
   u32 v[14];
 };
-TERN_DEVICE f32 tern_exp_parts(f32 x, i32& n) {
+TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a > b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a < b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
   const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
   const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
   f32 p = fma(0.0013865138f, r, 0.008366725f);
   p = fma(p, r, 0.0416675f);
   p = fma(p, r, 0.16666542f);
   p = fma(p, r, 0.49999997f);
-  n = bitcast<i32>(rounded) - 0x4b400000;
+  bits = bitcast<u32>(rounded);
   return fma(r * r, p, r);
 }
-TERN_DEVICE f32 tern_within(f32 x, f32 low, f32 high) {
-  const f32 above = x < low ? low : x;
-  return above > high ? high : above;
-}
 TERN_DEVICE f32 tern_exp(f32 x) {
-  i32 n;
-  const f32 high = 1.0f + tern_exp_parts(tern_within(x, -104.0f, 89.0f), n);
-  const i32 half = n >> 1;
-  return high * bitcast<f32>((half << 23) + 0x3f800000) * bitcast<f32>(((n - half) << 23) + 0x3f800000);
+  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
+  u32 bits;
+  const f32 q = tern_exp_parts(within, bits);
+  const bool small = within < -80.0f;
+  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f000000u));
+  return fma(q, scale, scale) * (small ? 0x1p-64f : 2.0f);
 }
 TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
 TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
 TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-struct Result_pass0 {
+TERN_DEVICE f32 pass0(const Params& params, f32 v2) {
+  return v2;
+}
+struct Result_pass1 {
   f32 r0;
   f32 r1;
+  f32 r2;
 };
-TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0, f32 v2) {
-  return Result_pass0{v2, v0};
-}
-TERN_DEVICE f32 shift7(const Params& params, f32 v3) {
-  let v4 = v3;
-  return v4;
-}
-TERN_DEVICE f32 shift11(const Params& params, f32 v3) {
-  let v4 = v3;
-  return v4;
-}
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v2, f32 v3, f32 v7, f32 v11) {
-  let v1 = f32(1.0);
+TERN_DEVICE Result_pass1 pass1(const Params& params, f32 v0, f32 v2, f32 v3) {
   let v4 = v3;
   let v5 = (v2 - v4);
   let v6 = tern_exp(v5);
+  let v10 = (v0 * v6);
+  return Result_pass1{v6, v10, v6};
+}
+TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v6, f32 v7, f32 v11) {
+  let v1 = f32(1.0);
   let v8 = tern_div(v1, v7);
   let v9 = (v0 * v8);
   let v12 = tern_div(v11, v7);
@@ -584,60 +660,56 @@ TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v2, f32 v3, f32 v7, f32 
   let v15 = (v14 * v6);
   return v15;
 }
-extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
+  let tx = thread / 32u;
+  let ty = thread - tx * 32u;
+  let k = row_group * 1u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
-  var acc3 = tern_from_bits(0xff800000u);
-  var acc7 = f32(0.0);
-  var acc11 = f32(0.0);
+  f32 kept6[4];
+  vec4<u32> held1[1];
+  vec4<u32> held2[1];
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let w6 = (params.v[12] + k * params.v[13] + r) / 4u;
-      let q7 = b2[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      let y12 = pass0(params, x2, x8);
-      let y13 = pass0(params, x3, x9);
-      let y14 = pass0(params, x4, x10);
-      let y15 = pass0(params, x5, x11);
-      let m16 = acc3;
-      acc3 = tern_max_f32(acc3, y12.r0);
-      acc3 = tern_max_f32(acc3, y13.r0);
-      acc3 = tern_max_f32(acc3, y14.r0);
-      acc3 = tern_max_f32(acc3, y15.r0);
-      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc7 = (acc7 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
-      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc11 = (acc11 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
-      let s17 = select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u);
-      let p18 = tern_exp((y12.r0 - s17));
-      acc7 = (acc7 + p18);
-      acc11 = (acc11 + (y12.r1 * p18));
-      let p19 = tern_exp((y13.r0 - s17));
-      acc7 = (acc7 + p19);
-      acc11 = (acc11 + (y13.r1 * p19));
-      let p20 = tern_exp((y14.r0 - s17));
-      acc7 = (acc7 + p20);
-      acc11 = (acc11 + (y14.r1 * p20));
-      let p21 = tern_exp((y15.r0 - s17));
-      acc7 = (acc7 + p21);
-      acc11 = (acc11 + (y15.r1 * p21));
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+        held1[u * 1u + 0u] = b1[w0 + 0u];
+        let w1 = (params.v[12] + k * params.v[13] + r) / 4u;
+        held2[u * 1u + 0u] = b2[w1 + 0u];
+      }
+    }
+  }
+  var acc3 = tern_from_bits(0xff800000u);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q2 = held2[u * 1u + 0u];
+        let x3 = bitcast<f32>(q2.x);
+        let x4 = bitcast<f32>(q2.y);
+        let x5 = bitcast<f32>(q2.z);
+        let x6 = bitcast<f32>(q2.w);
+        let y7 = pass0(params, x3);
+        let y8 = pass0(params, x4);
+        let y9 = pass0(params, x5);
+        let y10 = pass0(params, x6);
+        acc3 = tern_max_f32(acc3, y7);
+        acc3 = tern_max_f32(acc3, y8);
+        acc3 = tern_max_f32(acc3, y9);
+        acc3 = tern_max_f32(acc3, y10);
+      }
     }
   }
   var warp_red3 = acc3;
+  let warp_red3_16 = __shfl_xor_sync(0xffffffffu, warp_red3, 16);
+  warp_red3 = tern_max_f32(warp_red3, warp_red3_16);
   let warp_red3_8 = __shfl_xor_sync(0xffffffffu, warp_red3, 8);
   warp_red3 = tern_max_f32(warp_red3, warp_red3_8);
   let warp_red3_4 = __shfl_xor_sync(0xffffffffu, warp_red3, 4);
@@ -646,64 +718,89 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   warp_red3 = tern_max_f32(warp_red3, warp_red3_2);
   let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
   warp_red3 = tern_max_f32(warp_red3, warp_red3_1);
-  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 16u));
-  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc11 = (acc11 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
-  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc7 = (acc7 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
-  var warp_raw_red7 = acc7;
-  let warp_raw_red7_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 8);
-  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_8);
-  let warp_raw_red7_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 4);
-  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_4);
-  let warp_raw_red7_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 2);
-  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_2);
-  let warp_raw_red7_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red7, 1);
-  warp_raw_red7 = (warp_raw_red7 + warp_raw_red7_1);
-  var warp_raw_red11 = acc11;
-  let warp_raw_red11_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 8);
-  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_8);
-  let warp_raw_red11_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 4);
-  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_4);
-  let warp_raw_red11_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 2);
-  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_2);
-  let warp_raw_red11_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red11, 1);
-  warp_raw_red11 = (warp_raw_red11 + warp_raw_red11_1);
-  let raw_red7 = __shfl_sync(0xffffffffu, warp_raw_red7, (thread & 16u));
-  let raw_red11 = __shfl_sync(0xffffffffu, warp_raw_red11, (thread & 16u));
-  var red7 = raw_red7;
+  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 0u));
+  var acc7 = f32(0.0);
+  var acc11 = f32(0.0);
   if (inside) {
-    let y24 = shift7(params, red3);
-    red7 = (raw_red7 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y24)));
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q11 = held1[u * 1u + 0u];
+        let x12 = bitcast<f32>(q11.x);
+        let x13 = bitcast<f32>(q11.y);
+        let x14 = bitcast<f32>(q11.z);
+        let x15 = bitcast<f32>(q11.w);
+        let q16 = held2[u * 1u + 0u];
+        let x17 = bitcast<f32>(q16.x);
+        let x18 = bitcast<f32>(q16.y);
+        let x19 = bitcast<f32>(q16.z);
+        let x20 = bitcast<f32>(q16.w);
+        let y21 = pass1(params, x12, x17, red3);
+        let y22 = pass1(params, x13, x18, red3);
+        let y23 = pass1(params, x14, x19, red3);
+        let y24 = pass1(params, x15, x20, red3);
+        acc7 = (acc7 + y21.r0);
+        acc7 = (acc7 + y22.r0);
+        acc7 = (acc7 + y23.r0);
+        acc7 = (acc7 + y24.r0);
+        acc11 = (acc11 + y21.r1);
+        acc11 = (acc11 + y22.r1);
+        acc11 = (acc11 + y23.r1);
+        acc11 = (acc11 + y24.r1);
+        kept6[u * 4u + 0u] = y21.r2;
+        kept6[u * 4u + 1u] = y22.r2;
+        kept6[u * 4u + 2u] = y23.r2;
+        kept6[u * 4u + 3u] = y24.r2;
+      }
+    }
   }
-  var red11 = raw_red11;
+  var warp_red7 = acc7;
+  let warp_red7_16 = __shfl_xor_sync(0xffffffffu, warp_red7, 16);
+  warp_red7 = (warp_red7 + warp_red7_16);
+  let warp_red7_8 = __shfl_xor_sync(0xffffffffu, warp_red7, 8);
+  warp_red7 = (warp_red7 + warp_red7_8);
+  let warp_red7_4 = __shfl_xor_sync(0xffffffffu, warp_red7, 4);
+  warp_red7 = (warp_red7 + warp_red7_4);
+  let warp_red7_2 = __shfl_xor_sync(0xffffffffu, warp_red7, 2);
+  warp_red7 = (warp_red7 + warp_red7_2);
+  let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
+  warp_red7 = (warp_red7 + warp_red7_1);
+  var warp_red11 = acc11;
+  let warp_red11_16 = __shfl_xor_sync(0xffffffffu, warp_red11, 16);
+  warp_red11 = (warp_red11 + warp_red11_16);
+  let warp_red11_8 = __shfl_xor_sync(0xffffffffu, warp_red11, 8);
+  warp_red11 = (warp_red11 + warp_red11_8);
+  let warp_red11_4 = __shfl_xor_sync(0xffffffffu, warp_red11, 4);
+  warp_red11 = (warp_red11 + warp_red11_4);
+  let warp_red11_2 = __shfl_xor_sync(0xffffffffu, warp_red11, 2);
+  warp_red11 = (warp_red11 + warp_red11_2);
+  let warp_red11_1 = __shfl_xor_sync(0xffffffffu, warp_red11, 1);
+  warp_red11 = (warp_red11 + warp_red11_1);
+  let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 0u));
+  let red11 = __shfl_sync(0xffffffffu, warp_red11, (thread & 0u));
   if (inside) {
-    let y25 = shift11(params, red3);
-    red11 = (raw_red11 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y25)));
-  }
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w26 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q27 = b1[w26 + 0u];
-      let x28 = bitcast<f32>(q27.x);
-      let x29 = bitcast<f32>(q27.y);
-      let x30 = bitcast<f32>(q27.z);
-      let x31 = bitcast<f32>(q27.w);
-      let w32 = (params.v[12] + k * params.v[13] + r) / 4u;
-      let q33 = b2[w32 + 0u];
-      let x34 = bitcast<f32>(q33.x);
-      let x35 = bitcast<f32>(q33.y);
-      let x36 = bitcast<f32>(q33.z);
-      let x37 = bitcast<f32>(q33.w);
-      let y38 = pass1(params, x28, x34, red3, red7, red11);
-      let y39 = pass1(params, x29, x35, red3, red7, red11);
-      let y40 = pass1(params, x30, x36, red3, red7, red11);
-      let y41 = pass1(params, x31, x37, red3, red7, red11);
-      let w42 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w42 + 0u] = vec4<u32>(bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40), bitcast<u32>(y41));
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q25 = held1[u * 1u + 0u];
+        let x26 = bitcast<f32>(q25.x);
+        let x27 = bitcast<f32>(q25.y);
+        let x28 = bitcast<f32>(q25.z);
+        let x29 = bitcast<f32>(q25.w);
+        let y30 = pass2(params, x26, kept6[u * 4u + 0u], red7, red11);
+        let y31 = pass2(params, x27, kept6[u * 4u + 1u], red7, red11);
+        let y32 = pass2(params, x28, kept6[u * 4u + 2u], red7, red11);
+        let y33 = pass2(params, x29, kept6[u * 4u + 3u], red7, red11);
+        let w34 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w34 + 0u] = vec4<u32>(bitcast<u32>(y30), bitcast<u32>(y31), bitcast<u32>(y32), bitcast<u32>(y33));
+      }
     }
   }
 }
 
-// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 64
+// ---- rows with a mean and a variance: layer_norm, 300 workgroups of 32
 // reduction
 struct Params {
   u32 v[16];
@@ -740,97 +837,75 @@ TERN_DEVICE f32 tern_rsqrt(f32 x) {
   return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
 }
 
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-struct Result_pass0 {
-  f32 r0;
-  f32 r1;
-};
-TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0) {
-  let v6 = f32(1.0);
-  return Result_pass0{v0, v6};
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+  return v0;
 }
-TERN_DEVICE f32 shift8(const Params& params, f32 v1) {
-  let v2 = f32(params.v[14]);
-  let v3 = tern_div(v1, v2);
-  return v3;
-}
-TERN_DEVICE f32 shift9(const Params& params, f32 v1) {
-  let v2 = f32(params.v[14]);
-  let v3 = tern_div(v1, v2);
-  return v3;
-}
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1, f32 v9, f32 v15, f32 v17) {
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
   let v2 = f32(params.v[14]);
   let v3 = tern_div(v1, v2);
   let v4 = (v0 - v3);
-  let v10 = tern_div(v9, v2);
-  let v11 = bitcast<f32>(params.v[15]);
-  let v12 = (v10 + v11);
-  let v13 = tern_rsqrt(v12);
-  let v14 = (v4 * v13);
-  let v16 = (v14 * v15);
-  let v18 = (v16 + v17);
-  return v18;
+  let v5 = (v4 * v4);
+  return v5;
 }
-extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
+TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v6, f32 v12, f32 v14) {
+  let v2 = f32(params.v[14]);
+  let v3 = tern_div(v1, v2);
+  let v4 = (v0 - v3);
+  let v7 = tern_div(v6, v2);
+  let v8 = bitcast<f32>(params.v[15]);
+  let v9 = (v7 + v8);
+  let v10 = tern_rsqrt(v9);
+  let v11 = (v4 * v10);
+  let v13 = (v11 * v12);
+  let v15 = (v13 + v14);
+  return v15;
+}
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
+  let tx = thread / 32u;
+  let ty = thread - tx * 32u;
+  let k = row_group * 1u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
-  var steps = 0u;
-  var mean_of_acc1 = f32(0.0);
-  var acc1 = f32(0.0);
-  var acc7 = f32(0.0);
-  var acc8 = f32(0.0);
-  var acc9 = f32(0.0);
+  vec4<u32> held1[1];
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(params, x2);
-      let y7 = pass0(params, x3);
-      let y8 = pass0(params, x4);
-      let y9 = pass0(params, x5);
-      let m10 = acc7;
-      acc1 = (acc1 + y6.r0);
-      acc1 = (acc1 + y7.r0);
-      acc1 = (acc1 + y8.r0);
-      acc1 = (acc1 + y9.r0);
-      acc7 = (acc7 + f32(4.0));
-      steps += 1u;
-      if ((steps & (steps - 1u)) == 0u) {
-        let n11 = tern_div(f32(1.0), tern_max_f32(acc7, f32(1.0)));
-        let m12 = (acc1 * n11);
-        let delta13 = select((mean_of_acc1 - m12), f32(0.0), mean_of_acc1 == m12 || m10 == f32(0.0));
-        mean_of_acc1 = m12;
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta13 * ((acc8 + acc8) + (delta13 * m10)))); }
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta13 * m10)); }
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+        held1[u * 1u + 0u] = b1[w0 + 0u];
       }
-      let s14 = mean_of_acc1;
-      let p15 = (y6.r0 - s14);
-      acc8 = (acc8 + p15);
-      acc9 = (acc9 + (p15 * p15));
-      let p16 = (y7.r0 - s14);
-      acc8 = (acc8 + p16);
-      acc9 = (acc9 + (p16 * p16));
-      let p17 = (y8.r0 - s14);
-      acc8 = (acc8 + p17);
-      acc9 = (acc9 + (p17 * p17));
-      let p18 = (y9.r0 - s14);
-      acc8 = (acc8 + p18);
-      acc9 = (acc9 + (p18 * p18));
+    }
+  }
+  var acc1 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q1 = held1[u * 1u + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = pass0(params, x2);
+        let y7 = pass0(params, x3);
+        let y8 = pass0(params, x4);
+        let y9 = pass0(params, x5);
+        acc1 = (acc1 + y6);
+        acc1 = (acc1 + y7);
+        acc1 = (acc1 + y8);
+        acc1 = (acc1 + y9);
+      }
     }
   }
   var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = (warp_red1 + warp_red1_16);
   let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
   warp_red1 = (warp_red1 + warp_red1_8);
   let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
@@ -839,79 +914,70 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   warp_red1 = (warp_red1 + warp_red1_2);
   let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
   warp_red1 = (warp_red1 + warp_red1_1);
-  var warp_red7 = acc7;
-  let warp_red7_8 = __shfl_xor_sync(0xffffffffu, warp_red7, 8);
-  warp_red7 = (warp_red7 + warp_red7_8);
-  let warp_red7_4 = __shfl_xor_sync(0xffffffffu, warp_red7, 4);
-  warp_red7 = (warp_red7 + warp_red7_4);
-  let warp_red7_2 = __shfl_xor_sync(0xffffffffu, warp_red7, 2);
-  warp_red7 = (warp_red7 + warp_red7_2);
-  let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
-  warp_red7 = (warp_red7 + warp_red7_1);
-  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 16u));
-  let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 16u));
-  let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
-  let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19) || acc7 == f32(0.0));
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc9 = (acc9 + (delta20 * ((acc8 + acc8) + (delta20 * acc7)))); }
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc8 = (acc8 + (delta20 * acc7)); }
-  var warp_raw_red8 = acc8;
-  let warp_raw_red8_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 8);
-  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_8);
-  let warp_raw_red8_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 4);
-  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_4);
-  let warp_raw_red8_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 2);
-  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_2);
-  let warp_raw_red8_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red8, 1);
-  warp_raw_red8 = (warp_raw_red8 + warp_raw_red8_1);
-  var warp_raw_red9 = acc9;
-  let warp_raw_red9_8 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 8);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_8);
-  let warp_raw_red9_4 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 4);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_4);
-  let warp_raw_red9_2 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 2);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_2);
-  let warp_raw_red9_1 = __shfl_xor_sync(0xffffffffu, warp_raw_red9, 1);
-  warp_raw_red9 = (warp_raw_red9 + warp_raw_red9_1);
-  let raw_red8 = __shfl_sync(0xffffffffu, warp_raw_red8, (thread & 16u));
-  let raw_red9 = __shfl_sync(0xffffffffu, warp_raw_red9, (thread & 16u));
-  var red8 = raw_red8;
+  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 0u));
+  var acc6 = f32(0.0);
   if (inside) {
-    let y21 = shift8(params, red1);
-    let delta22 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y21), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y21 || red7 == f32(0.0));
-    if (delta22 != f32(0.0) && ((bitcast<u32>(red8) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta22) & 0x7f800000u) == 0x7f800000u)) { red8 = (red8 + (delta22 * red7)); }
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q10 = held1[u * 1u + 0u];
+        let x11 = bitcast<f32>(q10.x);
+        let x12 = bitcast<f32>(q10.y);
+        let x13 = bitcast<f32>(q10.z);
+        let x14 = bitcast<f32>(q10.w);
+        let y15 = pass1(params, x11, red1);
+        let y16 = pass1(params, x12, red1);
+        let y17 = pass1(params, x13, red1);
+        let y18 = pass1(params, x14, red1);
+        acc6 = (acc6 + y15);
+        acc6 = (acc6 + y16);
+        acc6 = (acc6 + y17);
+        acc6 = (acc6 + y18);
+      }
+    }
   }
-  var red9 = raw_red9;
+  var warp_red6 = acc6;
+  let warp_red6_16 = __shfl_xor_sync(0xffffffffu, warp_red6, 16);
+  warp_red6 = (warp_red6 + warp_red6_16);
+  let warp_red6_8 = __shfl_xor_sync(0xffffffffu, warp_red6, 8);
+  warp_red6 = (warp_red6 + warp_red6_8);
+  let warp_red6_4 = __shfl_xor_sync(0xffffffffu, warp_red6, 4);
+  warp_red6 = (warp_red6 + warp_red6_4);
+  let warp_red6_2 = __shfl_xor_sync(0xffffffffu, warp_red6, 2);
+  warp_red6 = (warp_red6 + warp_red6_2);
+  let warp_red6_1 = __shfl_xor_sync(0xffffffffu, warp_red6, 1);
+  warp_red6 = (warp_red6 + warp_red6_1);
+  let red6 = __shfl_sync(0xffffffffu, warp_red6, (thread & 0u));
   if (inside) {
-    let y23 = shift9(params, red1);
-    let delta24 = select(((red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) - y23), f32(0.0), (red1 * tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)))) == y23 || red7 == f32(0.0));
-    if (delta24 != f32(0.0) && ((bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
-  }
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w25 = (params.v[10] + k * params.v[11] + r) / 4u;
-      let q26 = b1[w25 + 0u];
-      let x27 = bitcast<f32>(q26.x);
-      let x28 = bitcast<f32>(q26.y);
-      let x29 = bitcast<f32>(q26.z);
-      let x30 = bitcast<f32>(q26.w);
-      let w31 = (params.v[12] + r) / 4u;
-      let q32 = b2[w31 + 0u];
-      let x33 = bitcast<f32>(q32.x);
-      let x34 = bitcast<f32>(q32.y);
-      let x35 = bitcast<f32>(q32.z);
-      let x36 = bitcast<f32>(q32.w);
-      let w37 = (params.v[13] + r) / 4u;
-      let q38 = b3[w37 + 0u];
-      let x39 = bitcast<f32>(q38.x);
-      let x40 = bitcast<f32>(q38.y);
-      let x41 = bitcast<f32>(q38.z);
-      let x42 = bitcast<f32>(q38.w);
-      let y43 = pass1(params, x27, red1, red9, x33, x39);
-      let y44 = pass1(params, x28, red1, red9, x34, x40);
-      let y45 = pass1(params, x29, red1, red9, x35, x41);
-      let y46 = pass1(params, x30, red1, red9, x36, x42);
-      let w47 = (params.v[8] + k * params.v[9] + r) / 4u;
-      b0[w47 + 0u] = vec4<u32>(bitcast<u32>(y43), bitcast<u32>(y44), bitcast<u32>(y45), bitcast<u32>(y46));
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q19 = held1[u * 1u + 0u];
+        let x20 = bitcast<f32>(q19.x);
+        let x21 = bitcast<f32>(q19.y);
+        let x22 = bitcast<f32>(q19.z);
+        let x23 = bitcast<f32>(q19.w);
+        let w24 = (params.v[12] + r) / 4u;
+        let q25 = b2[w24 + 0u];
+        let x26 = bitcast<f32>(q25.x);
+        let x27 = bitcast<f32>(q25.y);
+        let x28 = bitcast<f32>(q25.z);
+        let x29 = bitcast<f32>(q25.w);
+        let w30 = (params.v[13] + r) / 4u;
+        let q31 = b3[w30 + 0u];
+        let x32 = bitcast<f32>(q31.x);
+        let x33 = bitcast<f32>(q31.y);
+        let x34 = bitcast<f32>(q31.z);
+        let x35 = bitcast<f32>(q31.w);
+        let y36 = pass2(params, x20, red1, red6, x26, x32);
+        let y37 = pass2(params, x21, red1, red6, x27, x33);
+        let y38 = pass2(params, x22, red1, red6, x28, x34);
+        let y39 = pass2(params, x23, red1, red6, x29, x35);
+        let w40 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
+      }
     }
   }
 }
