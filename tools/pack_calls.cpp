@@ -45,6 +45,13 @@ void call_with_mask(DType dtype) {
   back(x * mask), back(mask * x);
 }
 
+/// Arithmetic of a matrix and a column; rows have the kernels of matrices.
+void call_with_columns(DType dtype) {
+  const Tensor x = zeros(kSquare, dtype), column = zeros({kSide, 1}, dtype);
+  x + column, x - column, x * column, x / column;
+  column + x, column - x, column * x, column / x;
+}
+
 void call_every_formula(DType dtype) {
   for (const Registered& r : registry()) {
     const bool chooses = r.leaf && r.formula == &op::where;
@@ -155,7 +162,7 @@ void call_for_pack(bool in_vectors) {
   for (const DType dtype : kDTypes) call_every_formula(dtype);
   call_conversions_and_copies();
   for (const DType dtype : kFloats) {
-    call_with_mask(dtype);
+    call_with_mask(dtype), call_with_columns(dtype);
     if (!in_vectors) call_formulas(dtype, kSquare);  // with broadcast operands
     for (const Shape& shape : {kSquare, kLongRows}) call_rows(dtype, shape);
     call_optimisers(dtype, kSquare);

@@ -15,6 +15,8 @@ using detail::StepKind;
 
 namespace {
 
+// Axes of kernels in vectors that are made beforehand: a row or a column added to matrices, and to batches of them.
+constexpr std::size_t kVectorAxes = 3;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;  // of a launch: indices are 32 bits wide
 
 std::vector<std::int64_t> sizes_of(const Shape& space) { return {space.begin(), space.end()}; }
@@ -62,9 +64,9 @@ class ElementwiseKernel {
   }
 
  private:
-  /// Every operand lies in vectors along the only axis; positions are counted along several.
+  /// Every operand lies in vectors along the last axis; positions are counted along others.
   bool in_vectors() const {
-    return axes_.sizes.size() == 1 && group_ > 1 && plan_.guarded && origin_slots_.empty() && plan_.in_vectors();
+    return axes_.sizes.size() == kVectorAxes && group_ > 1 && origin_slots_.empty() && plan_.in_vectors();
   }
   bool is_source(int step) const {
     const StepKind kind = program_.steps[static_cast<std::size_t>(step)].kind;
@@ -107,7 +109,7 @@ class ElementwiseKernel {
       for (auto& strides : axes_.strides) strides.push_back(1);
     }
     count_slot_ = plan_.add_param(0);
-    plan_.add_axes(axes_);
+    plan_.add_axes(axes_, kVectorAxes);
     plan_.set_inner(static_cast<int>(axes_.sizes.size()) - 1);
     std::size_t v = 0;
     const auto add = [&](bool written) {
@@ -176,7 +178,9 @@ class ElementwiseKernel {
     plan_.bind(touched);
     const int rank = static_cast<int>(axes_.sizes.size());
     const std::int64_t inner = rank ? axes_.sizes.back() : 1;
-    group_ = plan_.choose_group(rank - 1, inner, rank == 1);
+    const bool alone = plan_.layouts() == Layouts::own ? rank == 1 : axes_.count() == inner;
+    group_ = plan_.choose_group(rank - 1, inner, alone);
+    if (plan_.layouts() == Layouts::vectors) plan_.guarded = true;  // one text for one axis, which may be cut, and for more
   }
   std::vector<std::int64_t> range_sizes(const Access& a) const {
     return a.actual.empty() ? std::vector<std::int64_t>{} : sizes_of(job_.space);

@@ -51,7 +51,9 @@ std::string Io::coordinates(const Axes& axes, const std::string& linear, const s
       continue;
     }
     const std::string size = param(axes.slots[i]), quotient = cat(prefix, "q", i);
-    lines += cat("let ", quotient, " = ", rest, " / ", size, ";\n");
+    // Kernels for any layout have axes of size 1, most of them: a branch, the same for all, is cheaper than a division.
+    const std::string all = plan_.layouts() == Layouts::own ? std::string() : cat(size, " == 1u ? ", rest, " : ");
+    lines += cat("let ", quotient, " = ", all, rest, " / ", size, ";\n");
     lines += cat("let ", names[i], " = ", rest, " - ", quotient, " * ", size, ";\n");
     rest = quotient;
   }

@@ -32,7 +32,7 @@ struct Limits {
 /// What a kernel's text fixes of its operands' layouts.
 enum class Layouts : char {
   own,      // how each operand steps along each axis
-  vectors,  // neighbours along one axis, in vectors, and besides at most one axis with steps that are parameters
+  vectors,  // neighbours along one axis, in vectors, and besides a few axes with steps that are parameters
   any,      // nothing: kMostAxes axes, with steps that are parameters
 };
 inline constexpr std::size_t kMostAxes = 8;

@@ -58,9 +58,9 @@ ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> si
   return range;
 }
 
-void Plan::add_axes(Axes& axes) {
+void Plan::add_axes(Axes& axes, std::size_t in_vectors) {
   if (layouts_ != Layouts::own) {
-    const std::size_t most = layouts_ == Layouts::any ? kMostAxes : 1, given = axes.sizes.size();
+    const std::size_t most = layouts_ == Layouts::any ? kMostAxes : in_vectors, given = axes.sizes.size();
     const std::size_t missing = given < most ? most - given : 0;
     axes.sizes.insert(axes.sizes.begin(), missing, 1), axes.original.insert(axes.original.begin(), missing, -1);
     for (auto& strides : axes.strides) strides.insert(strides.begin(), missing, 0);

@@ -108,12 +108,37 @@ TEST_F(FakeCuda, OtherLayoutsFallBackToOneKernel) { EXPECT_EQ(with("FakeCuda.Chi
 TEST_F(FakeCuda, ChildUsesManyLayouts) {
   if (!in_child()) return;
   const Tensor x = zeros({4, 6, 8, 10});
-  exp(x), exp(x.transpose(0, 1));
+  exp(x), exp(x.permute({3, 1, 0, 2}));
   const CacheStats before = cache_stats(cuda());
-  exp(x.permute({3, 1, 0, 2})), exp(x.slice(2, 1, 8, 3)), exp(x.slice(0, 1, 2)), exp(zeros({1}).broadcast_to({7, 3}));
+  exp(x.permute({2, 3, 0, 1})), exp(x.slice(2, 1, 8, 3)), exp(x.slice(0, 1, 2)), exp(zeros({1}).broadcast_to({7, 3}));
   exp(zeros({3, 3, 3, 3, 3, 3, 3, 3}).permute({7, 6, 5, 4, 3, 2, 1, 0}));
   exp(zeros({1001}).slice(0, 1, 1001));
   EXPECT_EQ(cache_stats(cuda()).kernels, before.kernels);
+}
+
+/// Vectors along the last axis, however the others step: rows and columns of matrices, parts of them, and batches.
+TEST_F(FakeCuda, RowsAndColumnsHaveTheKernelsOfVectors) { EXPECT_EQ(with("FakeCuda.ChildAddsRowsAndColumns"), 0); }
+TEST_F(FakeCuda, ChildAddsRowsAndColumns) {
+  if (!in_child()) return;
+  const Tensor x = zeros({6, 8}), many = zeros({5, 6, 8});
+  const auto kernel_of = [](auto f) {
+    const std::string text = explain(f);
+    const std::size_t at = text.find("elementwise, ");
+    return at == text.npos ? text : text.substr(at, 24);
+  };
+  const std::string vectors = kernel_of([&] { x + x; });
+  EXPECT_NE(vectors.find("4 elements"), vectors.npos) << vectors;
+  for (const Tensor& other : {zeros({8}), zeros({6, 1}), zeros({6, 16}).slice(1, 4, 12)}) {
+    EXPECT_EQ(kernel_of([&] { x + other; }), vectors) << to_string(other.shape());
+    EXPECT_EQ(kernel_of([&] { many + other; }), vectors) << to_string(other.shape());
+  }
+  EXPECT_EQ(kernel_of([&] { many + zeros({5, 1, 8}); }), vectors);
+  EXPECT_EQ(kernel_of([&] { many.transpose(0, 1) + zeros({6, 5, 8}); }), vectors);
+  const std::pair<Tensor, Tensor> one_by_one[] = {{x, zeros({8, 6}).transpose(0, 1)},
+                                                  {x, zeros({6, 17}).slice(1, 4, 12)},  // rows of 68 bytes
+                                                  {zeros({6, 7}), zeros({7})}};
+  for (const auto& [a, b] : one_by_one)
+    EXPECT_NE(kernel_of([&] { a + b; }).find("1 element a"), std::string::npos) << to_string(b.shape());
 }
 
 TEST_F(FakeCuda, WhatIsNotBuiltInNamesTheRemedy) { EXPECT_EQ(with("FakeCuda.ChildRunsAFormulaOfItsOwn"), 0); }
