@@ -2,7 +2,6 @@
 #include "formula/program.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>

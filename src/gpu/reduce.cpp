@@ -230,6 +230,7 @@ class ReduceRun {
     if (!tiling.rows || !backend_.limits().native || backend_.limits().packed) return false;
     FusedRequest request = r_;
     if (program_.in_phases) request.program = program_.in_phases.get();
+    if (request.program->walks < (has_full_outputs() ? 2 : 3)) return false;  // walked once
     return run_held_rows(backend_, request, whole_stage(*request.program), tiling, begin_, r_.space);
   }
   void launch(const Stage& stage, const Tiling& tiling, const FusedRequest& request,

@@ -20,7 +20,7 @@ namespace {
 // 1024 invocations var of 2048x32768 f32 took 79, walked in memory 67.
 constexpr std::int64_t kHeldBytes = 64, kMostHeldBytes = 128, kMostOfRow = 512, kManyOfRow = 256;
 constexpr std::int64_t kFewestOfRow = 8;              // 128 bytes at once
-constexpr std::int64_t kHeldWords = 160;              // registers for all that is held
+constexpr std::int64_t kHeldWords = 160, kHeldWordsOfMany = 96;  // registers for all that is held: 512 invocations have 128
 constexpr std::int64_t kFewInvocations = 132 * 1024;  // half of what an H200 runs at a time
 
 std::int64_t power(std::int64_t n) {
@@ -31,41 +31,34 @@ std::int64_t invocations(std::int64_t groups, std::int64_t bytes, std::int64_t e
   return power(ceil_div(groups, std::max<std::int64_t>(1, bytes / each)));
 }
 
-/// For each step, whether a function of the program takes part in it that costs more than an arithmetic operation.
-std::vector<char> costly_steps(const Program& program) {
-  std::vector<char> costly(program.steps.size());
-  for (std::size_t i = 0; i < costly.size(); ++i) {
-    const Step& s = program.steps[i];
-    if (s.kind == StepKind::reduce || !s.full) continue;
-    costly[i] = s.kind == StepKind::leaf && detail::rule_of(s.leaf).ulp_f32 > 0.5;
-    for (const int arg : s.args)
-      if (arg >= 0) costly[i] |= costly[static_cast<std::size_t>(arg)];
-  }
-  return costly;
-}
-
-/// For each walk, the steps to keep for later walks: those that no function takes part in that costs more than an
-/// arithmetic operation are computed again.
+/// For each walk, the steps to keep for later ones: what a function takes part in that costs more than an arithmetic
+/// operation. What follows from a kept step by arithmetic is computed again.
 std::vector<std::vector<int>> values_to_keep(const Program& program, const std::vector<std::vector<int>>& wanted,
                                              const std::function<bool(int)>& is_source) {
-  const std::vector<char> costly = costly_steps(program);
-  std::vector<std::vector<char>> needed;
-  for (const std::vector<int>& list : wanted) needed.push_back(needed_steps(program, list, is_source));
+  const auto count = static_cast<int>(program.steps.size());
   std::vector<std::vector<int>> keep(wanted.size());
-  std::vector<char> known(program.steps.size());  // to the walks so far
+  std::vector<char> kept(program.steps.size());
+  const auto is_there = [&](int i) { return is_source(i) || kept[static_cast<std::size_t>(i)]; };
   for (std::size_t w = 0; w + 1 < wanted.size(); ++w) {
-    std::vector<char> asked(program.steps.size());  // by what later walks have to compute
-    for (std::size_t i = 0; i < known.size(); ++i) known[i] |= needed[w][i] && !is_source(static_cast<int>(i));
+    const std::vector<char> here = needed_steps(program, wanted[w], is_there);
+    std::vector<char> asked(program.steps.size()), costly(program.steps.size());
     for (std::size_t later = w + 1; later < wanted.size(); ++later) {
+      const std::vector<char> needed = needed_steps(program, wanted[later], is_there);
       for (const int step : wanted[later]) asked[static_cast<std::size_t>(step)] = 1;
-      for (std::size_t i = 0; i < known.size(); ++i)
-        for (const int arg : program.steps[i].args)
-          if (needed[later][i] && !known[i] && !is_source(static_cast<int>(i)) && arg >= 0)
+      for (int i = 0; i < count; ++i)
+        for (const int arg : program.steps[static_cast<std::size_t>(i)].args)
+          if (needed[static_cast<std::size_t>(i)] && !here[static_cast<std::size_t>(i)] && !is_there(i) && arg >= 0)
             asked[static_cast<std::size_t>(arg)] = 1;
     }
-    for (std::size_t i = 0; i < known.size(); ++i)
-      if (asked[i] && needed[w][i] && costly[i] && !is_source(static_cast<int>(i)))
-        keep[w].push_back(static_cast<int>(i));
+    for (int i = 0; i < count; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      const Step& s = program.steps[place];
+      if (!here[place] || !s.full || is_there(i)) continue;
+      bool costs = s.kind == StepKind::leaf && detail::rule_of(s.leaf).ulp_f32 > 0.5;
+      for (const int arg : s.args) costs |= arg >= 0 && costly[static_cast<std::size_t>(arg)];
+      costly[place] = costs && !asked[place];
+      if (costs && asked[place]) keep[w].push_back(i), kept[place] = 1;
+    }
   }
   return keep;
 }
@@ -95,7 +88,7 @@ std::int64_t HeldRows::lane_bytes() const {
 /// weights in registers: bf16 152 µs for 136, f32 203 for 230.)
 bool HeldRows::is_worth_it(const Access& a) const {
   if (a.steps.size() <= kept_axes || a.steps.back() == '0') return false;
-  return a.size() >= 4 || std::any_of(a.steps.begin(), a.steps.end() - 1, [](char step) { return step != '0'; });
+  return a.size() >= 4 || kept_axes == 0 || std::any_of(a.steps.begin(), a.steps.end() - 1, [](char step) { return step != '0'; });
 }
 
 Held HeldRows::choose() const {
@@ -119,7 +112,7 @@ Held HeldRows::choose() const {
   along = std::min(power(groups), std::max(along, kFewestOfRow));
   while (along < std::min(power(groups), kManyOfRow) && rows * along < kFewInvocations) along *= 2;
   const std::int64_t steps = ceil_div(groups, along);
-  if (along > kMostOfRow || words * steps > kHeldWords) return {};
+  if (along > kMostOfRow || words * steps > (along > kManyOfRow ? kHeldWordsOfMany : kHeldWords)) return {};
   held.steps = static_cast<int>(steps), held.along = static_cast<int>(along);
   return held;
 }

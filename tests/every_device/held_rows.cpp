@@ -31,6 +31,12 @@ void expect_rows(const Tensor& x) {
   expect_as_exact("a norm", [](const Tensor& t) {
     return row_formula([](auto u) { auto c = u - mean(u); return c / (1 + mean(abs(c))) * exp(c * 0.1) / max(exp(c * 0.1)); }, t);
   }, x, 64);
+  expect_as_exact("a residual norm", [](const Tensor& t) {  // the first walk's values serve in every later one
+    return row_formula([](auto u) {
+      auto y = exp(u * 0.5), c = y - mean(y);
+      return c / sqrt(mean(c * c) + 1) + y * tanh(c);
+    }, t);
+  }, x, 64);
   expect_as_exact("softmax's gradient", [](const Tensor& t) {
     return gradient([](const Var& v) { return softmax(v, -1); }, t);
   }, x, 64);
@@ -50,6 +56,22 @@ TEST_P(HeldRows, AboutEveryChangeOfLayout) {
 TEST_P(HeldRows, ManyRows) {
   for (const Shape& shape : {Shape{5000, 64}, Shape{700, 1024}, Shape{521, 2048}})
     expect_rows(Random(2).tensor(shape, f32, device(), -4, 4));
+}
+TEST_P(HeldRows, OfSeveralOperands) {
+  for (const std::int64_t length : {384, 16384}) {  // the longer do not fit
+    const Shape shape{530, length};
+    Random random(6);
+    const Tensor a = random.tensor(shape, f32, device()), b = random.tensor(shape, f32, device()),
+                 row = random.tensor({length}, f32, device()), column = random.tensor({530, 1}, f32, device());
+    const auto f = [](auto u, auto v, auto w, auto z) {
+      auto t = tanh(u) * w + sigmoid(v) * z, c = t - mean(t);
+      return c / sqrt(mean(c * c + u * v) + 2) + max(abs(c)) * t;
+    };
+    const auto exact = [](const Tensor& t) { return t.to(cpu()).to(f64); };
+    const std::vector<double> got = doubles(row_formula(f, a, b, row, column)),
+                              want = doubles(row_formula(f, exact(a), exact(b), exact(row), exact(column)));
+    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << i;
+  }
 }
 TEST_P(HeldRows, OfIntegers) {
   const Tensor x = Random(3).tensor({70, 256}, f32, device(), -100, 100).to(i32);

@@ -35,6 +35,9 @@ int main(int count, char** arguments) {
     backward(softmax(x), make({300, 128}));
   });
   show("rows with a mean and a variance", [&] { layer_norm(make({300, 128}), make({128}), make({128})); });
+  show("rows whose values serve in several walks", [&] {
+    row_formula([](auto u) { auto y = gelu(u), c = y - mean(y); return c / sqrt(mean(c * c) + 1) + y; }, make({300, 128}));
+  });
   show("columns", [&] { sum(make({64, 300}), {0}); });
   show("many elements to one result", [&] { sum(make({1 << 20})); });
   show("product", [&] { matmul_bias_activation(make({40, 24}), make({24, 36}), make({36}), op::relu); });

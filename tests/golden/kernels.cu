@@ -982,6 +982,195 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   }
 }
 
+// ---- rows whose values serve in several walks: formula, 300 workgroups of 32
+// reduction
+struct Params {
+  u32 v[13];
+};
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a < b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a > b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
+  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
+  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
+  f32 p = fma(0.0013865138f, r, 0.008366725f);
+  p = fma(p, r, 0.0416675f);
+  p = fma(p, r, 0.16666542f);
+  p = fma(p, r, 0.49999997f);
+  bits = bitcast<u32>(rounded);
+  return fma(r * r, p, r);
+}
+TERN_DEVICE f32 tern_sigmoid(f32 x) {
+  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 30.0f);
+  u32 bits;
+  const f32 q = tern_exp_parts(within, bits);
+  const bool small = within < -80.0f;
+  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f800000u));
+  const f32 z = fma(q, scale, scale), sum = 1.0f + z;
+  f32 inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
+  const f32 quotient = z * inverse, low = z - (sum - 1.0f);
+  const f32 rest = fma(-quotient, low, fma(-quotient, sum, z));
+  return fma(rest, inverse, quotient) * (small ? 0x1p-64f : 1.0f);
+}
+TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
+TERN_DEVICE f32 tern_sqrt(f32 x) { return sqrtf(x); }
+struct Result_pass0 {
+  f32 r0;
+  f32 r1;
+};
+TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0) {
+  let v1 = f32(-750.0);
+  let v2 = tern_max_number(v0, v1);
+  let v3 = f32(750.0);
+  let v4 = tern_min_number(v2, v3);
+  let v5 = f32(1.59576917);
+  let v6 = f32(0.0713548139);
+  let v7 = (v4 * v4);
+  let v8 = (v6 * v7);
+  let v9 = (v5 + v8);
+  let v10 = (v4 * v9);
+  let v11 = tern_sigmoid(v10);
+  let v12 = (v2 * v11);
+  return Result_pass0{v12, v12};
+}
+TERN_DEVICE f32 pass1(const Params& params, f32 v12, f32 v13) {
+  let v14 = f32(params.v[12]);
+  let v15 = tern_div(v13, v14);
+  let v16 = (v12 - v15);
+  let v17 = (v16 * v16);
+  return v17;
+}
+TERN_DEVICE f32 pass2(const Params& params, f32 v12, f32 v13, f32 v18) {
+  let v14 = f32(params.v[12]);
+  let v15 = tern_div(v13, v14);
+  let v16 = (v12 - v15);
+  let v19 = tern_div(v18, v14);
+  let v20 = f32(1.0);
+  let v21 = (v19 + v20);
+  let v22 = tern_sqrt(v21);
+  let v23 = tern_div(v16, v22);
+  let v24 = (v23 + v12);
+  return v24;
+}
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 32u;
+  let ty = thread - tx * 32u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  f32 kept12[4];
+  vec4<u32> held1[1];
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+        held1[u * 1u + 0u] = b1[w0 + 0u];
+      }
+    }
+  }
+  var acc13 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q1 = held1[u * 1u + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = pass0(params, x2);
+        let y7 = pass0(params, x3);
+        let y8 = pass0(params, x4);
+        let y9 = pass0(params, x5);
+        acc13 = (acc13 + y6.r0);
+        acc13 = (acc13 + y7.r0);
+        acc13 = (acc13 + y8.r0);
+        acc13 = (acc13 + y9.r0);
+        kept12[u * 4u + 0u] = y6.r1;
+        kept12[u * 4u + 1u] = y7.r1;
+        kept12[u * 4u + 2u] = y8.r1;
+        kept12[u * 4u + 3u] = y9.r1;
+      }
+    }
+  }
+  var warp_red13 = acc13;
+  let warp_red13_16 = __shfl_xor_sync(0xffffffffu, warp_red13, 16);
+  warp_red13 = (warp_red13 + warp_red13_16);
+  let warp_red13_8 = __shfl_xor_sync(0xffffffffu, warp_red13, 8);
+  warp_red13 = (warp_red13 + warp_red13_8);
+  let warp_red13_4 = __shfl_xor_sync(0xffffffffu, warp_red13, 4);
+  warp_red13 = (warp_red13 + warp_red13_4);
+  let warp_red13_2 = __shfl_xor_sync(0xffffffffu, warp_red13, 2);
+  warp_red13 = (warp_red13 + warp_red13_2);
+  let warp_red13_1 = __shfl_xor_sync(0xffffffffu, warp_red13, 1);
+  warp_red13 = (warp_red13 + warp_red13_1);
+  let red13 = __shfl_sync(0xffffffffu, warp_red13, (thread & 0u));
+  var acc18 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let y10 = pass1(params, kept12[u * 4u + 0u], red13);
+        let y11 = pass1(params, kept12[u * 4u + 1u], red13);
+        let y12 = pass1(params, kept12[u * 4u + 2u], red13);
+        let y13 = pass1(params, kept12[u * 4u + 3u], red13);
+        acc18 = (acc18 + y10);
+        acc18 = (acc18 + y11);
+        acc18 = (acc18 + y12);
+        acc18 = (acc18 + y13);
+      }
+    }
+  }
+  var warp_red18 = acc18;
+  let warp_red18_16 = __shfl_xor_sync(0xffffffffu, warp_red18, 16);
+  warp_red18 = (warp_red18 + warp_red18_16);
+  let warp_red18_8 = __shfl_xor_sync(0xffffffffu, warp_red18, 8);
+  warp_red18 = (warp_red18 + warp_red18_8);
+  let warp_red18_4 = __shfl_xor_sync(0xffffffffu, warp_red18, 4);
+  warp_red18 = (warp_red18 + warp_red18_4);
+  let warp_red18_2 = __shfl_xor_sync(0xffffffffu, warp_red18, 2);
+  warp_red18 = (warp_red18 + warp_red18_2);
+  let warp_red18_1 = __shfl_xor_sync(0xffffffffu, warp_red18, 1);
+  warp_red18 = (warp_red18 + warp_red18_1);
+  let red18 = __shfl_sync(0xffffffffu, warp_red18, (thread & 0u));
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let y14 = pass2(params, kept12[u * 4u + 0u], red13, red18);
+        let y15 = pass2(params, kept12[u * 4u + 1u], red13, red18);
+        let y16 = pass2(params, kept12[u * 4u + 2u], red13, red18);
+        let y17 = pass2(params, kept12[u * 4u + 3u], red13, red18);
+        let w18 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y14), bitcast<u32>(y15), bitcast<u32>(y16), bitcast<u32>(y17));
+      }
+    }
+  }
+}
+
 // ---- columns: sum, 19 workgroups of 256
 // reduction
 struct Params {

@@ -1209,6 +1209,358 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
+// ---- rows whose values serve in several walks: formula, 75 workgroups of 64
+// reduction
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+var<workgroup> shared_words: array<u32, 128>;
+
+fn tern_at_least(x: f32, bound: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let least = bitcast<u32>(bound);
+  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
+}
+
+
+fn tern_at_most(x: f32, bound: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let most = bitcast<u32>(bound);
+  return bitcast<f32>(select(bits, most, bits - most < 0x7f800001u - most));
+}
+
+
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
+}
+
+
+fn tern_exp_polynomial(r: f32) -> f32 {
+  let r2 = r * r;
+  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
+  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
+}
+
+
+fn tern_reduce_exp(x: f32) -> vec2<f32> {
+  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
+  let n = tern_keep(moved - 12582912.0);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
+}
+
+
+fn tern_upper_half(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+
+
+fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
+  let a_upper = tern_upper_half(a);
+  let a_lower = a - a_upper;
+  let b_upper = tern_upper_half(b);
+  let b_lower = b - b_upper;
+  var rest = tern_keep(fma(-a_upper, b_upper, c));
+  rest = tern_keep(fma(-a_upper, b_lower, rest));
+  rest = tern_keep(fma(-a_lower, b_upper, rest));
+  return fma(-a_lower, b_lower, rest);
+}
+
+
+fn tern_is_nan(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+
+
+fn tern_sigmoid(x: f32) -> f32 {
+  let e = tern_reduce_exp(max(-abs(x), -104.0));
+  let n = bitcast<i32>(e.x) - 0x4b400000;
+  let bounded = max(n, -100);
+  let scale = bitcast<f32>(bitcast<u32>(127 - bounded) << 23u);
+  let value = tern_keep(1.0 + e.y);
+  let value_rest = e.y - tern_keep(value - 1.0);
+  let sum = tern_keep(scale + value);
+  let sum_rest = (value - tern_keep(sum - scale)) + value_rest;
+  let negative = bitcast<i32>(x) < 0;
+  let top = select(scale, value, negative);
+  let inverse = 1.0 / sum;
+  let quotient = tern_keep(top * inverse);
+  let rest = tern_residual(top, quotient, sum) + fma(-quotient, sum_rest, select(0.0, value_rest, negative));
+  let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
+  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
+}
+
+
+fn tern_split_number(x: f32) -> vec2<f32> {
+  let bits = bitcast<u32>(x) & 0x7fffffffu;
+  let subnormal = bits < 0x00800000u;
+  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
+  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
+  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
+}
+
+
+fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
+  let inverse = 1.0 / b.x;
+  let quotient = tern_keep(a.x * inverse);
+  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
+  return fma(rest, inverse, quotient);
+}
+
+
+fn tern_scale(v: f32, n: i32) -> f32 {
+  let bits = bitcast<u32>(v);
+  let field = i32((bits >> 23u) & 255u) + n;
+  let shifted = bits + (bitcast<u32>(n) << 23u);
+  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
+  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
+  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
+}
+
+
+fn tern_div(a: f32, b: f32) -> f32 {
+  let x = tern_split_number(a);
+  let y = tern_split_number(b);
+  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
+  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
+  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
+  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
+  var bits = bitcast<u32>(scaled);
+  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
+  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
+  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
+  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
+  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
+}
+
+
+fn tern_sqrt(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let parts = tern_split_number(x);
+  let exponent = i32(parts.y);
+  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
+  let inverse = inverseSqrt(m);
+  let root = tern_keep(m * inverse);
+  let corrected = fma(tern_residual(m, root, root), 0.5 * inverse, root);
+  var result = bitcast<u32>(corrected) + (bitcast<u32>(exponent >> 1u) << 23u);
+  result = select(result, 0x7fc00000u, bits >= 0x80000000u);
+  return bitcast<f32>(select(result, bits, magnitude == 0u || bits == 0x7f800000u || magnitude > 0x7f800000u));
+}
+
+
+fn tern_order(x: f32) -> i32 {
+  let bits = bitcast<i32>(x);
+  let sign = bits >> 31u;
+  return (bits ^ (sign & 0x7fffffff)) - sign;
+}
+
+
+fn tern_max_f32(a: f32, b: f32) -> f32 {
+  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
+  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+}
+
+struct Result_pass0 {
+  r0: f32,
+  r1: f32,
+}
+fn pass0(v0: f32) -> Result_pass0 {
+  let v1 = f32(-750.0);
+  let v2 = tern_at_least(v0, v1);
+  let v3 = f32(750.0);
+  let v4 = tern_at_most(v2, v3);
+  let v5 = f32(1.59576917);
+  let v6 = f32(0.0713548139);
+  let v7 = (v4 * v4);
+  let v8 = (v6 * v7);
+  let v9 = (v5 + v8);
+  let v10 = (v4 * v9);
+  let v11 = tern_sigmoid(v10);
+  let v12 = (v2 * v11);
+  let v18 = f32(1.0);
+  return Result_pass0(v12, v18);
+}
+fn shift20(v13: f32) -> f32 {
+  let v14 = f32(params.v[3].x);
+  let v15 = tern_div(v13, v14);
+  return v15;
+}
+fn shift21(v13: f32) -> f32 {
+  let v14 = f32(params.v[3].x);
+  let v15 = tern_div(v13, v14);
+  return v15;
+}
+fn pass1(v0: f32, v13: f32, v21: f32) -> f32 {
+  let v1 = f32(-750.0);
+  let v2 = tern_at_least(v0, v1);
+  let v3 = f32(750.0);
+  let v4 = tern_at_most(v2, v3);
+  let v5 = f32(1.59576917);
+  let v6 = f32(0.0713548139);
+  let v7 = (v4 * v4);
+  let v8 = (v6 * v7);
+  let v9 = (v5 + v8);
+  let v10 = (v4 * v9);
+  let v11 = tern_sigmoid(v10);
+  let v12 = (v2 * v11);
+  let v14 = f32(params.v[3].x);
+  let v15 = tern_div(v13, v14);
+  let v16 = (v12 - v15);
+  let v22 = tern_div(v21, v14);
+  let v23 = f32(1.0);
+  let v24 = (v22 + v23);
+  let v25 = tern_sqrt(v24);
+  let v26 = tern_div(v16, v25);
+  let v27 = (v26 + v12);
+  return v27;
+}
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 16u;
+  let ty = thread - tx * 16u;
+  let k = row_group * 4u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var steps = 0u;
+  var mean_of_acc13 = f32(0.0);
+  var acc13 = f32(0.0);
+  var acc19 = f32(0.0);
+  var acc20 = f32(0.0);
+  var acc21 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(x2);
+      let y7 = pass0(x3);
+      let y8 = pass0(x4);
+      let y9 = pass0(x5);
+      let m10 = acc19;
+      acc13 = (acc13 + y6.r0);
+      acc13 = (acc13 + y7.r0);
+      acc13 = (acc13 + y8.r0);
+      acc13 = (acc13 + y9.r0);
+      acc19 = (acc19 + f32(4.0));
+      steps += 1u;
+      if ((steps & (steps - 1u)) == 0u) {
+        let n11 = tern_div(f32(1.0), tern_max_f32(acc19, f32(1.0)));
+        let m12 = (acc13 * n11);
+        let delta13 = select((mean_of_acc13 - m12), f32(0.0), mean_of_acc13 == m12 || m10 == f32(0.0));
+        mean_of_acc13 = m12;
+        if (delta13 != f32(0.0) && ((bitcast<u32>(acc21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc21 = (acc21 + (delta13 * ((acc20 + acc20) + (delta13 * m10)))); }
+        if (delta13 != f32(0.0) && ((bitcast<u32>(acc20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc20 = (acc20 + (delta13 * m10)); }
+      }
+      let s14 = mean_of_acc13;
+      let p15 = (y6.r0 - s14);
+      acc20 = (acc20 + p15);
+      acc21 = (acc21 + (p15 * p15));
+      let p16 = (y7.r0 - s14);
+      acc20 = (acc20 + p16);
+      acc21 = (acc21 + (p16 * p16));
+      let p17 = (y8.r0 - s14);
+      acc20 = (acc20 + p17);
+      acc21 = (acc21 + (p17 * p17));
+      let p18 = (y9.r0 - s14);
+      acc20 = (acc20 + p18);
+      acc21 = (acc21 + (p18 * p18));
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc13);
+  shared_words[thread + 64u] = bitcast<u32>(acc19);
+  workgroupBarrier();
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
+  }
+  workgroupBarrier();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
+  }
+  workgroupBarrier();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
+  }
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
+  }
+  workgroupBarrier();
+  let red13 = bitcast<f32>(shared_words[tx * 16u]);
+  let red19 = bitcast<f32>(shared_words[tx * 16u + 64u]);
+  workgroupBarrier();
+  let n19 = tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)));
+  let delta20 = select((mean_of_acc13 - (red13 * n19)), f32(0.0), mean_of_acc13 == (red13 * n19) || acc19 == f32(0.0));
+  if (delta20 != f32(0.0) && ((bitcast<u32>(acc21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc21 = (acc21 + (delta20 * ((acc20 + acc20) + (delta20 * acc19)))); }
+  if (delta20 != f32(0.0) && ((bitcast<u32>(acc20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc20 = (acc20 + (delta20 * acc19)); }
+  shared_words[thread] = bitcast<u32>(acc20);
+  shared_words[thread + 64u] = bitcast<u32>(acc21);
+  workgroupBarrier();
+  if (ty < 8u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
+  }
+  workgroupBarrier();
+  if (ty < 4u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
+  }
+  workgroupBarrier();
+  if (ty < 2u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
+  }
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
+  }
+  workgroupBarrier();
+  let raw_red20 = bitcast<f32>(shared_words[tx * 16u]);
+  let raw_red21 = bitcast<f32>(shared_words[tx * 16u + 64u]);
+  workgroupBarrier();
+  var red20 = raw_red20;
+  if (inside) {
+    let y21 = shift20(red13);
+    let delta22 = select(((red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) - y21), f32(0.0), (red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) == y21 || red19 == f32(0.0));
+    if (delta22 != f32(0.0) && ((bitcast<u32>(red20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta22) & 0x7f800000u) == 0x7f800000u)) { red20 = (red20 + (delta22 * red19)); }
+  }
+  var red21 = raw_red21;
+  if (inside) {
+    let y23 = shift21(red13);
+    let delta24 = select(((red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) - y23), f32(0.0), (red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) == y23 || red19 == f32(0.0));
+    if (delta24 != f32(0.0) && ((bitcast<u32>(red21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red21 = (red21 + (delta24 * ((red20 + red20) - (delta24 * red19)))); }
+  }
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 64u) {
+      let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
+      let q26 = b1[w25 + 0u];
+      let x27 = bitcast<f32>(q26.x);
+      let x28 = bitcast<f32>(q26.y);
+      let x29 = bitcast<f32>(q26.z);
+      let x30 = bitcast<f32>(q26.w);
+      let y31 = pass1(x27, red13, red21);
+      let y32 = pass1(x28, red13, red21);
+      let y33 = pass1(x29, red13, red21);
+      let y34 = pass1(x30, red13, red21);
+      let w35 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w35 + 0u] = vec4<u32>(bitcast<u32>(y31), bitcast<u32>(y32), bitcast<u32>(y33), bitcast<u32>(y34));
+    }
+  }
+}
+
 // ---- columns: sum, 19 workgroups of 256
 // reduction
 struct Params { v: array<vec4<u32>, 3> }
