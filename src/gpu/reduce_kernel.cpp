@@ -217,6 +217,7 @@ class ReduceKernel : ReduceSteps {
     tiling_.along = static_cast<int>(std::min(static_cast<std::uint64_t>(tiling_.along), std::bit_ceil(steps)));
     tiling_.across = std::min(threads / tiling_.along, std::max(tiling_.across, rows_of_group()));
   }
+  /// Holds rows that fit into registers.
   void hold_rows() {
     if (walks() < 2 || group_ < 2 || reduced_.sizes.size() != 1) return;
     HeldRows rows{program_, plan_, {}, [this](int i) { return is_source(i); }, [this](int i) { return access_of(i); },
