@@ -1,0 +1,246 @@
+// A GPU that is not there: CUDA texts are compiled by the C++ compiler and run on the host, each invocation of a workgroup as
+// a fiber that gives way at barriers and shuffles. Slow and exact: what the special function unit gives is computed.
+#pragma once
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/tensor_impl.hpp"
+#include "gpu/gpu_backend.hpp"
+#include "tern/tern.hpp"
+
+namespace tern::test {
+
+/// What stands before each text, in place of what NVRTC knows by itself.
+inline constexpr const char* kHostPrelude = R"host(
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+struct Host { unsigned thread, group, threads; void (*give_way)(); unsigned long long* words; };
+static Host* host;
+struct ThreadIndex { struct { operator unsigned() const { return host->thread; } } x; } threadIdx;
+struct GroupIndex { struct { operator unsigned() const { return host->group; } } x; } blockIdx;
+using std::fma; using std::max; using std::min;
+#define __device__
+#define __forceinline__ inline
+#define __noinline__
+#define __global__
+#define __grid_constant__
+#define __launch_bounds__(n)
+#define __shared__ static
+#define __restrict__
+static void __syncthreads() { host->give_way(); }
+template <class T> static T from_lane(T mine, unsigned lane) {
+  const unsigned thread = host->thread, other = (thread & ~31u) + (lane & 31u);
+  std::memcpy(&host->words[thread], &mine, sizeof mine);
+  host->give_way();
+  T value;
+  unsigned long long word = other < host->threads ? host->words[other] : ~0ull;
+  std::memcpy(&value, &word, sizeof value);
+  host->give_way();
+  return value;
+}
+template <class T> static T __shfl_xor_sync(unsigned, T mine, unsigned distance) { return from_lane(mine, host->thread ^ distance); }
+template <class T> static T __shfl_sync(unsigned, T mine, unsigned lane) { return from_lane(mine, lane); }
+static unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
+static int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
+static float rsqrtf(float x) { return 1 / std::sqrt(x); }
+static unsigned atomicCAS(unsigned* p, unsigned expected, unsigned value) { const unsigned old = *p; if (old == expected) *p = value; return old; }
+static float half_to_float(std::uint16_t bits) { _Float16 h; std::memcpy(&h, &bits, 2); return float(h); }
+static std::uint16_t float_to_half(float x) { const _Float16 h = _Float16(x); std::uint16_t bits; std::memcpy(&bits, &h, 2); return bits; }
+static std::uint16_t float_to_bfloat(float x) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &x, 4);
+  return x != x ? 0x7fff : std::uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+)host";
+/// What stands behind it: a call with arguments by address.
+inline constexpr const char* kHostEntry = R"host(
+template <class T> T argument(void* p) { if constexpr (std::is_pointer_v<T>) return static_cast<T>(p); else return *static_cast<T*>(p); }
+template <class... A, std::size_t... I> void call(void (*f)(A...), void** a, std::index_sequence<I...>) { f(argument<std::remove_const_t<A>>(a[I])...); }
+template <class... A> void call(void (*f)(A...), void** a) { call(f, a, std::make_index_sequence<sizeof...(A)>()); }
+extern "C" void entry(Host* h, void** a) { host = h; call(tern_kernel, a); }
+)host";
+/// Instructions of the texts, and what they are on the host.
+inline constexpr std::array<std::array<const char*, 2>, 9> kHostInstructions{{
+    {R"(asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));)", "inverse = 1.0f / sum;"},
+    {R"(asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + z));)", "inverse = 1.0f / (1.0f + z);"},
+    {R"(asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x * 1.4426950408889634f));)", "power = std::exp2(x * 1.4426950408889634f);"},
+    {R"(asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));)", "root = std::exp2(exponent);"},
+    {R"(asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(u16(h)));)", "x = half_to_float(u16(h));"},
+    {R"(asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));)", "h = float_to_half(x);"},
+    {R"(asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));)", "h = float_to_bfloat(x);"},
+    {R"(asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));)", "word = float_to_half(low) | u32(float_to_half(high)) << 16;"},
+    {R"(asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));)", "word = float_to_bfloat(low) | u32(float_to_bfloat(high)) << 16;"},
+}};
+
+/// What the fibers of a workgroup share with a text's Host.
+struct Host {
+  unsigned thread = 0, group = 0, threads = 0;
+  void (*give_way)() = nullptr;
+  unsigned long long* words = nullptr;
+};
+using HostKernel = void (*)(Host*, void**);
+
+/// One workgroup after the other, its invocations in turns from barrier to barrier.
+class Fibers {
+ public:
+  /// False where some invocations ended while others wait at a barrier.
+  static bool run(HostKernel kernel, void** arguments, unsigned groups, unsigned threads) {
+    Fibers fibers(kernel, arguments, threads);
+    for (unsigned group = 0; group < groups; ++group)
+      if (!fibers.run_group(group)) return false;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kStack = 128 << 10;
+  Fibers(HostKernel kernel, void** arguments, unsigned threads)
+      : kernel_(kernel), arguments_(arguments), contexts_(threads), stacks_(threads * kStack), words_(threads) {
+    host_.threads = threads, host_.words = words_.data(), host_.give_way = [] { current_->give_way(); };
+    current_ = this;
+  }
+  bool run_group(unsigned group) {
+    const auto threads = static_cast<unsigned>(contexts_.size());
+    host_.group = group, ended_.assign(threads, 0);
+    for (unsigned t = 0; t < threads; ++t) {
+      getcontext(&contexts_[t]);
+      contexts_[t].uc_stack.ss_sp = &stacks_[t * kStack], contexts_[t].uc_stack.ss_size = kStack;
+      contexts_[t].uc_link = &scheduler_;
+      makecontext(&contexts_[t], [] { current_->kernel_(&current_->host_, current_->arguments_), current_->ended_[current_->host_.thread] = 1; }, 0);
+    }
+    for (std::size_t ended = 0; ended < threads;) {
+      for (unsigned t = 0; t < threads; ++t) host_.thread = t, swapcontext(&scheduler_, &contexts_[t]);
+      ended = static_cast<std::size_t>(std::count(ended_.begin(), ended_.end(), 1));
+      if (ended != 0 && ended != threads) return false;
+    }
+    return true;
+  }
+  void give_way() {
+    const unsigned mine = host_.thread;
+    swapcontext(&contexts_[mine], &scheduler_);
+  }
+
+  static inline Fibers* current_ = nullptr;
+  HostKernel kernel_;
+  void** arguments_;
+  Host host_;
+  std::vector<ucontext_t> contexts_;
+  std::vector<char> stacks_, ended_;
+  std::vector<unsigned long long> words_;
+  ucontext_t scheduler_;
+};
+
+/// The texts compiled so far, of this process.
+class HostCompiler {
+ public:
+  HostCompiler() { std::filesystem::create_directories(folder_); }
+  ~HostCompiler() { std::filesystem::remove_all(folder_); }
+  HostCompiler(const HostCompiler&) = delete;
+  HostCompiler& operator=(const HostCompiler&) = delete;
+  static HostCompiler& instance() {
+    static HostCompiler one;
+    return one;
+  }
+  /// Null where it does not compile.
+  HostKernel kernel(const std::string& text) {
+    const auto [known, first] = kernels_.try_emplace(text, nullptr);
+    if (!first) return known->second;
+    std::string source = text;
+    for (const auto& [from, to] : kHostInstructions)
+      for (std::size_t at = source.find(from); at != source.npos; at = source.find(from, at)) source.replace(at, std::strlen(from), to);
+    const std::string file = (folder_ / std::to_string(kernels_.size())).string();  // dlopen knows libraries by name
+    std::ofstream(file + ".cpp") << kHostPrelude << source << kHostEntry;
+    const std::string command = std::string(TERN_HOST_COMPILER) + " -std=c++17 -O0 -ffp-contract=off -fno-strict-aliasing -w -shared -fPIC " +
+                                file + ".cpp -o " + file + ".so";
+    if (std::system(command.c_str()) != 0) return nullptr;
+    void* const library = dlopen((file + ".so").c_str(), RTLD_NOW);
+    if (library) known->second = reinterpret_cast<HostKernel>(dlsym(library, "entry"));
+    return known->second;
+  }
+
+ private:
+  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("tern_host_gpu_" + std::to_string(getpid()));
+  std::map<std::string, HostKernel> kernels_;
+};
+
+class HostGpu final : public detail_gpu::GpuBackend {
+ public:
+  explicit HostGpu(bool packed) {
+    limits_.native = true, limits_.packed = packed, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 60;
+    limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
+  }
+  Device device() const override { return cuda(0); }
+  std::string name() const override { return "host"; }
+  const detail_gpu::Limits& limits() const override { return limits_; }
+  const detail_gpu::Dialect& dialect() const override { return detail_gpu::cuda_dialect(); }
+  detail::Storage& index_flags() override { return *flags_; }
+  void* allocate(std::size_t bytes) override {
+    const std::size_t all = (bytes + 255) / 256 * 256 + 256;
+    return std::memset(std::aligned_alloc(256, all), 0xff, all);
+  }
+  void deallocate(void* p, std::size_t) noexcept override { std::free(p); }
+  void upload(detail::Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
+    std::memcpy(static_cast<char*>(to.data()) + offset, from, bytes);
+  }
+  void download(const detail::Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
+    std::memcpy(to, static_cast<const char*>(from.data()) + offset, bytes);
+  }
+  void synchronize() override {}
+
+  void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
+    std::string printed = text();
+    const auto [known, first] = texts_.try_emplace(launch.key, printed);
+    if (printed.empty()) printed = known->second;  // of a request that was prepared
+    EXPECT_EQ(printed, known->second) << launch.op << ": two texts have one key";
+    last_text = printed;
+    const HostKernel kernel = HostCompiler::instance().kernel(printed);
+    ASSERT_NE(kernel, nullptr) << launch.op << " does not compile: " << printed;
+    std::vector<std::uint32_t> params = launch.params;
+    params[0] = static_cast<std::uint32_t>(launch.groups);
+    std::vector<void*> arguments;
+    for (const detail_gpu::Binding& b : launch.bindings) arguments.push_back(static_cast<char*>(b.storage->data()) + b.begin);
+    arguments.push_back(params.data());
+    EXPECT_TRUE(Fibers::run(kernel, arguments.data(), static_cast<unsigned>(launch.groups), launch.threads))
+        << launch.op << ": not all invocations reach a barrier";
+  }
+
+  /// A copy of a tensor of the CPU, and of one of its own.
+  Tensor from(const Tensor& t) {
+    const Tensor whole = t.contiguous(), copy = detail::make_tensor(whole.shape(), whole.dtype(), *this);
+    if (t.numel() != 0) std::memcpy(first_byte(copy), first_byte(whole), bytes_of(whole));
+    return copy;
+  }
+  static Tensor to_cpu(const Tensor& t) {
+    const Tensor whole = t.contiguous(), copy = zeros(whole.shape(), {.dtype = whole.dtype(), .device = cpu()});
+    if (t.numel() != 0) std::memcpy(first_byte(copy), first_byte(whole), bytes_of(whole));
+    return copy;
+  }
+
+  std::string last_text;
+
+ private:
+  static char* first_byte(const Tensor& t) {
+    return static_cast<char*>(t.impl()->storage->data()) + static_cast<std::size_t>(t.impl()->offset) * dtype_size(t.dtype());
+  }
+  static std::size_t bytes_of(const Tensor& t) { return static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()); }
+  detail_gpu::Limits limits_;
+  std::map<std::string, std::string> texts_;  // by key
+  std::shared_ptr<detail::Storage> flags_ = std::make_shared<detail::Storage>(*this, 256);
+};
+
+}  // namespace tern::test

@@ -1,0 +1,134 @@
+// What CUDA's kernels of rows, columns and pointwise formulas compute, without a GPU: their texts on the host against the CPU.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
+
+#include <cmath>
+#include <random>
+
+#include "host_gpu.hpp"
+
+namespace tern::test {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+class OnHost : public testing::Test {
+ protected:
+  static Tensor random(const Shape& shape, DType dtype, double low = -4, double high = 4) {
+    static std::mt19937 engine(1);
+    std::uniform_real_distribution<float> uniform(static_cast<float>(low), static_cast<float>(high));
+    std::vector<float> values(static_cast<std::size_t>(shape.numel()));
+    for (float& v : values) v = uniform(engine);
+    return tensor(values, shape, cpu()).to(dtype);
+  }
+  static std::vector<double> values(const Tensor& t) { return t.to(f64).to_vector<double>(); }
+  /// f of these operands, and of the same in f64 on the CPU. Relative to the largest result.
+  static void expect_equal(const std::string& what, HostGpu& gpu, const Tensors& x, double tolerance,
+                           const std::function<Tensor(const Tensors&)>& f) {
+    Tensors here, exact;
+    for (const Tensor& t : x) here.push_back(gpu.from(t)), exact.push_back(is_floating(t.dtype()) ? t.to(f64) : t);
+    const std::vector<double> got = values(HostGpu::to_cpu(f(here))), want = values(f(exact));
+    double largest = 1e-30;
+    for (const double v : want)
+      if (std::isfinite(v)) largest = std::max(largest, std::abs(v));
+    ASSERT_EQ(got.size(), want.size()) << what;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      ASSERT_EQ(std::isnan(got[i]), std::isnan(want[i])) << what << " at " << i;
+      if (std::isnan(want[i]) || got[i] == want[i]) continue;
+      ASSERT_NEAR(got[i], want[i], tolerance * largest) << what << " at " << i;
+    }
+  }
+  static double tolerance(DType dtype) { return dtype == f32 ? 1e-5 : 2e-2; }
+  static bool holds(const HostGpu& gpu) { return gpu.last_text.find("held") != std::string::npos; }
+};
+
+TEST_F(OnHost, RowsInRegisters) {
+  HostGpu gpu(false);
+  const auto residual = [](auto u, auto w) {  // a value of the first walk serves in both others
+    auto y = gelu(u), c = y - mean(y);
+    return c * rsqrt(mean(c * c) + 1e-5) * w + y;
+  };
+  for (const DType dtype : {f32, bf16}) {
+    for (const Shape& shape : {Shape{300, 128}, Shape{4, 1032}, Shape{600, 24}}) {
+      if (dtype == bf16 && shape[1] != 128) continue;
+      const Tensor x = random(shape, dtype), g = random(shape, dtype), w = random({shape[1]}, dtype);
+      const std::string what = std::string(to_string(dtype)) + to_string(shape);
+      expect_equal("softmax " + what, gpu, {x}, tolerance(dtype), [](const Tensors& t) { return softmax(t[0], -1); });
+      EXPECT_TRUE(holds(gpu)) << what;
+      expect_equal("residual norm " + what, gpu, {x, w}, tolerance(dtype), [&](const Tensors& t) { return row_formula(residual, t[0], t[1]); });
+      EXPECT_TRUE(holds(gpu)) << what;
+      expect_equal("var " + what, gpu, {x}, tolerance(dtype), [](const Tensors& t) { return var(t[0], -1); });
+      expect_equal("layer norm's gradient " + what, gpu, {x, g, w}, tolerance(dtype), [](const Tensors& t) {
+        const Var v(t[0]);
+        return backward(layer_norm(v, t[2], t[2]), t[1])[v];
+      });
+    }
+  }
+  const Tensor x = random({4, 6, 96}, f32);
+  expect_equal("rows that do not lie in vectors", gpu, {x}, 1e-5, [](const Tensors& t) { return softmax(t[0].slice(2, 1, 65), -1); });
+  EXPECT_FALSE(holds(gpu));
+  expect_equal("rows apart", gpu, {x}, 1e-5, [](const Tensors& t) { return softmax(t[0].transpose(0, 1).slice(2, 4, 68), -1); });
+  EXPECT_TRUE(holds(gpu));
+  expect_equal("the same row again", gpu, {x}, 1e-5, [](const Tensors& t) { return softmax(t[0].slice(1, 0, 1).broadcast_to({4, 6, 96}), -1); });
+}
+
+TEST_F(OnHost, RowsOfInfinitiesAndNan) {
+  HostGpu gpu(false);
+  const float inf = INFINITY, nan = NAN;
+  std::vector<float> x(7 * 32, 1);
+  std::fill_n(&x[32], 32, -inf), std::fill_n(&x[64], 32, inf), std::fill_n(&x[96], 32, nan);
+  x[130] = inf, x[165] = -inf, x[200] = nan;
+  const Tensor rows = tensor(x, {7, 32}, cpu());
+  for (const DType dtype : {f32, bf16}) {
+    expect_equal("softmax", gpu, {rows.to(dtype)}, 1e-2, [](const Tensors& t) { return softmax(t[0], -1); });
+    expect_equal("log_softmax", gpu, {rows.to(dtype)}, 1e-2, [](const Tensors& t) { return log_softmax(t[0], -1); });
+    expect_equal("logsumexp", gpu, {rows.to(dtype)}, 1e-2, [](const Tensors& t) { return logsumexp(t[0], -1); });
+  }
+}
+
+TEST_F(OnHost, Columns) {
+  HostGpu gpu(false);
+  for (const DType dtype : {f32, bf16})
+    for (const Shape& shape : {Shape{64, 300}, Shape{700, 24}, Shape{3, 8000}}) {
+      const Tensor x = random(shape, dtype), g = random(shape, dtype), row = random({shape[1]}, dtype);
+      const std::string what = std::string(to_string(dtype)) + to_string(shape);
+      expect_equal("sum " + what, gpu, {x}, 2e-2, [](const Tensors& t) { return sum(t[0], 0); });
+      expect_equal("var " + what, gpu, {x}, 2e-2, [](const Tensors& t) { return var(t[0], 0); });
+      const Pointwise biased{"biased", [](auto u, auto b) { return op::gelu(u + b); }};
+      expect_equal("gradients of a formula and its row " + what, gpu, {x, g, row}, 2e-2, [&](const Tensors& t) {
+        const Var v(t[0]), b(t[2]);
+        return backward(biased(v, b), t[1])[b];
+      });
+    }
+}
+
+/// Layouts at random: broadcast, permuted, cut, of the pack's kernels and of those made when they are met.
+TEST_F(OnHost, PointwiseInAnyLayout) {
+  std::mt19937 engine(5);
+  const auto pick = [&](std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine); };
+  const Pointwise f{"f", [](auto a, auto b) { return a * 2 - b; }};
+  for (const bool packed : {true, false}) {
+    HostGpu gpu(packed);
+    for (int trial = 0; trial < (packed ? 150 : 20); ++trial) {
+      const Shape shape{pick(1, 3), pick(1, 5), 4 * pick(1, 5) + (pick(0, 3) == 0)};
+      const auto operand = [&]() -> std::pair<Tensor, std::function<Tensor(const Tensor&)>> {
+        const int kind = static_cast<int>(pick(0, 4));
+        const Shape wide{shape[0], shape[1], shape[2] + 8}, swapped{shape[1], shape[0], shape[2]};
+        const std::int64_t begin = pick(0, 1) * 4 + (pick(0, 4) == 0);
+        if (kind == 0) return {random({shape[2]}, f32), [](const Tensor& t) { return t; }};
+        if (kind == 1) return {random({shape[1], 1}, f32), [](const Tensor& t) { return t; }};
+        if (kind == 2) return {random(wide, f32), [begin, n = shape[2]](const Tensor& t) { return t.slice(2, begin, begin + n); }};
+        if (kind == 3) return {random(swapped, f32), [](const Tensor& t) { return t.transpose(0, 1); }};
+        return {random(shape, f32), [](const Tensor& t) { return t; }};
+      };
+      const auto a = operand(), b = operand();
+      expect_equal(to_string(shape) + (packed ? " packed" : ""), gpu, {a.first, b.first}, 1e-6,
+                   [&](const Tensors& t) { return f(a.second(t[0]), b.second(t[1])); });
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
+
+#endif
