@@ -15,6 +15,7 @@ class Cuda final : public Dialect {
   explicit Cuda(bool halves) : halves_(halves) {}
   const Dialect& for_halves() const override;
   bool native() const override { return true; }
+  bool joins_products() const override { return halves_; }
   /// f32 shares the functions of WGSL, whose accuracy is proved there; the others have CUDA's.
   std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
     const Spelling& s = spelling_of(leaf);

@@ -51,6 +51,9 @@ class Dialect {
   /// The dialect of kernels whose results are all f16 or bf16: functions may be quicker, off by a few units in the last
   /// place of f32 (Rule::ulp_half_cuda, ulp_half_wgsl).
   virtual const Dialect& for_halves() const { return *this; }
+  /// Whether a product and a number are added with one rounding: an instruction less. (Not the sum of any two: of equal
+  /// products the difference would not be 0.)
+  virtual bool joins_products() const { return false; }
   /// Whether there is one for a lane of 64 bits.
   virtual bool has_wide(detail::Leaf, detail::Lane) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32

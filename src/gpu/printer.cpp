@@ -179,16 +179,52 @@ const Dialect& dialect_for(const Dialect& dialect, const Program& program, const
   return dialect.for_halves();
 }
 
+std::vector<int> ProgramPrinter::joined_products(const std::vector<char>& needed, const std::vector<int>& wanted,
+                                                 const std::function<bool(int)>& is_source) const {
+  const auto n = static_cast<int>(program_.steps.size());
+  std::vector<int> joined(program_.steps.size(), -1), users(program_.steps.size());
+  if (!dialect_.joins_products()) return joined;
+  for (int i = 0; i < n; ++i)
+    if (needed[static_cast<std::size_t>(i)] && !is_source(i))
+      for (const int arg : at(i).args)
+        if (arg >= 0) ++users[static_cast<std::size_t>(arg)];
+  for (const int step : wanted) ++users[static_cast<std::size_t>(step)];
+  const auto is = [&](int i, Leaf leaf) {
+    return !is_source(i) && at(i).kind == StepKind::leaf && at(i).leaf == leaf && at(i).lane == Lane::f32;
+  };
+  for (int i = 0; i < n; ++i) {
+    if (!needed[static_cast<std::size_t>(i)] || (!is(i, Leaf::add) && !is(i, Leaf::sub))) continue;
+    for (const int k : {0, 1}) {
+      const int product = at(i).args[k];
+      if (is(product, Leaf::mul) && users[static_cast<std::size_t>(product)] == 1 &&
+          at(at(i).args[1 - k]).kind == StepKind::number)
+        joined[static_cast<std::size_t>(i)] = product;
+    }
+  }
+  return joined;
+}
+
+std::string ProgramPrinter::sum_of_product(int index, const std::vector<int>& joined) const {
+  const Step& step = at(index);
+  const int product = joined[static_cast<std::size_t>(index)];
+  const bool first = step.args[0] == product, subtracts = step.leaf == Leaf::sub;
+  return cat("fma(", subtracts && !first ? "-" : "", name_of(at(product).args[0]), ", ", name_of(at(product).args[1]), ", ",
+             subtracts && first ? "-" : "", name_of(step.args[first ? 1 : 0]), ")");
+}
+
 Function ProgramPrinter::function(const std::string& name, const std::vector<int>& wanted,
                                   const std::function<bool(int)>& is_source) const {
   const std::vector<char> needed = needed_steps(program_, wanted, is_source);
+  const std::vector<int> joined = joined_products(needed, wanted, is_source);
   Function f{name, "", {}, wanted};
   std::vector<Named> parameters;
   std::string body;
   for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
     if (!needed[static_cast<std::size_t>(i)]) continue;
     if (is_source(i)) f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
-    else body += cat("  let ", name_of(i), " = ", expression(i), ";\n");
+    else if (std::find(joined.begin(), joined.end(), i) == joined.end())
+      body += cat("  let ", name_of(i), " = ",
+                  joined[static_cast<std::size_t>(i)] < 0 ? expression(i) : sum_of_product(i, joined), ";\n");
   }
   std::string result = type(wanted[0]), value = name_of(wanted[0]);
   if (wanted.size() > 1) {

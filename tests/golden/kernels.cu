@@ -328,21 +328,13 @@ TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
   return a < b ? b : a;
 #endif
 }
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
 TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
-  const f32 exponent = tern_min_number(x * 0.7213475204444817f, 28.0f);
+  const f32 exponent = fma(x, -0.7213475204444817f, -12.0f);
   f32 root, inverse;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));
-  const f32 z = root * root;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(1.0f + z));
-  return z * inverse;
+  const f32 sum = fma(root, root, 0x1p-24f);
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
+  return inverse * 0x1p-24f;
 }
 TERN_DEVICE f32 tern_f16_bits_to_f32(u32 h) {
   f32 x;
