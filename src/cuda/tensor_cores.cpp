@@ -29,6 +29,7 @@ constexpr int kRing = 4 * (16 + 32) << 10;  // bytes: four stages of a tile with
 constexpr int kStaging = kRing + 1024;      // where two boxes of results of each of two warp groups begin
 constexpr int kBands = 8;                   // pairs of row tiles that are walked together
 constexpr int kStep = 16;                   // of k in one instruction
+constexpr int kKept = 24 << 20;             // bytes of a that the cache of the whole GPU (50 MiB) is asked to keep
 
 /// A factor as the copy engine fetches it. `across`: its axis besides k.
 struct Factor {
@@ -74,7 +75,7 @@ class TensorCoreKernel {
     b_.map.box[1] = b_.along_k ? static_cast<std::uint32_t>(tile_n_) / 2 : kTileK;
     launch.maps = {a_.map, b_.map};
     for (const Staged& x : staged_) launch.maps.push_back(x.map), plan_.note(static_cast<char>(x.output));
-    plan_.note('m'), plan_.note(r_.epilogue->serial), plan_.note(r_.a.dtype), plan_.note(tile_n_);
+    plan_.note('m'), plan_.note(r_.epilogue->serial), plan_.note(r_.a.dtype), plan_.note(tile_n_), plan_.note(keeps_a());
     for (const Factor* f : {&a_, &b_}) plan_.note(f->along_k), plan_.note(f->batched);
     for (const int axis : batch_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
@@ -89,6 +90,10 @@ class TensorCoreKernel {
   std::int64_t tiles() const { return ceil_div(n_, tile_n_); }
   std::int64_t works() const { return pairs() * tiles() * batch_.count(); }
   std::int64_t clusters() const { return std::max(units_.processors / 2, 1); }
+  /// The rows of a that are walked together are read for every column of tiles, b and the results once in that time: while
+  /// the cache holds those rows, they are to stay and the others to go first. 8192x4096x16384 with gelu on an H200: 0.956
+  /// of the plain product's speed, 0.929 without; in bands of 4 or 12 pairs 0.940 and 0.942.
+  bool keeps_a() const { return std::min<std::int64_t>(pairs(), kBands) * 2 * kTileM * k_ * 2 <= kKept; }
   int stage_bytes() const { return (kTileM + tile_n_) * 128; }
   int stages() const { return kRing / stage_bytes(); }
 
@@ -110,6 +115,7 @@ class TensorCoreKernel {
         !describe(r_.b, r_.b.strides[row], r_.b.strides[row + 1], n_, step(over_tile + 1), b_))
       return false;
     tile_n_ = n_ > 128 ? 256 : 128;
+    if (!fills()) tile_n_ = 128;
     for (int* slot : {&m_slot_, &n_slot_, &k_slot_, &pairs_slot_, &tiles_slot_, &works_slot_})
       *slot = plan_.add_param(0);
     plan_.set(m_slot_, static_cast<std::uint64_t>(m_)), plan_.set(n_slot_, static_cast<std::uint64_t>(n_));
@@ -228,20 +234,22 @@ class TensorCoreKernel {
     const std::string batch_a = a_.batched ? "batch" : "0u", batch_b = b_.batched ? "batch" : "0u";
     std::string lines = cat("let at = ring + stage * ", stage_bytes(), "u, full = barriers + 8u * stage;\n");
     lines += cat("tern_wait(full + ", 8 * stages(), "u, round ^ 1u);\ntern_expect(full, ", stage_bytes(), "u);\n");
-    if (a_.along_k) lines += cat("tern_fetch(at, map0, k, first_m, ", batch_a, ", full);\n");
+    if (a_.along_k) lines += cat("tern_fetch(at, map0, k, first_m, ", batch_a, ", full, for_a);\n");
     else
       for (int i = 0; i < kTileM / 64; ++i)
-        lines += cat("tern_fetch(at + ", i * kBlock, "u, map0, first_m + ", 64 * i, "u, k, ", batch_a, ", full);\n");
+        lines += cat("tern_fetch(at + ", i * kBlock, "u, map0, first_m + ", 64 * i, "u, k, ", batch_a, ", full, for_a);\n");
     // Each workgroup of the pair fetches half of b for both.
     lines += cat("let to = at + ", kTileM * 128, "u + rank * ", tile_n_ * 64, "u;\nlet mine = first_n + rank * ",
                  tile_n_ / 2, "u;\n");
-    if (b_.along_k) lines += cat("tern_fetch_for_both(to, map1, k, mine, ", batch_b, ", full);\n");
+    if (b_.along_k) lines += cat("tern_fetch_for_both(to, map1, k, mine, ", batch_b, ", full, for_b);\n");
     else
       for (int i = 0; i < tile_n_ / 128; ++i)
         lines +=
-            cat("tern_fetch_for_both(to + ", i * kBlock, "u, map1, mine + ", 64 * i, "u, k, ", batch_b, ", full);\n");
+            cat("tern_fetch_for_both(to + ", i * kBlock, "u, map1, mine + ", 64 * i, "u, k, ", batch_b, ", full, for_b);\n");
     return cat(
-        "asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\nif (thread == 0u) {\n  u32 stage = 0u, round = 0u;\n",
+        "asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\nif (thread == 0u) {\n",
+        keeps_a() ? "  let for_a = tern_kept(), for_b = tern_passing();\n" : "  let for_a = tern_as_ever(), for_b = for_a;\n",
+        "  u32 stage = 0u, round = 0u;\n",
         indented(loop_over_work(loop_over_k(lines))), "}\n");
   }
 
@@ -273,8 +281,9 @@ class TensorCoreKernel {
                staged_.empty() ? "" : "if (thread % 128u == 0u) { tern_wait_for_all_boxes(); }\n");
   }
   /// Where this warp group stages results, and within a box the place of the row this lane names.
-  static std::string staging() {
-    return cat("let staging = ring + ", kStaging, "u + member * ", 2 * kBlock, "u;\n",
+  std::string staging() const {
+    return cat(keeps_a() ? "let for_results = tern_passing();\n" : "let for_results = tern_as_ever();\n",
+               "let staging = ring + ", kStaging, "u + member * ", 2 * kBlock, "u;\n",
                "let swapped = (thread % 128u / 32u * 16u + (thread & 15u)) * 128u + ((thread & 31u) / 16u ^ thread & "
                "7u) * 16u;\n");
   }
@@ -323,7 +332,7 @@ class TensorCoreKernel {
       }
       one += cat("tern_show_to_copies();\ntern_warp_group_sync(2u + member);\n",
                  "if (thread % 128u == 0u) {\n  tern_store_box(map", 2 + i, ", first_n + ", column,
-                 ", first_m + member * 64u, ", staged_[i].batched ? "batch" : "0u", ", place);\n}\n");
+                 ", first_m + member * 64u, ", staged_[i].batched ? "batch" : "0u", ", place, for_results);\n}\n");
       lines += cat("{\n", indented(one), "}\n");
     }
     return lines;

@@ -92,11 +92,12 @@ TEST_F(CudaTexts, EverySkeleton) {
 
 TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
   Compiled compiled({90});
+  int processors = 2;
   const auto with_units = [&](const std::string& what, const std::function<void(Printing&)>& call) {
     compiled(what, [&](Printing& p) {
       bool taken = false;
       p.multiply = [&](detail_gpu::GpuBackend& device, const detail::GemmRequest& request) {
-        return taken = detail_cuda::run_tensor_cores(device, request, {90, 132}, true);
+        return taken = detail_cuda::run_tensor_cores(device, request, {90, processors}, true);
       };
       call(p);
       EXPECT_TRUE(taken) << what;
@@ -117,6 +118,12 @@ TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
       matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::silu,
                              {.save_pre_activation = &pre});
     });
+    with_units(name + " of long rows", [&](Printing& p) { matmul(p.make({2048, 8192}, d), p.make({8192, 304}, d)); });
+    processors = 132;
+    with_units(name + " for more processors than tiles", [&](Printing& p) {
+      matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::gelu);
+    });
+    processors = 2;
     with_units(name + " with an operand by elements", [&](Printing& p) {
       matmul_bias_residual(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d),
                            p.make({304, 200}, d).transpose(0, 1));
