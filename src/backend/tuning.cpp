@@ -196,7 +196,7 @@ bool Choice::has(std::int64_t value) const { return std::ranges::find(candidates
 
 void Choice::set(std::int64_t value, const char* source, const std::vector<double>& times) {
   const std::lock_guard hold(times_lock_);
-  value_ = value, source_ = source;
+  value_ = value, source_ = source, ++changes;
   times_ = times.size() == candidates.size() ? times : std::vector<double>();
 }
 Tuned Choice::tuned() const {

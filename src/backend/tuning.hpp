@@ -52,6 +52,8 @@ class Choice {
 
   /// How many traces and measurements are going on: then choices are reported or varied.
   static inline std::atomic<int> watchers{0};
+  /// How often a value was set: what was decided before may be decided otherwise now.
+  static inline std::atomic<std::int64_t> changes{0};
 
  private:
   std::int64_t watched() const;

@@ -108,23 +108,6 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     if (end > first) gpu_.require_memory(first, end);
     return std::make_shared<Storage>(*this, reinterpret_cast<void*>(begin), end - begin, std::move(keep_alive));
   }
-  void gemm(const detail::GemmRequest& request) override {
-    require_supported(request.op, *request.epilogue);
-    std::string reason;
-    const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
-    const auto multiply = [this, api](const Product& product) {
-      const GpuDevice::Call call(gpu_);
-      if (!products_) products_ = std::make_unique<Products>(*api, device_class());
-      if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
-      return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
-    };
-    std::int64_t elements = request.m * request.n;
-    for (int i = 0; i < request.batch.rank(); ++i)
-      if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
-    if (elements == 0) return;
-    if (!run_gemm(*this, request, units(), api ? std::function<bool(const Product&)>(multiply) : nullptr))
-      GpuBackend::gemm(request);
-  }
   void multiply(const detail::GemmRequest& request) override {
     if (!run_mma(*this, request, units())) GpuBackend::multiply(request);
   }
@@ -158,6 +141,22 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
 
  private:
+  void plan(const detail::GemmRequest& request) override {
+    std::string reason;
+    const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
+    const auto multiply = [this, api](const Product& product) {
+      const GpuDevice::Call call(gpu_);
+      if (!products_) products_ = std::make_unique<Products>(*api, device_class());
+      if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
+      return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
+    };
+    std::int64_t elements = request.m * request.n;
+    for (int i = 0; i < request.batch.rank(); ++i)
+      if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
+    if (elements == 0) return;
+    if (!run_gemm(*this, request, units(), api ? std::function<bool(const Product&)>(multiply) : nullptr))
+      GpuBackend::plan(request);
+  }
   /// Without NVRTC: the instructions of 9.0 are in no PTX that other architectures run.
   MatrixUnits units() const {
     return {limits_.packed ? kPackArchitecture : gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()};

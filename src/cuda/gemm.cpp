@@ -86,14 +86,32 @@ class Request {
       p.out = *matrix_of(r_.outputs[0], r_.outputs[0].strides[row_], 1, p.m, p.n);
       p.out.transposed = false, p.out.stride = p.m == 1 ? p.n : r_.outputs[0].strides[row_];
       if (p.batches > 1) p.out.batch_stride = kept.strides[2][0];
-      return multiply(p) && noted("cuBLASLt");
+      return multiplied(p, *r_.outputs[0].storage, multiply) && noted("cuBLASLt");
     }
     const DType acc = r_.a.dtype == DType::f64 ? DType::f64 : DType::f32;
     const auto memory = backend_.temporary(p.batches * p.m * p.n, acc);
     p.out = {reinterpret_cast<DevicePointer>(memory->data()), acc, p.n, false, p.batches > 1 ? p.m * p.n : 0};
-    if (!multiply(p)) return false;
+    if (!multiplied(p, *memory, multiply)) return false;
     finish(*memory, acc);
     return noted("cuBLASLt and a fused pass");
+  }
+
+  /// Queues the product into `out`, and writes down how to do so again with other memory.
+  bool multiplied(const Product& p, detail::Storage& out, const std::function<bool(const Product&)>& multiply) const {
+    if (!multiply(p)) return false;
+    detail_gpu::Preparing* preparing = detail_gpu::Preparing::current();
+    if (!preparing) return true;
+    detail::Storage* const used[] = {r_.a.storage, r_.b.storage, &out};
+    Product again = p;
+    Matrix* const matrices[] = {&again.a, &again.b, &again.out};
+    for (int i = 0; i < 3; ++i) matrices[i]->data -= reinterpret_cast<DevicePointer>(used[i]->data());
+    preparing->called(used, [again, multiply](std::span<detail::Storage* const> storages) {
+      Product with_memory = again;
+      Matrix* const all[] = {&with_memory.a, &with_memory.b, &with_memory.out};
+      for (std::size_t i = 0; i < 3; ++i) all[i]->data += reinterpret_cast<DevicePointer>(storages[i]->data());
+      multiply(with_memory);
+    });
+    return true;
   }
 
   /// The epilogue over the products in memory, which lie as the kept batch axes do.

@@ -272,10 +272,4 @@ void GpuBackend::multiply(const GemmRequest& request) {
   run_gemm_kernel(*this, request);
 }
 
-void GpuBackend::gemm(const GemmRequest& request) {
-  require_supported(request.op, *request.epilogue);
-  require_supported(request.op, request.a.dtype);
-  run_gemm(*this, request);
-}
-
 }  // namespace tern::detail_gpu

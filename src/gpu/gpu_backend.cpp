@@ -2,6 +2,7 @@
 
 #include "formula/rule.hpp"
 #include "gpu/elementwise.hpp"
+#include "gpu/gemm.hpp"
 #include "gpu/gemm_tiles.hpp"
 #include "gpu/printer.hpp"
 #include "gpu/reduce.hpp"
@@ -32,12 +33,24 @@ const GemmTiles& GpuBackend::gemm_tiles() {
 }
 
 void GpuBackend::fused(const detail::FusedRequest& r) {
+  if (Preparing::current()) return plan(r);  // part of another request
   if (prepared_.run(*this, r)) return;
   require_supported(r.op, *r.program);
   Preparing preparing;
   plan(r);
   prepared_.remember(preparing.result());
 }
+
+void GpuBackend::gemm(const detail::GemmRequest& r) {
+  if (prepared_.run(*this, r)) return;
+  require_supported(r.op, *r.epilogue);
+  require_supported(r.op, r.a.dtype);
+  Preparing preparing;
+  plan(r);
+  prepared_.remember(preparing.result());
+}
+
+void GpuBackend::plan(const detail::GemmRequest& r) { run_gemm(*this, r); }
 
 void GpuBackend::plan(const detail::FusedRequest& r) {
   if (r.program->reduces) return run_reducing(*this, r);

@@ -55,6 +55,10 @@ class GpuBackend : public detail::Backend {
   void require_supported(const char* op, const detail::Program& program) const;
   void require_supported(const char* op, DType dtype) const;
 
+ protected:
+  /// Queues the product, in as many kernels and calls as it takes.
+  virtual void plan(const detail::GemmRequest& request);
+
  private:
   void plan(const detail::FusedRequest& request);
   PreparedRequests prepared_;

@@ -4,12 +4,14 @@
 #include <bit>
 
 #include "backend/trace.hpp"
+#include "backend/tuning.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/plan.hpp"
 
 namespace tern::detail_gpu {
 
 using detail::FusedRequest;
+using detail::GemmRequest;
 using detail::Operand;
 using detail::View;
 
@@ -34,21 +36,42 @@ void add(const View& view) {
   key.append(reinterpret_cast<const char*>(view.strides.begin()), view.strides.size() * sizeof(std::int64_t));
 }
 
-/// False for requests that are not kept: those by index, whose launches are numbered.
-bool write_key(const FusedRequest& r) {
-  key.clear(), storages.clear();
-  add(r.program->serial), add(r.reduced), add(static_cast<std::int32_t>(r.space.rank()));
-  key.append(reinterpret_cast<const char*>(r.space.begin()), r.space.size() * sizeof(std::int64_t));
-  for (const Operand& o : r.inputs) {
+void add(const Shape& shape) {
+  add(static_cast<std::int32_t>(shape.rank()));
+  key.append(reinterpret_cast<const char*>(shape.begin()), shape.size() * sizeof(std::int64_t));
+}
+bool add(std::span<const Operand> inputs, std::span<const View> outputs) {
+  for (const Operand& o : inputs) {
     if (o.gather) return false;
     if (o.view.storage) add(o.view);
   }
-  for (const View& v : r.outputs) {
+  for (const View& v : outputs) {
     if (!v.storage) return false;
     add(v);
   }
+  return true;
+}
+
+/// False for requests that are not kept: those by index, whose launches are numbered.
+bool write_key(const FusedRequest& r) {
+  key.clear(), storages.clear();
+  add('f'), add(r.program->serial), add(r.reduced), add(r.space);
+  if (!add(r.inputs, r.outputs)) return false;
   key += r.op;
   return true;
+}
+/// Nor are products whose choices are being measured, or of memory that is not the device's own: its address decides more
+/// than whether there are vectors.
+bool write_key(const GemmRequest& r) {
+  key.clear(), storages.clear();
+  if (detail::Choice::watchers.load(std::memory_order_relaxed) != 0) return false;
+  add('g'), add(r.epilogue->serial), add(r.m), add(r.n), add(r.k), add(r.contracted), add(r.batch);
+  add(detail::Choice::changes.load(std::memory_order_relaxed));
+  add(r.a.dtype), add(r.b.dtype);  // the others' are the program's
+  add(r.a), add(r.b);
+  if (!add(r.inputs, r.outputs)) return false;
+  key += r.op;
+  return std::all_of(storages.begin(), storages.end(), [](const Storage* s) { return s->owned(); });
 }
 
 }  // namespace
@@ -62,12 +85,21 @@ Preparing* Preparing::current() { return preparing; }
 
 void Preparing::launched(const Launch& launch) {
   if (launch.check_slot >= 0) usable_ = false;
-  if (!usable_) return;
-  Prepared::Step step{launch, {}};
-  for (const Binding& b : launch.bindings) {
-    const auto at = std::find(storages_.begin(), storages_.end(), b.storage);
+  std::vector<Storage*> used;
+  for (const Binding& b : launch.bindings) used.push_back(b.storage);
+  for (const BoxMap& m : launch.maps) used.push_back(m.storage);
+  if (usable_) add({launch, {}, {}}, used);
+}
+
+void Preparing::called(std::span<Storage* const> used, Prepared::Call call) {
+  if (usable_) add({{}, std::move(call), {}}, used);
+}
+
+void Preparing::add(Prepared::Step step, std::span<Storage* const> used) {
+  for (const Storage* storage : used) {
+    const auto at = std::find(storages_.begin(), storages_.end(), storage);
     const auto temporary = std::find_if(temporaries_.begin(), temporaries_.end(),
-                                        [&](const auto& storage) { return storage.get() == b.storage; });
+                                        [&](const auto& other) { return other.get() == storage; });
     if (at != storages_.end()) step.storages.push_back(static_cast<int>(at - storages_.begin()));
     else if (temporary != temporaries_.end()) step.storages.push_back(~static_cast<int>(temporary - temporaries_.begin()));
     else usable_ = false;
@@ -85,21 +117,40 @@ bool PreparedRequests::run(GpuBackend& backend, const FusedRequest& r) {
     key.clear();
     return false;
   }
+  return run(backend, r.op, [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input)].number; });
+}
+
+bool PreparedRequests::run(GpuBackend& backend, const GemmRequest& r) {
+  if (detail::tracing() || !write_key(r)) {
+    key.clear();
+    return false;
+  }
+  // Input 0 of an epilogue is the sum.
+  return run(backend, r.op, [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input) - 1].number; });
+}
+
+bool PreparedRequests::run(GpuBackend& backend, const char* op, const std::function<const Number&(int)>& number) {
   const std::lock_guard hold(lock_);
   const auto found = known_.find(key);
   if (found == known_.end()) return false;
   std::vector<std::shared_ptr<Storage>> temporaries;
   for (const std::size_t bytes : found->second->temporaries)
     temporaries.push_back(std::make_shared<Storage>(backend, bytes));
+  const auto storage_at = [&](int place) {
+    return place >= 0 ? storages[static_cast<std::size_t>(place)] : temporaries[static_cast<std::size_t>(~place)].get();
+  };
   for (Prepared::Step& step : found->second->steps) {
-    for (std::size_t k = 0; k < step.storages.size(); ++k) {
-      const int place = step.storages[k];
-      step.launch.bindings[k].storage =
-          place >= 0 ? storages[static_cast<std::size_t>(place)] : temporaries[static_cast<std::size_t>(~place)].get();
+    if (step.call) {
+      std::vector<Storage*> used;
+      for (const int place : step.storages) used.push_back(storage_at(place));
+      step.call(used);
+      continue;
     }
-    for (const NumberParam& n : step.launch.numbers)
-      write_number(step.launch.params, n, r.inputs[static_cast<std::size_t>(n.input)].number);
-    step.launch.op = r.op;
+    auto place = step.storages.begin();
+    for (Binding& b : step.launch.bindings) b.storage = storage_at(*place++);
+    for (BoxMap& m : step.launch.maps) m.storage = storage_at(*place++);
+    for (const NumberParam& n : step.launch.numbers) write_number(step.launch.params, n, number(n.input));
+    step.launch.op = op;
     backend.launch(step.launch, [] { return std::string(); });
   }
   return true;

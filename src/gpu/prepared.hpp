@@ -1,8 +1,10 @@
 // Requests met before: the launches they became, so that planning is done once for a shape and not for every call. (A
 // plan takes 4 to 8 microseconds, mostly in many small allocations; a prepared one takes under one.)
 #pragma once
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,9 +17,12 @@ class GpuBackend;
 
 /// The launches of one request and how to run them for another with the same key.
 struct Prepared {
+  /// What is queued by other means than a launch: a library's call on these storages.
+  using Call = std::function<void(std::span<Storage* const> storages)>;
   struct Step {
     Launch launch;
-    std::vector<int> storages;  // of each binding: the place among the request's storages; ~i for temporary i
+    Call call;                  // in place of the launch, where there is one
+    std::vector<int> storages;  // of each binding, then each map: the place among the request's storages; ~i for temporary i
   };
   std::vector<Step> steps;
   std::vector<std::size_t> temporaries;  // bytes
@@ -34,11 +39,13 @@ class Preparing {
   static Preparing* current();
 
   void launched(const Launch& launch);
+  void called(std::span<Storage* const> storages, Prepared::Call call);
   void allocated(const std::shared_ptr<Storage>& storage);
   /// Null where the launches cannot be run again by this means: they check indices, or use memory of their own.
   std::unique_ptr<Prepared> result() { return usable_ ? std::move(made_) : nullptr; }
 
  private:
+  void add(Prepared::Step step, std::span<Storage* const> storages);
   std::vector<const Storage*> storages_;
   std::vector<std::shared_ptr<Storage>> temporaries_;  // kept, so that no address stands for two
   std::unique_ptr<Prepared> made_ = std::make_unique<Prepared>();
@@ -52,6 +59,7 @@ class PreparedRequests {
  public:
   /// Runs the request if it was met before.
   bool run(GpuBackend& backend, const detail::FusedRequest& request);
+  bool run(GpuBackend& backend, const detail::GemmRequest& request);
   /// Remembers how the request of the last run() on this thread was carried out.
   void remember(std::unique_ptr<Prepared> prepared);
   void clear() {
@@ -60,6 +68,7 @@ class PreparedRequests {
   }
 
  private:
+  bool run(GpuBackend& backend, const char* op, const std::function<const Number&(int input)>& number);
   std::mutex lock_;
   std::unordered_map<std::string, std::unique_ptr<Prepared>> known_;
 };
