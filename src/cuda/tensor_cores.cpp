@@ -29,6 +29,7 @@ constexpr int kRing = 4 * (16 + 32) << 10;  // bytes: four stages of a tile with
 constexpr int kStaging = kRing + 1024;      // where two boxes of results of each of two warp groups begin
 constexpr int kBands = 8;                   // pairs of row tiles that are walked together
 constexpr int kStep = 16;                   // of k in one instruction
+constexpr int kShort = 1024;                // of k
 constexpr int kKept = 24 << 20;             // bytes of a that the cache of the whole GPU (50 MiB) is asked to keep
 
 /// A factor as the copy engine fetches it. `across`: its axis besides k.
@@ -56,10 +57,12 @@ class TensorCoreKernel {
       return false;
     return lay_out();
   }
-  /// Whether the processors have enough to do.
+  /// Whether the processors have enough to do: three quarters of them for a long k, since cuBLASLt, which can cut k, and a
+  /// pass are faster otherwise (2048x2048x1280 with gelu on an H200, 61 % of them: 27 and 23 µs); less where launching
+  /// the pass takes as long as the rest.
   bool fills() const {
     const std::int64_t rounds = ceil_div(works(), clusters());
-    return works() * 10 >= rounds * clusters() * 6;
+    return works() * 100 >= rounds * clusters() * (k_ <= kShort ? 60 : 75);
   }
 
   void run() {
@@ -115,7 +118,7 @@ class TensorCoreKernel {
         !describe(r_.b, r_.b.strides[row], r_.b.strides[row + 1], n_, step(over_tile + 1), b_))
       return false;
     tile_n_ = n_ > 128 ? 256 : 128;
-    if (!fills()) tile_n_ = 128;
+    if (k_ <= kShort && !fills()) tile_n_ = 128;  // 512x768x3072: 11.0 µs, cuBLASLt and a pass 12.6; k = 4096: 26.2, 24.9
     for (int* slot : {&m_slot_, &n_slot_, &k_slot_, &pairs_slot_, &tiles_slot_, &works_slot_})
       *slot = plan_.add_param(0);
     plan_.set(m_slot_, static_cast<std::uint64_t>(m_)), plan_.set(n_slot_, static_cast<std::uint64_t>(n_));

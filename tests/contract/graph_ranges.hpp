@@ -39,7 +39,11 @@ template <class T> class GraphRanges {
  public:
   using Quick = std::conditional_t<sizeof(T) == 4, double, long double>;
   explicit GraphRanges(const detail::Graph* graph, Policy policy = {})
-      : steps_(graph), values_(steps_.list.size()), quick_(policy), slow_(policy) {
+      : steps_(graph),
+        joins_(policy.on_cuda && policy.in_halves && sizeof(T) == 4),
+        values_(steps_.list.size()),
+        quick_(policy),
+        slow_(policy) {
     for (std::size_t i = 0; i < steps_.list.size(); ++i)
       if (steps_.list[i].node->kind == detail::NodeKind::constant)
         values_[i] = slow_.constant(steps_.list[i].node->number);
@@ -70,6 +74,7 @@ template <class T> class GraphRanges {
           for (std::size_t k = 0; k < std::min<std::size_t>(3, step.node->args.size()); ++k)
             args[k] = values_[static_cast<std::size_t>(step.args[k])];
           values_[i] = leaves(step.node->leaf, args);
+          if (joins_) join_product(leaves, step, args, values_[i]);
           break;
         }
         default: throw std::logic_error("a reduction in a pointwise graph");
@@ -77,7 +82,23 @@ template <class T> class GraphRanges {
     }
   }
 
+  /// Where a device adds a product and a constant with one rounding, the result is that of any product which is rounded
+  /// to the one there is.
+  template <class E> void join_product(E& leaves, const Steps::Step& step, Range<T>* args, Range<T>& result) {
+    if (step.node->leaf != detail::Leaf::add && step.node->leaf != detail::Leaf::sub) return;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const detail::Node& product = *steps_.list[static_cast<std::size_t>(step.args[k])].node;
+      const detail::Node& other = *steps_.list[static_cast<std::size_t>(step.args[1 - k])].node;
+      if (product.kind != detail::NodeKind::leaf || product.leaf != detail::Leaf::mul ||
+          other.kind != detail::NodeKind::constant || args[k].empty())
+        continue;
+      args[k].lo = next_down(args[k].lo), args[k].hi = next_up(args[k].hi);
+      include(result, leaves(step.node->leaf, args));
+    }
+  }
+
   Steps steps_;
+  bool joins_;
   std::vector<Range<T>> values_;
   Leaves<T, Quick> quick_;
   Leaves<T, Quad> slow_;
