@@ -17,6 +17,10 @@ namespace {
 
 // Axes of kernels in vectors that are made beforehand: a row or a column added to matrices, and to batches of them.
 constexpr std::size_t kVectorAxes = 3;
+// Where an operand's neighbours lie along another axis than the output's, a workgroup takes a tile: 32 invocations along that
+// axis, which read together, and rows of groups along the output's.
+constexpr std::uint32_t kAcross = 32;
+constexpr std::int64_t kLeastTile = 16;  // elements along both
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;  // of a launch: indices are 32 bits wide
 
 std::vector<std::int64_t> sizes_of(const Shape& space) { return {space.begin(), space.end()}; }
@@ -46,9 +50,10 @@ class ElementwiseKernel {
     Launch& launch = plan_.launch;
     launch.threads = std::min<std::uint32_t>(256, backend_.limits().threads);
     launch.in_bounds = true;
-    plan_.set(count_slot_, static_cast<std::uint64_t>(axes_.count()));
-    launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
-    plan_.note(program_.serial), plan_.note(static_cast<char>(group_)), plan_.note(plan_.guarded),
+    if (across_ >= 0) count_tiles();
+    else launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
+    plan_.set(count_slot_, across_ >= 0 ? launch.groups : static_cast<std::uint64_t>(axes_.count()));
+    plan_.note(static_cast<char>(across_)), plan_.note(program_.serial), plan_.note(static_cast<char>(group_)), plan_.note(plan_.guarded),
         plan_.note(launch.threads);
     for (const int step : wanted_) plan_.note(static_cast<std::int16_t>(step));
     for (const int step : known_) plan_.note(static_cast<std::int16_t>(step));
@@ -57,8 +62,8 @@ class ElementwiseKernel {
     const auto print = [this] { return text(); };
     if (plan_.layouts() == Layouts::vectors && !(in_vectors() && backend_.has_kernel(Layouts::vectors, launch, print))) return false;
     if (detail::tracing())
-      detail::note(cat("elementwise, ", group_, group_ == 1 ? " element" : " elements", " an invocation, ",
-                       launch.groups, " workgroups of ", launch.threads));
+      detail::note(cat("elementwise, ", group_, group_ == 1 ? " element" : " elements", " an invocation",
+                       across_ >= 0 ? ", in tiles, " : ", ", launch.groups, " workgroups of ", launch.threads));
     backend_.queue(launch, print);
     return true;
   }
@@ -181,6 +186,46 @@ class ElementwiseKernel {
     const bool alone = plan_.layouts() == Layouts::own ? rank == 1 : axes_.count() == inner;
     group_ = plan_.choose_group(rank - 1, inner, alone);
     if (plan_.layouts() == Layouts::vectors) plan_.guarded = true;  // one text for one axis, which may be cut, and for more
+    across_ = axis_across(rank - 1);
+  }
+  /// The axis along which neighbours of an operand lie that steps further along the inner one; -1 where there is none.
+  int axis_across(int inner) const {
+    if (plan_.layouts() != Layouts::own || group_ == 1 || plan_.guarded || plan_.launch.checked_size > 0) return -1;
+    if (axes_.sizes.back() < kLeastTile) return -1;
+    for (const Access& a : plan_.accesses) {
+      if (a.written || a.steps.empty() || a.steps[static_cast<std::size_t>(inner)] != 's') continue;
+      for (int i = 0; i < inner; ++i)
+        if (a.steps[static_cast<std::size_t>(i)] == '1' && axes_.sizes[static_cast<std::size_t>(i)] >= kLeastTile) return i;
+    }
+    return -1;
+  }
+  std::uint32_t rows_of_tile() const { return plan_.launch.threads / kAcross; }
+  /// Parameters: sizes along both axes, in elements and in tiles.
+  void count_tiles() {
+    const std::int64_t across = axes_.sizes[static_cast<std::size_t>(across_)], inner = axes_.sizes.back();
+    const std::int64_t tiles_across = ceil_div(across, kAcross), tiles_inner = ceil_div(inner, group_ * rows_of_tile());
+    for (const std::int64_t size : {across, inner, tiles_across, tiles_inner})
+      tile_slots_.push_back(plan_.add_param(static_cast<std::uint64_t>(size)));
+    plan_.launch.groups = static_cast<std::uint64_t>(axes_.count() / across / inner * tiles_across * tiles_inner);
+  }
+  /// Lines that find the place of an invocation in a tile.
+  std::string place_in_tile(const Io& io, std::vector<std::string>& coordinates) const {
+    const auto p = [&](int i) { return backend_.dialect().param(tile_slots_[static_cast<std::size_t>(i)]); };
+    std::string lines = cat("if (group >= ", backend_.dialect().param(count_slot_), ") { return; }\n");
+    lines += cat("let tiles = group / ", p(2), ";\nlet across = (group - tiles * ", p(2), ") * ", kAcross, "u + thread % ",
+                 kAcross, "u;\n");
+    lines += cat("let rest = tiles / ", p(3), ";\nlet along = ((tiles - rest * ", p(3), ") * ", rows_of_tile(),
+                 "u + thread / ", kAcross, "u) * ", group_, "u;\n");
+    lines += cat("if (across >= ", p(0), " || along >= ", p(1), ") { return; }\n");
+    Axes others;
+    for (std::size_t i = 0; i + 1 < axes_.sizes.size(); ++i)
+      if (static_cast<int>(i) != across_) others.sizes.push_back(axes_.sizes[i]), others.slots.push_back(axes_.slots[i]);
+    std::vector<std::string> names;
+    lines += io.coordinates(others, "rest", "c", names);
+    for (std::size_t i = 0, next = 0; i + 1 < axes_.sizes.size(); ++i)
+      coordinates.push_back(static_cast<int>(i) == across_ ? "across" : names[next++]);
+    coordinates.push_back("along");
+    return lines;
   }
   std::vector<std::int64_t> range_sizes(const Access& a) const {
     return a.actual.empty() ? std::vector<std::int64_t>{} : sizes_of(job_.space);
@@ -214,9 +259,14 @@ class ElementwiseKernel {
     const std::string guard = plan_.guarded ? cat("i + $0 < ", d.param(count_slot_)) : std::string();
     io.guard_checks(guard);
     Position at{{}, static_cast<int>(axes_.sizes.size()) - 1, group_};
-    std::string body = cat("let i = (group * ", plan_.launch.threads, "u + thread) * ", group_, "u;\n");
-    body += cat("if (i >= ", d.param(count_slot_), ") { return; }\n");
-    body += io.coordinates(axes_, "i", "c", at.coordinates);
+    std::string body;
+    if (across_ >= 0) {
+      body = place_in_tile(io, at.coordinates);
+    } else {
+      body = cat("let i = (group * ", plan_.launch.threads, "u + thread) * ", group_, "u;\n");
+      body += cat("if (i >= ", d.param(count_slot_), ") { return; }\n");
+      body += io.coordinates(axes_, "i", "c", at.coordinates);
+    }
     std::vector<std::vector<std::string>> loaded(sources_.size());
     for (std::size_t s = 0; s < sources_.size(); ++s)
       if (access_[s] >= 0) body += io.load(access_[s], at, loaded[s]);
@@ -245,7 +295,8 @@ class ElementwiseKernel {
   Axes axes_;
   std::vector<int> known_, wanted_, sources_, access_, outputs_, slots_, origin_slots_, ordinal_strides_;
   View flags_view_;
-  int count_slot_ = -1, flags_ = -1, group_ = 1;
+  std::vector<int> tile_slots_;
+  int count_slot_ = -1, flags_ = -1, group_ = 1, across_ = -1;
 };
 
 /// The views of a job, with the bytes each touches.
