@@ -109,7 +109,7 @@ class Request {
       Product with_memory = again;
       Matrix* const all[] = {&with_memory.a, &with_memory.b, &with_memory.out};
       for (std::size_t i = 0; i < 3; ++i) all[i]->data += reinterpret_cast<DevicePointer>(storages[i]->data());
-      multiply(with_memory);
+      if (!multiply(with_memory)) throw Error(ErrorKind::backend, "cuBLASLt: a product that it took before is refused");
     });
     return true;
   }

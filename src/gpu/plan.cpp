@@ -165,12 +165,24 @@ bool Plan::aligned(const Access& a, int inner, int unit) const {
   return even(a.view->offset);
 }
 
+namespace {
+/// Whether what a cut group reads by elements, as if it were whole, lies in memory that is there: buffers reach to the next
+/// 256 bytes. `most`: the last coordinate along the inner axis, which is the only one.
+bool reaches_in(const Access& a, int inner, std::int64_t most) {
+  const std::int64_t step = a.actual.empty() ? 0 : a.actual[static_cast<std::size_t>(inner)];
+  const std::int64_t last = (a.view->offset + most * step) * a.size();
+  return last >= 0 && last + a.size() <= round_up(static_cast<std::int64_t>(a.view->storage->bytes()), 256);
+}
+}  // namespace
+
 bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   guarded = lone;  // whatever the size: sizes are in no key
   if (size % group == 0) return true;
   if (!lone) return false;
-  for (const Access& a : accesses)
+  for (const Access& a : accesses) {
     if (!a.view->storage->owned()) return false;  // nothing behind its end may be touched
+    if (!a.written && !reaches_in(a, inner, round_up(size, group) - 1)) return false;
+  }
   if (limits_.native) return true;  // what a vector does not fill is written by elements
   for (const Access& a : accesses) {  // a cut group writes whole words or vectors: nothing may stand behind the view
     if (!a.written || (a.size() == 4 && !aligned(a, inner, kVectorBytes))) continue;

@@ -17,6 +17,7 @@ using detail::View;
 
 namespace {
 
+constexpr std::size_t kMostBytes = 64 << 20;  // of temporaries, which live as long as the request while it is prepared
 constexpr std::size_t kMostKnown = 16384;  // requests; a program that makes new shapes all the time forgets the old
 
 thread_local Preparing* preparing = nullptr;
@@ -66,7 +67,7 @@ bool write_key(const GemmRequest& r) {
   key.clear(), storages.clear();
   if (detail::Choice::watchers.load(std::memory_order_relaxed) != 0) return false;
   add('g'), add(r.epilogue->serial), add(r.m), add(r.n), add(r.k), add(r.contracted), add(r.batch);
-  add(detail::Choice::changes.load(std::memory_order_relaxed));
+  add(detail::Choice::changes.load(std::memory_order_acquire));
   add(r.a.dtype), add(r.b.dtype);  // the others' are the program's
   add(r.a), add(r.b);
   if (!add(r.inputs, r.outputs)) return false;
@@ -108,6 +109,9 @@ void Preparing::add(Prepared::Step step, std::span<Storage* const> used) {
 }
 
 void Preparing::allocated(const std::shared_ptr<Storage>& storage) {
+  bytes_ += storage->bytes();
+  if (bytes_ > kMostBytes) usable_ = false, temporaries_.clear();
+  if (!usable_) return;
   temporaries_.push_back(storage);
   made_->temporaries.push_back(storage->bytes());
 }

@@ -41,7 +41,7 @@ class Preparing {
   void launched(const Launch& launch);
   void called(std::span<Storage* const> storages, Prepared::Call call);
   void allocated(const std::shared_ptr<Storage>& storage);
-  /// Null where the launches cannot be run again by this means: they check indices, or use memory of their own.
+  /// Null where the launches cannot be run again by this means: they check indices, or use memory of their own or very much.
   std::unique_ptr<Prepared> result() { return usable_ ? std::move(made_) : nullptr; }
 
  private:
@@ -49,6 +49,7 @@ class Preparing {
   std::vector<const Storage*> storages_;
   std::vector<std::shared_ptr<Storage>> temporaries_;  // kept, so that no address stands for two
   std::unique_ptr<Prepared> made_ = std::make_unique<Prepared>();
+  std::size_t bytes_ = 0;  // of temporaries
   bool usable_ = true;
   Preparing* outer_;
 };

@@ -183,7 +183,8 @@ std::vector<int> ProgramPrinter::joined_products(const std::vector<char>& needed
                                                  const std::function<bool(int)>& is_source) const {
   const auto n = static_cast<int>(program_.steps.size());
   std::vector<int> joined(program_.steps.size(), -1), users(program_.steps.size());
-  if (!dialect_.joins_products()) return joined;
+  // Programs that reduce are printed in several functions, in which a step must not have two values.
+  if (!dialect_.joins_products() || program_.reduces || wanted.size() != program_.outputs.size()) return joined;
   for (int i = 0; i < n; ++i)
     if (needed[static_cast<std::size_t>(i)] && !is_source(i))
       for (const int arg : at(i).args)

@@ -3,6 +3,7 @@
 #pragma once
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -188,11 +189,16 @@ class HostGpu final : public detail_gpu::GpuBackend {
   const detail_gpu::Limits& limits() const override { return limits_; }
   const detail_gpu::Dialect& dialect() const override { return detail_gpu::cuda_dialect(); }
   detail::Storage& index_flags() override { return *flags_; }
+  /// Full of NaN; behind the 256 bytes in which it ends nothing may be touched.
   void* allocate(std::size_t bytes) override {
-    const std::size_t all = (bytes + 255) / 256 * 256 + 256;
-    return std::memset(std::aligned_alloc(256, all), 0xff, all);
+    char* const begin = static_cast<char*>(
+        mmap(nullptr, pages(bytes) + kBehind, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    mprotect(begin + pages(bytes), kBehind, PROT_NONE);
+    return std::memset(begin + pages(bytes) - rounded(bytes), 0xff, rounded(bytes));
   }
-  void deallocate(void* p, std::size_t) noexcept override { std::free(p); }
+  void deallocate(void* p, std::size_t bytes) noexcept override {
+    munmap(static_cast<char*>(p) + rounded(bytes) - pages(bytes), pages(bytes) + kBehind);
+  }
   void upload(detail::Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
     std::memcpy(static_cast<char*>(to.data()) + offset, from, bytes);
   }
@@ -200,6 +206,9 @@ class HostGpu final : public detail_gpu::GpuBackend {
     std::memcpy(to, static_cast<const char*>(from.data()) + offset, bytes);
   }
   void synchronize() override {}
+  static constexpr std::size_t kBehind = 4 << 20;
+  static std::size_t rounded(std::size_t bytes) { return std::max<std::size_t>((bytes + 255) / 256, 1) * 256; }
+  static std::size_t pages(std::size_t bytes) { return (rounded(bytes) + 4095) / 4096 * 4096; }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     std::string printed = text();

@@ -128,6 +128,55 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
   }
 }
 
+TEST_F(OnHost, TransposedInTiles) {
+  HostGpu gpu(false);
+  const Pointwise f{"f", [](auto a, auto b) { return a * 2 - b; }};
+  for (const DType d : {f32, bf16})
+    for (const auto& [m, n] : {std::pair<std::int64_t, std::int64_t>{16, 16}, {40, 72}, {33, 48}, {100, 16}}) {
+      const std::string name = std::string(to_string(d)) + " " + std::to_string(m) + "x" + std::to_string(n);
+      expect_equal(name, gpu, {random({3, m, n}, d), random({n, 3, m}, d)}, tolerance(d),
+                   [&](const Tensors& t) { return f(t[0], t[1].permute({1, 2, 0})); });
+      expect_equal(name + " twice", gpu, {random({m, n}, d), random({n, m}, d)}, 2 * tolerance(d),
+                   [&](const Tensors& t) { return f(t[1].transpose(0, 1), t[1].transpose(0, 1)) + t[0]; });
+    }
+}
+
+/// Groups that are cut read nothing behind the memory there is.
+TEST_F(OnHost, CutGroupsStayInside) {
+  HostGpu gpu(false);
+  const Pointwise<> below("below", [](auto v) { return minimum(v, -0.5); });
+  for (const DType d : {f16, bf16, f32})
+    for (const std::int64_t skipped : {0, 1, 2, 7}) {
+      const std::string name = std::string(to_string(d)) + " from " + std::to_string(skipped);
+      const Tensor x = random({4096}, d);
+      expect_equal(name, gpu, {x}, 0, [&](const Tensors& t) { return below(t[0].slice(0, skipped, 4096)); });
+      expect_equal(name + ", converted", gpu, {x}, 0, [&](const Tensors& t) { return t[0].slice(0, skipped, 4096).to(f64); });
+      expect_equal(name + ", softmax", gpu, {x}, tolerance(d), [&](const Tensors& t) { return softmax(t[0].slice(0, skipped, 4096), 0); });
+      expect_equal(name + ", a column", gpu, {random({9, 2048}, d)}, 0, [&](const Tensors& t) { return below(t[0].slice(1, 0, 1)); });
+    }
+}
+
+/// A step of a formula has one value in all walks over a row: its extreme is found again, and nothing is beyond it.
+TEST_F(OnHost, ARowsExtremeIsFoundAgain) {
+  HostGpu gpu(false);
+  const auto found = [](auto a) {
+    auto p = a * 0.3f, v = p + 1.7f;
+    return where(v == max(v), p * 0 + 1, p * 0);
+  };
+  const auto below = [](auto a) {
+    auto p = a * 0.3f, v = p + 1.7f;
+    return where(max(v) - v < 0, 1, 0) + p * 0;
+  };
+  for (const DType d : {f16, bf16})
+    for (const Shape& shape : {Shape{500, 96}, Shape{100, 1001}}) {
+      const Tensor x = random(shape, d) * random({shape[0], 1}, d), one = max(x, Axes{1}, true);  // extremes of many sizes
+      const std::vector<double> extremes = values(HostGpu::to_cpu(row_formula(found, gpu.from(x))));
+      EXPECT_EQ(extremes, values((x == one).to(f32))) << to_string(shape) << " " << to_string(d);
+      const std::vector<double> beyond = values(HostGpu::to_cpu(row_formula(below, gpu.from(x))));
+      EXPECT_EQ(beyond, std::vector<double>(beyond.size())) << to_string(shape) << " " << to_string(d);
+    }
+}
+
 }  // namespace
 }  // namespace tern::test
 
