@@ -73,6 +73,7 @@ TEST_F(CudaTexts, EverySkeleton) {
   for (const DType d : kDTypes) {
     const std::string name(to_string(d));
     compiled(name + " strided", [&](Printing& p) { p.make({7, 5, 3}, d).permute({2, 0, 1}).contiguous(); });
+    compiled(name + " across", [&](Printing& p) { p.make({3, 64, 48}, d).transpose(1, 2).contiguous(); });
     compiled(name + " broadcast", [&](Printing& p) { p.make({7, 8}, d) + p.make({8}, d); });
     compiled(name + " rows", [&](Printing& p) { sum(p.make({30, 128}, d), {1}); });
     compiled(name + " columns", [&](Printing& p) { max(p.make({64, 300}, d), {0}); });
@@ -85,6 +86,7 @@ TEST_F(CudaTexts, EverySkeleton) {
              [&](Printing& p) { scatter_add(p.make({9, 4}, d), p.make({3}, DType::i32), p.make({3, 4}, d)); });
     compiled(name + " scan", [&](Printing& p) { cumsum(p.make({6, 100}, d), 1); });
     compiled(name + " scan of a long line", [&](Printing& p) { cumsum(p.make({2, 20000}, d), 1); });
+    compiled(name + " scan of columns", [&](Printing& p) { cumsum(p.make({100, 2048}, d), 0); });
     compiled(name + " sort", [&](Printing& p) { sort(p.make({3, 3000}, d), 1); });
   }
   EXPECT_GT(compiled.count(), 80u);

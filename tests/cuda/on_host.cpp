@@ -141,6 +141,20 @@ TEST_F(OnHost, TransposedInTiles) {
     }
 }
 
+TEST_F(OnHost, RunningSums) {
+  HostGpu gpu(false);
+  for (const DType d : {f32, bf16}) {
+    const std::string name(to_string(d));
+    for (const Shape& shape : {Shape{1, 1024}, Shape{65, 1030}, Shape{200, 1024}}) {
+      expect_equal(name + " columns", gpu, {random(shape, d)}, tolerance(d), [](const Tensors& t) { return cumsum(t[0], 0); });
+      EXPECT_NE(gpu.last_text.find("scan, columns"), std::string::npos);
+    }
+    expect_equal(name + " columns of batches", gpu, {random({2, 70, 3, 400}, d)}, tolerance(d), [](const Tensors& t) { return cumsum(t[0], 1); });
+    EXPECT_NE(gpu.last_text.find("scan, columns"), std::string::npos);
+    expect_equal(name + " rows", gpu, {random({5, 3000}, d)}, tolerance(d), [](const Tensors& t) { return cumsum(t[0], 1); });
+  }
+}
+
 /// Groups that are cut read nothing behind the memory there is.
 TEST_F(OnHost, CutGroupsStayInside) {
   HostGpu gpu(false);

@@ -67,6 +67,31 @@ TEST_P(LongLines, SeveralLinesStridedAndOfEveryDtype) {
         << to_string(dtype);
   }
 }
+/// Lines that are columns, of which GPUs take 32 a workgroup, and their gradients, which run backwards.
+TEST_P(LongLines, ManyColumns) {
+  for (const Shape& shape : {Shape{1, 1024}, Shape{7, 1030}, Shape{64, 1024}, Shape{65, 2001}, Shape{200, 1100}, Shape{2, 130, 600}, Shape{3, 70, 5, 100}}) {
+    const auto outer = static_cast<std::size_t>(shape[0]), n = static_cast<std::size_t>(shape[1]);
+    const bool batched = shape.rank() > 2;
+    const int axis = batched ? 1 : 0;
+    const std::size_t length = batched ? n : outer, lines = static_cast<std::size_t>(shape.numel()) / length,
+                      inner = batched ? lines / outer : lines;
+    const std::vector<std::int32_t> x = numbers(shape.numel(), 3);
+    std::vector<std::int32_t> want(x.size()), back(x.size());
+    for (std::size_t line = 0; line < lines; ++line) {
+      const std::size_t first = line / inner * length * inner + line % inner;
+      std::int32_t sum = 0, rest = 0;
+      for (std::size_t i = 0; i < length; ++i) want[first + i * inner] = sum += x[first + i * inner];
+      for (std::size_t i = length; i-- > 0;) back[first + i * inner] = rest += x[first + i * inner];
+    }
+    for (const DType dtype : {f32, bf16, i16, i32}) {
+      const Tensor t = tensor(x, shape).to(dtype);
+      EXPECT_TRUE(cumsum(t, axis).to(i32).to_vector<std::int32_t>() == want) << to_string(shape) << to_string(dtype);
+      if (!is_floating(dtype)) continue;
+      const Var v(t);
+      EXPECT_TRUE(backward(cumsum(v, axis), t)[v].to(i32).to_vector<std::int32_t>() == back) << to_string(shape) << to_string(dtype);
+    }
+  }
+}
 /// Bits depend on the shape alone.
 TEST_P(LongLines, RunningSumsHaveTheSameBitsEveryTime) {
   const Tensor x = randn({1 << 20}, Generator(3));
