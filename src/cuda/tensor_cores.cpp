@@ -57,9 +57,9 @@ class TensorCoreKernel {
       return false;
     return lay_out();
   }
-  /// Whether the processors have enough to do: three quarters of them for a long k, since cuBLASLt, which can cut k, and a
-  /// pass are faster otherwise (2048x2048x1280 with gelu on an H200, 61 % of them: 27 and 23 µs); less where launching
-  /// the pass takes as long as the rest.
+  /// Whether the processors have enough to do: three quarters of them for a long k, since cuBLASLt, which can cut k,
+  /// and a pass are faster otherwise (2048x2048x1280 with gelu on an H200, 61 % of them: 27 and 23 µs); less where
+  /// launching the pass takes as long as the rest.
   bool fills() const {
     const std::int64_t rounds = ceil_div(works(), clusters());
     return works() * 100 >= rounds * clusters() * (k_ <= kShort ? 60 : 75);
@@ -78,7 +78,8 @@ class TensorCoreKernel {
     b_.map.box[1] = b_.along_k ? static_cast<std::uint32_t>(tile_n_) / 2 : kTileK;
     launch.maps = {a_.map, b_.map};
     for (const Staged& x : staged_) launch.maps.push_back(x.map), plan_.note(static_cast<char>(x.output));
-    plan_.note('m'), plan_.note(r_.epilogue->serial), plan_.note(r_.a.dtype), plan_.note(tile_n_), plan_.note(keeps_a());
+    plan_.note('m'), plan_.note(r_.epilogue->serial), plan_.note(r_.a.dtype), plan_.note(tile_n_),
+        plan_.note(keeps_a());
     for (const Factor* f : {&a_, &b_}) plan_.note(f->along_k), plan_.note(f->batched);
     for (const int axis : batch_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
@@ -93,9 +94,9 @@ class TensorCoreKernel {
   std::int64_t tiles() const { return ceil_div(n_, tile_n_); }
   std::int64_t works() const { return pairs() * tiles() * batch_.count(); }
   std::int64_t clusters() const { return std::max(units_.processors / 2, 1); }
-  /// The rows of a that are walked together are read for every column of tiles, b and the results once in that time: while
-  /// the cache holds those rows, they are to stay and the others to go first. 8192x4096x16384 with gelu on an H200: 0.956
-  /// of the plain product's speed, 0.929 without; in bands of 4 or 12 pairs 0.940 and 0.942.
+  /// The rows of a that are walked together are read for every column of tiles, b and the results once in that time:
+  /// while the cache holds those rows, they are to stay and the others to go first. 8192x4096x16384 with gelu on an
+  /// H200: 0.956 of the plain product's speed, 0.929 without; in bands of 4 or 12 pairs 0.940 and 0.942.
   bool keeps_a() const { return std::min<std::int64_t>(pairs(), kBands) * 2 * kTileM * k_ * 2 <= kKept; }
   int stage_bytes() const { return (kTileM + tile_n_) * 128; }
   int stages() const { return kRing / stage_bytes(); }
@@ -118,7 +119,8 @@ class TensorCoreKernel {
         !describe(r_.b, r_.b.strides[row], r_.b.strides[row + 1], n_, step(over_tile + 1), b_))
       return false;
     tile_n_ = n_ > 128 ? 256 : 128;
-    if (k_ <= kShort && !fills()) tile_n_ = 128;  // 512x768x3072: 11.0 µs, cuBLASLt and a pass 12.6; k = 4096: 26.2, 24.9
+    if (k_ <= kShort && !fills())
+      tile_n_ = 128;  // 512x768x3072: 11.0 µs, cuBLASLt and a pass 12.6; k = 4096: 26.2, 24.9
     for (int* slot : {&m_slot_, &n_slot_, &k_slot_, &pairs_slot_, &tiles_slot_, &works_slot_})
       *slot = plan_.add_param(0);
     plan_.set(m_slot_, static_cast<std::uint64_t>(m_)), plan_.set(n_slot_, static_cast<std::uint64_t>(n_));
@@ -240,20 +242,20 @@ class TensorCoreKernel {
     if (a_.along_k) lines += cat("tern_fetch(at, map0, k, first_m, ", batch_a, ", full, for_a);\n");
     else
       for (int i = 0; i < kTileM / 64; ++i)
-        lines += cat("tern_fetch(at + ", i * kBlock, "u, map0, first_m + ", 64 * i, "u, k, ", batch_a, ", full, for_a);\n");
+        lines +=
+            cat("tern_fetch(at + ", i * kBlock, "u, map0, first_m + ", 64 * i, "u, k, ", batch_a, ", full, for_a);\n");
     // Each workgroup of the pair fetches half of b for both.
     lines += cat("let to = at + ", kTileM * 128, "u + rank * ", tile_n_ * 64, "u;\nlet mine = first_n + rank * ",
                  tile_n_ / 2, "u;\n");
     if (b_.along_k) lines += cat("tern_fetch_for_both(to, map1, k, mine, ", batch_b, ", full, for_b);\n");
     else
       for (int i = 0; i < tile_n_ / 128; ++i)
-        lines +=
-            cat("tern_fetch_for_both(to + ", i * kBlock, "u, map1, mine + ", 64 * i, "u, k, ", batch_b, ", full, for_b);\n");
-    return cat(
-        "asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\nif (thread == 0u) {\n",
-        keeps_a() ? "  let for_a = tern_kept(), for_b = tern_passing();\n" : "  let for_a = tern_as_ever(), for_b = for_a;\n",
-        "  u32 stage = 0u, round = 0u;\n",
-        indented(loop_over_work(loop_over_k(lines))), "}\n");
+        lines += cat("tern_fetch_for_both(to + ", i * kBlock, "u, map1, mine + ", 64 * i, "u, k, ", batch_b,
+                     ", full, for_b);\n");
+    return cat("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\nif (thread == 0u) {\n",
+               keeps_a() ? "  let for_a = tern_kept(), for_b = tern_passing();\n"
+                         : "  let for_a = tern_as_ever(), for_b = for_a;\n",
+               "  u32 stage = 0u, round = 0u;\n", indented(loop_over_work(loop_over_k(lines))), "}\n");
   }
 
   std::string multiply_and_finish(const std::string& finish) const {

@@ -17,10 +17,10 @@ namespace {
 
 // Axes of kernels in vectors that are made beforehand: a row or a column added to matrices, and to batches of them.
 constexpr std::size_t kVectorAxes = 3;
-// Where an operand's neighbours lie along another axis than the output's, a workgroup takes a tile: 32 invocations along that
-// axis, which read together, and rows of groups along the output's.
-constexpr std::uint32_t kAcross = 32;
-constexpr std::int64_t kLeastTile = 16;  // elements along both
+// Where an operand's neighbours lie along another axis than the output's, a workgroup takes a tile: 32 invocations
+// along that axis, which read together, and rows of groups along the output's.
+constexpr int kAcross = 32;
+constexpr std::int64_t kLeastTile = 16;                        // elements along both
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;  // of a launch: indices are 32 bits wide
 
 std::vector<std::int64_t> sizes_of(const Shape& space) { return {space.begin(), space.end()}; }
@@ -53,8 +53,8 @@ class ElementwiseKernel {
     if (across_ >= 0) count_tiles();
     else launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
     plan_.set(count_slot_, across_ >= 0 ? launch.groups : static_cast<std::uint64_t>(axes_.count()));
-    plan_.note(static_cast<char>(across_)), plan_.note(program_.serial), plan_.note(static_cast<char>(group_)), plan_.note(plan_.guarded),
-        plan_.note(launch.threads);
+    plan_.note(static_cast<char>(across_)), plan_.note(program_.serial), plan_.note(static_cast<char>(group_)),
+        plan_.note(plan_.guarded), plan_.note(launch.threads);
     for (const int step : wanted_) plan_.note(static_cast<std::int16_t>(step));
     for (const int step : known_) plan_.note(static_cast<std::int16_t>(step));
     for (const int axis : axes_.original) plan_.note(static_cast<char>(axis));
@@ -191,15 +191,17 @@ class ElementwiseKernel {
   /// The axis along which neighbours of an operand lie that steps further along the inner one; -1 where there is none.
   int axis_across(int inner) const {
     if (plan_.layouts() != Layouts::own || group_ == 1 || plan_.guarded || plan_.launch.checked_size > 0) return -1;
-    if (axes_.sizes.back() < kLeastTile) return -1;
+    // Half of a tile's rows at least: invocations outside of the tensor do nothing.
+    if (backend_.limits().threads < kAcross || axes_.sizes.back() < group_ * rows_of_tile() / 2) return -1;
     for (const Access& a : plan_.accesses) {
       if (a.written || a.steps.empty() || a.steps[static_cast<std::size_t>(inner)] != 's') continue;
       for (int i = 0; i < inner; ++i)
-        if (a.steps[static_cast<std::size_t>(i)] == '1' && axes_.sizes[static_cast<std::size_t>(i)] >= kLeastTile) return i;
+        if (a.steps[static_cast<std::size_t>(i)] == '1' && axes_.sizes[static_cast<std::size_t>(i)] >= kAcross)
+          return i;
     }
     return -1;
   }
-  std::uint32_t rows_of_tile() const { return plan_.launch.threads / kAcross; }
+  std::int64_t rows_of_tile() const { return std::min<std::uint32_t>(256, backend_.limits().threads) / kAcross; }
   /// Parameters: sizes along both axes, in elements and in tiles.
   void count_tiles() {
     const std::int64_t across = axes_.sizes[static_cast<std::size_t>(across_)], inner = axes_.sizes.back();
@@ -212,14 +214,15 @@ class ElementwiseKernel {
   std::string place_in_tile(const Io& io, std::vector<std::string>& coordinates) const {
     const auto p = [&](int i) { return backend_.dialect().param(tile_slots_[static_cast<std::size_t>(i)]); };
     std::string lines = cat("if (group >= ", backend_.dialect().param(count_slot_), ") { return; }\n");
-    lines += cat("let tiles = group / ", p(2), ";\nlet across = (group - tiles * ", p(2), ") * ", kAcross, "u + thread % ",
-                 kAcross, "u;\n");
+    lines += cat("let tiles = group / ", p(2), ";\nlet across = (group - tiles * ", p(2), ") * ", kAcross,
+                 "u + thread % ", kAcross, "u;\n");
     lines += cat("let rest = tiles / ", p(3), ";\nlet along = ((tiles - rest * ", p(3), ") * ", rows_of_tile(),
                  "u + thread / ", kAcross, "u) * ", group_, "u;\n");
     lines += cat("if (across >= ", p(0), " || along >= ", p(1), ") { return; }\n");
     Axes others;
     for (std::size_t i = 0; i + 1 < axes_.sizes.size(); ++i)
-      if (static_cast<int>(i) != across_) others.sizes.push_back(axes_.sizes[i]), others.slots.push_back(axes_.slots[i]);
+      if (static_cast<int>(i) != across_)
+        others.sizes.push_back(axes_.sizes[i]), others.slots.push_back(axes_.slots[i]);
     std::vector<std::string> names;
     lines += io.coordinates(others, "rest", "c", names);
     for (std::size_t i = 0, next = 0; i + 1 < axes_.sizes.size(); ++i)

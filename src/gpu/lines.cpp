@@ -110,10 +110,10 @@ int axis_to_halve(const GpuBackend& backend, const Shape& space, int axis, const
 constexpr int kScanThreads = 256, kScanEach = 4;
 constexpr std::int64_t kSegment = 8192;
 // Up to these, a workgroup to a line takes less memory traffic, and no longer.
+constexpr std::int64_t kShortLine = 2 * kSegment, kManyLines = 256, kLongestLine = 1 << 20;
 // Where other lines are the neighbours in memory, and many: 32 lines a workgroup, eight invocations to a line.
 constexpr int kColumns = 32, kRowsEach = 8, kRowsOfThreads = kScanThreads / kColumns;
-constexpr std::int64_t kManyColumns = 1024;
-constexpr std::int64_t kShortLine = 2 * kSegment, kManyLines = 256, kLongestLine = 1 << 20;
+constexpr std::int64_t kManyColumns = 2048;
 
 DType dtype_of(Lane lane) {
   switch (lane) {
@@ -140,11 +140,14 @@ class Scan {
   bool run_columns() {
     if (backend_.limits().packed || backend_.limits().threads < kScanThreads) return false;
     LinePlan l(backend_, r_.op, 'f', r_.space, r_.axis, {&r_.input, &r_.output}, 1);
-    if (l.lines.sizes.empty() || l.lines.sizes.back() < kColumns || l.lines.count() < kManyColumns) return false;
+    if (l.lines.sizes.empty() || l.lines.sizes.back() < kColumns || l.lines.count() < kManyColumns ||
+        length() > kLongestLine)
+      return false;
     for (const Access& a : l.plan.accesses)
       if (a.steps[l.lines.sizes.size() - 1] != '1' || a.steps.back() == '1') return false;
     note(l);
-    l.launch(static_cast<std::uint64_t>(ceil_div(l.lines.count(), kColumns)), kScanThreads, [&] { return columns_text(l); });
+    l.launch(static_cast<std::uint64_t>(ceil_div(l.lines.count(), kColumns)), kScanThreads,
+             [&] { return columns_text(l); });
     return true;
   }
 
@@ -274,24 +277,24 @@ class Scan {
     return l.module(s.sums < 0 ? "scan" : "scan, segments", body, {{type_, "sums", kScanThreads}});
   }
 
-  /// Each step: every invocation sums eight elements of its line, sees the sums of the line's seven others, and carries all
-  /// eight to the next.
+  /// Each step: every invocation sums eight elements of its line, sees the sums of the line's seven others, and carries
+  /// all eight to the next.
   std::string columns_text(const LinePlan& l) const {
     const Dialect& d = backend_.dialect();
     Io io(l.plan, d);
     std::vector<std::string> line;
-    std::string body = cat("let line = group * ", kColumns, "u + thread % ", kColumns, "u;\nlet row = thread / ", kColumns,
-                           "u;\nlet inside = line < ", l.p(l.lines_slot), ";\n");
+    std::string body = cat("let line = group * ", kColumns, "u + thread % ", kColumns, "u;\nlet row = thread / ",
+                           kColumns, "u;\nlet inside = line < ", l.p(l.lines_slot), ";\n");
     body += io.coordinates(l.lines, "line", "c", line) + cat("var carry = ", type_, "();\n");
     std::string step;
     for (int e = 0; e < kRowsEach; ++e) {
       const std::string i = cat("i", e);
-      step += cat("let ", i, " = start + row * ", kRowsEach, "u + ", e, "u;\nlet at", e, " = ", element(l, i), ";\nvar s", e,
-                  " = ", type_, "();\n");
+      step += cat("let ", i, " = start + row * ", kRowsEach, "u + ", e, "u;\nlet at", e, " = ", element(l, i),
+                  ";\nvar s", e, " = ", type_, "();\n");
       std::vector<std::string> names;
       const std::string load = io.load(0, l.at(line, cat("at", e)), names);
-      step += cat("if (inside && ", i, " < ", l.p(l.length_slot), ") {\n", indented(load + cat("s", e, " = ", names[0], ";\n")),
-                  "}\n");
+      step += cat("if (inside && ", i, " < ", l.p(l.length_slot), ") {\n",
+                  indented(load + cat("s", e, " = ", names[0], ";\n")), "}\n");
     }
     for (int e = 1; e < kRowsEach; ++e) step += cat("s", e, " = ", combine(cat("s", e - 1), cat("s", e)), ";\n");
     step += cat("sums[thread] = s", kRowsEach - 1, ";\n", d.barrier(), "var before = carry;\n");
@@ -304,8 +307,8 @@ class Scan {
       const std::string store = io.store(1, l.at(line, cat("at", e)), {combine("before", cat("s", e))}, "");
       step += cat("if (inside && i", e, " < ", l.p(l.length_slot), ") {\n", indented(store), "}\n");
     }
-    body += cat("for (var start = 0u; start < ", l.p(l.length_slot), "; start += ", kRowsOfThreads * kRowsEach, "u) {\n",
-                indented(step + d.barrier()), "}\n");
+    body += cat("for (var start = 0u; start < ", l.p(l.length_slot), "; start += ", kRowsOfThreads * kRowsEach,
+                "u) {\n", indented(step + d.barrier()), "}\n");
     return l.module("scan, columns", body, {{type_, "sums", kScanThreads}});
   }
 

@@ -165,15 +165,22 @@ bool Plan::aligned(const Access& a, int inner, int unit) const {
   return even(a.view->offset);
 }
 
-namespace {
-/// Whether what a cut group reads by elements, as if it were whole, lies in memory that is there: buffers reach to the next
-/// 256 bytes. `most`: the last coordinate along the inner axis, which is the only one.
-bool reaches_in(const Access& a, int inner, std::int64_t most) {
-  const std::int64_t step = a.actual.empty() ? 0 : a.actual[static_cast<std::size_t>(inner)];
-  const std::int64_t last = (a.view->offset + most * step) * a.size();
-  return last >= 0 && last + a.size() <= round_up(static_cast<std::int64_t>(a.view->storage->bytes()), 256);
+/// Whether what a cut group reads, as if it were whole, lies in what the binding shows. `most`: the last coordinate
+/// along the inner axis, which is the only one. A gather reads any entry of its axis there.
+bool Plan::reaches_in(const Access& a, int inner, std::int64_t most) const {
+  std::int64_t first = a.view->offset, last = first;
+  const auto add = [&](std::int64_t reach) { (reach < 0 ? first : last) += reach; };
+  if (!a.actual.empty()) add(most * a.actual[static_cast<std::size_t>(inner)]);
+  if (a.table >= 0) {
+    const auto param = [&](int slot) {
+      return static_cast<std::int32_t>(launch.params[static_cast<std::size_t>(slot)]);
+    };
+    add((std::int64_t{param(a.table_size)} - 1) * param(a.table_step));
+  }
+  const Binding& b = launch.bindings[static_cast<std::size_t>(a.binding)];
+  return first * a.size() >= static_cast<std::int64_t>(b.begin) &&
+         (last + 1) * a.size() <= static_cast<std::int64_t>(b.end);
 }
-}  // namespace
 
 bool Plan::group_fits(int group, int inner, std::int64_t size, bool lone) {
   guarded = lone;  // whatever the size: sizes are in no key

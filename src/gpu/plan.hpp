@@ -117,8 +117,9 @@ class Plan {
     std::memcpy(bytes, &value, sizeof(T));
     launch.key.append(bytes, sizeof(T));
   }
-  /// Chooses how many neighbours along axis `inner` (of `size` elements) an invocation handles, and marks wide and
-  /// atomic accesses accordingly. `lone`: there is no other axis, so the last group may be cut short (see `guarded`).
+  /// After bind(). Chooses how many neighbours along axis `inner` (of `size` elements) an invocation handles, and marks
+  /// wide and atomic accesses accordingly. `lone`: there is no other axis, so the last group may be cut short (see
+  /// `guarded`).
   int choose_group(int inner, std::int64_t size, bool lone);
   bool guarded = false;  // the last group is cut short: stores need a guard
   /// Whether Layouts::vectors holds what was asked for: every access is in vectors or the same along the inner axis.
@@ -136,6 +137,7 @@ class Plan {
  private:
   bool aligned(const Access& a, int inner, int unit) const;
   bool group_fits(int group, int inner, std::int64_t size, bool lone);
+  bool reaches_in(const Access& a, int inner, std::int64_t most) const;
   int bind_storage(Storage* storage, bool written);
   Layouts layouts_;
   int inner_ = -1;

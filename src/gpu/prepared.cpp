@@ -61,8 +61,8 @@ bool write_key(const FusedRequest& r) {
   key += r.op;
   return true;
 }
-/// Nor are products whose choices are being measured, or of memory that is not the device's own: its address decides more
-/// than whether there are vectors.
+/// Nor are products whose choices are being measured, or of memory that is not the device's own: its address decides
+/// more than whether there are vectors.
 bool write_key(const GemmRequest& r) {
   key.clear(), storages.clear();
   if (detail::Choice::watchers.load(std::memory_order_relaxed) != 0) return false;
@@ -121,7 +121,8 @@ bool PreparedRequests::run(GpuBackend& backend, const FusedRequest& r) {
     key.clear();
     return false;
   }
-  return run(backend, r.op, [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input)].number; });
+  return run(backend, r.op,
+             [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input)].number; });
 }
 
 bool PreparedRequests::run(GpuBackend& backend, const GemmRequest& r) {
@@ -130,7 +131,8 @@ bool PreparedRequests::run(GpuBackend& backend, const GemmRequest& r) {
     return false;
   }
   // Input 0 of an epilogue is the sum.
-  return run(backend, r.op, [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input) - 1].number; });
+  return run(backend, r.op,
+             [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input) - 1].number; });
 }
 
 bool PreparedRequests::run(GpuBackend& backend, const char* op, const std::function<const Number&(int)>& number) {

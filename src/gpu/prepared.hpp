@@ -21,8 +21,9 @@ struct Prepared {
   using Call = std::function<void(std::span<Storage* const> storages)>;
   struct Step {
     Launch launch;
-    Call call;                  // in place of the launch, where there is one
-    std::vector<int> storages;  // of each binding, then each map: the place among the request's storages; ~i for temporary i
+    Call call;  // in place of the launch, where there is one
+    std::vector<int>
+        storages;  // of each binding, then each map: the place among the request's storages; ~i for temporary i
   };
   std::vector<Step> steps;
   std::vector<std::size_t> temporaries;  // bytes
@@ -41,7 +42,8 @@ class Preparing {
   void launched(const Launch& launch);
   void called(std::span<Storage* const> storages, Prepared::Call call);
   void allocated(const std::shared_ptr<Storage>& storage);
-  /// Null where the launches cannot be run again by this means: they check indices, or use memory of their own or very much.
+  /// Null where the launches cannot be run again by this means: they check indices, or use memory of their own or very
+  /// much.
   std::unique_ptr<Prepared> result() { return usable_ ? std::move(made_) : nullptr; }
 
  private:

@@ -209,8 +209,8 @@ std::string ProgramPrinter::sum_of_product(int index, const std::vector<int>& jo
   const Step& step = at(index);
   const int product = joined[static_cast<std::size_t>(index)];
   const bool first = step.args[0] == product, subtracts = step.leaf == Leaf::sub;
-  return cat("fma(", subtracts && !first ? "-" : "", name_of(at(product).args[0]), ", ", name_of(at(product).args[1]), ", ",
-             subtracts && first ? "-" : "", name_of(step.args[first ? 1 : 0]), ")");
+  return cat("fma(", subtracts && !first ? "-" : "", name_of(at(product).args[0]), ", ", name_of(at(product).args[1]),
+             ", ", subtracts && first ? "-" : "", name_of(step.args[first ? 1 : 0]), ")");
 }
 
 Function ProgramPrinter::function(const std::string& name, const std::vector<int>& wanted,

@@ -35,8 +35,8 @@ class ProgramPrinter {
 
  private:
   std::string expression(int step) const;
-  /// For each step that adds a number to a product which nothing else needs, or subtracts one of the other, that product,
-  /// where the dialect rounds both once and the function is the whole program; else -1.
+  /// For each step that adds a number to a product which nothing else needs, or subtracts one of the other, that
+  /// product, where the dialect rounds both once and the function is the whole program; else -1.
   std::vector<int> joined_products(const std::vector<char>& needed, const std::vector<int>& wanted,
                                    const std::function<bool(int)>& is_source) const;
   std::string sum_of_product(int step, const std::vector<int>& joined) const;

@@ -79,13 +79,16 @@ extern "C" void entry(Host* h, void** a) { host = h; call(tern_kernel, a); }
 /// Instructions of the texts, and what they are on the host.
 inline constexpr std::array<const char*, 2> kHostInstructions[] = {
     {R"(asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));)", "inverse = 1.0f / sum;"},
-    {R"(asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x * 1.4426950408889634f));)", "power = std::exp2(x * 1.4426950408889634f);"},
+    {R"(asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x * 1.4426950408889634f));)",
+     "power = std::exp2(x * 1.4426950408889634f);"},
     {R"(asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));)", "root = std::exp2(exponent);"},
     {R"(asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(u16(h)));)", "x = half_to_float(u16(h));"},
     {R"(asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));)", "h = float_to_half(x);"},
     {R"(asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));)", "h = float_to_bfloat(x);"},
-    {R"(asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));)", "word = float_to_half(low) | u32(float_to_half(high)) << 16;"},
-    {R"(asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));)", "word = float_to_bfloat(low) | u32(float_to_bfloat(high)) << 16;"},
+    {R"(asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));)",
+     "word = float_to_half(low) | u32(float_to_half(high)) << 16;"},
+    {R"(asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));)",
+     "word = float_to_bfloat(low) | u32(float_to_bfloat(high)) << 16;"},
 };
 
 /// What the fibers of a workgroup share with a text's Host.
@@ -191,8 +194,8 @@ class HostGpu final : public detail_gpu::GpuBackend {
   detail::Storage& index_flags() override { return *flags_; }
   /// Full of NaN; behind the 256 bytes in which it ends nothing may be touched.
   void* allocate(std::size_t bytes) override {
-    char* const begin = static_cast<char*>(
-        mmap(nullptr, pages(bytes) + kBehind, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    char* const begin = static_cast<char*>(mmap(nullptr, pages(bytes) + kBehind, PROT_READ | PROT_WRITE,
+                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     mprotect(begin + pages(bytes), kBehind, PROT_NONE);
     return std::memset(begin + pages(bytes) - rounded(bytes), 0xff, rounded(bytes));
   }

@@ -69,7 +69,8 @@ TEST_P(LongLines, SeveralLinesStridedAndOfEveryDtype) {
 }
 /// Lines that are columns, of which GPUs take 32 a workgroup, and their gradients, which run backwards.
 TEST_P(LongLines, ManyColumns) {
-  for (const Shape& shape : {Shape{1, 1024}, Shape{7, 1030}, Shape{64, 1024}, Shape{65, 2001}, Shape{200, 1100}, Shape{2, 130, 600}, Shape{3, 70, 5, 100}}) {
+  for (const Shape& shape : {Shape{1, 2048}, Shape{7, 2050}, Shape{64, 2048}, Shape{65, 2101}, Shape{200, 2090},
+                             Shape{2, 130, 1100}, Shape{3, 70, 7, 100}}) {
     const auto outer = static_cast<std::size_t>(shape[0]), n = static_cast<std::size_t>(shape[1]);
     const bool batched = shape.rank() > 2;
     const int axis = batched ? 1 : 0;
@@ -88,7 +89,8 @@ TEST_P(LongLines, ManyColumns) {
       EXPECT_TRUE(cumsum(t, axis).to(i32).to_vector<std::int32_t>() == want) << to_string(shape) << to_string(dtype);
       if (!is_floating(dtype)) continue;
       const Var v(t);
-      EXPECT_TRUE(backward(cumsum(v, axis), t)[v].to(i32).to_vector<std::int32_t>() == back) << to_string(shape) << to_string(dtype);
+      EXPECT_TRUE(backward(cumsum(v, axis), t)[v].to(i32).to_vector<std::int32_t>() == back)
+          << to_string(shape) << to_string(dtype);
     }
   }
 }

@@ -1,4 +1,5 @@
-// Products met before: GPUs remember how a request was carried out, and do the same with other memory and other numbers.
+// Products met before: GPUs remember how a request was carried out, and do the same with other memory and other
+// numbers.
 #include "every_device.hpp"
 #include "every_device/reference.hpp"
 
@@ -37,17 +38,18 @@ TEST_P(RepeatedProducts, PlainInEveryLayout) {
   for (const DType d : {f32, bf16, f16}) {
     const std::string name(to_string(d));
     expect_same(name, {{{64, 48}, d}, {{48, 40}, d}}, [](const auto& x) { return std::vector{matmul(x[0], x[1])}; });
-    expect_same(name + " transposed", {{{48, 64}, d}, {{40, 48}, d}}, [](const auto& x) {
-      return std::vector{matmul(x[0].transpose(0, 1), x[1].transpose(0, 1))};
-    });
+    expect_same(name + " transposed", {{{48, 64}, d}, {{40, 48}, d}},
+                [](const auto& x) { return std::vector{matmul(x[0].transpose(0, 1), x[1].transpose(0, 1))}; });
     expect_same(name + " batched", {{{3, 17, 8}, d}, {{3, 8, 24}, d}},
                 [](const auto& x) { return std::vector{matmul(x[0], x[1])}; });
     expect_same(name + " with itself", {{{32, 32}, d}}, [](const auto& x) { return std::vector{matmul(x[0], x[0])}; });
     expect_same(name + " of parts", {{{64, 96}, d}, {{96, 40}, d}}, [](const auto& x) {
-      return std::vector{matmul(x[0].slice(1, 0, 48), x[1].slice(0, 0, 48)), matmul(x[0].slice(1, 48, 96), x[1].slice(0, 48, 96))};
+      return std::vector{matmul(x[0].slice(1, 0, 48), x[1].slice(0, 0, 48)),
+                         matmul(x[0].slice(1, 48, 96), x[1].slice(0, 48, 96))};
     });
   }
-  expect_same("deep", {{{8, 8192}, f32}, {{8192, 16}, f32}}, [](const auto& x) { return std::vector{matmul(x[0], x[1])}; });
+  expect_same("deep", {{{8, 8192}, f32}, {{8192, 16}, f32}},
+              [](const auto& x) { return std::vector{matmul(x[0], x[1])}; });
 }
 
 TEST_P(RepeatedProducts, WithEpilogues) {

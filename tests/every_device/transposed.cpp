@@ -26,9 +26,10 @@ void expect_like_cpu(const std::string& what, const std::vector<Tensor>& x,
 TEST_P(Transposed, CopiesOfEveryDtypeAndSize) {
   for (const DType d : {DType::boolean, DType::u8, DType::i16, f16, bf16, f32, i32, f64, i64}) {
     if (!supports(device(), d)) continue;
-    for (const auto& [m, n] : {std::pair{16, 16}, {48, 64}, {33, 40}, {200, 17}, {15, 64}, {64, 15}, {31, 256}, {1000, 24}})
-      expect_like_cpu(std::string(to_string(d)) + " " + std::to_string(m) + "x" + std::to_string(n), {counted({m, n}, d)},
-                      [](const auto& x) { return x[0].transpose(0, 1).contiguous(); });
+    for (const auto& [m, n] :
+         {std::pair{16, 16}, {48, 64}, {33, 40}, {200, 17}, {15, 64}, {64, 15}, {31, 256}, {1000, 24}})
+      expect_like_cpu(std::string(to_string(d)) + " " + std::to_string(m) + "x" + std::to_string(n),
+                      {counted({m, n}, d)}, [](const auto& x) { return x[0].transpose(0, 1).contiguous(); });
   }
 }
 
@@ -37,28 +38,34 @@ TEST_P(Transposed, AxesInEveryOrder) {
     const Tensor x = counted({24, 5, 40, 16}, d);
     std::vector<int> order{0, 1, 2, 3};
     do {
-      expect_like_cpu("order", {x}, [&](const auto& a) { return a[0].permute({order[0], order[1], order[2], order[3]}).contiguous(); });
+      expect_like_cpu("order", {x}, [&](const auto& a) {
+        return a[0].permute({order[0], order[1], order[2], order[3]}).contiguous();
+      });
     } while (std::next_permutation(order.begin(), order.end()));
   }
 }
 
 TEST_P(Transposed, AmongOtherOperands) {
   for (const DType d : {f32, f16}) {
-    const Tensor a = counted({3, 72, 96}, d), b = counted({3, 96, 72}, d), row = counted({96}, d), column = counted({72, 1}, d);
+    const Tensor a = counted({3, 72, 96}, d), b = counted({3, 96, 72}, d), row = counted({96}, d),
+                 column = counted({72, 1}, d);
     expect_like_cpu("sum", {a, b}, [](const auto& x) { return x[0] + x[1].transpose(1, 2); });
     expect_like_cpu("broadcast", {a, b, row, column},
                     [](const auto& x) { return x[0] * x[2] + x[1].transpose(1, 2) - x[3]; });
-    expect_like_cpu("one for all batches", {a, b}, [](const auto& x) { return x[0] + x[1].slice(0, 1, 2).transpose(1, 2); });
+    expect_like_cpu("one for all batches", {a, b},
+                    [](const auto& x) { return x[0] + x[1].slice(0, 1, 2).transpose(1, 2); });
     expect_like_cpu("parts", {a, b}, [](const auto& x) {
       return x[0].slice(2, 16, 88) + x[1].transpose(1, 2).slice(1, 0, 72).slice(2, 8, 80);
     });
-    expect_like_cpu("every other", {a, b}, [](const auto& x) { return x[0] + x[1].transpose(1, 2).slice(1, 0, 72, 1) * 2; });
+    expect_like_cpu("every other", {a, b},
+                    [](const auto& x) { return x[0] + x[1].transpose(1, 2).slice(1, 0, 72, 1) * 2; });
     expect_like_cpu("itself", {counted({64, 64}, d)}, [](const auto& x) { return x[0] + x[0].transpose(0, 1); });
   }
 }
 
 TEST_P(Transposed, WithPositions) {
-  const Pointwise<> placed("placed", [](auto x) { return x + cast(100 * tern::index(x, -2) + tern::index(x, -1), f32); });
+  const Pointwise<> placed("placed",
+                           [](auto x) { return x + cast(100 * tern::index(x, -2) + tern::index(x, -1), f32); });
   const Tensor b = counted({80, 48}, f32);
   expect_like_cpu("positions", {b}, [&](const auto& x) { return placed(x[0].transpose(0, 1)); });
 }
