@@ -161,6 +161,10 @@ class Backend {
   virtual void synchronize() = 0;
   // 2. pointwise with reductions
   virtual void fused(const FusedRequest& request) = 0;
+  /// Requests that do not depend on each other: none touches what another writes.
+  virtual void fused_all(std::span<const FusedRequest> requests) {
+    for (const FusedRequest& request : requests) fused(request);
+  }
   // 3. matrix product
   virtual void gemm(const GemmRequest& request) = 0;
   // 4.-6.

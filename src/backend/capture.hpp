@@ -23,6 +23,7 @@ class CapturedCalls {
   void replay() const;
 
   void add(const FusedRequest& request);
+  void add(std::span<const FusedRequest> requests);
   void add(const GemmRequest& request);
   void add(const ScatterRequest& request);
   void add(const ScanRequest& request);
@@ -43,6 +44,8 @@ class CapturedCalls {
     std::deque<Gather> gathers;
     std::vector<std::byte> values;
   };
+  /// The request with what it points at owned, and its owner.
+  std::pair<FusedRequest, const Owned*> own(const FusedRequest& request);
   Owned& own(const char* op, std::span<const Operand> inputs, std::span<const View> outputs);
   void keep(const View& view, bool written);
   void run_all() const;

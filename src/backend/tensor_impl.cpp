@@ -130,6 +130,7 @@ std::uint32_t axis_mask(const char* op, const Axes& axes, int rank) {
 bool may_share_memory(const Tensor& x, const Tensor& y) {
   const TensorImpl &a = *x.impl(), &b = *y.impl();
   if (a.numel == 0 || b.numel == 0) return false;
+  if (a.storage != b.storage && a.storage->owned() && b.storage->owned()) return false;
   // Where there are addresses, storages can be parts of one another (borrowed memory); on WebGPU `data` is a handle.
   const Device device = a.storage->backend().device();
   if (device != b.storage->backend().device()) return false;

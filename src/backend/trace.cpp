@@ -60,6 +60,13 @@ template <class Request> bool captured(const detail::Backend& backend, const Req
   capture->add(request);
   return true;
 }
+bool captured(const detail::Backend& backend, std::span<const detail::FusedRequest> requests) {
+  detail::CapturedCalls* capture = detail::current_capture();
+  if (!capture) return false;
+  detail::require_captured(*capture, backend, requests[0].op);
+  capture->add(requests);
+  return true;
+}
 
 /// Counts one call, runs it, and reports it where somebody listens.
 template <class What, class Call>
@@ -118,6 +125,22 @@ std::string key_text(const detail::Program* program) {
                 static_cast<unsigned long long>(program ? program->graph->key : 0));
   return text;
 }
+
+/// Bytes that are read and written.
+std::pair<std::int64_t, std::int64_t> bytes_of(const detail::FusedRequest& r) {
+  std::int64_t read = 0, written = 0;
+  for (const detail::Operand& operand : r.inputs) read += bytes(operand.view, r.space);
+  for (const detail::View& output : r.outputs) written += bytes(output, r.space);
+  return {read, written};
+}
+void count_flops(const detail::FusedRequest& r) {
+  if (!cost) return;
+  std::int64_t reduced = 1;
+  for (int i = 0; i < r.space.rank(); ++i)
+    if (!(r.reduced >> i & 1)) reduced *= r.space[static_cast<std::size_t>(i)];
+  add_cost(flops(*r.program, r.space.numel(), reduced));
+}
+std::string what(const detail::FusedRequest& r) { return to_string(r.space) + " " + key_text(r.program); }
 
 }  // namespace
 
@@ -193,18 +216,28 @@ CacheStats warm_up_calls(CallRef call) {
 void run(Backend& backend, const FusedRequest& r) {
   note_reads(r);
   if (captured(backend, r)) return;
-  std::int64_t read = 0, written = 0;
-  for (const Operand& operand : r.inputs) read += bytes(operand.view, r.space);
-  for (const View& output : r.outputs) written += bytes(output, r.space);
-  if (cost) {
-    std::int64_t reduced = 1;
-    for (int i = 0; i < r.space.rank(); ++i)
-      if (!(r.reduced >> i & 1)) reduced *= r.space[static_cast<std::size_t>(i)];
-    add_cost(flops(*r.program, r.space.numel(), reduced));
-  }
+  const auto [read, written] = bytes_of(r);
+  count_flops(r);
   traced(
-      backend, "fused", r.op, [&] { return to_string(r.space) + " " + key_text(r.program); }, read, written,
-      [&] { backend.fused(r); });
+      backend, "fused", r.op, [&] { return what(r); }, read, written, [&] { backend.fused(r); });
+}
+
+void run(Backend& backend, std::span<const FusedRequest> requests) {
+  if (requests.size() == 1) return run(backend, requests[0]);
+  std::int64_t read = 0, written = 0;
+  for (const FusedRequest& r : requests) {
+    note_reads(r);
+    const auto [r_read, r_written] = bytes_of(r);
+    read += r_read, written += r_written;
+  }
+  if (captured(backend, requests)) return;
+  for (const FusedRequest& r : requests) count_flops(r);
+  const auto all = [&] {
+    std::string text;
+    for (const FusedRequest& r : requests) text += (text.empty() ? "" : " and ") + what(r);
+    return text;
+  };
+  traced(backend, "fused", requests[0].op, all, read, written, [&] { backend.fused_all(requests); });
 }
 
 void run(Backend& backend, const GemmRequest& r) {

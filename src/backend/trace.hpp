@@ -9,6 +9,8 @@
 namespace tern::detail {
 
 void run(Backend& backend, const FusedRequest& request);
+/// Requests that do not depend on each other, as Backend::fused_all takes them; reported as one call.
+void run(Backend& backend, std::span<const FusedRequest> requests);
 void run(Backend& backend, const GemmRequest& request);
 void run(Backend& backend, const ScatterRequest& request);
 void run(Backend& backend, const ScanRequest& request);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "cuda/compiler.hpp"
+#include "gpu/together.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {
@@ -187,6 +188,7 @@ void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std
   if (launch.groups == 0) return;
   const auto found = kernels_.find(launch.key);
   const Function kernel = found != kernels_.end() ? (++stats_.hits, found->second) : compile(launch, text());
+  if (!launch.parts.empty()) return launch_parts(launch, kernel);
   DevicePointer pointers[64];
   BoxMapData maps[detail_gpu::kMostMaps];
   void* arguments[64 + detail_gpu::kMostMaps + 1];
@@ -201,6 +203,16 @@ void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std
     arguments[count++] = &maps[k];
   }
   arguments[count] = const_cast<std::uint32_t*>(launch.params.data());
+  start(launch, kernel, arguments);
+}
+
+void GpuDevice::launch_parts(const detail_gpu::Launch& launch, Function kernel) {
+  std::array<std::byte, detail_gpu::kPartsBytes> parts = detail_gpu::parts_of(launch);
+  void* arguments[] = {parts.data()};
+  start(launch, kernel, arguments);
+}
+
+void GpuDevice::start(const detail_gpu::Launch& launch, Function kernel, void** arguments) {
   const Result started =
       driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
                              launch.shared_bytes, stream(), arguments, nullptr);

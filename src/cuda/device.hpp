@@ -85,6 +85,8 @@ class GpuDevice {
 
  private:
   void encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const;
+  void launch_parts(const detail_gpu::Launch& launch, Function kernel);
+  void start(const detail_gpu::Launch& launch, Function kernel, void** arguments);
   Function compile(const detail_gpu::Launch& launch, const std::string& text);
   void load(CuModule& module, const std::string& image, const std::string& doing) const;
   bool reaches(GpuDevice& other);

@@ -2,6 +2,7 @@
 #include "gpu/dialect.hpp"
 #include "gpu/spelling.hpp"
 #include "gpu/text.hpp"
+#include "gpu/together.hpp"
 
 namespace tern::detail_gpu {
 namespace {
@@ -15,6 +16,7 @@ class Cuda final : public Dialect {
   explicit Cuda(bool halves) : halves_(halves) {}
   const Dialect& for_halves() const override;
   bool native() const override { return true; }
+  bool has_parts() const override { return true; }
   bool joins_products() const override { return halves_; }
   /// f32 shares the functions of WGSL, whose accuracy is proved there; the others have CUDA's.
   std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
@@ -85,6 +87,7 @@ class Cuda final : public Dialect {
       parameters.push_back(cat(b.written || b.atomic ? "" : "const ", b.vectors ? "vec4<u32>" : "u32",
                                b.aliased ? "* b" : "* __restrict__ b", k));
     }
+    if (m.parts) return text + entry_of_parts(m, parameters);
     for (std::size_t k = 0; k < m.maps; ++k) parameters.push_back(cat("const __grid_constant__ BoxMap map", k));
     parameters.push_back("const __grid_constant__ Params params");
     text += cat("extern \"C\" __global__ void __launch_bounds__(", m.threads, ") ", m.attributes, "tern_kernel(", join(parameters),
@@ -94,6 +97,20 @@ class Cuda final : public Dialect {
   }
 
  private:
+  /// The entry of a kernel of parts: a workgroup finds its part, and sees its bindings and parameters by the usual names.
+  static std::string entry_of_parts(const Module& m, const std::vector<std::string>& bindings) {
+    const std::size_t most = most_parts(m.bindings.size(), m.params);
+    std::string fields, names;
+    for (std::size_t k = 0; k < bindings.size(); ++k)
+      fields += "  " + bindings[k] + ";\n", names += cat("  ", bindings[k], " = part.b", k, ";\n");
+    return cat("struct Part {\n", fields, "  Params params;\n};\nstruct Parts {\n  Part part[", most, "];\n  u32 groups[", most,
+               "];\n};\nextern \"C\" __global__ void __launch_bounds__(", m.threads,
+               ") tern_kernel(const __grid_constant__ Parts parts) {\n  const u32 thread = threadIdx.x;\n"
+               "  u32 group = blockIdx.x, number = 0;\n"
+               "  while (group >= parts.groups[number]) { group -= parts.groups[number++]; }\n"
+               "  const Part& part = parts.part[number];\n  const Params& params = part.params;\n",
+               names, indented(m.body), "}\n");
+  }
   /// The lanes that there are.
   static std::string warp_mask(int threads) {
     return threads >= kWarp ? "0xffffffffu" : cat((1u << threads) - 1, "u");

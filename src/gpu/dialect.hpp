@@ -30,6 +30,7 @@ struct Module {
   std::string body;  // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
   std::size_t maps = 0;         // box maps, which the entry sees as map0, map1, …
   std::string attributes = {};  // of the entry
+  bool parts = false;           // does the work of several launches (together.hpp), where the dialect has such kernels
 };
 
 /// Neighbouring invocations that can pass values to each other.
@@ -54,6 +55,8 @@ class Dialect {
   /// Whether a product and a number are added with one rounding: an instruction less. (Not the sum of any two: of equal
   /// products the difference would not be 0.)
   virtual bool joins_products() const { return false; }
+  /// Whether kernels can choose among bindings: those of parts.
+  virtual bool has_parts() const { return false; }
   /// Whether there is one for a lane of 64 bits.
   virtual bool has_wide(detail::Leaf, detail::Lane) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32

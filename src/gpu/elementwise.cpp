@@ -54,7 +54,7 @@ class ElementwiseKernel {
     else launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
     plan_.set(count_slot_, across_ >= 0 ? launch.groups : static_cast<std::uint64_t>(axes_.count()));
     plan_.note(static_cast<char>(across_)), plan_.note(program_.serial), plan_.note(static_cast<char>(group_)),
-        plan_.note(plan_.guarded), plan_.note(launch.threads);
+        plan_.note(plan_.guarded), plan_.note(launch.threads), plan_.note(job_.together != nullptr);
     for (const int step : wanted_) plan_.note(static_cast<std::int16_t>(step));
     for (const int step : known_) plan_.note(static_cast<std::int16_t>(step));
     for (const int axis : axes_.original) plan_.note(static_cast<char>(axis));
@@ -64,7 +64,8 @@ class ElementwiseKernel {
     if (detail::tracing())
       detail::note(cat("elementwise, ", group_, group_ == 1 ? " element" : " elements", " an invocation",
                        across_ >= 0 ? ", in tiles, " : ", ", launch.groups, " workgroups of ", launch.threads));
-    backend_.queue(launch, print);
+    if (job_.together) job_.together->add(launch, print);
+    else backend_.queue(launch, print);
     return true;
   }
 
@@ -186,6 +187,8 @@ class ElementwiseKernel {
     const bool alone = plan_.layouts() == Layouts::own ? rank == 1 : axes_.count() == inner;
     group_ = plan_.choose_group(rank - 1, inner, alone);
     if (plan_.layouts() == Layouts::vectors) plan_.guarded = true;  // one text for one axis, which may be cut, and for more
+    // Parts are of one kernel, whether or not their groups fit.
+    if (job_.together && rank == 1 && group_ > 1) plan_.guarded = true;
     across_ = axis_across(rank - 1);
   }
   /// The axis along which neighbours of an operand lie that steps further along the inner one; -1 where there is none.
@@ -288,6 +291,7 @@ class ElementwiseKernel {
     for (std::size_t o = 0; o < outputs_.size(); ++o) body += io.store(outputs_[o], at, results[o], guard);
     Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text,
                   body};
+    module.parts = job_.together != nullptr;
     return d.module(module);
   }
 
@@ -362,6 +366,8 @@ class Fitting {
     if (job_.space.numel() > kMostElements) return halve({});
     if (!fit_windows()) return;
     fit_bindings();
+    const bool indexed = std::ranges::any_of(job_.inputs, [](const Operand& o) { return o.gather != nullptr; });
+    if (!keep_.empty() || !copy_back_.empty() || indexed) job_.together = nullptr;
     run_in_layouts(backend_.limits(),
                    [this](Layouts layouts) { return ElementwiseKernel(backend_, job_, layouts); });
     for (const auto& [from, to, space] : copy_back_) copy_view(backend_, job_.op, from, to, space);

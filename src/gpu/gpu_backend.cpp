@@ -41,6 +41,18 @@ void GpuBackend::fused(const detail::FusedRequest& r) {
   prepared_.remember(preparing.result());
 }
 
+void GpuBackend::fused_all(std::span<const detail::FusedRequest> requests) {
+  // A pack holds no kernels of parts.
+  if (requests.size() < 2 || limits().packed || !dialect().has_parts()) return Backend::fused_all(requests);
+  if (prepared_.run(*this, requests)) return;
+  for (const detail::FusedRequest& r : requests) require_supported(r.op, *r.program);
+  Preparing preparing;
+  Together together(*this);
+  for (const detail::FusedRequest& r : requests) together.begin(r.inputs.size()), plan(r, &together);
+  together.finish();
+  prepared_.remember(preparing.result());
+}
+
 void GpuBackend::gemm(const detail::GemmRequest& r) {
   if (prepared_.run(*this, r)) return;
   require_supported(r.op, *r.epilogue);
@@ -52,13 +64,14 @@ void GpuBackend::gemm(const detail::GemmRequest& r) {
 
 void GpuBackend::plan(const detail::GemmRequest& r) { run_gemm(*this, r); }
 
-void GpuBackend::plan(const detail::FusedRequest& r) {
+void GpuBackend::plan(const detail::FusedRequest& r, Together* together) {
   if (r.program->reduces) return run_reducing(*this, r);
   Elementwise job;
   job.op = r.op, job.program = r.program, job.space = job.whole = r.space, job.reduced = r.reduced;
   job.origin.resize(r.space.rank(), 0);
   job.inputs.assign(r.inputs.begin(), r.inputs.end());
   for (std::size_t o = 0; o < r.outputs.size(); ++o) job.outputs.push_back({r.program->outputs[o].step, r.outputs[o]});
+  job.together = together;
   run_elementwise(*this, job);
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "gpu/dialect.hpp"
@@ -12,6 +13,7 @@
 namespace tern::detail_gpu {
 
 class GemmTiles;
+class Together;
 
 class GpuBackend : public detail::Backend {
  public:
@@ -19,6 +21,7 @@ class GpuBackend : public detail::Backend {
   std::int64_t strip_bytes() const override { return INT64_MAX; }
 
   void fused(const detail::FusedRequest& request) override;
+  void fused_all(std::span<const detail::FusedRequest> requests) override;
   void gemm(const detail::GemmRequest& request) override;
   void scatter(const detail::ScatterRequest& request) override;
   void scan(const detail::ScanRequest& request) override;
@@ -60,7 +63,7 @@ class GpuBackend : public detail::Backend {
   virtual void plan(const detail::GemmRequest& request);
 
  private:
-  void plan(const detail::FusedRequest& request);
+  void plan(const detail::FusedRequest& request, Together* together = nullptr);
   PreparedRequests prepared_;
   std::atomic<const GemmTiles*> gemm_tiles_{nullptr};
 };

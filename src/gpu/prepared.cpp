@@ -24,6 +24,7 @@ thread_local Preparing* preparing = nullptr;
 /// The key of the last request, and its storages in order.
 thread_local std::string key;
 thread_local std::vector<Storage*> storages;
+thread_local bool checks = false;  // indices: the backend's flags come last among its storages
 
 template <class T> void add(T value) {
   const auto* bytes = reinterpret_cast<const char*>(&value);
@@ -41,10 +42,13 @@ void add(const Shape& shape) {
   add(static_cast<std::int32_t>(shape.rank()));
   key.append(reinterpret_cast<const char*>(shape.begin()), shape.size() * sizeof(std::int64_t));
 }
+void add(const detail::Gather& gather) {
+  add(gather.table), add(gather.step), add(gather.size), add(gather.wraps);
+}
 bool add(std::span<const Operand> inputs, std::span<const View> outputs) {
   for (const Operand& o : inputs) {
-    if (o.gather) return false;
-    if (o.view.storage) add(o.view);
+    if (o.view.storage) add(o.view), add(o.gather != nullptr);
+    if (o.gather) add(*o.gather), checks = true;
   }
   for (const View& v : outputs) {
     if (!v.storage) return false;
@@ -53,18 +57,20 @@ bool add(std::span<const Operand> inputs, std::span<const View> outputs) {
   return true;
 }
 
-/// False for requests that are not kept: those by index, whose launches are numbered.
+/// False for requests that are not kept: those whose outputs are partly asked for.
 bool write_key(const FusedRequest& r) {
-  key.clear(), storages.clear();
   add('f'), add(r.program->serial), add(r.reduced), add(r.space);
   if (!add(r.inputs, r.outputs)) return false;
   key += r.op;
   return true;
 }
-/// Nor are products whose choices are being measured, or of memory that is not the device's own: its address decides
+bool write_key(std::span<const FusedRequest> requests) {
+  add('a');
+  return std::ranges::all_of(requests, [](const FusedRequest& r) { return write_key(r); });
+}
+/// Nor those for products whose choices are being measured, or of memory that is not the device's own: its address decides
 /// more than whether there are vectors.
 bool write_key(const GemmRequest& r) {
-  key.clear(), storages.clear();
   if (detail::Choice::watchers.load(std::memory_order_relaxed) != 0) return false;
   add('g'), add(r.epilogue->serial), add(r.m), add(r.n), add(r.k), add(r.contracted), add(r.batch);
   add(detail::Choice::changes.load(std::memory_order_acquire));
@@ -85,7 +91,6 @@ Preparing::~Preparing() { preparing = outer_; }
 Preparing* Preparing::current() { return preparing; }
 
 void Preparing::launched(const Launch& launch) {
-  if (launch.check_slot >= 0) usable_ = false;
   std::vector<Storage*> used;
   for (const Binding& b : launch.bindings) used.push_back(b.storage);
   for (const BoxMap& m : launch.maps) used.push_back(m.storage);
@@ -117,25 +122,31 @@ void Preparing::allocated(const std::shared_ptr<Storage>& storage) {
 }
 
 bool PreparedRequests::run(GpuBackend& backend, const FusedRequest& r) {
-  if (detail::tracing() || !write_key(r)) {  // a trace says what was planned and why
-    key.clear();
-    return false;
-  }
-  return run(backend, r.op,
-             [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input)].number; });
+  return run(backend, r.op, r, [&](int input) { return r.inputs[static_cast<std::size_t>(input)].number; });
+}
+
+bool PreparedRequests::run(GpuBackend& backend, std::span<const FusedRequest> requests) {
+  return run(backend, requests[0].op, requests, [&](int input) {
+    auto at = static_cast<std::size_t>(input);
+    const FusedRequest* r = requests.data();
+    for (; at >= r->inputs.size(); ++r) at -= r->inputs.size();
+    return r->inputs[at].number;
+  });
 }
 
 bool PreparedRequests::run(GpuBackend& backend, const GemmRequest& r) {
-  if (detail::tracing() || !write_key(r)) {
+  // Input 0 of an epilogue is the sum.
+  return run(backend, r.op, r, [&](int input) { return r.inputs[static_cast<std::size_t>(input) - 1].number; });
+}
+
+template <class Request, class GetNumber>
+bool PreparedRequests::run(GpuBackend& backend, const char* op, const Request& request, const GetNumber& number) {
+  key.clear(), storages.clear(), checks = false;
+  if (detail::tracing() || !write_key(request)) {  // a trace says what was planned and why
     key.clear();
     return false;
   }
-  // Input 0 of an epilogue is the sum.
-  return run(backend, r.op,
-             [&](int input) -> const Number& { return r.inputs[static_cast<std::size_t>(input) - 1].number; });
-}
-
-bool PreparedRequests::run(GpuBackend& backend, const char* op, const std::function<const Number&(int)>& number) {
+  if (checks) storages.push_back(&backend.index_flags());
   const std::lock_guard hold(lock_);
   const auto found = known_.find(key);
   if (found == known_.end()) return false;

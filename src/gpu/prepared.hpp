@@ -42,7 +42,7 @@ class Preparing {
   void launched(const Launch& launch);
   void called(std::span<Storage* const> storages, Prepared::Call call);
   void allocated(const std::shared_ptr<Storage>& storage);
-  /// Null where the launches cannot be run again by this means: they check indices, or use memory of their own or very
+  /// Null where the launches cannot be run again by this means: they use memory of their own or very
   /// much.
   std::unique_ptr<Prepared> result() { return usable_ ? std::move(made_) : nullptr; }
 
@@ -62,6 +62,7 @@ class PreparedRequests {
  public:
   /// Runs the request if it was met before.
   bool run(GpuBackend& backend, const detail::FusedRequest& request);
+  bool run(GpuBackend& backend, std::span<const detail::FusedRequest> requests);
   bool run(GpuBackend& backend, const detail::GemmRequest& request);
   /// Remembers how the request of the last run() on this thread was carried out.
   void remember(std::unique_ptr<Prepared> prepared);
@@ -71,7 +72,9 @@ class PreparedRequests {
   }
 
  private:
-  bool run(GpuBackend& backend, const char* op, const std::function<const Number&(int input)>& number);
+  /// number(i): the plain number that is input i of the request's program; of several, counted through.
+  template <class Request, class GetNumber>
+  bool run(GpuBackend& backend, const char* op, const Request& request, const GetNumber& number);
   std::mutex lock_;
   std::unordered_map<std::string, std::unique_ptr<Prepared>> known_;
 };

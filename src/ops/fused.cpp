@@ -131,6 +131,13 @@ void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::
 
 void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
               std::span<const Tensor> into, std::span<Tensor> outputs) {
+  BoundCall bound;
+  bind_call(space, call, arguments, into, outputs, bound);
+  run(*bound.backend, bound.request());
+}
+
+void bind_call(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+               std::span<const Tensor> into, std::span<Tensor> outputs, BoundCall& bound) {
   SmallVector<InputType, 8> types;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Tensor* t = tensor_of(arguments[i]);
@@ -140,19 +147,18 @@ void run_over(const Shape& space, const FusedCall& call, std::span<const Argumen
   const Program& program = type_program(call.op, call.graph, types);
   check_numbers(call.op, program, arguments);
   check_coordinates(call.op, program, space.rank());
-  space.numel();               // throws where it overflows
-  PoolVector<Tensor> copies;   // of operands that overlap an output
-  if (!into.empty()) copies.reserve(arguments.size());
-  SmallVector<Operand, 8> operands;
+  space.numel();  // throws where it overflows
+  bound.op = call.op, bound.program = &program, bound.space = space, bound.reduced = call.reduced;
+  if (!into.empty()) bound.copies.reserve(arguments.size());
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
     if (t &&
         std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
-      t = &copies.emplace_back(t->clone());
-    operands.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr});
+      t = &bound.copies.emplace_back(t->clone());
+    bound.operands.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr});
   }
   Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
-  SmallVector<View, 4> views;
+  bound.backend = &backend;
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const ProgramOutput& output = program.outputs[k];
     const bool full = output.full || !program.reduces;
@@ -166,9 +172,8 @@ void run_over(const Shape& space, const FusedCall& call, std::span<const Argumen
     } else {
       outputs[k] = make_tensor(full ? space : with_ones(space, call.reduced), output.dtype, backend, call.op);
     }
-    views.push_back(view_over(outputs[k], space));
+    bound.views.push_back(view_over(outputs[k], space));
   }
-  run(backend, FusedRequest{call.op, &program, space, call.reduced, operands, views});
 }
 
 namespace {

@@ -40,6 +40,22 @@ PoolVector<Tensor> run_fused(const FusedCall& call, std::span<const Argument> ar
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs);
 
+/// A call that was checked, with its operands and outputs laid over its space: what remains is to run it.
+struct BoundCall {
+  const char* op = "";
+  const Program* program = nullptr;
+  Shape space;
+  std::uint32_t reduced = 0;
+  Backend* backend = nullptr;
+  PoolVector<Tensor> copies;  // of operands that overlap an output
+  SmallVector<Operand, 8> operands;
+  SmallVector<View, 4> views;
+  FusedRequest request() const { return {op, program, space, reduced, operands, views}; }
+};
+/// `call` is one for its numbers (with_numbers).
+void bind_call(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
+               std::span<const Tensor> into, std::span<Tensor> outputs, BoundCall& bound);
+
 /// The same over a space that is known already: what the arguments were found to broadcast to, or the call's own.
 void run_over(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
               std::span<const Tensor> into, std::span<Tensor> outputs);
@@ -118,8 +134,8 @@ template <class F> const Graph* graph_of(F f) {
   return graph;
 }
 
-/// Reads something at `indices` (i32), so that one outside [0, size) throws `index`, naming op: inside a capture at
-/// replay.
+/// Reads something at `indices` (i32, not empty), so that one outside [0, size) throws `index`, naming op: inside a
+/// capture at replay.
 void require_indices(const char* op, const Tensor& indices, std::int64_t size);
 
 /// A public view-like or reduction helper: removes the axes in `mask` (of size 1).

@@ -149,7 +149,7 @@ Tensor zeros_of(const Shape& shape, const Var& like) {
 }  // namespace
 
 void detail::require_indices(const char* op, const Tensor& indices, std::int64_t size) {
-  const Tensor any = make_view(zeros({}, {.dtype = DType::i32, .device = indices.device()}), {size}, {0}, 0);
+  const Tensor any = make_view(indices, {size}, {0}, indices.impl()->offset);  // what is read does not matter
   read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, false);
 }
 

@@ -1,10 +1,13 @@
 // Optimiser steps as formulas with several outputs, written in place.
 #include "tern/optim.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <list>
 #include <string>
 
+#include "backend/trace.hpp"
 #include "ops/fused.hpp"
 
 namespace tern::optim {
@@ -23,16 +26,48 @@ Tensor state_like(const Tensor& p) {
   return zeros(p.shape(), {.dtype = dtype_size(p.dtype()) == 2 ? DType::f32 : p.dtype(), .device = p.device()});
 }
 
-/// A formula's outputs written over its first operands: (state…, read…, numbers…) → state…
-void update(const char* op, const Graph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
-            std::span<const Number> numbers) {
-  PoolVector<Argument> arguments;
-  for (const Tensor& s : state) arguments.push_back(Argument(s));
-  for (const Tensor* t : read) arguments.push_back(Argument(*t));
-  for (const Number& n : numbers) arguments.push_back(Argument(n));
-  PoolVector<Tensor> results(state.size());
-  run_fused({op, graph, 0, state[0].shape()}, arguments, state, results);
-}
+/// Updates of parameters that do not depend on each other: those of a device are run together.
+class Updates {
+ public:
+  explicit Updates(const char* op) : op_(op) {}
+  /// A formula's outputs written over its first operands: (state…, read…, numbers…) → state…
+  void add(const Graph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
+           std::span<const Number> numbers) {
+    PoolVector<Argument> arguments;
+    for (const Tensor& s : state) arguments.push_back(Argument(s));
+    for (const Tensor* t : read) arguments.push_back(Argument(*t));
+    for (const Number& n : numbers) arguments.push_back(Argument(n));
+    if (!calls_.empty() && (calls_.size() == kMost || state[0].device() != device_ || depends(arguments, state.size()))) run();
+    device_ = state[0].device();
+    PoolVector<Tensor> results(state.size());
+    const FusedCall call{op_, graph, 0, state[0].shape()};
+    bind_call(state[0].shape(), with_numbers(call, arguments), arguments, state, results, calls_.emplace_back());
+    for (std::size_t i = 0; i < state.size() + read.size(); ++i)
+      (i < state.size() ? written_ : read_).push_back(*arguments[i].tensor);
+  }
+  void run() {
+    SmallVector<FusedRequest, 4> requests;
+    for (const BoundCall& call : calls_) requests.push_back(call.request());
+    if (!calls_.empty()) detail::run(*calls_.front().backend, requests);
+    calls_.clear(), written_.clear(), read_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kMost = 16;  // parts of a launch
+  /// Whether the next update reads what one of those before writes, or writes what one of them touches.
+  bool depends(std::span<const Argument> arguments, std::size_t state) const {
+    const auto among = [](const PoolVector<Tensor>& list, const Tensor& t) {
+      return std::ranges::any_of(list, [&](const Tensor& other) { return may_share_memory(t, other); });
+    };
+    for (std::size_t i = 0; i < arguments.size() && arguments[i].tensor; ++i)
+      if (among(written_, *arguments[i].tensor) || (i < state && among(read_, *arguments[i].tensor))) return true;
+    return false;
+  }
+  const char* op_;
+  Device device_ = cpu();
+  std::list<BoundCall, PoolAllocator<BoundCall>> calls_;  // requests point into them
+  PoolVector<Tensor> written_, read_;
+};
 
 /// The graph of an update for a floating dtype; 16-bit parameters are computed with in f32, like their moments, and
 /// rounded once.
@@ -87,14 +122,16 @@ SGD::SGD(std::vector<Var> parameters, SGDOptions options) : parameters_(std::mov
 
 void SGD::step(const Gradients& gradients) {
   static const Graphs graphs(sgd_graph);
+  Updates updates("SGD");
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor* g = gradients.get(parameters_[i].id());
     if (!g) continue;
     const Tensor& p = parameters_[i].value();
     const Tensor state[] = {p, velocity_[i]};
     const Number numbers[] = {options_.learning_rate, options_.momentum, options_.weight_decay};
-    update("SGD", graphs.of(p.dtype()), state, {&g, 1}, numbers);
+    updates.add(graphs.of(p.dtype()), state, {&g, 1}, numbers);
   }
+  updates.run();
 }
 
 AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options)
@@ -120,6 +157,7 @@ void AdamW::step(const Gradients& gradients) {
   }
   const Number numbers[] = {options_.learning_rate, options_.weight_decay, options_.beta1,     options_.beta2,
                             options_.epsilon,       1 - options_.beta1,    1 - options_.beta2};
+  Updates updates("AdamW");
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Tensor* g = gradients.get(parameters_[i].id());
     if (!g) continue;
@@ -127,8 +165,9 @@ void AdamW::step(const Gradients& gradients) {
     const Tensor state[] = {p, first_[i], second_[i]};
     const std::array<Tensor, 3>& correction = corrections[step_of_[i]];
     const Tensor* const read[] = {g, &correction[1], &correction[2]};
-    update("AdamW", graphs.of(p.dtype()), state, read, numbers);
+    updates.add(graphs.of(p.dtype()), state, read, numbers);
   }
+  updates.run();
 }
 
 }  // namespace tern::optim

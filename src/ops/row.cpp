@@ -79,17 +79,21 @@ constexpr auto smoothed_cross_entropy_of_row = [](auto logits, auto label, auto 
 /// Rows whose label is ignored are zeros to them: a NaN there must not reach a gradient.
 constexpr auto counted = [](auto logits, auto label, auto ignored) { return where(label == ignored, 0, logits); };
 
+/// Inputs: logits, label, the smoothing where there is one, then the label to ignore, or else a factor of each row.
 const Graph* cross_entropy_graph(bool smoothed, bool ignores) {
   if (smoothed && ignores)
     return graph_of([](auto logits, auto label, auto smoothing, auto ignored) {
       return smoothed_cross_entropy_of_row(counted(logits, label, ignored), label, smoothing);
     });
-  if (smoothed) return graph_of(smoothed_cross_entropy_of_row);
+  if (smoothed)
+    return graph_of([](auto logits, auto label, auto smoothing, auto factor) {
+      return smoothed_cross_entropy_of_row(logits, label, smoothing) * factor;
+    });
   if (ignores)
     return graph_of([](auto logits, auto label, auto ignored) {
       return cross_entropy_of_row(counted(logits, label, ignored), label);
     });
-  return graph_of(cross_entropy_of_row);
+  return graph_of([](auto logits, auto label, auto factor) { return cross_entropy_of_row(logits, label) * factor; });
 }
 /// The mean of the rows whose label is not ignored; of none, 0. The count is in the rows' lanes: f32 for f16.
 const Graph* counted_mean_graph() {
@@ -130,9 +134,15 @@ Var cross_entropy_vars(const Var& logits, const Tensor& labels, const CrossEntro
   arguments.push_back(Argument(logits)), arguments.push_back(Argument(column));
   const bool smoothed = options.smoothing != 0, ignores = options.ignored.has_value();
   if (smoothed) arguments.push_back(Argument(options.smoothing));
+  // The rows divided by their number: the gradient of their sum is the seed itself, where that of a mean is a kernel of
+  // its own. Not in f16, where a row's loss over many rows would be subnormal.
+  const std::int64_t count = labels.numel();
+  const bool averaged = !ignores && count > 0 && logits.dtype() != DType::f16;
   if (ignores) arguments.push_back(Argument(*options.ignored));
+  else arguments.push_back(Argument(averaged ? 1 / static_cast<double>(count) : 1.0));
   const Var rows = fused_one({op, cross_entropy_graph(smoothed, ignores), 2, {}}, arguments);
-  if (!options.ignored) return mean(rows);
+  if (averaged) return sum(rows);
+  if (!ignores) return mean(rows);
   return fused_one({op, counted_mean_graph(), 3, {}}, list(rows, column, *options.ignored)).reshape({});
 }
 

@@ -19,6 +19,7 @@
 
 #include "backend/tensor_impl.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "gpu/together.hpp"
 #include "tern/tern.hpp"
 
 namespace tern::test {
@@ -214,6 +215,7 @@ class HostGpu final : public detail_gpu::GpuBackend {
   static std::size_t pages(std::size_t bytes) { return (rounded(bytes) + 4095) / 4096 * 4096; }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
+    ++launches;
     std::string printed = text();
     const auto [known, first] = texts_.try_emplace(launch.key, printed);
     if (printed.empty()) printed = known->second;  // of a request that was prepared
@@ -226,6 +228,8 @@ class HostGpu final : public detail_gpu::GpuBackend {
     std::vector<void*> arguments;
     for (const detail_gpu::Binding& b : launch.bindings) arguments.push_back(static_cast<char*>(b.storage->data()) + b.begin);
     arguments.push_back(params.data());
+    std::array<std::byte, detail_gpu::kPartsBytes> parts;
+    if (!launch.parts.empty()) parts = detail_gpu::parts_of(launch), arguments = {parts.data()};
     EXPECT_TRUE(Fibers::run(kernel, arguments.data(), static_cast<unsigned>(launch.groups), launch.threads))
         << launch.op << ": not all invocations reach a barrier";
   }
@@ -243,6 +247,7 @@ class HostGpu final : public detail_gpu::GpuBackend {
   }
 
   std::string last_text;
+  int launches = 0;
 
  private:
   static char* first_byte(const Tensor& t) {

@@ -2,9 +2,12 @@
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
 
 #include <cmath>
+#include <list>
 #include <random>
 
+#include "backend/trace.hpp"
 #include "host_gpu.hpp"
+#include "ops/fused.hpp"
 
 namespace tern::test {
 namespace {
@@ -179,6 +182,43 @@ TEST_F(OnHost, CutGroupsStayInside) {
       expect_equal(name + ", a column", gpu, {random({9, 2048}, d)}, 0,
                    [&](const Tensors& t) { return below(t[0].slice(1, 0, 1)); });
     }
+}
+
+/// Requests that do not depend on each other, in as few launches as there are kernels.
+TEST_F(OnHost, RequestsInOneLaunch) {
+  HostGpu gpu(false);
+  const detail::Graph* const graph = detail::graph_of([](auto p, auto g, auto rate) { return p - rate * g; });
+  const auto numbers = [](std::size_t i) { return 0.25 * static_cast<double>(i + 1); };
+  const auto step = [&](const std::vector<Tensor>& p, const std::vector<Tensor>& g) {
+    std::list<detail::BoundCall> calls;
+    std::vector<detail::FusedRequest> requests;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      const detail::Argument arguments[] = {detail::Argument(p[i]), detail::Argument(g[i]), detail::Argument(numbers(i))};
+      Tensor result;
+      detail::bind_call(p[i].shape(), {"step", graph, 0, {}}, arguments, {&p[i], 1}, {&result, 1}, calls.emplace_back());
+      requests.push_back(calls.back().request());
+    }
+    detail::run(*calls.front().backend, requests);
+  };
+  std::vector<Tensor> p, g, p_cpu, g_cpu;
+  const auto add = [&](const Tensor& parameter, const Tensor& gradient) {
+    p_cpu.push_back(parameter.clone()), g_cpu.push_back(gradient);
+    p.push_back(gpu.from(parameter)), g.push_back(gpu.from(gradient));
+  };
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 0, 1023, 1024, 1025, 5000, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) add(random({n}, f32), random({n}, f32));
+  add(random({30, 17}, f32), random({30, 17}, f32));
+  add(random({3, 5}, f32), random({5}, f32));
+  g.back() = g.back().broadcast_to({3, 5});
+  for (const std::int64_t n : {5, 64}) add(random({n}, bf16), random({n}, bf16));
+  for (int round = 0; round < 3; ++round) {  // planned, and as it was planned
+    const int before = gpu.launches;
+    step(p, g);
+    EXPECT_EQ(gpu.launches - before, 4) << "round " << round;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      p_cpu[i] = (p_cpu[i].to(f32) - numbers(i) * g_cpu[i].to(f32)).to(p_cpu[i].dtype());
+      EXPECT_EQ(values(HostGpu::to_cpu(p[i])), values(p_cpu[i])) << i;
+    }
+  }
 }
 
 /// A step of a formula has one value in all walks over a row: its extreme is found again, and nothing is beyond it.

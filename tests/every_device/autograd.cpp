@@ -28,6 +28,22 @@ TEST_P(Autograd, TwoVariablesOfOneTensorAreDistinct) {
   expect_values(g[x], {1}, {8});
   expect_values(g[y], {1}, {4});
 }
+/// The 1 that backward starts from is kept for the next time, but not where somebody has it.
+TEST_P(Autograd, WhatIsDoneToAGradientOfOneStaysThere) {
+  const Var x = leaf({2}, {}, device()), y = leaf({3}, {1, 1}, device());
+  const auto gradient_of = [](const Var& v) { return backward(v + v * 0)[v]; };
+  for (int i = 0; i < 3; ++i) {
+    const Tensor kept = gradient_of(x), other = gradient_of(y);
+    expect_values(kept, {}, {1}), expect_values(other, {1, 1}, {1});
+    Tensor written = backward(x + leaf({1}, {}, device()))[x];  // the 1 itself, on most devices
+    expect_values(written, {}, {1});
+    written.copy_from(full({}, 7, {.device = device()}));
+    expect_values(gradient_of(x), {}, {1}), expect_values(kept, {}, {1}), expect_values(written, {}, {7});
+    Tensor(backward(x + leaf({1}, {}, device()))[x]).copy_from(full({}, 5, {.device = device()}));  // and is let go
+  }
+  expect_values(backward(x + leaf({1}, {}, device()))[x], {}, {1});
+  std::thread([&] { expect_values(gradient_of(x), {}, {1}); }).join();
+}
 TEST_P(Autograd, CopiesOfAVariableAreHandles) {
   const Var x = leaf({3}, {1}, device()), copy = x;
   EXPECT_EQ(copy.id(), x.id());

@@ -107,6 +107,60 @@ TEST_P(Optim, TrainsATwoLayerNetwork) {
   }
   EXPECT_LT(last, first / 4);
 }
+/// Parameters of many sizes, dtypes and layouts, more than one launch updates.
+std::vector<Var> many_parameters(Device device) {
+  Generator generator{3};
+  std::vector<Var> list;
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 10, 0, 255, 256, 257, 1000, 1023, 4096, 4099, 20000, 1, 7, 8})
+    list.emplace_back(randn({n}, generator));
+  list.emplace_back(randn({}, generator));
+  list.emplace_back(randn({30, 17}, generator));
+  list.emplace_back(randn({9}, generator).slice(0, 1, 9));
+  list.emplace_back(randn({12, 8}, generator).transpose(0, 1));
+  list.emplace_back(randn({12, 8}, generator).slice(1, 3, 5));
+  for (const DType d : all_floats(device))
+    for (const std::int64_t n : {3, 64, 1001}) list.emplace_back(randn({n}, generator, {.dtype = d}));
+  return list;
+}
+template <class Optimizer, class Options> void expect_as_alone(Device device, const Options& options) {
+  const std::vector<Var> together = many_parameters(device), alone = many_parameters(device);
+  Optimizer all(together, options);
+  std::vector<Optimizer> each;
+  for (const Var& p : alone) each.emplace_back(std::vector<Var>{p}, options);
+  const auto gradients = [](const std::vector<Var>& list) {
+    Var loss(zeros({}), false);
+    for (std::size_t i = 0; i < list.size(); ++i) loss = loss + sum(list[i] * list[i] * (0.1 * static_cast<double>(i))).to(f32);
+    return backward(loss);
+  };
+  for (int step = 0; step < 3; ++step) {
+    all.step(gradients(together));
+    const Gradients g = gradients(alone);
+    for (Optimizer& one : each) one.step(g);
+    for (std::size_t i = 0; i < together.size(); ++i)
+      EXPECT_EQ(doubles(together[i]), doubles(alone[i])) << "parameter " << i << ", step " << step;
+  }
+}
+TEST_P(Optim, ManyParametersAreUpdatedAsEachAlone) {
+  expect_as_alone<optim::SGD>(device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.1});
+  expect_as_alone<optim::AdamW>(device(), optim::AdamWOptions{.learning_rate = 0.1});
+}
+/// One after the other, as they were given, where one touches what another writes.
+TEST_P(Optim, ParametersThatShareMemoryAreUpdatedInOrder) {
+  const Var twice(ones({5}));
+  optim::SGD({twice, twice}, {.learning_rate = 1}).step(backward(sum(twice)));
+  expect_values(twice.value(), {5}, {-1, -1, -1, -1, -1});
+
+  const Tensor memory = ones({6});
+  const Var front(memory.slice(0, 0, 4)), back(memory.slice(0, 2, 6));
+  optim::SGD({front, back}, {.learning_rate = 1}).step(backward(sum(front) + sum(back)));
+  expect_values(memory, {6}, {0, 0, -1, -1, 0, 0});
+
+  const Var first(ones({3})), second(ones({3}));
+  second.register_hook([&](const Var&) { return Var(first.value(), false); });  // its gradient is the first parameter
+  optim::SGD({first, second}, {.learning_rate = 1}).step(backward(sum(first) + sum(second)));
+  expect_values(first.value(), {3}, {0, 0, 0});
+  expect_values(second.value(), {3}, {1, 1, 1});
+}
 TEST_P(Optim, OnlyLeavesThatRequireAGradient) {
   const Var a(ones({2}));
   expect_error(ErrorKind::autograd, {"SGD"}, [&] { optim::SGD({a * 2}); });

@@ -103,6 +103,25 @@ TEST_P(TransformEdges, IgnoredRowsReachNoGradient) {
     cross_entropy(ones({1, 3}), tensor({3})).item<float>();  // GPUs see it when something is read
   });
 }
+/// The same kernels as for the indices before, which were right.
+TEST_P(TransformEdges, IndicesAreCheckedEachTime) {
+  const Tensor logits = tensor({1., 2., 0., 3., 1., 2.}).reshape({2, 3}).to(f32);
+  const std::vector<double> label_logits{1, 2, 0};
+  for (int round = 0; round < 3; ++round) {
+    for (const int label : {0, 1, 2}) {
+      const double row = std::log(std::exp(1.) + std::exp(2.) + 1) - label_logits[static_cast<std::size_t>(label)];
+      const double next = std::log(std::exp(3.) + std::exp(1.) + std::exp(2.)) - 1;
+      EXPECT_NEAR(cross_entropy(logits, tensor({label, 1})).item<float>(), (row + next) / 2, 1e-6);
+      expect_values(take(logits, tensor({label}), 1), {2, 1}, {doubles(logits)[static_cast<std::size_t>(label)], doubles(logits)[static_cast<std::size_t>(3 + label)]});
+    }
+    for (const int wrong : {3, -1})
+      expect_error(ErrorKind::index, {"cross_entropy (labels): index " + std::to_string(wrong) + " is out of range for size 3"},
+                   [&] { cross_entropy(logits, tensor({wrong, 1})).item<float>(); });
+    for (const int wrong : {3, -4})
+      expect_error(ErrorKind::index, {"take: index " + std::to_string(wrong) + " is out of range for size 3", "axis 1 of f32[2, 3]"},
+                   [&] { take(logits, tensor({wrong}), 1).to_vector<float>(); });
+  }
+}
 TEST_P(TransformEdges, GradcheckTakesLabels) {
   if (!(device() == cpu())) return;  // in f64
   const Tensor logits = tensor({1., 2., 0., 3., 1., 2.}).reshape({2, 3}).to(f64), labels = tensor({1, 0});
