@@ -10,6 +10,7 @@
 #include "cuda/mma.hpp"
 #include "cuda/tensor_cores.hpp"
 #include "golden/printing.hpp"
+#include "together.hpp"
 
 namespace tern::test {
 namespace {
@@ -81,6 +82,10 @@ TEST_F(CudaTexts, EverySkeleton) {
     compiled(name + " softmax", [&](Printing& p) { softmax(p.make({30, 100}, d)); });
     for (const std::int64_t size : {40, 256, 1024})
       compiled(name + " product", [&](Printing& p) { matmul(p.make({size, size}, d), p.make({size, size}, d)); });
+    if (is_floating(d))
+      compiled(name + " together", [&](Printing& p) {
+        step_together({p.make({64}, d), p.make({7}, d)}, {p.make({64}, d), p.make({7}, d)}, [](std::size_t) { return 0.1; });
+      });
     compiled(name + " by index", [&](Printing& p) { take(p.make({9, 4}, d), p.make({3}, DType::i32)); });
     compiled(name + " scatter",
              [&](Printing& p) { scatter_add(p.make({9, 4}, d), p.make({3}, DType::i32), p.make({3, 4}, d)); });

@@ -2,12 +2,10 @@
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
 
 #include <cmath>
-#include <list>
 #include <random>
 
-#include "backend/trace.hpp"
 #include "host_gpu.hpp"
-#include "ops/fused.hpp"
+#include "together.hpp"
 
 namespace tern::test {
 namespace {
@@ -187,19 +185,7 @@ TEST_F(OnHost, CutGroupsStayInside) {
 /// Requests that do not depend on each other, in as few launches as there are kernels.
 TEST_F(OnHost, RequestsInOneLaunch) {
   HostGpu gpu(false);
-  const detail::Graph* const graph = detail::graph_of([](auto p, auto g, auto rate) { return p - rate * g; });
   const auto numbers = [](std::size_t i) { return 0.25 * static_cast<double>(i + 1); };
-  const auto step = [&](const std::vector<Tensor>& p, const std::vector<Tensor>& g) {
-    std::list<detail::BoundCall> calls;
-    std::vector<detail::FusedRequest> requests;
-    for (std::size_t i = 0; i < p.size(); ++i) {
-      const detail::Argument arguments[] = {detail::Argument(p[i]), detail::Argument(g[i]), detail::Argument(numbers(i))};
-      Tensor result;
-      detail::bind_call(p[i].shape(), {"step", graph, 0, {}}, arguments, {&p[i], 1}, {&result, 1}, calls.emplace_back());
-      requests.push_back(calls.back().request());
-    }
-    detail::run(*calls.front().backend, requests);
-  };
   std::vector<Tensor> p, g, p_cpu, g_cpu;
   const auto add = [&](const Tensor& parameter, const Tensor& gradient) {
     p_cpu.push_back(parameter.clone()), g_cpu.push_back(gradient);
@@ -212,7 +198,7 @@ TEST_F(OnHost, RequestsInOneLaunch) {
   for (const std::int64_t n : {5, 64}) add(random({n}, bf16), random({n}, bf16));
   for (int round = 0; round < 3; ++round) {  // planned, and as it was planned
     const int before = gpu.launches;
-    step(p, g);
+    step_together(p, g, numbers);
     EXPECT_EQ(gpu.launches - before, 4) << "round " << round;
     for (std::size_t i = 0; i < p.size(); ++i) {
       p_cpu[i] = (p_cpu[i].to(f32) - numbers(i) * g_cpu[i].to(f32)).to(p_cpu[i].dtype());

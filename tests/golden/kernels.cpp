@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "golden/printing.hpp"
+#include "together.hpp"
 
 int main(int count, char** arguments) {
   using namespace tern;
@@ -41,6 +42,9 @@ int main(int count, char** arguments) {
   show("columns", [&] { sum(make({64, 300}), {0}); });
   show("many elements to one result", [&] { sum(make({1 << 20})); });
   show("product", [&] { matmul_bias_activation(make({40, 24}), make({24, 36}), make({36}), op::relu); });
+  show("requests together", [&] {
+    test::step_together({make({1000}), make({10})}, {make({1000}), make({10})}, [](std::size_t) { return 0.1; });
+  });
   show("by index", [&] { take(make({9, 4}), make({3}, i32)); });
   show("scatter", [&] { scatter_add(make({9, 4}), make({3}, i32), make({3, 4})); });
   show("scan", [&] { cumsum(make({6, 100}), 1); });
