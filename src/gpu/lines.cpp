@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 
 #include "gpu/gpu_backend.hpp"
 #include "gpu/io.hpp"
@@ -20,12 +21,22 @@ class LinePlan {
  public:
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
            std::size_t written)
-      : backend(backend), plan(backend.limits(), op, kind), views_(std::move(views)) {
+      : LinePlan(backend, op, kind, space, axis, std::move(views), written,
+                 backend.limits().packed ? Layouts::any : Layouts::own) {
+    for (std::size_t v = written; v < views_.size(); ++v)
+      if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
+  }
+  /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped().
+  LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
+           std::size_t written, Layouts layouts)
+      : backend(backend), plan(backend.limits(), op, kind, layouts), views_(std::move(views)),
+        length_(space[static_cast<std::size_t>(axis)]) {
     const std::uint32_t all = (1u << space.rank()) - 1;
     lines = merge_axes(space, all & ~(1u << axis), views_, 0);
     lines_slot = plan.add_param(static_cast<std::uint64_t>(lines.count()));
     length_slot = plan.add_param(static_cast<std::uint64_t>(space[static_cast<std::size_t>(axis)]));
     plan.add_axes(lines);
+    plan.set_inner(static_cast<int>(lines.sizes.size()));
     std::vector<ByteRange> touched;
     const std::vector<std::int64_t> sizes(space.begin(), space.end());
     for (std::size_t v = 0; v < views_.size(); ++v) {
@@ -35,8 +46,6 @@ class LinePlan {
       touched.push_back(bytes_touched(*views_[v], sizes));
     }
     touched_ = touched;
-    for (std::size_t v = written; v < views_.size(); ++v)
-      if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
   /// Adds a buffer addressed by its own index.
   int add_words(const View& view, bool written = true) {
@@ -48,7 +57,28 @@ class LinePlan {
     plan.launch.groups = groups, plan.launch.threads = threads;
     backend.queue(plan.launch, text);
   }
+  /// In groups, if lines are cut at multiples of `cut` elements alone; false, having done nothing, where there is no such
+  /// kernel in vectors.
+  bool launch_grouped(std::uint64_t groups, std::uint32_t threads, std::int64_t cut,
+                      const std::function<std::string()>& text) {
+    plan.bind(touched_), bound_ = true;
+    group = plan.choose_group(static_cast<int>(lines.sizes.size()), std::gcd(length_, cut), false);
+    plan.note(static_cast<char>(group));
+    plan.finish_key();
+    plan.launch.groups = groups, plan.launch.threads = threads;
+    if (plan.layouts() == Layouts::vectors &&
+        !(lines.sizes.size() == 1 && plan.in_vectors() && backend.has_kernel(Layouts::vectors, plan.launch, text)))
+      return false;
+    backend.queue(plan.launch, text);
+    return true;
+  }
   std::string p(int slot) const { return backend.dialect().param(slot); }
+  /// The group of neighbours from this index along the axis on.
+  Position group_at(const std::vector<std::string>& line, const std::string& index) const {
+    Position position{line, static_cast<int>(line.size()), group};
+    position.coordinates.push_back(index);
+    return position;
+  }
   Position at(const std::vector<std::string>& line, const std::string& index) const {
     Position position{line, -1, 1};
     position.coordinates.push_back(index);
@@ -63,10 +93,12 @@ class LinePlan {
   Plan plan;
   Axes lines;
   int lines_slot, length_slot;
+  int group = 1;
 
  private:
   std::vector<const View*> views_;
   std::vector<ByteRange> touched_;
+  std::int64_t length_;
   bool bound_ = false;
 };
 
@@ -131,9 +163,12 @@ class Scan {
       : backend_(backend), r_(r), lane_(detail::lane_of(r.input.dtype)), type_(lane_name(lane_)) {}
 
   void run_whole() {
-    LinePlan l(backend_, r_.op, 'c', r_.space, r_.axis, {&r_.input, &r_.output}, 1);
-    note(l);
-    l.launch(static_cast<std::uint64_t>(l.lines.count()), kScanThreads, [&] { return scan_text(l, {}); });
+    in_layouts([&](Layouts layouts) {
+      LinePlan l(backend_, r_.op, 'c', r_.space, r_.axis, {&r_.input, &r_.output}, 1, layouts);
+      note(l);
+      return l.launch_grouped(static_cast<std::uint64_t>(l.lines.count()), kScanThreads, length(),
+                              [&] { return scan_text(l, {}); });
+    });
   }
 
   /// False, having done nothing, where lines are not columns, or few.
@@ -175,6 +210,10 @@ class Scan {
   std::string combine(const std::string& a, const std::string& b) const {
     return backend_.dialect().leaf(r_.combine, lane_, {a, b});
   }
+  template <class Run> void in_layouts(const Run& run) const {
+    if (!backend_.limits().packed) run(Layouts::own);
+    else if (!run(Layouts::vectors)) run(Layouts::any);
+  }
   void note(LinePlan& l) const { l.plan.note(r_.combine), l.plan.note(r_.reverse), l.plan.note(r_.input.dtype); }
 
   /// The request from element `first` in scanning order on, at most `count` of a line.
@@ -192,18 +231,22 @@ class Scan {
     return {add(ceil_div(count, segment_)), add(segments_), add(first), add(segment_), l.add_words(sums_, written)};
   }
   void sum_segments(const ScanRequest& part, std::int64_t first) {
-    LinePlan l(backend_, r_.op, 'd', part.space, part.axis, {&part.input}, 1);
-    const std::int64_t count = part.space[static_cast<std::size_t>(part.axis)];
-    const Slots s = add_segments(l, count, first, true);
-    l.launch(static_cast<std::uint64_t>(l.lines.count() * ceil_div(count, segment_)), kScanThreads,
-             [&] { return sums_text(l, s); });
+    in_layouts([&](Layouts layouts) {
+      LinePlan l(backend_, r_.op, 'd', part.space, part.axis, {&part.input}, 1, layouts);
+      const std::int64_t count = part.space[static_cast<std::size_t>(part.axis)];
+      const Slots s = add_segments(l, count, first, true);
+      return l.launch_grouped(static_cast<std::uint64_t>(l.lines.count() * ceil_div(count, segment_)), kScanThreads,
+                              segment_, [&] { return sums_text(l, s); });
+    });
   }
   void scan_segments(const ScanRequest& part, std::int64_t first) {
-    LinePlan l(backend_, r_.op, 'e', part.space, part.axis, {&part.input, &part.output}, 1);
-    const std::int64_t count = part.space[static_cast<std::size_t>(part.axis)];
-    const Slots s = add_segments(l, count, first, false);
-    l.launch(static_cast<std::uint64_t>(l.lines.count() * ceil_div(count, segment_)), kScanThreads,
-             [&] { return scan_text(l, s); });
+    in_layouts([&](Layouts layouts) {
+      LinePlan l(backend_, r_.op, 'e', part.space, part.axis, {&part.input, &part.output}, 1, layouts);
+      const std::int64_t count = part.space[static_cast<std::size_t>(part.axis)];
+      const Slots s = add_segments(l, count, first, false);
+      return l.launch_grouped(static_cast<std::uint64_t>(l.lines.count() * ceil_div(count, segment_)), kScanThreads,
+                              segment_, [&] { return scan_text(l, s); });
+    });
   }
 
   /// Lines that say which line and which part of it, from `begin` to `end`, a workgroup has.
@@ -216,9 +259,14 @@ class Scan {
   std::string place_of_sum(const LinePlan& l, const Slots& s) const {
     return cat("line * ", l.p(s.all), " + ", l.p(s.first), " + part");
   }
-  /// Element i of the line in scanning order.
-  std::string element(const LinePlan& l, const std::string& i) const {
-    return r_.reverse ? cat(l.p(l.length_slot), " - 1u - ", i) : i;
+  /// Where in the line `count` elements lie that begin with the i-th in scanning order.
+  std::string element(const LinePlan& l, const std::string& i, int count = 1) const {
+    return r_.reverse ? cat(l.p(l.length_slot), " - ", count, "u - ", i) : i;
+  }
+  /// What was loaded or is stored together is in the order of memory.
+  std::vector<std::string> in_order(std::vector<std::string> values) const {
+    if (r_.reverse) std::reverse(values.begin(), values.end());
+    return values;
   }
 
   std::string sums_text(const LinePlan& l, const Slots& s) const {
@@ -226,10 +274,10 @@ class Scan {
     Io io(l.plan, d);
     std::vector<std::string> line, names;
     std::string body = place_text(l, s) + io.coordinates(l.lines, "line", "c", line);
-    const std::string load = io.load(0, l.at(line, "at"), names);
-    body += cat("var sum = ", type_, "();\nfor (var i = begin + thread; i < end; i += ", kScanThreads, "u) {\n",
-                indented(cat("let at = ", element(l, "i"), ";\n", load, "sum = ", combine("sum", names[0]), ";\n")),
-                "}\nsums[thread] = sum;\n", d.barrier());
+    std::string step = cat("let at = ", element(l, "i", l.group), ";\n", io.load(0, l.group_at(line, "at"), names));
+    for (const std::string& value : in_order(names)) step += cat("sum = ", combine("sum", value), ";\n");
+    body += cat("var sum = ", type_, "();\nfor (var i = begin + thread * ", l.group, "u; i < end; i += ",
+                kScanThreads * l.group, "u) {\n", indented(step), "}\nsums[thread] = sum;\n", d.barrier());
     for (int reach = kScanThreads / 2; reach > 0; reach /= 2)
       body += cat("if (thread < ", reach,
                   "u) { sums[thread] = ", combine("sums[thread]", cat("sums[thread + ", reach, "u]")), "; }\n",
@@ -239,7 +287,7 @@ class Scan {
     return l.module("scan, sums of segments", body, {{type_, "sums", kScanThreads}});
   }
 
-  /// Each step: every invocation sums four neighbours, a tree over the workgroup gives what stands before them, and the
+  /// Each step: every invocation sums a few neighbours, a tree over the workgroup gives what stands before them, and the
   /// sum of the step is carried to the next.
   std::string scan_text(const LinePlan& l, const Slots& s) const {
     const Dialect& d = backend_.dialect();
@@ -251,29 +299,33 @@ class Scan {
       body += cat("if (part + ", l.p(s.first),
                   " > 0u) { carry = ", io.loaded(l.plan.access(s.sums), cat(place_of_sum(l, s), " - 1u")), "; }\n");
     std::string step;
-    for (int e = 0; e < kScanEach; ++e) {
-      const std::string i = cat("i", e);
-      step += cat("let ", i, " = start + thread * ", kScanEach, "u + ", e, "u;\nlet at", e, " = ", element(l, i),
-                  ";\nvar s", e, " = ", type_, "();\n");
+    const int each = std::max(l.group, kScanEach);
+    for (int e = 0; e < each; ++e) step += cat("var s", e, " = ", type_, "();\n");
+    for (int e = 0; e < each; e += l.group) {
+      step += cat("let i", e, " = start + thread * ", each, "u + ", e, "u;\nlet line_at", e, " = ",
+                  element(l, cat("i", e), l.group), ";\n");
       std::vector<std::string> names;
-      const std::string load = io.load(0, l.at(line, cat("at", e)), names);
-      step += cat("if (", i, " < end) {\n", indented(load + cat("s", e, " = ", names[0], ";\n")), "}\n");
-      if (e) step += cat("s", e, " = ", combine(cat("s", e - 1), cat("s", e)), ";\n");
+      std::string load = io.load(0, l.group_at(line, cat("line_at", e)), names);
+      names = in_order(names);
+      for (int k = 0; k < l.group; ++k) load += cat("s", e + k, " = ", names[static_cast<std::size_t>(k)], ";\n");
+      step += cat("if (i", e, " < end) {\n", indented(load), "}\n");
     }
-    step += cat("sums[thread] = s", kScanEach - 1, ";\n", d.barrier());
+    for (int e = 1; e < each; ++e) step += cat("s", e, " = ", combine(cat("s", e - 1), cat("s", e)), ";\n");
+    step += cat("sums[thread] = s", each - 1, ";\n", d.barrier());
     for (int reach = 1; reach < kScanThreads; reach *= 2)
       step += cat("var t", reach, " = sums[thread];\nif (thread >= ", reach, "u) { t", reach, " = ",
                   combine(cat("sums[thread - ", reach, "u]"), cat("t", reach)), "; }\n", d.barrier(),
                   "sums[thread] = t", reach, ";\n", d.barrier());
     step += "var before = carry;\n";
     step += cat("if (thread > 0u) { before = ", combine("carry", "sums[thread - 1u]"), "; }\n");
-    for (int e = 0; e < kScanEach; ++e) {
-      const std::string store = io.store(1, l.at(line, cat("at", e)), {combine("before", cat("s", e))}, "");
+    for (int e = 0; e < each; e += l.group) {
+      std::vector<std::string> values;
+      for (int k = 0; k < l.group; ++k) values.push_back(combine("before", cat("s", e + k)));
+      const std::string store = io.store(1, l.group_at(line, cat("line_at", e)), in_order(values), "");
       step += cat("if (i", e, " < end) {\n", indented(store), "}\n");
     }
     step += cat("carry = ", combine("carry", cat("sums[", kScanThreads - 1, "]")), ";\n", d.barrier());
-    body += cat("for (var start = begin; start < end; start += ", kScanThreads * kScanEach, "u) {\n", indented(step),
-                "}\n");
+    body += cat("for (var start = begin; start < end; start += ", kScanThreads * each, "u) {\n", indented(step), "}\n");
     return l.module(s.sums < 0 ? "scan" : "scan, segments", body, {{type_, "sums", kScanThreads}});
   }
 

@@ -1,5 +1,6 @@
 // Scatter-reduce without float atomics: an invocation owns an element of the output and looks through the table in
-// order, so that sums have the same bits every time. Work: output elements × table entries; large tables are sorted
+// order, so that sums have the same bits every time; or of a few neighbours, in vectors. Work: output elements × table
+// entries; large tables are sorted
 // first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds a display for long.
 #include "gpu/scatter.hpp"
 
@@ -34,8 +35,8 @@ struct Entries {
 
 class ScatterKernel {
  public:
-  ScatterKernel(GpuBackend& backend, const ScatterRequest& request, Entries entries)
-      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 's') {
+  ScatterKernel(GpuBackend& backend, const ScatterRequest& request, Entries entries, Layouts layouts)
+      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 's', layouts) {
     std::uint32_t summed = 0;
     for (int i = 0; i < r_.space.rank(); ++i)
       if (r_.output.strides[static_cast<std::size_t>(i)] == 0) summed |= 1u << i;
@@ -43,16 +44,17 @@ class ScatterKernel {
     const std::uint32_t all = (1u << r_.space.rank()) - 1;
     kept_ = merge_axes(r_.space, all & ~summed, views, 0), summed_ = merge_axes(r_.space, all & summed, views, 0);
     entries_ = entries.last - entries.first;
-    count_slot_ = plan_.add_param(static_cast<std::uint64_t>(kept_.count() * entries_));
-    kept_slot_ = plan_.add_param(static_cast<std::uint64_t>(kept_.count()));
+    count_slot_ = plan_.add_param(0), kept_slot_ = plan_.add_param(0);
     first_slot_ = plan_.add_param(static_cast<std::uint64_t>(entries.first));
     begin_slot_ = plan_.add_param(0), end_slot_ = plan_.add_param(0);
     size_slot_ = plan_.add_param(static_cast<std::uint64_t>(r_.target.size));
-    step_slot_ = plan_.add_param(static_cast<std::uint64_t>(r_.target.step));
     plan_.add_axes(kept_), plan_.add_axes(summed_);
+    const int inner = static_cast<int>(kept_.sizes.size()) - 1;
+    plan_.set_inner(inner);
     for (std::size_t v = 0; v < 3; ++v) {
       std::vector<std::int64_t> strides = kept_.strides[v];
       strides.insert(strides.end(), summed_.strides[v].begin(), summed_.strides[v].end());
+      strides.push_back(v == 0 ? r_.target.step : 0);  // the entry, as one more axis
       plan_.add_access(*views[v], strides, v == 0);
     }
     flags_view_ = {&backend_.index_flags(), DType::u32, 0, {}};
@@ -65,21 +67,30 @@ class ScatterKernel {
     output.gather = &all_entries;
     plan_.bind(
         {bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
+    group_ = scatter_group(plan_, kept_, {2});
+    plan_.set(count_slot_, static_cast<std::uint64_t>(kept_.count() / group_ * entries_));
+    plan_.set(kept_slot_, static_cast<std::uint64_t>(kept_.count() / group_));
   }
 
-  void run() {
-    plan_.note(r_.combine), plan_.note(r_.source.dtype);
+  /// False, having done nothing, where there is no such kernel in vectors.
+  bool run() {
+    plan_.note(r_.combine), plan_.note(r_.source.dtype), plan_.note(static_cast<char>(group_));
     plan_.launch.threads = std::min<std::uint32_t>(256, backend_.limits().threads);
     plan_.note(plan_.launch.threads);
     plan_.finish_key();
-    const std::int64_t outputs = kept_.count() * entries_, length = summed_.count();
+    const auto print = [this] { return text(); };
+    if (plan_.layouts() == Layouts::vectors && !(kept_.sizes.size() == 1 && summed_.sizes.size() == 1 && plan_.in_vectors() &&
+                                                 backend_.has_kernel(Layouts::vectors, plan_.launch, print)))
+      return false;
+    const std::int64_t outputs = kept_.count() / group_ * entries_, length = summed_.count();
     const std::int64_t most = std::max<std::int64_t>(1, kMostSteps / std::max<std::int64_t>(outputs, 1));
     for (std::int64_t begin = 0; begin < length; begin += most) {
       plan_.set(begin_slot_, static_cast<std::uint64_t>(begin));
       plan_.set(end_slot_, static_cast<std::uint64_t>(std::min(length, begin + most)));
       plan_.launch.groups = static_cast<std::uint64_t>(ceil_div(outputs, plan_.launch.threads));
-      backend_.queue(plan_.launch, [this] { return text(); });
+      backend_.queue(plan_.launch, print);
     }
+    return true;
   }
 
  private:
@@ -89,29 +100,33 @@ class ScatterKernel {
     const auto p = [&](int slot) { return d.param(slot); };
     std::string body =
         cat("let t = group * ", plan_.launch.threads, "u + thread;\nif (t >= ", p(count_slot_), ") { return; }\n");
-    body += cat("let entry = t / ", p(kept_slot_), ";\nlet k = t - entry * ", p(kept_slot_), ";\nlet wanted = entry + ",
-                p(first_slot_), ";\n");
-    Position at;
+    body += cat("let entry = t / ", p(kept_slot_), ";\nlet k = (t - entry * ", p(kept_slot_), ") * ", group_,
+                "u;\nlet wanted = entry + ", p(first_slot_), ";\n");
+    Position at{{}, static_cast<int>(kept_.sizes.size()) - 1, group_};
     std::vector<std::string> summed;
     body += io.coordinates(kept_, "k", "c", at.coordinates);
     const std::string inner = io.coordinates(summed_, "j", "d", summed);
-    at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end());
-    const Access &output = plan_.access(0), &source = plan_.access(1), &table = plan_.access(2);
     Position outside = at;
-    for (std::size_t i = kept_.sizes.size(); i < outside.coordinates.size(); ++i) outside.coordinates[i] = "0u";
-    body += cat("let to = ", io.element(output, outside, 0), " + wanted * ", p(step_slot_), ";\n");
-    body += cat("var acc = ", io.loaded(output, "to"), ";\n");
+    outside.coordinates.resize(kept_.sizes.size() + summed_.sizes.size(), "0u"), outside.coordinates.push_back("wanted");
+    at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end()), at.coordinates.push_back("0u");
+    const Access& table = plan_.access(2);
+    std::vector<std::string> sums, values;
+    body += io.load(0, outside, values);
+    for (int e = 0; e < group_; ++e) {
+      sums.push_back(cat("acc", e));
+      body += cat("var ", sums.back(), " = ", values[static_cast<std::size_t>(e)], ";\n");
+    }
     std::string step = inner;
     step += cat("let index = ", io.loaded(table, io.element(table, at, 0)), ";\n");
     step += cat("let place = bitcast<u32>(index) + select(0u, ", p(size_slot_), ", index < 0);\n");
     step += cat("if (place >= ", p(size_slot_), ") {\n  if (entry == 0u) {\n    ",
                 d.report_index(plan_.access(3).binding, p(plan_.launch.check_slot), "index"), "  }\n}\n");
-    step +=
-        cat("if (place == wanted) { acc = ",
-            d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {"acc", io.loaded(source, io.element(source, at, 0))}),
-            "; }\n");
+    std::string found = io.load(1, at, values);
+    for (std::size_t e = 0; e < sums.size(); ++e)
+      found += cat(sums[e], " = ", d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {sums[e], values[e]}), ";\n");
+    step += cat("if (place == wanted) {\n", indented(found), "}\n");
     body += cat("for (var j = ", p(begin_slot_), "; j < ", p(end_slot_), "; j += 1u) {\n", indented(step), "}\n");
-    body += io.stored(output, "to", "acc");
+    body += io.store(0, outside, sums, "");
     return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, "", body});
   }
 
@@ -121,7 +136,7 @@ class ScatterKernel {
   Axes kept_, summed_;
   View flags_view_;
   std::int64_t entries_ = 0;
-  int count_slot_, kept_slot_, first_slot_, begin_slot_, end_slot_, size_slot_, step_slot_;
+  int group_ = 1, count_slot_, kept_slot_, first_slot_, begin_slot_, end_slot_, size_slot_;
 };
 
 /// Halves the request until every buffer fits a binding: along the axis the widest operand reaches furthest over.
@@ -142,7 +157,8 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
     }
   }
   if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
-  if (axis < 0) return ScatterKernel(backend, r, entries).run();
+  if (axis < 0)
+    return run_in_layouts(backend.limits(), [&](Layouts layouts) { return ScatterKernel(backend, r, entries, layouts); });
   const auto a = static_cast<std::size_t>(axis);
   ScatterRequest first = r, second = r;
   first.space[a] = r.space[a] / 2, second.space[a] = r.space[a] - first.space[a];
@@ -154,6 +170,14 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
 }
 
 }  // namespace
+
+int scatter_group(Plan& plan, const Axes& kept, std::initializer_list<int> tables) {
+  const int inner = static_cast<int>(kept.sizes.size()) - 1;
+  const bool alike = inner >= 0 && std::ranges::all_of(tables, [&](int table) {
+    return plan.access(table).steps[static_cast<std::size_t>(inner)] == '0';
+  });
+  return alike ? plan.choose_group(inner, kept.sizes.back(), false) : 1;
+}
 
 void GpuBackend::scatter(const ScatterRequest& r) {
   require_supported(r.op, r.source.dtype);

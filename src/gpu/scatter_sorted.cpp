@@ -70,6 +70,7 @@ class SortedScatter {
     plan.launch.check_slot = plan.add_param(0), plan.launch.checked_size = r_.target.size;
     const std::vector<std::int64_t> sizes(space.begin(), space.end());
     plan.bind({bytes_touched(entries_, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
+    prepare(plan);
     launch(plan, count_, [&] {
       const Dialect& d = backend_.dialect();
       Io io(plan, d);
@@ -88,23 +89,27 @@ class SortedScatter {
   }
 
   void combine() {
+    if (!backend_.limits().packed) combine(Layouts::own);
+    else if (!combine(Layouts::vectors)) combine(Layouts::any);
+  }
+  /// False, having done nothing, where there is no such kernel in vectors.
+  bool combine(Layouts layouts) {
     const View* views[] = {&r_.output, &r_.source, &keys_, &places_};
     const std::uint32_t all = (1u << r_.space.rank()) - 1;
-    Plan plan(backend_.limits(), r_.op, 'C');
+    Plan plan(backend_.limits(), r_.op, 'C', layouts);
     Axes kept = merge_axes(r_.space, all & ~summed_, views, 0), summed = merge_axes(r_.space, summed_, views, 0);
-    const std::int64_t outputs = kept.count() * r_.target.size;
-    const Slots s{plan.add_param(static_cast<std::uint64_t>(outputs)),
-                  plan.add_param(static_cast<std::uint64_t>(kept.count())),
-                  plan.add_param(static_cast<std::uint64_t>(r_.target.step)),
-                  plan.add_param(static_cast<std::uint64_t>(length_)),
-                  plan.add_param(0),
-                  plan.add_param(0)};
+    Slots s;
+    s.outputs = plan.add_param(0), s.kept = plan.add_param(0);
+    s.length = plan.add_param(static_cast<std::uint64_t>(length_));
+    s.begin = plan.add_param(0), s.end = plan.add_param(0);
     plan.add_axes(kept), plan.add_axes(summed);
+    plan.set_inner(static_cast<int>(kept.sizes.size()) - 1);
     std::vector<ByteRange> touched;
     const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
     for (std::size_t v = 0; v < 4; ++v) {
       std::vector<std::int64_t> strides = kept.strides[v];
       strides.insert(strides.end(), summed.strides[v].begin(), summed.strides[v].end());
+      strides.push_back(v == 0 ? r_.target.step : 0);  // the entry, as one more axis
       plan.add_access(*views[v], strides, v == 0);
       touched.push_back(bytes_touched(*views[v], sizes));
     }
@@ -112,30 +117,42 @@ class SortedScatter {
     output.view = r_.output, output.gather = &r_.target;
     touched[0] = bytes_touched(output, sizes);
     plan.bind(touched);
-    plan.note(r_.combine), plan.note(r_.source.dtype);
+    s.group = scatter_group(plan, kept, {2, 3});
+    const std::int64_t outputs = kept.count() / s.group * r_.target.size;
+    plan.set(s.outputs, static_cast<std::uint64_t>(outputs));
+    plan.set(s.kept, static_cast<std::uint64_t>(kept.count() / s.group));
+    plan.note(r_.combine), plan.note(r_.source.dtype), plan.note(static_cast<char>(s.group));
+    const auto print = [&] { return combine_text(plan, s, kept, summed); };
+    prepare(plan);
+    if (layouts == Layouts::vectors && !(kept.sizes.size() == 1 && summed.sizes.size() == 1 && plan.in_vectors() &&
+                                         backend_.has_kernel(layouts, plan.launch, print)))
+      return false;
     for (std::int64_t begin = 0; begin < length_; begin += kMostEntries) {
       plan.set(s.begin, static_cast<std::uint64_t>(begin));
       plan.set(s.end, static_cast<std::uint64_t>(std::min(length_, begin + kMostEntries)));
-      launch(plan, outputs, [&] { return combine_text(plan, s, kept, summed); });
+      launch(plan, outputs, print);
     }
+    return true;
   }
   struct Slots {
-    int outputs, kept, step, length, begin, end;
+    int outputs, kept, length, begin, end, group = 1;
   };
 
   std::string combine_text(const Plan& plan, const Slots& s, const Axes& kept, const Axes& summed) const {
     const Dialect& d = backend_.dialect();
     Io io(plan, d);
     std::string body = start(plan, s.outputs);
-    body += cat("let wanted = t / ", d.param(s.kept), ";\nlet k = t - wanted * ", d.param(s.kept), ";\n");
-    Position at;
+    body += cat("let wanted = t / ", d.param(s.kept), ";\nlet k = (t - wanted * ", d.param(s.kept), ") * ", s.group,
+                "u;\n");
+    Position at{{}, static_cast<int>(kept.sizes.size()) - 1, s.group};
     std::vector<std::string> inner;
     body += io.coordinates(kept, "k", "c", at.coordinates);
     const std::string place = io.coordinates(summed, "j", "d", inner);
     Position outside = at;
     at.coordinates.insert(at.coordinates.end(), inner.begin(), inner.end());
     outside.coordinates.resize(at.coordinates.size(), "0u");
-    const Access &output = plan.access(0), &source = plan.access(1), &keys = plan.access(2), &places = plan.access(3);
+    at.coordinates.push_back("0u"), outside.coordinates.push_back("wanted");
+    const Access &keys = plan.access(2), &places = plan.access(3);
     const auto key = [&](const char* index) {
       return cat("bitcast<u32>(", io.loaded(keys, cat("keys + ", index)), ")");
     };
@@ -143,15 +160,20 @@ class SortedScatter {
     body += cat("var low = 0u;\nvar high = ", d.param(s.length), ";\nfor (; low < high;) {\n",
                 "  let middle = (low + high) / 2u;\n  if (", key("middle"),
                 " < wanted) { low = middle + 1u; } else { high = middle; }\n}\n");
-    body += cat("let to = ", io.element(output, outside, 0), " + wanted * ", d.param(s.step), ";\n");
-    body += cat("var acc = ", io.loaded(output, "to"), ";\nlow = max(low, ", d.param(s.begin), ");\n");
-    const std::string next =
-        cat("if (", key("low"), " != wanted) { break; }\nlet j = bitcast<u32>(", io.loaded(places, "places + low"),
-            ");\n", place, "acc = ",
-            d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {"acc", io.loaded(source, io.element(source, at, 0))}),
-            ";\n");
+    std::vector<std::string> sums, values;
+    body += io.load(0, outside, values);
+    for (int e = 0; e < s.group; ++e) {
+      sums.push_back(cat("acc", e));
+      body += cat("var ", sums.back(), " = ", values[static_cast<std::size_t>(e)], ";\n");
+    }
+    body += cat("low = max(low, ", d.param(s.begin), ");\n");
+    std::string next = cat("if (", key("low"), " != wanted) { break; }\nlet j = bitcast<u32>(",
+                           io.loaded(places, "places + low"), ");\n", place);
+    next += io.load(1, at, values);
+    for (std::size_t e = 0; e < sums.size(); ++e)
+      next += cat(sums[e], " = ", d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {sums[e], values[e]}), ";\n");
     body += cat("for (; low < ", d.param(s.end), "; low += 1u) {\n", indented(next), "}\n");
-    body += io.stored(output, "to", "acc");
+    body += io.store(0, outside, sums, "");
     return module(plan, "scatter, sorted", body);
   }
 
@@ -163,12 +185,13 @@ class SortedScatter {
     return backend_.dialect().module(
         {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, {}, "", body});
   }
+  /// After the last change to the plan.
+  void prepare(Plan& plan) const {
+    plan.launch.threads = threads();
+    plan.note(plan.launch.threads);
+    plan.finish_key();
+  }
   void launch(Plan& plan, std::int64_t invocations, const std::function<std::string()>& text) {
-    if (plan.launch.groups == 0) {
-      plan.launch.threads = threads();
-      plan.note(plan.launch.threads);
-      plan.finish_key();
-    }
     plan.launch.groups = static_cast<std::uint64_t>(ceil_div(invocations, plan.launch.threads));
     backend_.queue(plan.launch, text);
   }

@@ -161,6 +161,61 @@ TEST_F(OnHost, RunningSums) {
   }
 }
 
+/// Lines whose neighbours are read together, both ways, whole and in segments; and others.
+TEST_F(OnHost, RunningSumsInVectors) {
+  for (const bool packed : {false, true}) {
+    HostGpu gpu(packed);
+    const auto sums = [](const Tensors& t) { return cumsum(t[0], -1); };
+    const auto backwards = [](const Tensors& t) {
+      const Var x(t[0]);
+      return Tensor(backward(cumsum(x, -1), t[0])[x]);
+    };
+    for (const DType d : {f64, f32, bf16})
+      for (const std::int64_t n : {4104, 20480, 20483}) {
+        if (n == 20483 && d != f32) continue;
+        const std::string name = std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
+        const double within = d == f64 ? 1e-12 : tolerance(d);
+        expect_equal(name, gpu, {random({2, n}, d)}, within, sums);
+        EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos, n % (16 / static_cast<std::int64_t>(dtype_size(d))) == 0) << name;
+        expect_equal(name + " backwards", gpu, {random({2, n}, d)}, within, backwards);
+        if (d == f64 || n == 20480) continue;
+        expect_equal(name + " of one line", gpu, {random({n}, d)}, within, sums);
+        expect_equal(name + " not aligned", gpu, {random({n + 1}, d)}, within, [&](const Tensors& t) { return cumsum(t[0].slice(0, 1, n + 1), 0); });
+        expect_equal(name + " of batches", gpu, {random({2, 3, n}, d)}, within, [&](const Tensors& t) { return cumsum(t[0].slice(1, 0, 2), 2); });
+      }
+    for (const DType d : {i8, i16, i32, i64}) {
+      const Tensor x = tensor(std::vector<std::int32_t>(20480, 1), {2, 10240}, cpu()).to(d);
+      expect_equal((packed ? "packed " : "") + std::string(to_string(d)), gpu, {x}, 0, sums);
+    }
+  }
+}
+
+/// Rows added up by index, looked through and sorted, whose neighbours are added together and others.
+TEST_F(OnHost, SumsByIndex) {
+  for (const bool packed : {false, true}) {
+    HostGpu gpu(packed);
+    for (const DType d : {f64, f32})
+      for (const std::int64_t rows : {5, 2300})
+        for (const std::int64_t columns : {1, 8, 33}) {
+          if (d == f64 && columns != 8) continue;
+          const std::string name = std::string(packed ? "packed " : "") + std::string(to_string(d)) + to_string(Shape{rows, columns});
+          std::vector<std::int32_t> at(static_cast<std::size_t>(rows));
+          for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int32_t>(i * i % 7) - (i % 3 == 0 ? 7 : 0);
+          const Tensor indices = tensor(at, {rows}, cpu()), x = random({7, columns}, d);
+          const double within = d == f64 ? 1e-12 : 1e-5;
+          expect_equal(name, gpu, {x, indices, random({rows, columns}, d)}, within, [](const Tensors& t) { return scatter_add(t[0], t[1], t[2]); });
+          EXPECT_EQ(gpu.last_text.find("acc1") != std::string::npos, columns == 8) << name;
+          expect_equal(name + " of columns", gpu, {random({columns, 7}, d), indices, random({columns, rows}, d)}, within,
+                       [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 1); });
+          expect_equal(name + " in batches", gpu, {random({2, 7, columns}, d), indices, random({2, rows, columns}, d)}, within,
+                       [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 1); });
+          if (rows == 5)
+            expect_equal(name + " each its own", gpu, {random({7, columns}, d), tensor(at, {rows, 1}, cpu()).broadcast_to({rows, columns}), random({rows, columns}, d)}, within,
+                         [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 0); });
+        }
+  }
+}
+
 /// Groups that are cut read nothing behind the memory there is.
 TEST_F(OnHost, CutGroupsStayInside) {
   HostGpu gpu(false);

@@ -1590,6 +1590,67 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
+// ---- requests together: step, 2 workgroups of 256
+// elementwise
+struct Params {
+  u32 v[7];
+};
+TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v2) {
+  let v1 = bitcast<f32>(params.v[6]);
+  let v3 = (v1 * v2);
+  let v4 = (v0 - v3);
+  return v4;
+}
+struct Part {
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  Params params;
+};
+struct Parts {
+  Part part[16];
+  u32 groups[16];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const __grid_constant__ Parts parts) {
+  const u32 thread = threadIdx.x;
+  u32 group = blockIdx.x, number = 0;
+  while (group >= parts.groups[number]) { group -= parts.groups[number++]; }
+  const Part& part = parts.part[number];
+  const Params& params = part.params;
+  vec4<u32>* __restrict__ b0 = part.b0;
+  const vec4<u32>* __restrict__ b1 = part.b1;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[4] + i) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[5] + i) / 4u;
+  let q7 = b1[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(params, x2, x8);
+  let y1 = formula(params, x3, x9);
+  let y2 = formula(params, x4, x10);
+  let y3 = formula(params, x5, x11);
+  if (i + 3u < params.v[1]) {
+    let w12 = (params.v[3] + i) / 4u;
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  } else {
+    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
+    }
+    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
+    }
+    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
+    }
+    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
+    }
+  }
+}
+
 // ---- by index: take, 1 workgroups of 256
 // elementwise
 struct Params {
@@ -1667,15 +1728,23 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 struct Params {
   u32 v[16];
 };
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   let t = group * 256u + thread;
   if (t >= params.v[1]) { return; }
   let entry = t / params.v[2];
-  let k = t - entry * params.v[2];
+  let k = (t - entry * params.v[2]) * 4u;
   let wanted = entry + params.v[3];
-  let to = params.v[10] + k + wanted * params.v[7];
-  var acc = bitcast<f32>(((u32*)b0)[to]);
+  let w0 = (params.v[9] + k + wanted * params.v[10]) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
   for (var j = params.v[4]; j < params.v[5]; j += 1u) {
     let index = bitcast<i32>(((u32*)b2)[params.v[13] + j]);
     let place = bitcast<u32>(index) + select(0u, params.v[6], index < 0);
@@ -1684,9 +1753,21 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
         if (atomicCAS(&b3[0], 0u, params.v[15]) == 0u) { b3[1] = u32(index); }
       }
     }
-    if (place == wanted) { acc = (acc + bitcast<f32>(((u32*)b1)[params.v[11] + k + j * params.v[12]])); }
+    if (place == wanted) {
+      let w6 = (params.v[11] + k + j * params.v[12]) / 4u;
+      let q7 = b1[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      acc0 = (acc0 + x8);
+      acc1 = (acc1 + x9);
+      acc2 = (acc2 + x10);
+      acc3 = (acc3 + x11);
+    }
   }
-  ((u32*)b0)[to] = bitcast<u32>(acc);
+  let w12 = (params.v[9] + k + wanted * params.v[10]) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
 }
 
 // ---- scan: cumsum, 6 workgroups of 256
@@ -1694,7 +1775,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 struct Params {
   u32 v[8];
 };
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 sums[256];
   let line = group;
@@ -1702,36 +1783,26 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   let end = params.v[2];
   var carry = f32();
   for (var start = begin; start < end; start += 1024u) {
-    let i0 = start + thread * 4u + 0u;
-    let at0 = i0;
     var s0 = f32();
-    if (i0 < end) {
-      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let at1 = i1;
     var s1 = f32();
-    if (i1 < end) {
-      let x1 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at1]);
-      s1 = x1;
+    var s2 = f32();
+    var s3 = f32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end) {
+      let w0 = (params.v[4] + line * params.v[5] + line_at0) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      s0 = x2;
+      s1 = x3;
+      s2 = x4;
+      s3 = x5;
     }
     s1 = (s0 + s1);
-    let i2 = start + thread * 4u + 2u;
-    let at2 = i2;
-    var s2 = f32();
-    if (i2 < end) {
-      let x2 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at2]);
-      s2 = x2;
-    }
     s2 = (s1 + s2);
-    let i3 = start + thread * 4u + 3u;
-    let at3 = i3;
-    var s3 = f32();
-    if (i3 < end) {
-      let x3 = bitcast<f32>(((u32*)b0)[params.v[4] + line * params.v[5] + at3]);
-      s3 = x3;
-    }
     s3 = (s2 + s3);
     sums[thread] = s3;
     __syncthreads();
@@ -1778,16 +1849,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     var before = carry;
     if (thread > 0u) { before = (carry + sums[thread - 1u]); }
     if (i0 < end) {
-      ((u32*)b1)[params.v[6] + line * params.v[7] + at0] = bitcast<u32>((before + s0));
-    }
-    if (i1 < end) {
-      ((u32*)b1)[params.v[6] + line * params.v[7] + at1] = bitcast<u32>((before + s1));
-    }
-    if (i2 < end) {
-      ((u32*)b1)[params.v[6] + line * params.v[7] + at2] = bitcast<u32>((before + s2));
-    }
-    if (i3 < end) {
-      ((u32*)b1)[params.v[6] + line * params.v[7] + at3] = bitcast<u32>((before + s3));
+      let w6 = (params.v[6] + line * params.v[7] + line_at0) / 4u;
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
     }
     carry = (carry + sums[255]);
     __syncthreads();
@@ -1891,7 +1954,7 @@ template <class T> TERN_DEVICE T tern_add(T a, T b) {
   return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
 }
 TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ i32 sums[256];
   let line = group / params.v[4];
@@ -1899,10 +1962,18 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   let begin = part * params.v[7];
   let end = min(begin + params.v[7], params.v[2]);
   var sum = i32();
-  for (var i = begin + thread; i < end; i += 256u) {
+  for (var i = begin + thread * 4u; i < end; i += 1024u) {
     let at = i;
-    let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + at]);
-    sum = tern_add(sum, x0);
+    let w0 = (params.v[3] + at) / 4u;
+    let q1 = b0[w0 + 0u];
+    let x2 = bitcast<i32>(q1.x);
+    let x3 = bitcast<i32>(q1.y);
+    let x4 = bitcast<i32>(q1.z);
+    let x5 = bitcast<i32>(q1.w);
+    sum = tern_add(sum, x2);
+    sum = tern_add(sum, x3);
+    sum = tern_add(sum, x4);
+    sum = tern_add(sum, x5);
   }
   sums[thread] = sum;
   __syncthreads();
@@ -1944,36 +2015,36 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   let end = params.v[2];
   var carry = i32();
   for (var start = begin; start < end; start += 1024u) {
-    let i0 = start + thread * 4u + 0u;
-    let at0 = i0;
     var s0 = i32();
+    var s1 = i32();
+    var s2 = i32();
+    var s3 = i32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
     if (i0 < end) {
-      let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + at0]);
+      let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at0]);
       s0 = x0;
     }
     let i1 = start + thread * 4u + 1u;
-    let at1 = i1;
-    var s1 = i32();
+    let line_at1 = i1;
     if (i1 < end) {
-      let x1 = bitcast<i32>(((u32*)b0)[params.v[3] + at1]);
+      let x1 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at1]);
       s1 = x1;
     }
-    s1 = tern_add(s0, s1);
     let i2 = start + thread * 4u + 2u;
-    let at2 = i2;
-    var s2 = i32();
+    let line_at2 = i2;
     if (i2 < end) {
-      let x2 = bitcast<i32>(((u32*)b0)[params.v[3] + at2]);
+      let x2 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at2]);
       s2 = x2;
     }
-    s2 = tern_add(s1, s2);
     let i3 = start + thread * 4u + 3u;
-    let at3 = i3;
-    var s3 = i32();
+    let line_at3 = i3;
     if (i3 < end) {
-      let x3 = bitcast<i32>(((u32*)b0)[params.v[3] + at3]);
+      let x3 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at3]);
       s3 = x3;
     }
+    s1 = tern_add(s0, s1);
+    s2 = tern_add(s1, s2);
     s3 = tern_add(s2, s3);
     sums[thread] = s3;
     __syncthreads();
@@ -2020,16 +2091,16 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     var before = carry;
     if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
     if (i0 < end) {
-      ((u32*)b0)[params.v[4] + at0] = bitcast<u32>(tern_add(before, s0));
+      ((u32*)b0)[params.v[4] + line_at0] = bitcast<u32>(tern_add(before, s0));
     }
     if (i1 < end) {
-      ((u32*)b0)[params.v[4] + at1] = bitcast<u32>(tern_add(before, s1));
+      ((u32*)b0)[params.v[4] + line_at1] = bitcast<u32>(tern_add(before, s1));
     }
     if (i2 < end) {
-      ((u32*)b0)[params.v[4] + at2] = bitcast<u32>(tern_add(before, s2));
+      ((u32*)b0)[params.v[4] + line_at2] = bitcast<u32>(tern_add(before, s2));
     }
     if (i3 < end) {
-      ((u32*)b0)[params.v[4] + at3] = bitcast<u32>(tern_add(before, s3));
+      ((u32*)b0)[params.v[4] + line_at3] = bitcast<u32>(tern_add(before, s3));
     }
     carry = tern_add(carry, sums[255]);
     __syncthreads();
@@ -2045,7 +2116,7 @@ template <class T> TERN_DEVICE T tern_add(T a, T b) {
   return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
 }
 TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ i32 sums[256];
   let line = group / params.v[5];
@@ -2055,36 +2126,26 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   var carry = i32();
   if (part + params.v[7] > 0u) { carry = bitcast<i32>(((u32*)b2)[line * params.v[6] + params.v[7] + part - 1u]); }
   for (var start = begin; start < end; start += 1024u) {
-    let i0 = start + thread * 4u + 0u;
-    let at0 = i0;
     var s0 = i32();
-    if (i0 < end) {
-      let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let at1 = i1;
     var s1 = i32();
-    if (i1 < end) {
-      let x1 = bitcast<i32>(((u32*)b0)[params.v[3] + at1]);
-      s1 = x1;
+    var s2 = i32();
+    var s3 = i32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end) {
+      let w0 = (params.v[3] + line_at0) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<i32>(q1.x);
+      let x3 = bitcast<i32>(q1.y);
+      let x4 = bitcast<i32>(q1.z);
+      let x5 = bitcast<i32>(q1.w);
+      s0 = x2;
+      s1 = x3;
+      s2 = x4;
+      s3 = x5;
     }
     s1 = tern_add(s0, s1);
-    let i2 = start + thread * 4u + 2u;
-    let at2 = i2;
-    var s2 = i32();
-    if (i2 < end) {
-      let x2 = bitcast<i32>(((u32*)b0)[params.v[3] + at2]);
-      s2 = x2;
-    }
     s2 = tern_add(s1, s2);
-    let i3 = start + thread * 4u + 3u;
-    let at3 = i3;
-    var s3 = i32();
-    if (i3 < end) {
-      let x3 = bitcast<i32>(((u32*)b0)[params.v[3] + at3]);
-      s3 = x3;
-    }
     s3 = tern_add(s2, s3);
     sums[thread] = s3;
     __syncthreads();
@@ -2131,16 +2192,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     var before = carry;
     if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
     if (i0 < end) {
-      ((u32*)b1)[params.v[4] + at0] = bitcast<u32>(tern_add(before, s0));
-    }
-    if (i1 < end) {
-      ((u32*)b1)[params.v[4] + at1] = bitcast<u32>(tern_add(before, s1));
-    }
-    if (i2 < end) {
-      ((u32*)b1)[params.v[4] + at2] = bitcast<u32>(tern_add(before, s2));
-    }
-    if (i3 < end) {
-      ((u32*)b1)[params.v[4] + at3] = bitcast<u32>(tern_add(before, s3));
+      let w6 = (params.v[4] + line_at0) / 4u;
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(tern_add(before, s0)), bitcast<u32>(tern_add(before, s1)), bitcast<u32>(tern_add(before, s2)), bitcast<u32>(tern_add(before, s3)));
     }
     carry = tern_add(carry, sums[255]);
     __syncthreads();

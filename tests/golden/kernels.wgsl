@@ -1957,6 +1957,84 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
+// ---- requests together: step, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+fn formula(v0: f32, v2: f32) -> f32 {
+  let v1 = bitcast<f32>(params.v[1].z);
+  let v3 = (v1 * v2);
+  let v4 = (v0 - v3);
+  return v4;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[1].y + i) / 4u;
+  let q7 = b1[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(x2, x8);
+  let y1 = formula(x3, x9);
+  let y2 = formula(x4, x10);
+  let y3 = formula(x5, x11);
+  let w12 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  }
+}
+
+// ---- requests together: step, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+fn formula(v0: f32, v2: f32) -> f32 {
+  let v1 = bitcast<f32>(params.v[1].z);
+  let v3 = (v1 * v2);
+  let v4 = (v0 - v3);
+  return v4;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[1].y + i) / 4u;
+  let q7 = b1[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(x2, x8);
+  let y1 = formula(x3, x9);
+  let y2 = formula(x4, x10);
+  let y3 = formula(x5, x11);
+  let w12 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  }
+}
+
 // ---- by index: take, 1 workgroups of 256
 // elementwise
 struct Params { v: array<vec4<u32>, 3> }
@@ -2030,8 +2108,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
 // scatter
 struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
 @compute @workgroup_size(256)
@@ -2040,10 +2118,18 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let t = group * 256u + thread;
   if (t >= params.v[0].y) { return; }
   let entry = t / params.v[0].z;
-  let k = t - entry * params.v[0].z;
+  let k = (t - entry * params.v[0].z) * 4u;
   let wanted = entry + params.v[0].w;
-  let to = params.v[2].z + k + wanted * params.v[1].w;
-  var acc = bitcast<f32>(b0[to]);
+  let w0 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
   for (var j = params.v[1].x; j < params.v[1].y; j += 1u) {
     let index = bitcast<i32>(b2[params.v[3].y + j]);
     let place = bitcast<u32>(index) + select(0u, params.v[1].z, index < 0);
@@ -2052,17 +2138,29 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
         if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].w).exchanged) { atomicStore(&b3[1], u32(index)); }
       }
     }
-    if (place == wanted) { acc = (acc + bitcast<f32>(b1[params.v[2].w + k + j * params.v[3].x])); }
+    if (place == wanted) {
+      let w6 = (params.v[2].w + k + j * params.v[3].x) / 4u;
+      let q7 = b1[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      acc0 = (acc0 + x8);
+      acc1 = (acc1 + x9);
+      acc2 = (acc2 + x10);
+      acc3 = (acc3 + x11);
+    }
   }
-  b0[to] = bitcast<u32>(acc);
+  let w12 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
 }
 
 // ---- scan: cumsum, 6 workgroups of 256
 // scan
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 var<workgroup> sums: array<f32, 256>;
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -2072,36 +2170,26 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let end = params.v[0].z;
   var carry = f32();
   for (var start = begin; start < end; start += 1024u) {
-    let i0 = start + thread * 4u + 0u;
-    let at0 = i0;
     var s0 = f32();
-    if (i0 < end) {
-      let x0 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let at1 = i1;
     var s1 = f32();
-    if (i1 < end) {
-      let x1 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at1]);
-      s1 = x1;
+    var s2 = f32();
+    var s3 = f32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end) {
+      let w0 = (params.v[1].x + line * params.v[1].y + line_at0) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      s0 = x2;
+      s1 = x3;
+      s2 = x4;
+      s3 = x5;
     }
     s1 = (s0 + s1);
-    let i2 = start + thread * 4u + 2u;
-    let at2 = i2;
-    var s2 = f32();
-    if (i2 < end) {
-      let x2 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at2]);
-      s2 = x2;
-    }
     s2 = (s1 + s2);
-    let i3 = start + thread * 4u + 3u;
-    let at3 = i3;
-    var s3 = f32();
-    if (i3 < end) {
-      let x3 = bitcast<f32>(b0[params.v[1].x + line * params.v[1].y + at3]);
-      s3 = x3;
-    }
     s3 = (s2 + s3);
     sums[thread] = s3;
     workgroupBarrier();
@@ -2148,20 +2236,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     var before = carry;
     if (thread > 0u) { before = (carry + sums[thread - 1u]); }
     if (i0 < end) {
-      let to4 = params.v[1].z + line * params.v[1].w + at0;
-      b1[to4] = bitcast<u32>((before + s0));
-    }
-    if (i1 < end) {
-      let to5 = params.v[1].z + line * params.v[1].w + at1;
-      b1[to5] = bitcast<u32>((before + s1));
-    }
-    if (i2 < end) {
-      let to6 = params.v[1].z + line * params.v[1].w + at2;
-      b1[to6] = bitcast<u32>((before + s2));
-    }
-    if (i3 < end) {
-      let to7 = params.v[1].z + line * params.v[1].w + at3;
-      b1[to7] = bitcast<u32>((before + s3));
+      let w6 = (params.v[1].z + line * params.v[1].w + line_at0) / 4u;
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
     }
     carry = (carry + sums[255]);
     workgroupBarrier();
@@ -2235,7 +2311,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
 // scan, sums of segments
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<i32, 256>;
 @compute @workgroup_size(256)
@@ -2246,10 +2322,18 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let begin = part * params.v[1].w;
   let end = min(begin + params.v[1].w, params.v[0].z);
   var sum = i32();
-  for (var i = begin + thread; i < end; i += 256u) {
+  for (var i = begin + thread * 4u; i < end; i += 1024u) {
     let at = i;
-    let x0 = bitcast<i32>(b0[params.v[0].w + at]);
-    sum = (sum + x0);
+    let w0 = (params.v[0].w + at) / 4u;
+    let q1 = b0[w0 + 0u];
+    let x2 = bitcast<i32>(q1.x);
+    let x3 = bitcast<i32>(q1.y);
+    let x4 = bitcast<i32>(q1.z);
+    let x5 = bitcast<i32>(q1.w);
+    sum = (sum + x2);
+    sum = (sum + x3);
+    sum = (sum + x4);
+    sum = (sum + x5);
   }
   sums[thread] = sum;
   workgroupBarrier();
@@ -2288,36 +2372,36 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let end = params.v[0].z;
   var carry = i32();
   for (var start = begin; start < end; start += 1024u) {
-    let i0 = start + thread * 4u + 0u;
-    let at0 = i0;
     var s0 = i32();
+    var s1 = i32();
+    var s2 = i32();
+    var s3 = i32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
     if (i0 < end) {
-      let x0 = bitcast<i32>(b0[params.v[0].w + at0]);
+      let x0 = bitcast<i32>(b0[params.v[0].w + line_at0]);
       s0 = x0;
     }
     let i1 = start + thread * 4u + 1u;
-    let at1 = i1;
-    var s1 = i32();
+    let line_at1 = i1;
     if (i1 < end) {
-      let x1 = bitcast<i32>(b0[params.v[0].w + at1]);
+      let x1 = bitcast<i32>(b0[params.v[0].w + line_at1]);
       s1 = x1;
     }
-    s1 = (s0 + s1);
     let i2 = start + thread * 4u + 2u;
-    let at2 = i2;
-    var s2 = i32();
+    let line_at2 = i2;
     if (i2 < end) {
-      let x2 = bitcast<i32>(b0[params.v[0].w + at2]);
+      let x2 = bitcast<i32>(b0[params.v[0].w + line_at2]);
       s2 = x2;
     }
-    s2 = (s1 + s2);
     let i3 = start + thread * 4u + 3u;
-    let at3 = i3;
-    var s3 = i32();
+    let line_at3 = i3;
     if (i3 < end) {
-      let x3 = bitcast<i32>(b0[params.v[0].w + at3]);
+      let x3 = bitcast<i32>(b0[params.v[0].w + line_at3]);
       s3 = x3;
     }
+    s1 = (s0 + s1);
+    s2 = (s1 + s2);
     s3 = (s2 + s3);
     sums[thread] = s3;
     workgroupBarrier();
@@ -2364,19 +2448,19 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     var before = carry;
     if (thread > 0u) { before = (carry + sums[thread - 1u]); }
     if (i0 < end) {
-      let to4 = params.v[1].x + at0;
+      let to4 = params.v[1].x + line_at0;
       b0[to4] = bitcast<u32>((before + s0));
     }
     if (i1 < end) {
-      let to5 = params.v[1].x + at1;
+      let to5 = params.v[1].x + line_at1;
       b0[to5] = bitcast<u32>((before + s1));
     }
     if (i2 < end) {
-      let to6 = params.v[1].x + at2;
+      let to6 = params.v[1].x + line_at2;
       b0[to6] = bitcast<u32>((before + s2));
     }
     if (i3 < end) {
-      let to7 = params.v[1].x + at3;
+      let to7 = params.v[1].x + line_at3;
       b0[to7] = bitcast<u32>((before + s3));
     }
     carry = (carry + sums[255]);
@@ -2388,8 +2472,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
 // scan, segments
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 var<workgroup> sums: array<i32, 256>;
 @compute @workgroup_size(256)
@@ -2402,36 +2486,26 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var carry = i32();
   if (part + params.v[1].w > 0u) { carry = bitcast<i32>(b2[line * params.v[1].z + params.v[1].w + part - 1u]); }
   for (var start = begin; start < end; start += 1024u) {
-    let i0 = start + thread * 4u + 0u;
-    let at0 = i0;
     var s0 = i32();
-    if (i0 < end) {
-      let x0 = bitcast<i32>(b0[params.v[0].w + at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let at1 = i1;
     var s1 = i32();
-    if (i1 < end) {
-      let x1 = bitcast<i32>(b0[params.v[0].w + at1]);
-      s1 = x1;
+    var s2 = i32();
+    var s3 = i32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end) {
+      let w0 = (params.v[0].w + line_at0) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<i32>(q1.x);
+      let x3 = bitcast<i32>(q1.y);
+      let x4 = bitcast<i32>(q1.z);
+      let x5 = bitcast<i32>(q1.w);
+      s0 = x2;
+      s1 = x3;
+      s2 = x4;
+      s3 = x5;
     }
     s1 = (s0 + s1);
-    let i2 = start + thread * 4u + 2u;
-    let at2 = i2;
-    var s2 = i32();
-    if (i2 < end) {
-      let x2 = bitcast<i32>(b0[params.v[0].w + at2]);
-      s2 = x2;
-    }
     s2 = (s1 + s2);
-    let i3 = start + thread * 4u + 3u;
-    let at3 = i3;
-    var s3 = i32();
-    if (i3 < end) {
-      let x3 = bitcast<i32>(b0[params.v[0].w + at3]);
-      s3 = x3;
-    }
     s3 = (s2 + s3);
     sums[thread] = s3;
     workgroupBarrier();
@@ -2478,20 +2552,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     var before = carry;
     if (thread > 0u) { before = (carry + sums[thread - 1u]); }
     if (i0 < end) {
-      let to4 = params.v[1].x + at0;
-      b1[to4] = bitcast<u32>((before + s0));
-    }
-    if (i1 < end) {
-      let to5 = params.v[1].x + at1;
-      b1[to5] = bitcast<u32>((before + s1));
-    }
-    if (i2 < end) {
-      let to6 = params.v[1].x + at2;
-      b1[to6] = bitcast<u32>((before + s2));
-    }
-    if (i3 < end) {
-      let to7 = params.v[1].x + at3;
-      b1[to7] = bitcast<u32>((before + s3));
+      let w6 = (params.v[1].x + line_at0) / 4u;
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
     }
     carry = (carry + sums[255]);
     workgroupBarrier();
