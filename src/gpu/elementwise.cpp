@@ -70,10 +70,8 @@ class ElementwiseKernel {
   }
 
  private:
-  /// Every operand lies in vectors along the last axis; positions are counted along others.
-  bool in_vectors() const {
-    return axes_.sizes.size() == kVectorAxes && group_ > 1 && origin_slots_.empty() && plan_.in_vectors();
-  }
+  /// Every operand lies in vectors along the last axis.
+  bool in_vectors() const { return axes_.sizes.size() == kVectorAxes && group_ > 1 && plan_.in_vectors(); }
   bool is_source(int step) const {
     const StepKind kind = program_.steps[static_cast<std::size_t>(step)].kind;
     return kind == StepKind::input || kind == StepKind::position ||

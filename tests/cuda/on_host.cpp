@@ -129,6 +129,19 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
   }
 }
 
+TEST_F(OnHost, Positions) {
+  const Pointwise f{"f", [](auto a, auto b) { return where(tern::index(a, 0) * 3 > tern::index(a, -1) + 2, a, b); }};
+  for (const bool packed : {true, false}) {
+    HostGpu gpu(packed);
+    for (const Shape& shape : {Shape{4000}, Shape{4001}, Shape{9, 16}, Shape{5, 7}, Shape{3, 6, 8}, Shape{2, 3, 4, 8}}) {
+      const std::string what = to_string(shape) + (packed ? " packed" : "");
+      expect_equal(what, gpu, {random(shape, f32), random(shape, f32)}, 0, [&](const Tensors& t) { return f(t[0], t[1]); });
+      EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos, shape[shape.size() - 1] % 4 == 0 || shape.size() == 1) << what;
+      expect_equal(what + " and a row", gpu, {random(shape, f32), random({shape[shape.size() - 1]}, f32)}, 0, [&](const Tensors& t) { return f(t[0], t[1]); });
+    }
+  }
+}
+
 TEST_F(OnHost, TransposedInTiles) {
   HostGpu gpu(false);
   const Pointwise f{"f", [](auto a, auto b) { return a * 2 - b; }};
