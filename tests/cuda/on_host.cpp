@@ -184,20 +184,20 @@ TEST_F(OnHost, RunningSumsInVectors) {
       return Tensor(backward(cumsum(x, -1), t[0])[x]);
     };
     for (const DType d : {f64, f32, bf16})
-      for (const std::int64_t n : {4104, 20480, 20483}) {
-        if (n == 20483 && d != f32) continue;
+      for (const std::int64_t n : {2056, 20480, 20483}) {
+        if (n > 4096 && (d == f64 || (n == 20483 && d == bf16))) continue;
         const std::string name = std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
         const double within = d == f64 ? 1e-12 : tolerance(d);
         expect_equal(name, gpu, {random({2, n}, d)}, within, sums);
         EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos, n % (16 / static_cast<std::int64_t>(dtype_size(d))) == 0) << name;
         expect_equal(name + " backwards", gpu, {random({2, n}, d)}, within, backwards);
-        if (d == f64 || n == 20480) continue;
+        if (n > 4096) continue;
         expect_equal(name + " of one line", gpu, {random({n}, d)}, within, sums);
         expect_equal(name + " not aligned", gpu, {random({n + 1}, d)}, within, [&](const Tensors& t) { return cumsum(t[0].slice(0, 1, n + 1), 0); });
         expect_equal(name + " of batches", gpu, {random({2, 3, n}, d)}, within, [&](const Tensors& t) { return cumsum(t[0].slice(1, 0, 2), 2); });
       }
     for (const DType d : {i8, i16, i32, i64}) {
-      const Tensor x = tensor(std::vector<std::int32_t>(20480, 1), {2, 10240}, cpu()).to(d);
+      const Tensor x = tensor(std::vector<std::int32_t>(8192, 1), {2, 4096}, cpu()).to(d);
       expect_equal((packed ? "packed " : "") + std::string(to_string(d)), gpu, {x}, 0, sums);
     }
   }
