@@ -44,9 +44,11 @@ constexpr Index kTraffic = 8;
 /// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
 /// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
 constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
-/// Rows of A up to which such a B is left to the processor's own prefetching, which follows 32 rows (1 × 1024 × 4096: 1.08
-/// of the speed; 8 rows: 0.99).
-constexpr Index kStreamRows = 4, kStreamDepth = 32;
+/// Rows of A up to which such a B is streamed: blocks of 32 rows, which the processor's own prefetching follows. In f32
+/// it is left to that (1 × 1024 × 4096: 1.08 of the speed; 8 rows: 0.99); in 16 bits, whose rows are shorter, what comes next is
+/// fetched all the same (1.03 to 1.08). A row is read in as long runs as a thread can have, so one tile a thread (f32: 1.19 of
+/// the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of 2048's).
+constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
@@ -191,6 +193,12 @@ struct Panel {
   const std::byte* data;
   Index row, col;
 };
+/// Columns of B: in place, elements as they are stored, or packed in lanes.
+struct PanelOfB {
+  const std::byte* data;
+  Index row;
+  bool stored;
+};
 
 /// Elements from row to row of a row-major packed block: an odd number of cache lines, so that the rows a micro-kernel
 /// reads together do not share a cache set.
@@ -256,20 +264,20 @@ std::byte* shared_panel(const Plan& plan, std::byte* base, Index col, const Dept
 
 /// Columns of B from `col` on, `cols` of them on return, for calls of `rows` rows: from the shared packing, in place or
 /// packed here.
-Panel panel_b(const Plan& plan, const Area& area, Index col, Index rows, Index& cols, const DepthBlock& block) {
+PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index rows, Index& cols, const DepthBlock& block) {
   const GemmProblem& g = plan.g;
   const Index nr = plan.panel(), left = area.col + area.cols - col;
   cols = std::min(nr, left);
-  if (plan.shared) return {shared_panel(plan, const_cast<std::byte*>(plan.shared), col, block), nr, 1};
+  if (plan.shared) return {shared_panel(plan, const_cast<std::byte*>(plan.shared), col, block), nr, false};
   if (plan.direct_b && block.segments == 1) {
     const Index wide = plan.types.kernels->widest(rows);
     if (left >= wide) cols = wide;
     if (left >= nr || left == plan.types.kernels->lanes)
-      return {plan.b(area.batch, block.segment, block.begin, col), g.b_row, 1};
+      return {plan.b(area.batch, block.segment, block.begin, col), g.b_row, true};
   }
   std::byte* to = scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size);
   pack_b(plan, area.batch, col, cols, block, to, 0);
-  return {to, nr, 1};
+  return {to, nr, false};
 }
 
 // ---- one tile
@@ -300,12 +308,13 @@ Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Inde
 /// During the calls on one panel of B the next, so that it is in L2 in time (2048³ without: 0.89): read in place, the next
 /// columns of the same rows. During those on the last, where a tile is a whole product of a batch and both operands are
 /// read in place, the operands of the next product (batches of 64³ without: 0.83).
-Ahead ahead_of(const Plan& plan, const Area& area, const Panel& b, Index cols, Index left, Index depth, Index call,
+Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index depth, Index call,
                Index calls) {
   const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size;
   if (left > cols && plan.shared) return share_of(b.data + b.row * depth * lane, b.row * lane * depth, depth, call, calls);
-  if (left > cols && !streams_b(g, plan.types)) return {b.data + cols * lane, b.row * lane};
+  const Index size = b.stored ? plan.types.size : lane;
+  if (left > cols && (size < lane || !streams_b(g, plan.types))) return {b.data + cols * size, b.row * size};
   const bool whole =
       plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
   if (left > cols || !whole || calls < 2 || area.batch + 1 == g.batches) return {b.data, 0};
@@ -324,14 +333,15 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
     const PackedA a = pack_a(plan, area, block, step, false);
     const Target& out = i + 1 == plan.depth.count ? to : partial;
     for (Index j = 0, cols; j < area.cols; j += cols) {
-      const Panel b = panel_b(plan, area, area.col + j, step, cols, block);
+      const PanelOfB b = panel_b(plan, area, area.col + j, step, cols, block);
+      const auto micro = b.stored ? plan.types.kernels->micro_stored : plan.types.kernels->micro;
       for (Index call = 0; call < calls; ++call) {
         const Index r = call * step;
         const Ahead next = ahead_of(plan, area, b, cols, area.cols - j, block.depth(), call, calls);
-        plan.types.kernels->micro({a.first.data + call * a.panel_step * lane, a.first.row, a.first.col, b.data, b.row,
-                                   i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
-                                   out.data + (r * out.row + j) * lane, out.row, block.depth(),
-                                   std::min(step, area.rows - r), cols, next.data, next.step});
+        micro({a.first.data + call * a.panel_step * lane, a.first.row, a.first.col, b.data, b.row,
+               i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
+               out.data + (r * out.row + j) * lane, out.row, block.depth(), std::min(step, area.rows - r), cols,
+               next.data, next.step});
       }
     }
   }
@@ -407,12 +417,13 @@ Index work_of(const Plan& plan, Index rows, Index cols) {
 }
 
 /// Cuts tiles down until there are enough for all threads. Four for each thread level out what other programs take from
-/// them, if cutting costs no packing twice or the tiles stay large.
+/// them, if cutting costs no packing twice or the tiles stay large, and B is not streamed.
 void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
   const Index mr = plan.max_rows(), nr = plan.panel(), threads = max_threads();
   plan.tile_rows = std::min(plan.tile_rows, rows), plan.tile_cols = std::min(plan.tile_cols, round_up(cols, nr));
+  const Index each = plan.direct_b && streams_b(plan.g, plan.types) ? 1 : 4;
   const Index want =
-      threads == 1 ? 1 : std::min(4 * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
+      threads == 1 ? 1 : std::min(each * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
   for (;;) {
     const Index tiles = batches * divide_up(rows, plan.tile_rows) * divide_up(cols, plan.tile_cols);
     if (tiles >= want) return;
@@ -489,7 +500,7 @@ void run_packed(Plan& plan) {
   const bool as_lanes = plan.types.size == plan.types.lane_size;
   const Index work = g.m * g.n * plan.depth.total();
   const bool rows_long = long_rows(g, plan.types);
-  plan.direct_b = as_lanes && g.b_col == 1 && g.m <= kDirectRows;
+  plan.direct_b = g.b_col == 1 && g.m <= (as_lanes ? kDirectRows : kWideningRows);
   const Index a_bytes = g.m * g.k * plan.types.lane_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
@@ -501,7 +512,7 @@ void run_packed(Plan& plan) {
   const bool worth =
       !plan.direct_b && !whole && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
   const bool shared = worth && kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
-  plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
+  plan.tile_cols = streams_b(g, plan.types) ? kStreamCols : plan.sizes.row_bytes / plan.types.lane_size;
   plan.tile_rows = plan.sizes.rows;
   if (worth && !shared) {  // each tile packs its B and its A: squarer ones
     plan.tile_rows *= 4, plan.tile_cols /= 4;

@@ -239,17 +239,18 @@ HWY_INLINE void StoreTile(const V (&sum)[kRows][kVectors], const GemmMicro& call
 }
 
 /// Rows of A are addressed from three pointers, five rows apart: x86 addresses reach 0, 1, 2, 4 and (with 3 · a_row in
-/// a register) 3 rows on, which keeps all of it in the 15 registers.
-template <class T, int kRows, int kVectors> void MicroTile(const GemmMicro& call) {
+/// a register) 3 rows on, which keeps all of it in the 15 registers. Elements of B are S, widened as they are loaded.
+template <class T, class S, int kRows, int kVectors> void MicroTile(const GemmMicro& call) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   constexpr int kLines = static_cast<int>((kVectors * kLanes * sizeof(T) + 63) / 64);
+  constexpr int kLinesOfB = static_cast<int>((kVectors * kLanes * sizeof(S) + 63) / 64);
   const std::int64_t row = call.a_row, col = call.a_col, b_row = call.b_row;
   const T* a[3] = {static_cast<const T*>(call.a), nullptr, nullptr};
   if constexpr (kRows > 5) a[1] = a[0] + 5 * row;
   if constexpr (kRows > 10) a[2] = a[0] + 10 * row;
-  const T* b = static_cast<const T*>(call.b);
+  const S* b = static_cast<const S*>(call.b);
   const char* ahead = static_cast<const char*>(call.ahead);
   V sum[kRows][kVectors];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
@@ -268,8 +269,8 @@ template <class T, int kRows, int kVectors> void MicroTile(const GemmMicro& call
         from += call.from_row * static_cast<std::int64_t>(sizeof(T));
     for (std::int64_t p = left < part ? left : part; p > 0; --p) {
       V bv[kVectors];
-      TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) bv[v] = hn::LoadU(d, b + v * kLanes);
-      TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line)
+      TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) bv[v] = LoadLanes(d, b + v * kLanes);
+      TERN_GEMM_UNROLL for (int line = 0; line < kLinesOfB; ++line)
           __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
       ahead += call.ahead_step;
       TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
@@ -288,23 +289,23 @@ template <class T, int kRows, int kVectors> void MicroTile(const GemmMicro& call
 using MicroFunction = void (*)(const GemmMicro&);
 
 /// One entry for each number of rows and for 1, 2 and the widest number of vectors.
-template <class T, int kRows> inline constexpr MicroFunction kMicroOf[3] = {
-    MicroTile<T, kRows, 1>, MicroTile<T, kRows, 2>, MicroTile<T, kRows, WidestVectors(kRows)>};
+template <class T, class S, int kRows> inline constexpr MicroFunction kMicroOf[3] = {
+    MicroTile<T, S, kRows, 1>, MicroTile<T, S, kRows, 2>, MicroTile<T, S, kRows, WidestVectors(kRows)>};
 
 template <class T> HWY_INLINE int MicroWidth(std::int64_t cols) {
   constexpr std::int64_t kLanes = HWY_LANES(T);
   return cols <= kLanes ? 0 : cols <= kPanelVectors * kLanes ? 1 : 2;
 }
 
-template <class T, int kRows> HWY_INLINE MicroFunction PickMicro(std::int64_t rows, int width) {
+template <class T, class S, int kRows> HWY_INLINE MicroFunction PickMicro(std::int64_t rows, int width) {
   if constexpr (kRows > 1) {
-    if (rows != kRows) return PickMicro<T, kRows - 1>(rows, width);
+    if (rows != kRows) return PickMicro<T, S, kRows - 1>(rows, width);
   }
-  return kMicroOf<T, kRows>[width];
+  return kMicroOf<T, S, kRows>[width];
 }
 
-template <class T> void Micro(const GemmMicro& call) {
-  PickMicro<T, kMaxRows>(call.rows, MicroWidth<T>(call.cols))(call);
+template <class T, class S, int kMost> void Micro(const GemmMicro& call) {
+  PickMicro<T, S, kMost>(call.rows, MicroWidth<T>(call.cols))(call);
 }
 
 /// Integers: the same tiles in fours and ones.
@@ -317,9 +318,9 @@ template <class T> void MicroInteger(const GemmMicro& call) {
     part.c = static_cast<T*>(call.c) + done * call.c_row;
     if (call.from) part.from = static_cast<const T*>(call.from) + done * call.from_row;
     if (part.rows == 4) {
-      narrow ? MicroTile<T, 4, 1>(part) : MicroTile<T, 4, 2>(part);
+      narrow ? MicroTile<T, T, 4, 1>(part) : MicroTile<T, T, 4, 2>(part);
     } else {
-      narrow ? MicroTile<T, 1, 1>(part) : MicroTile<T, 1, 2>(part);
+      narrow ? MicroTile<T, T, 1, 1>(part) : MicroTile<T, T, 1, 2>(part);
     }
   }
 }
@@ -397,10 +398,12 @@ template <class T, class S> void Dot(const GemmDot& call) {
 }
 
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
-  return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), Copy<T, S>, Widest<T>, Micro<T>, Dot<T, S>};
+  constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;
+  return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), Copy<T, S>, Widest<T>, Micro<T, T, kMaxRows>,
+          Micro<T, S, kStoredRows>, Dot<T, S>};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
-  return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, nullptr};
+  return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, MicroInteger<T>, nullptr};
 }
 
 inline constexpr GemmKernels kTable = {
