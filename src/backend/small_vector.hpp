@@ -36,6 +36,15 @@ class SmallVector {
     more_.push_back(value);
     ++size_;
   }
+  /// push_back(make()), which is made in its place: a large element that was written a field at a time and is copied at
+  /// once waits for its stores.
+  template <class Make> void push_made(Make make) {
+    if (size_ < N) {
+      new (inline_ + size_++ * sizeof(T)) T(make());
+    } else {
+      push_back(make());
+    }
+  }
   T* begin() { return size_ <= N ? std::launder(reinterpret_cast<T*>(inline_)) : more_.data(); }
   T* end() { return begin() + size_; }
   const T* begin() const { return size_ <= N ? std::launder(reinterpret_cast<const T*>(inline_)) : more_.data(); }

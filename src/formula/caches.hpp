@@ -35,6 +35,7 @@ struct GradientGraph {
   bool finite_only = false;
   const Graph* graph = nullptr;  // null where no gradient flows at all
   std::vector<int> output_of;    // for each original input: the output that holds its gradient, or -1
+  IndexSet used_outputs;         // the original's outputs that it reads
   mutable std::mutex plans_lock;
   mutable std::vector<std::unique_ptr<Plan>> plans;
 };

@@ -122,6 +122,8 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, const IndexSet& presen
   if (!gradients.empty()) {
     read_outputs(graph, outputs_read, gradients);
     result->graph = make_graph(gradients, n + 2 * m);
+    result->used_outputs =
+        result->graph->used_inputs >> static_cast<std::size_t>(n + m) & first_indices(static_cast<std::size_t>(m));
   }
   return result;
 }

@@ -13,7 +13,7 @@ using IndexSet = std::bitset<kMostInputs>;
 
 /// {0, …, count - 1}; all there can be where it is more.
 inline IndexSet first_indices(std::size_t count) {
-  if (count == 0) return {};
+  if (count < 64) return IndexSet((1ull << count) - 1);  // a shift of 256 bits takes 10 ns
   return ~IndexSet() >> (kMostInputs - (count < kMostInputs ? count : kMostInputs));
 }
 inline IndexSet one_index(std::size_t i) { return IndexSet().set(i); }

@@ -52,7 +52,7 @@ Plan make_plan(const Graph* graph, const IndexSet& wanted, const IndexSet& tenso
   const IndexSet all = first_indices(graph->outputs.size());
   const GradientGraph& preferred = gradient(graph, all, wanted);
   if (!preferred.graph || !preferred.graph->used_inputs[0])
-    return {graph, outputs_in(preferred, graph), preferred.graph ? preferred.graph->used_inputs : IndexSet()};
+    return {graph, preferred.used_outputs, preferred.graph ? preferred.graph->used_inputs : IndexSet()};
   const Node* saved = node_to_save(graph, gradient(graph, all, wanted, false, {}).graph, tensors);
   std::vector<Expr> outputs;
   std::size_t at = 0;

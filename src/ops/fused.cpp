@@ -155,7 +155,8 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
     if (t &&
         std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
       t = &bound.copies.emplace_back(t->clone());
-    bound.operands.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr});
+    bound.operands.push_made(
+        [&] { return t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr}; });
   }
   Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
   bound.backend = &backend;
@@ -172,7 +173,7 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
     } else {
       outputs[k] = make_tensor(full ? space : with_ones(space, call.reduced), output.dtype, backend, call.op);
     }
-    bound.views.push_back(view_over(outputs[k], space));
+    bound.views.push_made([&] { return view_over(outputs[k], space); });
   }
 }
 
@@ -353,12 +354,6 @@ void FusedBackward::add_outputs(PoolVector<Save>& saved) {
     if (outputs_read[k]) saved.push_back({Var(), static_cast<int>(k)});
 }
 
-IndexSet outputs_in(const GradientGraph& g, const Graph* graph) {
-  const std::size_t m = graph->outputs.size();
-  return g.graph ? g.graph->used_inputs >> (static_cast<std::size_t>(graph->inputs) + m) & first_indices(m)
-                 : IndexSet();
-}
-
 PoolVector<Var> FusedBackward::operator()(const RuleContext& context) const { return gradients(context, {}); }
 
 PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<const Tensor> into) const {
@@ -423,10 +418,9 @@ PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument>
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
                      const IndexSet& wanted, PoolVector<Save>& saved, bool recorded, const IndexSet& outputs_read) {
   const std::size_t outputs = call.graph->outputs.size();
-  FusedBackward rule{call.op, call.graph, call.reduced, space};
   const GradientGraph& g = gradient(call.graph, first_indices(outputs), wanted, false, outputs_read);
   const IndexSet used = g.graph ? g.graph->used_inputs : IndexSet();
-  rule.outputs_read = outputs_in(g, call.graph), rule.wide = call.wide, rule.drops_axes = call.drops_axes;
+  FusedBackward rule{call.op, call.graph, call.reduced, space, {}, g.used_outputs, 0, call.wide, call.drops_axes};
   rule.inputs.reserve(arguments.size()), saved.reserve(arguments.size() + outputs);
   for (std::size_t i = 0; i < arguments.size(); ++i)
     rule.add_input(arguments[i], used[i], saved, recorded ? static_cast<int>(i) : -1);

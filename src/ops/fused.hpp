@@ -113,8 +113,6 @@ struct FusedBackward {
 FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const Argument> arguments,
                      const IndexSet& wanted, PoolVector<Save>& saved, bool recorded,
                      const IndexSet& outputs_read = preferred_outputs());
-/// The outputs of a graph that its gradient reads.
-IndexSet outputs_in(const GradientGraph& g, const Graph* graph);
 
 /// The gradients of every argument (all tensors), from those of the outputs.
 PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
