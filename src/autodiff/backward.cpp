@@ -6,6 +6,7 @@
 
 #include "autodiff/record.hpp"
 #include "backend/capture.hpp"
+#include "backend/reads.hpp"
 #include "backend/tensor_impl.hpp"
 
 namespace tern {
@@ -207,7 +208,7 @@ Var one_like(const Var& y) {
     std::uint32_t version;
   };
   thread_local std::vector<Kept> all_kept;
-  if (current_capture()) return ones_like(y);
+  if (current_capture() || ReadScope::active()) return ones_like(y);  // those list what is made meanwhile
   const Backend* const backend = &y.value().impl()->storage->backend();
   const auto kept = std::ranges::find_if(
       all_kept, [&](const Kept& k) { return k.backend == backend && k.one.dtype() == y.dtype(); });

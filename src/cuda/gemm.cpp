@@ -174,7 +174,7 @@ bool is_short(const GemmRequest& r) {
 
 bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run) {
-  if (is_short(request)) return false;
+  if (is_short(request) && !backend.limits().packed) return false;
   Request r(backend, request);
   const bool vendor = static_cast<bool>(run);
   if (vendor && r.is_plain() && r.run(run)) return true;

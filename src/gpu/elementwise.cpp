@@ -54,7 +54,7 @@ class ElementwiseKernel {
     else launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
     plan_.set(count_slot_, across_ >= 0 ? launch.groups : static_cast<std::uint64_t>(axes_.count()));
     plan_.note(static_cast<char>(across_)), plan_.note(program_.serial), plan_.note(static_cast<char>(group_)),
-        plan_.note(plan_.guarded), plan_.note(launch.threads), plan_.note(job_.together != nullptr);
+        plan_.note(plan_.guarded), plan_.note(launch.threads), plan_.note(is_part());
     for (const int step : wanted_) plan_.note(static_cast<std::int16_t>(step));
     for (const int step : known_) plan_.note(static_cast<std::int16_t>(step));
     for (const int axis : axes_.original) plan_.note(static_cast<char>(axis));
@@ -64,7 +64,7 @@ class ElementwiseKernel {
     if (detail::tracing())
       detail::note(cat("elementwise, ", group_, group_ == 1 ? " element" : " elements", " an invocation",
                        across_ >= 0 ? ", in tiles, " : ", ", launch.groups, " workgroups of ", launch.threads));
-    if (job_.together) job_.together->add(launch, print);
+    if (is_part()) job_.together->add(launch, print);
     else backend_.queue(launch, print);
     return true;
   }
@@ -72,6 +72,9 @@ class ElementwiseKernel {
  private:
   /// Every operand lies in vectors along the last axis.
   bool in_vectors() const { return axes_.sizes.size() == kVectorAxes && group_ > 1 && plan_.in_vectors(); }
+  bool is_part() const {
+    return job_.together && most_parts(plan_.launch.bindings.size(), plan_.launch.params.size()) > 0;
+  }
   bool is_source(int step) const {
     const StepKind kind = program_.steps[static_cast<std::size_t>(step)].kind;
     return kind == StepKind::input || kind == StepKind::position ||
@@ -185,8 +188,6 @@ class ElementwiseKernel {
     const bool alone = plan_.layouts() == Layouts::own ? rank == 1 : axes_.count() == inner;
     group_ = plan_.choose_group(rank - 1, inner, alone);
     if (plan_.layouts() == Layouts::vectors) plan_.guarded = true;  // one text for one axis, which may be cut, and for more
-    // Parts are of one kernel, whether or not their groups fit.
-    if (job_.together && rank == 1 && group_ > 1) plan_.guarded = true;
     across_ = axis_across(rank - 1);
   }
   /// The axis along which neighbours of an operand lie that steps further along the inner one; -1 where there is none.
@@ -289,7 +290,7 @@ class ElementwiseKernel {
     for (std::size_t o = 0; o < outputs_.size(); ++o) body += io.store(outputs_[o], at, results[o], guard);
     Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text,
                   body};
-    module.parts = job_.together != nullptr;
+    module.parts = is_part();
     return d.module(module);
   }
 
@@ -367,7 +368,7 @@ class Fitting {
     const bool indexed = std::ranges::any_of(job_.inputs, [](const Operand& o) { return o.gather != nullptr; });
     if (!keep_.empty() || !copy_back_.empty() || indexed) job_.together = nullptr;
     run_in_layouts(backend_.limits(),
-                   [this](Layouts layouts) { return ElementwiseKernel(backend_, job_, layouts); });
+                   [this](Layouts layouts) { return ElementwiseKernel(backend_, job_, layouts).run(); });
     for (const auto& [from, to, space] : copy_back_) copy_view(backend_, job_.op, from, to, space);
   }
 
@@ -382,6 +383,7 @@ class Fitting {
     gather = &job_.gathers[i];
   }
   void halve(const std::vector<const View*>& which) {
+    if (!keep_.empty()) job_.together = nullptr;
     Elementwise first, second;
     if (!split(job_, which, first, second))
       throw Error(ErrorKind::unsupported,

@@ -372,7 +372,7 @@ class GemmKernel {
 }  // namespace
 
 void run_gemm_kernel(GpuBackend& backend, const GemmRequest& request) {
-  run_in_layouts(backend.limits(), [&](Layouts layouts) { return GemmKernel(backend, request, layouts); });
+  run_in_layouts(backend.limits(), [&](Layouts layouts) { return GemmKernel(backend, request, layouts).run(); });
 }
 
 }  // namespace tern::detail_gpu

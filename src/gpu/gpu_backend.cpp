@@ -43,12 +43,18 @@ void GpuBackend::fused(const detail::FusedRequest& r) {
 
 void GpuBackend::fused_all(std::span<const detail::FusedRequest> requests) {
   // A pack holds no kernels of parts.
-  if (requests.size() < 2 || limits().packed || !dialect().has_parts()) return Backend::fused_all(requests);
+  if (requests.size() < 2 || limits().packed || !dialect().has_parts() || Preparing::current())
+    return Backend::fused_all(requests);
   if (prepared_.run(*this, requests)) return;
   for (const detail::FusedRequest& r : requests) require_supported(r.op, *r.program);
   Preparing preparing;
   Together together(*this);
-  for (const detail::FusedRequest& r : requests) together.begin(r.inputs.size()), plan(r, &together);
+  int first_input = 0;
+  for (const detail::FusedRequest& r : requests) {
+    preparing.count_inputs_from(first_input);
+    plan(r, &together);
+    first_input += static_cast<int>(r.inputs.size());
+  }
   together.finish();
   prepared_.remember(preparing.result());
 }

@@ -163,7 +163,7 @@ class Scan {
       : backend_(backend), r_(r), lane_(detail::lane_of(r.input.dtype)), type_(lane_name(lane_)) {}
 
   void run_whole() {
-    in_layouts([&](Layouts layouts) {
+    run_in_layouts(backend_.limits(), [&](Layouts layouts) {
       LinePlan l(backend_, r_.op, 'c', r_.space, r_.axis, {&r_.input, &r_.output}, 1, layouts);
       note(l);
       return l.launch_grouped(static_cast<std::uint64_t>(l.lines.count()), kScanThreads, length(),
@@ -210,10 +210,6 @@ class Scan {
   std::string combine(const std::string& a, const std::string& b) const {
     return backend_.dialect().leaf(r_.combine, lane_, {a, b});
   }
-  template <class Run> void in_layouts(const Run& run) const {
-    if (!backend_.limits().packed) run(Layouts::own);
-    else if (!run(Layouts::vectors)) run(Layouts::any);
-  }
   void note(LinePlan& l) const { l.plan.note(r_.combine), l.plan.note(r_.reverse), l.plan.note(r_.input.dtype); }
 
   /// The request from element `first` in scanning order on, at most `count` of a line.
@@ -231,7 +227,7 @@ class Scan {
     return {add(ceil_div(count, segment_)), add(segments_), add(first), add(segment_), l.add_words(sums_, written)};
   }
   void sum_segments(const ScanRequest& part, std::int64_t first) {
-    in_layouts([&](Layouts layouts) {
+    run_in_layouts(backend_.limits(), [&](Layouts layouts) {
       LinePlan l(backend_, r_.op, 'd', part.space, part.axis, {&part.input}, 1, layouts);
       const std::int64_t count = part.space[static_cast<std::size_t>(part.axis)];
       const Slots s = add_segments(l, count, first, true);
@@ -240,7 +236,7 @@ class Scan {
     });
   }
   void scan_segments(const ScanRequest& part, std::int64_t first) {
-    in_layouts([&](Layouts layouts) {
+    run_in_layouts(backend_.limits(), [&](Layouts layouts) {
       LinePlan l(backend_, r_.op, 'e', part.space, part.axis, {&part.input, &part.output}, 1, layouts);
       const std::int64_t count = part.space[static_cast<std::size_t>(part.axis)];
       const Slots s = add_segments(l, count, first, false);

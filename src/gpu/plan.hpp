@@ -63,11 +63,11 @@ ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> si
 /// Puts a number's bits where a kernel reads them: one word, or two of a lane of 64 bits.
 void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, const Number& number);
 
-/// Runs a kernel, an object that make(layouts) gives and whose run() says whether it could: in vectors or else in any
-/// layout where there are only kernels made beforehand.
-template <class Make> void run_in_layouts(const Limits& limits, const Make& make) {
-  if (!limits.packed) make(Layouts::own).run();
-  else if (!make(Layouts::vectors).run()) make(Layouts::any).run();
+/// Runs a kernel; run(layouts) says whether it could: in vectors or else in any layout where there are only kernels made
+/// beforehand.
+template <class Run> void run_in_layouts(const Limits& limits, const Run& run) {
+  if (!limits.packed) run(Layouts::own);
+  else if (!run(Layouts::vectors)) run(Layouts::any);
 }
 
 /// Collects what a launch needs. Accesses are added first; bind() then fixes windows, and with them the bases.

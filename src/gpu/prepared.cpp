@@ -68,7 +68,7 @@ bool write_key(std::span<const FusedRequest> requests) {
   add('a');
   return std::ranges::all_of(requests, [](const FusedRequest& r) { return write_key(r); });
 }
-/// Nor those for products whose choices are being measured, or of memory that is not the device's own: its address decides
+/// Nor products whose choices are being measured, or of memory that is not the device's own: its address decides
 /// more than whether there are vectors.
 bool write_key(const GemmRequest& r) {
   if (detail::Choice::watchers.load(std::memory_order_relaxed) != 0) return false;
@@ -94,7 +94,9 @@ void Preparing::launched(const Launch& launch) {
   std::vector<Storage*> used;
   for (const Binding& b : launch.bindings) used.push_back(b.storage);
   for (const BoxMap& m : launch.maps) used.push_back(m.storage);
-  if (usable_) add({launch, {}, {}}, used);
+  if (!usable_) return;
+  add({launch, {}, {}}, used);
+  count_inputs(made_->steps.back().launch.numbers);
 }
 
 void Preparing::called(std::span<Storage* const> used, Prepared::Call call) {

@@ -40,6 +40,11 @@ class Preparing {
   static Preparing* current();
 
   void launched(const Launch& launch);
+  /// Of several requests, whose inputs are counted through: how many inputs come before those of the launches to come.
+  void count_inputs_from(int first) { first_input_ = first; }
+  void count_inputs(std::vector<NumberParam>& numbers) const {
+    for (NumberParam& n : numbers) n.input += first_input_;
+  }
   void called(std::span<Storage* const> storages, Prepared::Call call);
   void allocated(const std::shared_ptr<Storage>& storage);
   /// Null where the launches cannot be run again by this means: they use memory of their own or very
@@ -53,6 +58,7 @@ class Preparing {
   std::unique_ptr<Prepared> made_ = std::make_unique<Prepared>();
   std::size_t bytes_ = 0;  // of temporaries
   bool usable_ = true;
+  int first_input_ = 0;
   Preparing* outer_;
 };
 

@@ -588,7 +588,7 @@ class ReduceKernel : ReduceSteps {
 void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
                        const std::vector<std::int64_t>& begin, const Shape& space) {
   run_in_layouts(backend.limits(), [&](Layouts layouts) {
-    return ReduceKernel(backend, request, stage, tiling, begin, space, layouts);
+    return ReduceKernel(backend, request, stage, tiling, begin, space, layouts).run();
   });
 }
 

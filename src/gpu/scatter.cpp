@@ -79,8 +79,9 @@ class ScatterKernel {
     plan_.note(plan_.launch.threads);
     plan_.finish_key();
     const auto print = [this] { return text(); };
-    if (plan_.layouts() == Layouts::vectors && !(kept_.sizes.size() == 1 && summed_.sizes.size() == 1 && plan_.in_vectors() &&
-                                                 backend_.has_kernel(Layouts::vectors, plan_.launch, print)))
+    const bool two_axes = kept_.sizes.size() == 1 && summed_.sizes.size() == 1;
+    if (plan_.layouts() == Layouts::vectors &&
+        !(two_axes && plan_.in_vectors() && backend_.has_kernel(Layouts::vectors, plan_.launch, print)))
       return false;
     const std::int64_t outputs = kept_.count() / group_ * entries_, length = summed_.count();
     const std::int64_t most = std::max<std::int64_t>(1, kMostSteps / std::max<std::int64_t>(outputs, 1));
@@ -107,7 +108,8 @@ class ScatterKernel {
     body += io.coordinates(kept_, "k", "c", at.coordinates);
     const std::string inner = io.coordinates(summed_, "j", "d", summed);
     Position outside = at;
-    outside.coordinates.resize(kept_.sizes.size() + summed_.sizes.size(), "0u"), outside.coordinates.push_back("wanted");
+    outside.coordinates.resize(kept_.sizes.size() + summed_.sizes.size(), "0u");
+    outside.coordinates.push_back("wanted");
     at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end()), at.coordinates.push_back("0u");
     const Access& table = plan_.access(2);
     std::vector<std::string> sums, values;
@@ -158,7 +160,8 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
   }
   if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
   if (axis < 0)
-    return run_in_layouts(backend.limits(), [&](Layouts layouts) { return ScatterKernel(backend, r, entries, layouts); });
+    return run_in_layouts(backend.limits(),
+                          [&](Layouts layouts) { return ScatterKernel(backend, r, entries, layouts).run(); });
   const auto a = static_cast<std::size_t>(axis);
   ScatterRequest first = r, second = r;
   first.space[a] = r.space[a] / 2, second.space[a] = r.space[a] - first.space[a];

@@ -41,7 +41,7 @@ class SortedScatter {
     const std::int64_t lines = count_ / length_;
     const auto view = [&](const View& v) { return View{v.storage, DType::i32, 0, {length_, 1}}; };
     backend_.sort({r_.op, Shape{lines, length_}, 1, false, view(entries_), view(keys_), view(places_)});
-    combine();
+    run_in_layouts(backend_.limits(), [this](Layouts layouts) { return combine(layouts); });
   }
 
  private:
@@ -88,10 +88,6 @@ class SortedScatter {
     });
   }
 
-  void combine() {
-    if (!backend_.limits().packed) combine(Layouts::own);
-    else if (!combine(Layouts::vectors)) combine(Layouts::any);
-  }
   /// False, having done nothing, where there is no such kernel in vectors.
   bool combine(Layouts layouts) {
     const View* views[] = {&r_.output, &r_.source, &keys_, &places_};

@@ -14,6 +14,7 @@ Together::Group& Together::group_of(const Launch& launch) {
 }
 
 void Together::finish() {
+  if (Preparing* preparing = Preparing::current()) preparing->count_inputs_from(0);  // they are counted already
   for (const Group& group : groups_) {
     const Launch& like = group.launches[0];
     const std::size_t most = most_parts(like.bindings.size(), like.params.size());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/kernel.hpp"
+#include "gpu/prepared.hpp"
 
 namespace tern::detail_gpu {
 
@@ -18,13 +19,11 @@ class GpuBackend;
 class Together {
  public:
   explicit Together(GpuBackend& backend) : backend_(backend) {}
-  /// The launches added from now on are of a request with so many inputs.
-  void begin(std::size_t inputs) { first_input_ += inputs_, inputs_ = static_cast<int>(inputs); }
   template <class Text> void add(const Launch& launch, const Text& text) {
     Group& group = group_of(launch);
     if (group.launches.empty()) group.text = text();
     group.launches.push_back(launch);
-    for (NumberParam& n : group.launches.back().numbers) n.input += first_input_;
+    if (const Preparing* preparing = Preparing::current()) preparing->count_inputs(group.launches.back().numbers);
   }
   /// Queues what was added.
   void finish();
@@ -38,7 +37,6 @@ class Together {
 
   GpuBackend& backend_;
   std::vector<Group> groups_;
-  int first_input_ = 0, inputs_ = 0;
 };
 
 /// The one argument of a kernel of parts: for each its pointers and its parameters, then the workgroups of each.

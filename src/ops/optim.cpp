@@ -37,18 +37,28 @@ class Updates {
     for (const Tensor& s : state) arguments.push_back(Argument(s));
     for (const Tensor* t : read) arguments.push_back(Argument(*t));
     for (const Number& n : numbers) arguments.push_back(Argument(n));
-    if (!calls_.empty() && (calls_.size() == kMost || state[0].device() != device_ || depends(arguments, state.size()))) run();
-    device_ = state[0].device();
-    PoolVector<Tensor> results(state.size());
-    const FusedCall call{op_, graph, 0, state[0].shape()};
-    bind_call(state[0].shape(), with_numbers(call, arguments), arguments, state, results, calls_.emplace_back());
+    try {
+      const Shape space = state[0].shape();
+      if (broadcast_space(op_, arguments) != space)
+        throw Error(ErrorKind::shape,
+                    std::string(op_) + ": the gradient of " + describe(state[0]) + " is " + describe(*read[0]));
+      if (calls_.size() == kMost || state[0].device() != device_ || depends(arguments, state.size())) run();
+      device_ = state[0].device();
+      PoolVector<Tensor> results(state.size());
+      BoundCall call;
+      bind_call(space, with_numbers({op_, graph, 0, space}, arguments), arguments, state, results, call);
+      calls_.push_back(std::move(call));
+    } catch (...) {
+      run();  // those before it are updated, as if each had been by itself
+      throw;
+    }
     for (std::size_t i = 0; i < state.size() + read.size(); ++i)
       (i < state.size() ? written_ : read_).push_back(*arguments[i].tensor);
   }
   void run() {
     SmallVector<FusedRequest, 4> requests;
     for (const BoundCall& call : calls_) requests.push_back(call.request());
-    if (!calls_.empty()) detail::run(*calls_.front().backend, requests);
+    if (!requests.empty()) detail::run(*calls_.front().backend, requests);
     calls_.clear(), written_.clear(), read_.clear();
   }
 

@@ -275,6 +275,33 @@ TEST_F(OnHost, RequestsInOneLaunch) {
   }
 }
 
+/// Those that have kernels of their own keep their numbers when the list is met again.
+TEST_F(OnHost, RequestsOfSeveralKindsTogether) {
+  HostGpu gpu(false);
+  const detail::Graph* const scaled = detail::graph_of([](auto v, auto f) { return v * f; });
+  const detail::Graph* const centred = detail::graph_of([](auto v, auto f) { return v - f * sum(v); });
+  const Tensor x = random({8}, f32);
+  const double total = values(sum(x.to(f64)))[0];
+  for (int round = 0; round < 3; ++round) {
+    std::list<detail::BoundCall> calls;
+    std::vector<detail::FusedRequest> requests;
+    Tensor results[3];
+    const Tensor here = gpu.from(x);
+    for (int i = 0; i < 3; ++i) {
+      const detail::Argument arguments[] = {detail::Argument(here), detail::Argument(i + 2.0 + round)};
+      const detail::FusedCall call{"call", i == 1 ? centred : scaled, i == 1 ? 1u : 0u, {}};
+      detail::bind_call(x.shape(), detail::with_numbers(call, arguments), arguments, {}, {&results[i], 1}, calls.emplace_back());
+      requests.push_back(calls.back().request());
+    }
+    detail::run(gpu, requests);
+    for (int i = 0; i < 3; ++i)
+      for (int e = 0; e < 8; ++e) {
+        const double v = values(x)[static_cast<std::size_t>(e)], f = i + 2.0 + round;
+        EXPECT_NEAR(values(HostGpu::to_cpu(results[i]))[static_cast<std::size_t>(e)], i == 1 ? v - f * total : v * f, 1e-4) << i << " round " << round;
+      }
+  }
+}
+
 /// A step of a formula has one value in all walks over a row: its extreme is found again, and nothing is beyond it.
 TEST_F(OnHost, ARowsExtremeIsFoundAgain) {
   HostGpu gpu(false);

@@ -38,6 +38,19 @@ TEST_P(Checkpoint, SameBitsAndLessMemory) {
   EXPECT_EQ(again.grad_fn()->saved_tensors().size(), 1u) << "the argument only";
   EXPECT_EQ(values_of(backward(sum(plain)), {n.w1, n.w2, n.x}), values_of(backward(sum(again)), {n.w1, n.w2, n.x}));
 }
+/// What a function makes and writes to is its own: the 1 that backward starts from, too, though the thread keeps one.
+TEST_P(Checkpoint, GradientsTakenInsideMayBeWrittenTo) {
+  const Var w(ones({3}));
+  backward(sum(w * w));
+  const auto f = [&](const Var& x) {
+    const Var inner(full({}, 2));
+    Tensor g = backward(inner + 1.0)[inner];
+    const Tensor twice = g * 2.0;
+    g.copy_from(full({}, 5));
+    return x * Var(twice, false);
+  };
+  expect_values(backward(checkpoint(f)(w), ones({3}))[w], {3}, {2, 2, 2});
+}
 TEST_P(Checkpoint, Nests) {
   const Net n(device());
   const auto inner = [&](const Var& x) { return silu(matmul(x, n.w1)); };

@@ -161,6 +161,27 @@ TEST_P(Optim, ParametersThatShareMemoryAreUpdatedInOrder) {
   expect_values(first.value(), {3}, {0, 0, 0});
   expect_values(second.value(), {3}, {1, 1, 1});
 }
+/// Found before anything is written; what stood before it is updated.
+TEST_P(Optim, GradientsOfAnotherDeviceOrShape) {
+  for (const DeviceInfo& info : devices()) {
+    const Device other = info.device;
+    if (!info.available || other == device()) continue;
+    const Var first(ones({3})), moved(ones({3}));
+    moved.register_hook([&](const Var& g) { return Var(g.value().to(other), false); });
+    optim::SGD sgd({first, moved}, {.learning_rate = 1});
+    const Gradients g = backward(sum(first) + sum(moved));
+    expect_error(ErrorKind::device, {"SGD", device().to_string(), other.to_string()}, [&] { sgd.step(g); });
+    expect_values(first.value(), {3}, {0, 0, 0}), expect_values(moved.value(), {3}, {1, 1, 1});
+  }
+  const Var second(ones({3})), wrong(ones({3}));
+  Gradients g = backward(sum(second) + sum(wrong));
+  for (const Shape& shape : {Shape{7}, Shape{1}, Shape{2, 3}}) {
+    g.map()[wrong.id()] = Var(ones(shape), false);
+    optim::AdamW adam({second, wrong});
+    if (shape == Shape{1}) adam.step(g);  // one for all
+    else expect_error(ErrorKind::shape, {"AdamW", "f32[3]"}, [&] { adam.step(g); });
+  }
+}
 TEST_P(Optim, OnlyLeavesThatRequireAGradient) {
   const Var a(ones({2}));
   expect_error(ErrorKind::autograd, {"SGD"}, [&] { optim::SGD({a * 2}); });
