@@ -210,8 +210,8 @@ Var one_like(const Var& y) {
   thread_local std::vector<Kept> all_kept;
   if (current_capture() || ReadScope::active()) return ones_like(y);  // those list what is made meanwhile
   const Backend* const backend = &y.value().impl()->storage->backend();
-  const auto kept = std::ranges::find_if(
-      all_kept, [&](const Kept& k) { return k.backend == backend && k.one.dtype() == y.dtype(); });
+  const auto kept =
+      std::ranges::find_if(all_kept, [&](const Kept& k) { return k.backend == backend && k.one.dtype() == y.dtype(); });
   if (kept != all_kept.end()) {
     const std::shared_ptr<Storage>& storage = kept->one.impl()->storage;
     if (storage.use_count() == 1 && storage->version() == kept->version) return as_var(kept->one.reshape(y.shape()));

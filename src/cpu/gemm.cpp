@@ -45,9 +45,10 @@ constexpr Index kTraffic = 8;
 /// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
 constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
 /// Rows of A up to which such a B is streamed: blocks of 32 rows, which the processor's own prefetching follows. In f32
-/// it is left to that (1 × 1024 × 4096: 1.08 of the speed; 8 rows: 0.99); in 16 bits, whose rows are shorter, what comes next is
-/// fetched all the same (1.03 to 1.08). A row is read in as long runs as a thread can have, so one tile a thread (f32: 1.19 of
-/// the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of 2048's).
+/// it is left to that (1 × 1024 × 4096: 1.08 of the speed; 8 rows: 0.99); in 16 bits, whose rows are shorter, what
+/// comes next is fetched all the same (1.03 to 1.08). A row is read in as long runs as a thread can have, so one tile a
+/// thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
+/// 2048's).
 constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;

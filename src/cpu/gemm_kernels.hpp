@@ -44,8 +44,8 @@ struct GemmDot {
   bool add;
 };
 
-/// Rows up to which there are kernels that widen B as they read it. With more it is packed, which widens it once: that takes
-/// f16 of 8 × 1024 × 4096 2.2 times as long (of 14: 1.9 times; but such kernels are 20 KB of code for each row).
+/// Rows up to which there are kernels that widen B as they read it. With more it is packed, which widens it once: that
+/// takes f16 of 8 × 1024 × 4096 2.2 times as long (of 14: 1.9 times; but such kernels are 20 KB of code for each row).
 inline constexpr int kWideningRows = 8;
 
 /// The kernels for one type of operand. `Lane` is float for f16, bf16 and f32, else the type itself.

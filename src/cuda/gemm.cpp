@@ -161,8 +161,8 @@ namespace {
 bool is_16_bits(const GemmRequest& r) { return r.a.dtype == DType::f16 || r.a.dtype == DType::bf16; }
 
 /// Products of few elements along a short k are one launch of an ordinary kernel with its epilogue. On the host of an
-/// H200 that takes 3.8 us, a call of cuBLASLt's 8.9 and the pass besides 3.6; on the GPU 784x64x256 takes 5.4 instead of
-/// 4.4 us, 256x64x10 5.7 instead of 4.0, 64x10x256 2.9 instead of 3.1.
+/// H200 that takes 3.8 us, a call of cuBLASLt's 8.9 and the pass besides 3.6; on the GPU 784x64x256 takes 5.4 instead
+/// of 4.4 us, 256x64x10 5.7 instead of 4.0, 64x10x256 2.9 instead of 3.1.
 bool is_short(const GemmRequest& r) {
   constexpr std::int64_t most_k = 64, most_elements = 1 << 18;
   std::int64_t k = r.k, elements = r.m * r.n;

@@ -97,14 +97,15 @@ class Cuda final : public Dialect {
   }
 
  private:
-  /// The entry of a kernel of parts: a workgroup finds its part, and sees its bindings and parameters by the usual names.
+  /// The entry of a kernel of parts: a workgroup finds its part, and sees its bindings and parameters by the usual
+  /// names.
   static std::string entry_of_parts(const Module& m, const std::vector<std::string>& bindings) {
     const std::size_t most = most_parts(m.bindings.size(), m.params);
     std::string fields, names;
     for (std::size_t k = 0; k < bindings.size(); ++k)
       fields += "  " + bindings[k] + ";\n", names += cat("  ", bindings[k], " = part.b", k, ";\n");
-    return cat("struct Part {\n", fields, "  Params params;\n};\nstruct Parts {\n  Part part[", most, "];\n  u32 groups[", most,
-               "];\n};\nextern \"C\" __global__ void __launch_bounds__(", m.threads,
+    return cat("struct Part {\n", fields, "  Params params;\n};\nstruct Parts {\n  Part part[", most,
+               "];\n  u32 groups[", most, "];\n};\nextern \"C\" __global__ void __launch_bounds__(", m.threads,
                ") tern_kernel(const __grid_constant__ Parts parts) {\n  const u32 thread = threadIdx.x;\n"
                "  u32 group = blockIdx.x, number = 0;\n"
                "  while (group >= parts.groups[number]) { group -= parts.groups[number++]; }\n"

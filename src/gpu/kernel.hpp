@@ -81,7 +81,8 @@ struct Launch {
   std::int64_t checked_size = 0;
   std::vector<BoxMap> maps;        // further arguments, between the bindings and the parameters
   std::uint32_t shared_bytes = 0;  // memory of a workgroup beyond what the text declares
-  /// Of a kernel of parts (together.hpp): the workgroups of each; bindings and parameters are theirs one after the other.
+  /// Of a kernel of parts (together.hpp): the workgroups of each; bindings and parameters are theirs one after the
+  /// other.
   std::vector<std::uint32_t> parts;
   std::uint64_t steps = 0;  // multiply-adds, of a product: what much of it is recorded is submitted
 };

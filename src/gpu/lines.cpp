@@ -29,7 +29,9 @@ class LinePlan {
   /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped().
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
            std::size_t written, Layouts layouts)
-      : backend(backend), plan(backend.limits(), op, kind, layouts), views_(std::move(views)),
+      : backend(backend),
+        plan(backend.limits(), op, kind, layouts),
+        views_(std::move(views)),
         length_(space[static_cast<std::size_t>(axis)]) {
     const std::uint32_t all = (1u << space.rank()) - 1;
     lines = merge_axes(space, all & ~(1u << axis), views_, 0);
@@ -57,8 +59,8 @@ class LinePlan {
     plan.launch.groups = groups, plan.launch.threads = threads;
     backend.queue(plan.launch, text);
   }
-  /// In groups, if lines are cut at multiples of `cut` elements alone; false, having done nothing, where there is no such
-  /// kernel in vectors.
+  /// In groups, if lines are cut at multiples of `cut` elements alone; false, having done nothing, where there is no
+  /// such kernel in vectors.
   bool launch_grouped(std::uint64_t groups, std::uint32_t threads, std::int64_t cut,
                       const std::function<std::string()>& text) {
     plan.bind(touched_), bound_ = true;
@@ -272,8 +274,9 @@ class Scan {
     std::string body = place_text(l, s) + io.coordinates(l.lines, "line", "c", line);
     std::string step = cat("let at = ", element(l, "i", l.group), ";\n", io.load(0, l.group_at(line, "at"), names));
     for (const std::string& value : in_order(names)) step += cat("sum = ", combine("sum", value), ";\n");
-    body += cat("var sum = ", type_, "();\nfor (var i = begin + thread * ", l.group, "u; i < end; i += ",
-                kScanThreads * l.group, "u) {\n", indented(step), "}\nsums[thread] = sum;\n", d.barrier());
+    body += cat("var sum = ", type_, "();\nfor (var i = begin + thread * ", l.group,
+                "u; i < end; i += ", kScanThreads * l.group, "u) {\n", indented(step), "}\nsums[thread] = sum;\n",
+                d.barrier());
     for (int reach = kScanThreads / 2; reach > 0; reach /= 2)
       body += cat("if (thread < ", reach,
                   "u) { sums[thread] = ", combine("sums[thread]", cat("sums[thread + ", reach, "u]")), "; }\n",
@@ -283,8 +286,8 @@ class Scan {
     return l.module("scan, sums of segments", body, {{type_, "sums", kScanThreads}});
   }
 
-  /// Each step: every invocation sums a few neighbours, a tree over the workgroup gives what stands before them, and the
-  /// sum of the step is carried to the next.
+  /// Each step: every invocation sums a few neighbours, a tree over the workgroup gives what stands before them, and
+  /// the sum of the step is carried to the next.
   std::string scan_text(const LinePlan& l, const Slots& s) const {
     const Dialect& d = backend_.dialect();
     Io io(l.plan, d);

@@ -63,8 +63,8 @@ ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> si
 /// Puts a number's bits where a kernel reads them: one word, or two of a lane of 64 bits.
 void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, const Number& number);
 
-/// Runs a kernel; run(layouts) says whether it could: in vectors or else in any layout where there are only kernels made
-/// beforehand.
+/// Runs a kernel; run(layouts) says whether it could: in vectors or else in any layout where there are only kernels
+/// made beforehand.
 template <class Run> void run_in_layouts(const Limits& limits, const Run& run) {
   if (!limits.packed) run(Layouts::own);
   else if (!run(Layouts::vectors)) run(Layouts::any);

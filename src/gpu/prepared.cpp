@@ -42,9 +42,7 @@ void add(const Shape& shape) {
   add(static_cast<std::int32_t>(shape.rank()));
   key.append(reinterpret_cast<const char*>(shape.begin()), shape.size() * sizeof(std::int64_t));
 }
-void add(const detail::Gather& gather) {
-  add(gather.table), add(gather.step), add(gather.size), add(gather.wraps);
-}
+void add(const detail::Gather& gather) { add(gather.table), add(gather.step), add(gather.size), add(gather.wraps); }
 bool add(std::span<const Operand> inputs, std::span<const View> outputs) {
   for (const Operand& o : inputs) {
     if (o.view.storage) add(o.view), add(o.gather != nullptr);

@@ -1,7 +1,7 @@
-// Scatter-reduce without float atomics: an invocation owns an element of the output and looks through the table in
-// order, so that sums have the same bits every time; or of a few neighbours, in vectors. Work: output elements × table
-// entries; large tables are sorted
-// first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds a display for long.
+// Scatter-reduce without float atomics: an invocation owns an element of the output, or a few neighbours in vectors, and
+// looks through the table in order, so that sums have the same bits every time. Work: output elements × table entries;
+// large tables are sorted first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds a display
+// for long.
 #include "gpu/scatter.hpp"
 
 #include <algorithm>
@@ -177,8 +177,8 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
 int scatter_group(Plan& plan, const Axes& kept, std::initializer_list<int> tables) {
   const int inner = static_cast<int>(kept.sizes.size()) - 1;
   const bool alike = inner >= 0 && std::ranges::all_of(tables, [&](int table) {
-    return plan.access(table).steps[static_cast<std::size_t>(inner)] == '0';
-  });
+                       return plan.access(table).steps[static_cast<std::size_t>(inner)] == '0';
+                     });
   return alike ? plan.choose_group(inner, kept.sizes.back(), false) : 1;
 }
 

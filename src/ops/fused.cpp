@@ -155,8 +155,9 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
     if (t &&
         std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
       t = &bound.copies.emplace_back(t->clone());
-    bound.operands.push_made(
-        [&] { return t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr}; });
+    bound.operands.push_made([&] {
+      return t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr};
+    });
   }
   Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
   bound.backend = &backend;

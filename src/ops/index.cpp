@@ -149,8 +149,8 @@ Tensor zeros_of(const Shape& shape, const Var& like) {
 }  // namespace
 
 void detail::require_indices(const char* op, const Tensor& indices, std::int64_t size) {
-  // What is read does not matter: one of the indices themselves, a launch less, unless they may be more than a kernel can
-  // see of one storage, and so are read in parts.
+  // What is read does not matter: one of the indices themselves, a launch less, unless they may be more than a kernel
+  // can see of one storage, and so are read in parts.
   constexpr std::size_t seen_at_once = 64 << 20;
   const bool small = indices.impl()->storage->bytes() <= seen_at_once;
   const Tensor one = small ? indices : zeros({}, {.dtype = DType::i32, .device = indices.device()});

@@ -104,8 +104,8 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
     throw Error(ErrorKind::shape, "randint: needs low < high within 32 bits, got [" + std::to_string(low) + ", " +
                                       std::to_string(high) + ")");
   // Multiply-shift: the bias is below range / 2^32.
-  static const Graph* const graph = draw_graph(
-      cast(mul_high(random_word(place()), cast(make_input(5), DType::u32)), DType::i32) + make_input(6), 7);
+  static const Graph* const graph =
+      draw_graph(cast(mul_high(random_word(place()), cast(make_input(5), DType::u32)), DType::i32) + make_input(6), 7);
   const Number extra[] = {high - low, low};
   return draw("randint", graph, shape, generator, options.dtype, options.device, extra);
 }
