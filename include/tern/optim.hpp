@@ -1,4 +1,4 @@
-// Optimisers. They hold Vars (the parameters) and update their tensors in place, one fused kernel a parameter.
+// Optimisers. They hold Vars (the parameters) and update their tensors in place (on CUDA up to 16 a launch).
 #pragma once
 #include <vector>
 
@@ -15,7 +15,7 @@ struct SGDOptions {
 class SGD {
  public:
   explicit SGD(std::vector<Var> parameters, SGDOptions options = {});
-  /// Parameters without a gradient are left alone.
+  /// Parameters without a gradient are left alone; those before one whose gradient is refused are updated.
   void step(const Gradients& gradients);
   void set_learning_rate(double rate) { options_.learning_rate = rate; }
   double learning_rate() const { return options_.learning_rate; }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <list>
 #include <string>
+#include <utility>
 
 #include "backend/trace.hpp"
 #include "ops/fused.hpp"
@@ -56,14 +57,16 @@ class Updates {
       (i < state.size() ? written_ : read_).push_back(*arguments[i].tensor);
   }
   void run() {
+    const Calls calls = std::exchange(calls_, {});  // once, whatever happens
+    written_.clear(), read_.clear();
     SmallVector<FusedRequest, 4> requests;
-    for (const BoundCall& call : calls_) requests.push_back(call.request());
-    if (!requests.empty()) detail::run(*calls_.front().backend, requests);
-    calls_.clear(), written_.clear(), read_.clear();
+    for (const BoundCall& call : calls) requests.push_back(call.request());
+    if (!requests.empty()) detail::run(*calls.front().backend, requests);
   }
 
  private:
-  static constexpr std::size_t kMost = 16;  // parts of a launch
+  using Calls = std::list<BoundCall, PoolAllocator<BoundCall>>;  // requests point into them
+  static constexpr std::size_t kMost = 16;                       // parts of a launch
   /// Whether the next update reads what one of those before writes, or writes what one of them touches.
   bool depends(std::span<const Argument> arguments, std::size_t state) const {
     const auto among = [](const PoolVector<Tensor>& list, const Tensor& t) {
@@ -75,7 +78,7 @@ class Updates {
   }
   const char* op_;
   Device device_ = cpu();
-  std::list<BoundCall, PoolAllocator<BoundCall>> calls_;  // requests point into them
+  Calls calls_;
   PoolVector<Tensor> written_, read_;
 };
 
