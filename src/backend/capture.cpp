@@ -46,23 +46,14 @@ CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand
   return owned;
 }
 
-std::pair<FusedRequest, const CapturedCalls::Owned*> CapturedCalls::own(const FusedRequest& request) {
-  const Owned& owned = own(request.op, request.inputs, request.outputs);
-  FusedRequest copy = request;
-  copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
-  return {copy, &owned};
-}
-
-void CapturedCalls::add(const FusedRequest& request) {
-  const auto [copy, owned] = own(request);
-  calls_.push_back({owned, [copy = copy](Backend& backend) { run(backend, copy); }});
-}
+void CapturedCalls::add(const FusedRequest& request) { add({&request, 1}); }
 void CapturedCalls::add(std::span<const FusedRequest> requests) {
-  std::vector<FusedRequest> copies;
+  std::vector<FusedRequest> copies(requests.begin(), requests.end());
   const Owned* last = nullptr;
-  for (const FusedRequest& request : requests) {
-    const auto [copy, owned] = own(request);
-    copies.push_back(copy), last = owned;
+  for (FusedRequest& copy : copies) {
+    const Owned& owned = own(copy.op, copy.inputs, copy.outputs);
+    copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
+    last = &owned;
   }
   calls_.push_back({last, [copies](Backend& backend) { run(backend, std::span<const FusedRequest>(copies)); }});
 }

@@ -44,8 +44,6 @@ class CapturedCalls {
     std::deque<Gather> gathers;
     std::vector<std::byte> values;
   };
-  /// The request with what it points at owned, and its owner.
-  std::pair<FusedRequest, const Owned*> own(const FusedRequest& request);
   Owned& own(const char* op, std::span<const Operand> inputs, std::span<const View> outputs);
   void keep(const View& view, bool written);
   void run_all() const;

@@ -53,18 +53,11 @@ std::string human(std::int64_t count) {
 }
 
 /// Whether the request went to this thread's capture, which must be of the same device, instead of the backend.
-template <class Request> bool captured(const detail::Backend& backend, const Request& request) {
+template <class Request> bool captured(const detail::Backend& backend, const char* op, const Request& request) {
   detail::CapturedCalls* capture = detail::current_capture();
   if (!capture) return false;
-  detail::require_captured(*capture, backend, request.op);
+  detail::require_captured(*capture, backend, op);
   capture->add(request);
-  return true;
-}
-bool captured(const detail::Backend& backend, std::span<const detail::FusedRequest> requests) {
-  detail::CapturedCalls* capture = detail::current_capture();
-  if (!capture) return false;
-  detail::require_captured(*capture, backend, requests[0].op);
-  capture->add(requests);
   return true;
 }
 
@@ -215,7 +208,7 @@ CacheStats warm_up_calls(CallRef call) {
 
 void run(Backend& backend, const FusedRequest& r) {
   note_reads(r);
-  if (captured(backend, r)) return;
+  if (captured(backend, r.op, r)) return;
   const auto [read, written] = bytes_of(r);
   count_flops(r);
   traced(
@@ -230,7 +223,7 @@ void run(Backend& backend, std::span<const FusedRequest> requests) {
     const auto [r_read, r_written] = bytes_of(r);
     read += r_read, written += r_written;
   }
-  if (captured(backend, requests)) return;
+  if (captured(backend, requests[0].op, requests)) return;
   for (const FusedRequest& r : requests) count_flops(r);
   const auto all = [&] {
     std::string text;
@@ -242,7 +235,7 @@ void run(Backend& backend, std::span<const FusedRequest> requests) {
 
 void run(Backend& backend, const GemmRequest& r) {
   note_reads(r);
-  if (captured(backend, r)) return;
+  if (captured(backend, r.op, r)) return;
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
     Shape shape = r.batch;
     shape.push_back(rows), shape.push_back(cols);
@@ -268,7 +261,7 @@ void run(Backend& backend, const GemmRequest& r) {
 
 void run(Backend& backend, const ScatterRequest& r) {
   note_reads(r);
-  if (captured(backend, r)) return;
+  if (captured(backend, r.op, r)) return;
   if (cost) add_cost(r.space.numel());
   traced(
       backend, "scatter", r.op, [&] { return to_string(r.space); },
@@ -276,7 +269,7 @@ void run(Backend& backend, const ScatterRequest& r) {
 }
 void run(Backend& backend, const ScanRequest& r) {
   note_reads(r);
-  if (captured(backend, r)) return;
+  if (captured(backend, r.op, r)) return;
   if (cost) add_cost(r.space.numel());
   traced(
       backend, "scan", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space), bytes(r.output, r.space),
@@ -284,7 +277,7 @@ void run(Backend& backend, const ScanRequest& r) {
 }
 void run(Backend& backend, const SortRequest& r) {
   note_reads(r);
-  if (captured(backend, r)) return;
+  if (captured(backend, r.op, r)) return;
   if (cost) add_cost(0);
   traced(
       backend, "sort", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space),

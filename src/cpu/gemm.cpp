@@ -14,6 +14,7 @@
 #include "backend/trace.hpp"
 #include "backend/tuning.hpp"
 #include "cpu/dispatch.hpp"
+#include "cpu/gemm_depth.hpp"
 #include "cpu/gemm_kernels.hpp"
 #include "cpu/gemm_pairs.hpp"
 #include "cpu/scratch.hpp"
@@ -21,8 +22,6 @@
 
 namespace tern::detail_cpu {
 namespace {
-
-using Index = std::int64_t;
 
 // ---- block sizes, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma roof 138
 // GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
@@ -87,7 +86,6 @@ Sizes chosen_sizes() {
   return {c->rows(), c->row_bytes(), c->shared_work(), c->task_work()};
 }
 
-constexpr Index divide_up(Index a, Index b) { return (a + b - 1) / b; }
 constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
 
 // ---- scratch memory
@@ -130,35 +128,6 @@ bool long_rows(const GemmProblem& g, const Types& types) { return std::abs(g.b_r
 bool streams_b(const GemmProblem& g, const Types& types) {
   return g.b_col == 1 && long_rows(g, types) && g.m <= kStreamRows;
 }
-
-/// One block of the depth: part of one segment, or all of several.
-struct DepthBlock {
-  Index segment, segments, begin, end;  // steps begin … end of each
-  Index before;                         // steps of the whole depth before this block
-  Index depth() const { return segments * (end - begin); }
-};
-
-/// How the depth (segments × k) is cut: k into near-equal blocks, or where k is short, whole segments together.
-struct DepthPlan {
-  Index k, segments, step, per_segment, together, count;
-  DepthPlan(Index k_, Index segments_, Index block) : k(k_), segments(segments_) {
-    per_segment = std::max<Index>(1, divide_up(k, block));
-    step = divide_up(k, per_segment);
-    together = k == 0 ? 1 : std::max<Index>(1, std::min(segments, block / k));
-    count = k == 0 || segments == 0 ? 0 : together > 1 ? divide_up(segments, together) : segments * divide_up(k, step);
-    if (count != 0) per_segment = divide_up(k, step);
-  }
-  DepthBlock operator[](Index i) const {
-    if (together > 1) {
-      const Index first = i * together;
-      return {first, std::min(together, segments - first), 0, k, first * k};
-    }
-    const Index segment = i / per_segment, begin = i % per_segment * step;
-    return {segment, 1, begin, std::min(k, begin + step), segment * k + begin};
-  }
-  Index longest() const { return together > 1 ? together * k : step; }
-  Index total() const { return segments * k; }
-};
 
 struct Plan {
   const GemmProblem& g;

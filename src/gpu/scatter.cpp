@@ -112,23 +112,16 @@ class ScatterKernel {
     outside.coordinates.push_back("wanted");
     at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end()), at.coordinates.push_back("0u");
     const Access& table = plan_.access(2);
-    std::vector<std::string> sums, values;
-    body += io.load(0, outside, values);
-    for (int e = 0; e < group_; ++e) {
-      sums.push_back(cat("acc", e));
-      body += cat("var ", sums.back(), " = ", values[static_cast<std::size_t>(e)], ";\n");
-    }
+    const GroupSums sums(io, r_, outside, group_);
+    body += sums.begin;
     std::string step = inner;
     step += cat("let index = ", io.loaded(table, io.element(table, at, 0)), ";\n");
     step += cat("let place = bitcast<u32>(index) + select(0u, ", p(size_slot_), ", index < 0);\n");
     step += cat("if (place >= ", p(size_slot_), ") {\n  if (entry == 0u) {\n    ",
                 d.report_index(plan_.access(3).binding, p(plan_.launch.check_slot), "index"), "  }\n}\n");
-    std::string found = io.load(1, at, values);
-    for (std::size_t e = 0; e < sums.size(); ++e)
-      found += cat(sums[e], " = ", d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {sums[e], values[e]}), ";\n");
-    step += cat("if (place == wanted) {\n", indented(found), "}\n");
+    step += cat("if (place == wanted) {\n", indented(sums.combine(d, at)), "}\n");
     body += cat("for (var j = ", p(begin_slot_), "; j < ", p(end_slot_), "; j += 1u) {\n", indented(step), "}\n");
-    body += io.store(0, outside, sums, "");
+    body += sums.store();
     return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, "", body});
   }
 
@@ -180,6 +173,24 @@ int scatter_group(Plan& plan, const Axes& kept, std::initializer_list<int> table
                        return plan.access(table).steps[static_cast<std::size_t>(inner)] == '0';
                      });
   return alike ? plan.choose_group(inner, kept.sizes.back(), false) : 1;
+}
+
+GroupSums::GroupSums(Io& io, const ScatterRequest& request, const Position& outside, int group)
+    : io_(io), r_(request), outside_(outside) {
+  std::vector<std::string> values;
+  begin = io_.load(0, outside_, values);
+  for (int e = 0; e < group; ++e) {
+    names_.push_back(cat("acc", e));
+    begin += cat("var ", names_.back(), " = ", values[static_cast<std::size_t>(e)], ";\n");
+  }
+}
+std::string GroupSums::combine(const Dialect& dialect, const Position& at) const {
+  std::vector<std::string> values;
+  std::string lines = io_.load(1, at, values);
+  const detail::Lane lane = detail::lane_of(r_.source.dtype);
+  for (std::size_t e = 0; e < names_.size(); ++e)
+    lines += cat(names_[e], " = ", dialect.leaf(r_.combine, lane, {names_[e], values[e]}), ";\n");
+  return lines;
 }
 
 void GpuBackend::scatter(const ScatterRequest& r) {

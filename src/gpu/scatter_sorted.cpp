@@ -156,20 +156,14 @@ class SortedScatter {
     body += cat("var low = 0u;\nvar high = ", d.param(s.length), ";\nfor (; low < high;) {\n",
                 "  let middle = (low + high) / 2u;\n  if (", key("middle"),
                 " < wanted) { low = middle + 1u; } else { high = middle; }\n}\n");
-    std::vector<std::string> sums, values;
-    body += io.load(0, outside, values);
-    for (int e = 0; e < s.group; ++e) {
-      sums.push_back(cat("acc", e));
-      body += cat("var ", sums.back(), " = ", values[static_cast<std::size_t>(e)], ";\n");
-    }
+    const GroupSums sums(io, r_, outside, s.group);
+    body += sums.begin;
     body += cat("low = max(low, ", d.param(s.begin), ");\n");
     std::string next = cat("if (", key("low"), " != wanted) { break; }\nlet j = bitcast<u32>(",
                            io.loaded(places, "places + low"), ");\n", place);
-    next += io.load(1, at, values);
-    for (std::size_t e = 0; e < sums.size(); ++e)
-      next += cat(sums[e], " = ", d.leaf(r_.combine, detail::lane_of(r_.source.dtype), {sums[e], values[e]}), ";\n");
+    next += sums.combine(d, at);
     body += cat("for (; low < ", d.param(s.end), "; low += 1u) {\n", indented(next), "}\n");
-    body += io.store(0, outside, sums, "");
+    body += sums.store();
     return module(plan, "scatter, sorted", body);
   }
 
