@@ -21,9 +21,10 @@ class LinePlan {
     for (std::size_t v = written; v < views_.size(); ++v)
       if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
-  /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped().
+  /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped(). `by_place`:
+  /// what is read has elements of its own in every invocation, anywhere in the line: taken().
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
-           std::size_t written, Layouts layouts)
+           std::size_t written, Layouts layouts, bool by_place = false)
       : backend(backend),
         plan(backend.limits(), op, kind, layouts),
         views_(std::move(views)),
@@ -38,7 +39,10 @@ class LinePlan {
     const std::vector<std::int64_t> sizes(space.begin(), space.end());
     for (std::size_t v = 0; v < views_.size(); ++v) {
       std::vector<std::int64_t> strides = lines.strides[v];
-      strides.push_back(views_[v]->strides[static_cast<std::size_t>(axis)]);
+      const std::int64_t step = views_[v]->strides[static_cast<std::size_t>(axis)];
+      const bool taken = by_place && v < written;
+      if (taken) take_slots_.push_back(plan.add_param(static_cast<std::uint64_t>(step)));
+      strides.push_back(taken ? 0 : step);
       plan.add_access(*views_[v], strides, v >= written);
       touched.push_back(bytes_touched(*views_[v], sizes));
     }
@@ -58,16 +62,13 @@ class LinePlan {
   /// such kernel in vectors.
   bool launch_grouped(std::uint64_t groups, std::uint32_t threads, std::int64_t cut,
                       const std::function<std::string()>& text) {
-    plan.bind(touched_), bound_ = true;
-    group = plan.choose_group(static_cast<int>(lines.sizes.size()), std::gcd(length_, cut), false);
-    plan.note(static_cast<char>(group));
-    plan.finish_key();
-    plan.launch.groups = groups, plan.launch.threads = threads;
-    if (plan.layouts() == Layouts::vectors &&
-        !(lines.sizes.size() == 1 && plan.in_vectors() && backend.has_kernel(Layouts::vectors, plan.launch, text)))
-      return false;
-    backend.queue(plan.launch, text);
-    return true;
+    choose_group(cut);
+    return launch_chosen(groups, threads, text);
+  }
+  /// The same with an invocation to each group of neighbours.
+  bool launch_each(std::uint32_t threads, const std::function<std::string()>& text) {
+    choose_group(length_);
+    return launch_chosen(static_cast<std::uint64_t>(ceil_div(lines.count() * length_ / group, threads)), threads, text);
   }
   std::string p(int slot) const { return backend.dialect().param(slot); }
   /// The group of neighbours from this index along the axis on.
@@ -81,6 +82,11 @@ class LinePlan {
     position.coordinates.push_back(index);
     return position;
   }
+  /// The index in its buffer of the element at `place` of the line, of an access by place.
+  std::string taken(const Io& io, int access, const std::vector<std::string>& line, const std::string& place) const {
+    return cat(io.element(plan.access(access), at(line, "0u"), 0), " + ", place, " * ",
+               p(take_slots_[static_cast<std::size_t>(access)]));
+  }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared) const {
     return backend.dialect().module(
         {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
@@ -93,8 +99,24 @@ class LinePlan {
   int group = 1;
 
  private:
+  void choose_group(std::int64_t cut) {
+    plan.bind(touched_), bound_ = true;
+    group = plan.choose_group(static_cast<int>(lines.sizes.size()), std::gcd(length_, cut), false);
+    plan.note(static_cast<char>(group));
+    plan.finish_key();
+  }
+  bool launch_chosen(std::uint64_t groups, std::uint32_t threads, const std::function<std::string()>& text) {
+    plan.launch.groups = groups, plan.launch.threads = threads;
+    if (plan.layouts() == Layouts::vectors &&
+        !(lines.sizes.size() == 1 && plan.in_vectors() && backend.has_kernel(Layouts::vectors, plan.launch, text)))
+      return false;
+    backend.queue(plan.launch, text);
+    return true;
+  }
+
   std::vector<const View*> views_;
   std::vector<ByteRange> touched_;
+  std::vector<int> take_slots_;
   std::int64_t length_;
   bool bound_ = false;
 };

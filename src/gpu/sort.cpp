@@ -49,92 +49,114 @@ class Sort {
 
   void run() {
     block_ = static_cast<std::uint32_t>(std::min<std::int64_t>(padded_, kSortBlock));
-    kernel('i', 0, 0);
+    const auto in_layouts = [&](auto kernel) {
+      run_in_layouts(backend_.limits(), [&](Layouts layouts) { return (this->*kernel)(layouts); });
+    };
+    in_layouts(&Sort::read);
     for (std::int64_t k = 2 * block_; k <= padded_; k *= 2) {
-      for (std::int64_t j = k / 2; j >= block_; j /= 2) kernel('g', k, j);
-      kernel('l', k, 0);
+      for (std::int64_t j = k / 2; j >= block_; j /= 2) exchange(k, j);
+      merge(k);
     }
-    kernel('o', 0, 0);
+    in_layouts(&Sort::write);
   }
 
  private:
-  /// 'i': reads the lines and sorts blocks; 'g': exchanges over a distance of j; 'l': those below a block's size; 'o':
-  /// writes the results.
-  void kernel(char kind, std::int64_t k, std::int64_t j) {
-    std::vector<const View*> views{&r_.input};
-    std::size_t written = 1;
-    if (kind == 'o') {
-      if (r_.values.storage) views.push_back(&r_.values);
-      if (r_.indices.storage) views.push_back(&r_.indices);
-    }
-    LinePlan l(backend_, r_.op, kind, r_.space, r_.axis, views, written);
-    const int words = l.add_words(words_);
-    const int padded = l.plan.add_param(static_cast<std::uint64_t>(padded_)),
-              half = l.plan.add_param(static_cast<std::uint64_t>(lines_ * padded_));
-    const int level = l.plan.add_param(static_cast<std::uint64_t>(k)),
-              distance = l.plan.add_param(static_cast<std::uint64_t>(j));
-    l.plan.note('t'), l.plan.note(r_.input.dtype), l.plan.note(r_.descending), l.plan.note(block_),
-        l.plan.note(r_.values.storage != nullptr);
-    const std::int64_t elements = lines_ * padded_;
-    const std::int64_t groups = kind == 'g'   ? ceil_div(elements / 2, kSortThreads)
-                                : kind == 'o' ? ceil_div(lines_ * n_, kSortThreads)
-                                              : elements / block_;
-    const Slots s{padded, half, level, distance};
-    l.launch(static_cast<std::uint64_t>(groups), kSortThreads, [&] {
-      std::string b = cat("b", l.plan.access(words).binding);
-      if (std::string_view(word_) == "u64") b = cat("((u64*)", b, ")");
-      return kind == 'g'   ? exchange_text(l, b, s)
-             : kind == 'o' ? output_text(l, b, s)
-                           : block_text(l, b, s, kind == 'i');
-    });
-  }
   struct Slots {
-    int padded, half, level, distance;
+    int words, padded, half, level, distance;
   };
+  /// The buffer of keys and places, and the parameters of every kernel; `k`: the length of the runs it makes.
+  Slots add_words(LinePlan& l, std::int64_t k = 0, std::int64_t j = 0) const {
+    const auto add = [&](std::int64_t value) { return l.plan.add_param(static_cast<std::uint64_t>(value)); };
+    l.plan.note('t'), l.plan.note(block_);
+    return {l.add_words(words_), add(padded_), add(lines_ * padded_), add(k), add(j)};
+  }
+  std::string words(const LinePlan& l, const Slots& s) const {
+    const std::string b = cat("b", l.plan.access(s.words).binding);
+    return std::string_view(word_) == "u64" ? cat("((u64*)", b, ")") : b;
+  }
+  std::uint64_t blocks() const { return static_cast<std::uint64_t>(lines_ * padded_ / block_); }
 
-  std::string block_text(const LinePlan& l, const std::string& b, const Slots& s, bool reads) const {
-    const Dialect& d = backend_.dialect();
+  /// Reads the lines, as keys, and sorts blocks.
+  bool read(Layouts layouts) {
+    LinePlan l(backend_, r_.op, 'i', r_.space, r_.axis, {&r_.input}, 1, layouts);
+    const Slots s = add_words(l);
+    l.plan.note(r_.descending);
+    return l.launch_grouped(blocks(), kSortThreads, padded_, [&] { return read_text(l, s); });
+  }
+  /// Exchanges over a distance of j.
+  void exchange(std::int64_t k, std::int64_t j) {
+    LinePlan l(backend_, r_.op, 'g', r_.space, r_.axis, {}, 0);
+    const Slots s = add_words(l, k, j);
+    l.launch(static_cast<std::uint64_t>(ceil_div(lines_ * padded_ / 2, kSortThreads)), kSortThreads,
+             [&] { return exchange_text(l, s); });
+  }
+  /// Exchanges over the distances below a block's size.
+  void merge(std::int64_t k) {
+    LinePlan l(backend_, r_.op, 'l', r_.space, r_.axis, {}, 0);
+    const Slots s = add_words(l, k);
+    l.launch(blocks(), kSortThreads, [&] { return merge_text(l, s); });
+  }
+  /// Writes the results: elements of the input in the order of the places, and these.
+  bool write(Layouts layouts) {
+    std::vector<const View*> views{&r_.input};
+    if (r_.values.storage) views.push_back(&r_.values);
+    if (r_.indices.storage) views.push_back(&r_.indices);
+    LinePlan l(backend_, r_.op, 'o', r_.space, r_.axis, views, 1, layouts, true);
+    const Slots s = add_words(l);
+    l.plan.note(r_.values.storage != nullptr), l.plan.note(r_.indices.storage != nullptr);
+    return l.launch_each(kSortThreads, [&] { return write_text(l, s); });
+  }
+
+  std::string read_text(const LinePlan& l, const Slots& s) const {
+    Io io(l.plan, backend_.dialect());
+    std::vector<std::string> line, names;
+    std::string load = cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ",
+                           l.p(s.padded), ";\n");
+    for (int e = 0; e < l.group; ++e) load += cat("var key", e, " = ~", word_, "(0);\n");
+    std::string inside = io.coordinates(l.lines, "line", "c", line);
+    inside += io.load(0, l.group_at(line, "at"), names);
+    for (int e = 0; e < l.group; ++e)
+      inside += cat("key", e, " = ", key_of(r_.input.dtype, names[static_cast<std::size_t>(e)], r_.descending), ";\n");
+    load += cat("if (at < ", l.p(l.length_slot), ") {\n", indented(inside), "}\n");
+    for (int e = 0; e < l.group; ++e)
+      load += cat("keys[i + ", e, "u] = key", e, ";\nplaces[i + ", e, "u] = at + ", e, "u;\n");
+    std::string passes;
+    for (std::int64_t k = 2; k <= block_; k *= 2)
+      for (std::int64_t j = k / 2; j > 0; j /= 2) passes += pass(l, s, j, cat(k, "u"));
+    return block_text(l, s, load, l.group, passes);
+  }
+  std::string merge_text(const LinePlan& l, const Slots& s) const {
+    const std::string b = words(l, s);
+    std::string passes;
+    for (std::int64_t j = block_ / 2; j > 0; j /= 2) passes += pass(l, s, j, l.p(s.level));
+    return block_text(
+        l, s, cat("keys[i] = ", b, "[first + i];\nplaces[i] = u32(", b, "[", l.p(s.half), " + first + i]);\n"), 1,
+        passes);
+  }
+  /// Exchanges over a distance of j. The direction of a run of length `level` alternates within its line; runs as long
+  /// as the line ascend.
+  std::string pass(const LinePlan& l, const Slots& s, std::int64_t j, const std::string& level) const {
+    const std::string one =
+        cat("let low = (i / ", j, "u) * ", 2 * j, "u + i % ", j, "u;\nlet high = low + ", j,
+            "u;\nlet up = (((first + low) & (", l.p(s.padded), " - 1u)) & ", level, ") == 0u;\n", kExchange);
+    return cat("for (var i = thread; i < ", block_ / 2, "u; i += ", kSortThreads, "u) {\n", indented(one), "}\n",
+               backend_.dialect().barrier());
+  }
+  /// A block through a workgroup's memory, which `load` fills from i on, `each` elements.
+  std::string block_text(const LinePlan& l, const Slots& s, const std::string& load, int each,
+                         const std::string& passes) const {
+    const std::string b = words(l, s);
     std::string body = cat("let first = group * ", block_, "u;\n");
-    std::string load;
-    if (reads) {
-      Io io(l.plan, d);
-      std::vector<std::string> line, names;
-      load += cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded),
-                  ";\nvar key = ~", word_, "(0);\n");
-      const std::string coordinates = io.coordinates(l.lines, "line", "c", line);
-      const std::string read = io.load(0, l.at(line, "at"), names);
-      load += cat("if (at < ", l.p(l.length_slot), ") {\n",
-                  indented(coordinates + read + cat("key = ", key_of(r_.input.dtype, names[0], r_.descending), ";\n")),
-                  "}\n");
-      load += "keys[i] = key;\nplaces[i] = at;\n";
-    } else {
-      load = cat("keys[i] = ", b, "[first + i];\nplaces[i] = u32(", b, "[", l.p(s.half), " + first + i]);\n");
-    }
-    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n", indented(load), "}\n",
-                d.barrier());
-    const auto pass = [&](std::int64_t j, const std::string& up) {
-      std::string one = cat("let low = (i / ", j, "u) * ", 2 * j, "u + i % ", j, "u;\nlet high = low + ", j,
-                            "u;\nlet up = ", up, ";\n", kExchange);
-      return cat("for (var i = thread; i < ", block_ / 2, "u; i += ", kSortThreads, "u) {\n", indented(one), "}\n",
-                 d.barrier());
-    };
-    // The direction of a run of length k alternates within its line; runs as long as the line ascend.
-    if (reads) {
-      for (std::int64_t k = 2; k <= block_; k *= 2)
-        for (std::int64_t j = k / 2; j > 0; j /= 2)
-          body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", k, "u) == 0u"));
-    } else {
-      for (std::int64_t j = block_ / 2; j > 0; j /= 2)
-        body += pass(j, cat("(((first + low) & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u"));
-    }
+    body += cat("for (var i = thread * ", each, "u; i < ", block_, "u; i += ", kSortThreads * static_cast<unsigned>(each),
+                "u) {\n", indented(load), "}\n", backend_.dialect().barrier(), passes);
     body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  ", b,
                 "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = ", word_, "(places[i]);\n}\n");
     return l.module("sort, blocks", body,
                     {{word_, "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}});
   }
 
-  std::string exchange_text(const LinePlan& l, const std::string& b, const Slots& s) const {
-    const std::string j = l.p(s.distance), half = l.p(s.half);
+  std::string exchange_text(const LinePlan& l, const Slots& s) const {
+    const std::string j = l.p(s.distance), half = l.p(s.half), b = words(l, s);
     std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", half, " / 2u) { return; }\n");
     body += cat("let low = (i / ", j, ") * 2u * ", j, " + i % ", j, ";\nlet high = low + ", j, ";\n");
     body += cat("let up = ((low & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u;\n");
@@ -145,21 +167,28 @@ class Sort {
     return l.module("sort, exchange", body, {});
   }
 
-  std::string output_text(const LinePlan& l, const std::string& b, const Slots& s) const {
-    const Dialect& d = backend_.dialect();
-    Io io(l.plan, d);
-    const std::string n = l.p(l.length_slot);
-    std::vector<std::string> line, names;
-    std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", n, " * ", l.p(l.lines_slot),
-                           ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
-    body += cat("let place = u32(", b, "[", l.p(s.half), " + line * ", l.p(s.padded), " + at]);\n",
+  std::string write_text(const LinePlan& l, const Slots& s) const {
+    Io io(l.plan, backend_.dialect());
+    const std::string n = l.p(l.length_slot), b = words(l, s);
+    std::vector<std::string> line, values, places;
+    std::string body = cat("let i = (group * ", kSortThreads, "u + thread) * ", l.group, "u;\nif (i >= ", n, " * ",
+                           l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
+    body += cat("let sorted = ", l.p(s.half), " + line * ", l.p(s.padded), " + at;\n",
                 io.coordinates(l.lines, "line", "c", line));
+    for (int e = 0; e < l.group; ++e) {
+      body += cat("let place", e, " = u32(", b, "[sorted + ", e, "u]);\n");
+      places.push_back(cat("bitcast<i32>(place", e, ")"));
+    }
     int access = 1;
     if (r_.values.storage) {
-      body += io.load(0, l.at(line, "place"), names);
-      body += io.store(access++, l.at(line, "at"), {names[0]}, "");
+      for (int e = 0; e < l.group; ++e) {
+        values.push_back(cat("x", e));
+        body += cat("let from", e, " = ", l.taken(io, 0, line, cat("place", e)), ";\nlet x", e, " = ",
+                    io.loaded(l.plan.access(0), cat("from", e)), ";\n");
+      }
+      body += io.store(access++, l.group_at(line, "at"), values, "");
     }
-    if (r_.indices.storage) body += io.store(access, l.at(line, "at"), {"bitcast<i32>(place)"}, "");
+    if (r_.indices.storage) body += io.store(access, l.group_at(line, "at"), places, "");
     return l.module("sort, results", body, {});
   }
 

@@ -203,6 +203,31 @@ TEST_F(OnHost, RunningSumsInVectors) {
   }
 }
 
+/// Lines read and written in vectors, short and of several blocks, and others.
+TEST_F(OnHost, Sorts) {
+  for (const bool packed : {false, true}) {
+    HostGpu gpu(packed);
+    for (const DType d : {f64, bf16, i8})
+      for (const std::int64_t n : {48, 1040, 2083}) {
+        if (n > 100 && d != bf16) continue;
+        const std::string name = std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
+        const Tensor x = (random({3, n}, f64) * 20.0).to(d);  // many of them alike
+        const bool descending = d == bf16;
+        const auto sorted = [=](const Tensor& t) { return sort(t, 1, descending); };
+        expect_equal(name, gpu, {x}, 0, [&](const Tensors& t) { return sorted(t[0]).values; });
+        EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos, n != 2083) << name;
+        EXPECT_EQ(values(HostGpu::to_cpu(sorted(gpu.from(x)).indices)), values(sorted(x).indices)) << name;
+        if (n == 1040) continue;
+        expect_equal(name + ", not aligned", gpu, {random({3 * n + 1}, f64).to(d)}, 0,
+                     [&](const Tensors& t) { return sorted(t[0].slice(0, 1, 3 * n + 1).reshape({3, n})).values; });
+        expect_equal(name + ", of columns", gpu, {random({n, 3}, f64).to(d)}, 0, [&](const Tensors& t) { return sorted(t[0].transpose(0, 1)).values; });
+        if (n > 100) continue;
+        expect_equal(name + ", columns", gpu, {x}, 0, [&](const Tensors& t) { return sort(t[0], 0).values; });
+        expect_equal(name + ", of batches", gpu, {random({2, 3, n}, f64).to(d)}, 0, [&](const Tensors& t) { return sort(t[0].slice(1, 1, 3), 2).values; });
+      }
+  }
+}
+
 /// Rows added up by index, looked through and sorted, whose neighbours are added together and others.
 TEST_F(OnHost, SumsByIndex) {
   for (const bool packed : {false, true}) {
