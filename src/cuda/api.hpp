@@ -44,7 +44,8 @@ inline constexpr int kMostShared = 97;                                 // CUdevi
 inline constexpr int kMostDynamicShared = 8;                           // CUfunction_attribute
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;           // CUjit_option
 inline constexpr int kComputeMajor = 75, kComputeMinor = 76;           // CUdevice_attribute
-inline constexpr int kBoxOf16Bits = 1, kSwizzle128 = 3, kPromote256 = 3;  // CUtensorMapDataType, …Swizzle, …L2promotion
+inline constexpr int kBoxOf16Bits = 1, kPromote256 = 3;  // CUtensorMapDataType, …L2promotion
+inline constexpr int kSwizzle64 = 2, kSwizzle128 = 3;      // CUtensorMapSwizzle
 inline constexpr unsigned kStreamNonBlocking = 1, kEventNoTiming = 2;  // CUstream_flags, CUevent_flags
 inline constexpr unsigned kCaptureRelaxed = 2;                         // CUstreamCaptureMode
 inline constexpr unsigned kHostPortable = 1;                           // CU_MEMHOSTALLOC_PORTABLE

@@ -1,12 +1,17 @@
 // One persistent workgroup for each processor, in pairs (clusters) that share the columns of b. Of a workgroup's three
-// warp groups, one fetches boxes of both factors into a ring in workgroup memory, two multiply them (64 rows each) and
-// apply the epilogue. The plan is that of CUTLASS's cooperative kernels for Hopper
+// warp groups, one fetches boxes of both factors into a ring in workgroup memory, two multiply them and apply the
+// epilogue: in turns, a tile each, or half the rows of every tile. The plans are those of CUTLASS's ping-pong and
+// cooperative kernels for Hopper
 // (https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/efficient_gemm.md).
 #include "cuda/tensor_cores.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
 
 #include "backend/trace.hpp"
+#include "backend/tuning.hpp"
 #include "gpu/epilogue.hpp"
 #include "gpu/text.hpp"
 
@@ -22,15 +27,17 @@ constexpr const char* kWgmmaText =
 #include "cuda/wgmma.inc"
     ;
 
-constexpr int kTileM = 128, kTileK = 64;    // of a workgroup; 64 elements are 128 bytes, a row of a swizzled box
-constexpr int kBlock = 64 * 128;            // bytes of a box of 64 rows
-constexpr int kColumns = 64;                // of a box of results
-constexpr int kRing = 4 * (16 + 32) << 10;  // bytes: four stages of a tile with 256 columns
-constexpr int kStaging = kRing + 1024;      // where two boxes of results of each of two warp groups begin
-constexpr int kBands = 8;                   // pairs of row tiles that are walked together
-constexpr int kStep = 16;                   // of k in one instruction
-constexpr int kShort = 1024;                // of k
-constexpr int kKept = 24 << 20;             // bytes of a that the cache of the whole GPU (50 MiB) is asked to keep
+constexpr int kTileM = 128, kTileK = 64;  // of a workgroup; 64 elements are 128 bytes, a row of a swizzled box
+constexpr int kBlock = 64 * 128;          // bytes of a box of 64 rows
+constexpr int kColumns = 32;              // of a box of results
+constexpr int kHalfBox = 64 * 64;         // bytes of 64 rows of it
+constexpr int kMostPlaces = 4;            // for boxes of results, of each of two warp groups
+// Bytes: four stages of a tile with 256 columns; of one with 192, whose boxes are twice as high.
+constexpr int kRing = 4 * (16 + 32) << 10, kRingInTurns = 4 * (16 + 24) << 10;
+constexpr int kBands = 8;        // pairs of row tiles that are walked together
+constexpr int kStep = 16;        // of k in one instruction
+constexpr int kShort = 1024;     // of k
+constexpr int kKept = 24 << 20;  // bytes of a that the cache of the whole GPU (50 MiB) is asked to keep
 
 /// A factor as the copy engine fetches it. `across`: its axis besides k.
 struct Factor {
@@ -45,6 +52,23 @@ struct Staged {
   bool batched;
   BoxMap map;
 };
+
+/// What the tuner can choose: by the rule of choose_tiles(); halves of a tile to each warp group; tiles of 128 or 192
+/// columns in turns.
+enum Tiling : std::int64_t { kModelled, kHalves, kTurns128, kTurns192 };
+
+/// Shapes are alike where each side lies between the same powers of two.
+const detail::Choice& tiling_choice(const std::string& device_class, const GemmRequest& r, std::int64_t m,
+                                    std::int64_t n, std::int64_t k) {
+  std::string key = cat("product.tiling, ", to_string(r.a.dtype), ", ", r.outputs.size(), " outputs");
+  for (const std::int64_t side : {m, n, k}) key += cat(" 2^", std::bit_width(static_cast<std::uint64_t>(side)) - 1);
+  static std::mutex lock;
+  static auto& made = *new std::map<std::pair<std::string, std::string>, const detail::Choice*>;
+  const std::lock_guard hold(lock);
+  const detail::Choice*& found = made[{device_class, key}];
+  if (!found) found = new detail::Choice(device_class, key, {kModelled, kHalves, kTurns128, kTurns192});
+  return *found;
+}
 
 class TensorCoreKernel {
  public:
@@ -62,44 +86,66 @@ class TensorCoreKernel {
   /// launching the pass takes as long as the rest.
   bool fills() const {
     const std::int64_t rounds = ceil_div(works(), clusters());
-    return works() * 100 >= rounds * clusters() * (k_ <= kShort ? 60 : 75);
+    return is_told_ || works() * 100 >= rounds * clusters() * (k_ <= kShort ? 60 : 75);
   }
 
   void run() {
     Launch& launch = plan_.launch;
     launch.threads = 384;
-    launch.shared_bytes = kStaging + 4 * kBlock + 1024;
+    launch.shared_bytes = static_cast<std::uint32_t>(staging_begin() + 2 * kMostPlaces * halves() * kHalfBox + 1024);
     launch.groups = 2 * static_cast<std::uint64_t>(std::min(works(), clusters()));
     plan_.set(pairs_slot_, static_cast<std::uint64_t>(pairs())),
         plan_.set(tiles_slot_, static_cast<std::uint64_t>(tiles()));
     plan_.set(works_slot_, static_cast<std::uint64_t>(works()));
     a_.map.box[0] = b_.map.box[0] = 64;
     a_.map.box[1] = a_.along_k ? kTileM : kTileK;
-    b_.map.box[1] = b_.along_k ? static_cast<std::uint32_t>(tile_n_) / 2 : kTileK;
+    b_.map.box[1] = b_.along_k ? static_cast<std::uint32_t>(tile_n_) / 2 : turns_ ? kTileK / 2 : kTileK;
     launch.maps = {a_.map, b_.map};
     for (const Staged& x : staged_) launch.maps.push_back(x.map), plan_.note(static_cast<char>(x.output));
-    plan_.note('m'), plan_.note(r_.epilogue->serial), plan_.note(r_.a.dtype), plan_.note(tile_n_),
+    plan_.note('m'), plan_.note(r_.epilogue->serial), plan_.note(r_.a.dtype), plan_.note(tile_n_), plan_.note(turns_),
         plan_.note(keeps_a());
     for (const Factor* f : {&a_, &b_}) plan_.note(f->along_k), plan_.note(f->batched);
     for (const int axis : batch_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
     if (detail::tracing())
-      detail::note(cat("matrix units, tiles of ", kTileM, "x", tile_n_, "x", kTileK, ", ", launch.groups,
-                       " workgroups for ", 2 * works(), " tiles"));
+      detail::note(cat("matrix units, tiles of ", kTileM, "x", tile_n_, "x", kTileK, turns_ ? " in turns, " : ", ",
+                       launch.groups, " workgroups for ", 2 * works(), " tiles"));
     backend_.queue(launch, [this] { return text(); });
   }
 
  private:
   std::int64_t pairs() const { return ceil_div(m_, 2 * kTileM); }
   std::int64_t tiles() const { return ceil_div(n_, tile_n_); }
-  std::int64_t works() const { return pairs() * tiles() * batch_.count(); }
+  std::int64_t works() const { return works(tile_n_); }
+  std::int64_t works(int tile_n) const { return pairs() * ceil_div(n_, tile_n) * batch_.count(); }
   std::int64_t clusters() const { return std::max(units_.processors / 2, 1); }
   /// The rows of a that are walked together are read for every column of tiles, b and the results once in that time:
   /// while the cache holds those rows, they are to stay and the others to go first. 8192x4096x16384 with gelu on an
   /// H200: 0.956 of the plain product's speed, 0.929 without; in bands of 4 or 12 pairs 0.940 and 0.942.
   bool keeps_a() const { return std::min<std::int64_t>(pairs(), kBands) * 2 * kTileM * k_ * 2 <= kKept; }
-  int stage_bytes() const { return (kTileM + tile_n_) * 128; }
-  int stages() const { return kRing / stage_bytes(); }
+  /// Across k, b comes in blocks of 64 columns, of which the last may be taken in part.
+  int stage_bytes() const { return (kTileM + (b_.along_k ? tile_n_ : static_cast<int>(round_up(tile_n_, 64)))) * 128; }
+  int stages() const { return ring() / stage_bytes(); }
+  int staging_begin() const { return ring() + 1024; }  // of results, from that of the ring
+
+  /// The second warp group multiplies the next tile while the first finishes one, where there is a next: on an H200 in
+  /// bf16, gelu, halves of a tile of 256 columns against turns: 8192x768x3072 85 and 69 µs, 1024x768x8192 31 and 27,
+  /// 4096^3 212 and 196; but few rows, of which each b is read for, 512x4096x16384 94 and 103. Wider tiles read less:
+  /// 8192x4096x16384 1650 and 1594 µs with 192 columns. Besides those sums there is no room for a second output's.
+  void choose_tiles() {
+    const std::int64_t told = tiling_choice(backend_.device_class(), r_, m_, n_, k_)();
+    is_told_ = told != kModelled;
+    turns_ = is_told_ ? told != kHalves : works(128) > clusters() && (m_ >= 1024 || k_ <= kShort);
+    if (turns_) {
+      const auto columns = [&](int tile_n) { return ceil_div(works(tile_n), clusters()) * tile_n; };
+      const bool wide = r_.outputs.size() == 1 && k_ >= 2 * kShort && columns(192) <= columns(128);
+      tile_n_ = told == kTurns192 || (!is_told_ && wide) ? 192 : 128;
+      return;
+    }
+    tile_n_ = n_ > 128 ? 256 : 128;
+    if (!is_told_ && k_ <= kShort && !fills())
+      tile_n_ = 128;  // 512x768x3072: 11.0 µs, cuBLASLt and a pass 12.6; k = 4096: 26.2, 24.9
+  }
 
   bool lay_out() {
     const int rank = r_.batch.rank();
@@ -118,9 +164,7 @@ class TensorCoreKernel {
     if (!describe(r_.a, r_.a.strides[row + 1], r_.a.strides[row], m_, step(over_tile), a_) ||
         !describe(r_.b, r_.b.strides[row], r_.b.strides[row + 1], n_, step(over_tile + 1), b_))
       return false;
-    tile_n_ = n_ > 128 ? 256 : 128;
-    if (k_ <= kShort && !fills())
-      tile_n_ = 128;  // 512x768x3072: 11.0 µs, cuBLASLt and a pass 12.6; k = 4096: 26.2, 24.9
+    choose_tiles();
     for (int* slot : {&m_slot_, &n_slot_, &k_slot_, &pairs_slot_, &tiles_slot_, &works_slot_})
       *slot = plan_.add_param(0);
     plan_.set(m_slot_, static_cast<std::uint64_t>(m_)), plan_.set(n_slot_, static_cast<std::uint64_t>(n_));
@@ -166,7 +210,7 @@ class TensorCoreKernel {
       const std::int64_t step = batch_.sizes.empty() ? 0 : x.actual[0];
       Staged staged{o, step != 0, {}};
       if (!describe_boxes(*x.view, n_, m_, x.actual[rank - 2], step, staged.map)) continue;
-      staged.map.box[0] = kColumns, staged.map.box[1] = kTileM / 2;
+      staged.map.box[0] = kColumns, staged.map.box[1] = static_cast<std::uint32_t>(halves()) * 64;
       staged_.push_back(staged);
     }
   }
@@ -196,26 +240,35 @@ class TensorCoreKernel {
 
   // ---- text ----
   std::string p(int slot) const { return backend_.dialect().param(slot); }
-  int sums() const { return tile_n_ / 2; }  // of one invocation
+  /// Of a warp group: a tile, or half its rows.
+  int halves() const { return turns_ ? 2 : 1; }
+  int sums() const { return halves() * tile_n_ / 2; }  // of one invocation
+  int ring() const { return turns_ ? kRingInTurns : kRing; }
 
-  /// The list "+f"(acc[0]), … of all sums, as operands of an instruction.
-  std::string sums_as_operands() const {
+  /// The list "+f"(acc[first]), … of sums, as operands of an instruction.
+  std::string sums_as_operands(int first, int count) const {
     std::vector<std::string> list;
-    for (int i = 0; i < sums(); ++i) list.push_back(cat("\"+f\"(acc[", i, "])"));
+    for (int i = 0; i < count; ++i) list.push_back(cat("\"+f\"(acc[", first + i, "])"));
     return join(list);
   }
   std::string multiply() const {
     std::vector<std::string> list;
-    for (int i = 0; i < sums(); ++i) list.push_back(cat("%", i));
+    const int count = tile_n_ / 2;  // sums of 64 rows
+    for (int i = 0; i < count; ++i) list.push_back(cat("%", i));
     const std::string type = r_.a.dtype == DType::f16 ? "f16" : "bf16";
-    return cat("TERN_DEVICE void multiply(f32 (&acc)[", sums(), "], u64 a, u64 b, u32 add) {\n",
-               "  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %", sums() + 2, ", 0;\\n\"\n",
-               "      \"wgmma.mma_async.sync.aligned.m64n", tile_n_, "k", kStep, ".f32.", type, ".", type, " {",
-               join(list), "}, %", sums(), ", %", sums() + 1, ", p, 1, 1, ", a_.along_k ? 0 : 1, ", ",
-               b_.along_k ? 0 : 1, ";\\n}\"\n", "      : ", sums_as_operands(),
-               "\n      : \"l\"(a), \"l\"(b), \"r\"(add));\n}\n", "TERN_DEVICE void wait_for_products(f32 (&acc)[",
-               sums(), "]) {\n", "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : ", sums_as_operands(),
-               " :: \"memory\");\n}\n");
+    std::string lines, waits;
+    for (int half = 0; half < halves(); ++half) {
+      const std::string operands = sums_as_operands(half * count, count);
+      lines += cat("  asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, %", count + 2, ", 0;\\n\"\n",
+                   "      \"wgmma.mma_async.sync.aligned.m64n", tile_n_, "k", kStep, ".f32.", type, ".", type, " {",
+                   join(list), "}, %", count, ", %", count + 1, ", p, 1, 1, ", a_.along_k ? 0 : 1, ", ",
+                   b_.along_k ? 0 : 1, ";\\n}\"\n", "      : ", operands, "\n      : \"l\"(a + ", half * kBlock / 16,
+                   "u), \"l\"(b), \"r\"(add));\n");
+      waits += cat("  asm volatile(\"", half ? "" : "wgmma.wait_group.sync.aligned 0;", "\" : ", operands,
+                   " :: \"memory\");\n");
+    }
+    return cat("TERN_DEVICE void multiply(f32 (&acc)[", sums(), "], u64 a, u64 b, u32 add) {\n", lines, "}\n",
+               "TERN_DEVICE void wait_for_products(f32 (&acc)[", sums(), "]) {\n", waits, "}\n");
   }
 
   std::string place_of_work() const {
@@ -244,55 +297,85 @@ class TensorCoreKernel {
       for (int i = 0; i < kTileM / 64; ++i)
         lines +=
             cat("tern_fetch(at + ", i * kBlock, "u, map0, first_m + ", 64 * i, "u, k, ", batch_a, ", full, for_a);\n");
-    // Each workgroup of the pair fetches half of b for both.
-    lines += cat("let to = at + ", kTileM * 128, "u + rank * ", tile_n_ * 64, "u;\nlet mine = first_n + rank * ",
-                 tile_n_ / 2, "u;\n");
+    // Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
+    const bool by_k = turns_ && !b_.along_k;
+    lines += cat("let to = at + ", kTileM * 128, "u + rank * ", by_k ? kBlock / 2 : tile_n_ * 64, "u;\n");
+    if (!by_k) lines += cat("let mine = first_n + rank * ", tile_n_ / 2, "u;\n");
     if (b_.along_k) lines += cat("tern_fetch_for_both(to, map1, k, mine, ", batch_b, ", full, for_b);\n");
     else
-      for (int i = 0; i < tile_n_ / 128; ++i)
-        lines += cat("tern_fetch_for_both(to + ", i * kBlock, "u, map1, mine + ", 64 * i, "u, k, ", batch_b,
-                     ", full, for_b);\n");
-    return cat("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");\nif (thread == 0u) {\n",
+      for (int i = 0; i < (by_k ? ceil_div(tile_n_, 64) : tile_n_ / 128); ++i)
+        lines += cat("tern_fetch_for_both(to + ", i * kBlock, "u, map1, ", by_k ? "first_n" : "mine", " + ", 64 * i,
+                     "u, k", by_k ? cat(" + rank * ", kTileK / 2, "u") : "", ", ", batch_b, ", full, for_b);\n");
+    return cat("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 ", turns_ ? 24 : 40, ";\");\nif (thread == 0u) {\n",
                keeps_a() ? "  let for_a = tern_kept(), for_b = tern_passing();\n"
                          : "  let for_a = tern_as_ever(), for_b = for_a;\n",
                "  u32 stage = 0u, round = 0u;\n", indented(loop_over_work(loop_over_k(lines))), "}\n");
   }
 
-  std::string multiply_and_finish(const std::string& finish) const {
+  /// Gives the stage before this one up, in both workgroups of the pair.
+  std::string give_up_last_stage() const {
+    return cat("tern_arrive(barriers + 8u * (", stages(), "u + (stage == 0u ? ", stages() - 1,
+               "u : stage - 1u)), thread & 1u);");
+  }
+  std::string multiply_stage() const {
     // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
     const int step_a = a_.along_k ? 2 : 128, step_b = b_.along_k ? 2 : 128;
     std::string lines = cat("let at = ring + stage * ", stage_bytes(), "u, full = barriers + 8u * stage;\n");
-    lines += cat("let a = tern_matrix(at + member * ", kBlock, "u, ", kBlock, "u), b = tern_matrix(at + ", kTileM * 128,
-                 "u, ", kBlock, "u);\n");
+    lines += cat("let a = tern_matrix(at", turns_ ? "" : cat(" + member * ", kBlock, "u"), ", ", kBlock,
+                 "u), b = tern_matrix(at + ", kTileM * 128, "u, ", kBlock, "u);\n");
     lines += "tern_wait(full, round);\ntern_begin_products();\n";
     for (int i = 0; i < kTileK / kStep; ++i)
       lines += cat("multiply(acc, a + ", i * step_a, "u, b + ", i * step_b, "u, ", i ? "1u" : "k", ");\n");
-    lines +=
-        cat("tern_commit_products();\ntern_wait_all_but_one();\nif (k > 0u && thread % 128u < 2u) { "
-            "tern_arrive(barriers + 8u * (",
-            stages(), "u + (stage == 0u ? ", stages() - 1, "u : stage - 1u)), thread & 1u); }\n");
-    lines += cat("if (member == 0u && !ahead && (k == ", kTileK, "u || k + ", kTileK, "u >= ", p(k_slot_), ")) {\n",
-                 "  asm volatile(\"barrier.cta.arrive 1, 256;\");\n  ahead = true;\n}\n");
-    std::string body = loop_over_k(lines) + "wait_for_products(acc);\n";
-    body += cat("if (thread % 128u < 2u) { tern_arrive(barriers + 8u * (", stages(), "u + (stage == 0u ? ",
-                stages() - 1, "u : stage - 1u)), thread & 1u); }\n", finish);
-    return cat("asm volatile(\"setmaxnreg.inc.sync.aligned.u32 232;\");\n",
+    return cat(lines, "tern_commit_products();\ntern_wait_all_but_one();\nif (k > 0u && thread % 128u < 2u) { ",
+               give_up_last_stage(), " }\n");
+  }
+  std::string multiply_and_finish(const std::string& finish) const {
+    const std::string rest =
+        cat("wait_for_products(acc);\nif (thread % 128u < 2u) { ", give_up_last_stage(), " }\n", finish);
+    return cat("asm volatile(\"setmaxnreg.inc.sync.aligned.u32 ", turns_ ? 240 : 232, ";\");\n",
                // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
                "let member = __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u;\n",
-               "u32 stage = 0u, round = 0u;\nf32 acc[", sums(), "] = {};\n",
-               // The second warp group stays two stages behind, so that one multiplies while the other finishes a tile.
-               "bool ahead = false;\nif (member == 1u) { asm volatile(\"barrier.cta.sync 1, 256;\"); }\n",
-               staged_.empty() ? "" : staging(), loop_over_work(body),
-               staged_.empty() ? "" : "if (thread % 128u == 0u) { tern_wait_for_all_boxes(); }\n");
+               "u32 stage = 0u, round = 0u;\nf32 acc[", sums(), "] = {};\n", staged_.empty() ? "" : staging(),
+               turns_ ? in_turns(rest) : together(rest),
+               staged_.empty() ? "" : "if (thread % 128u == 0u) { tern_wait_for_boxes_but<0>(); }\n");
   }
-  /// Where this warp group stages results, and within a box the place of the row this lane names.
+  /// Half the rows of each tile. The second warp group stays two stages behind, so that one multiplies while the other
+  /// finishes a tile.
+  std::string together(const std::string& rest) const {
+    const std::string ahead =
+        cat("if (member == 0u && !ahead && (k == ", kTileK, "u || k + ", kTileK, "u >= ", p(k_slot_),
+            ")) {\n  asm volatile(\"barrier.cta.arrive 1, 256;\");\n  ahead = true;\n}\n");
+    return cat("bool ahead = false;\nif (member == 1u) { asm volatile(\"barrier.cta.sync 1, 256;\"); }\n",
+               loop_over_work(loop_over_k(multiply_stage() + ahead) + rest));
+  }
+  /// Every other tile: one warp group multiplies while the other finishes a tile. Who is to multiply waits at a barrier
+  /// of its own (4 and 5), at which the other arrives when it has no more to multiply.
+  std::string in_turns(const std::string& rest) const {
+    const std::string skip =
+        cat("let steps = (", p(k_slot_), " + ", kTileK - 1, "u) / ", kTileK, "u;\nu32 turn = 0u;\n",
+            "if (member == 1u) { asm volatile(\"barrier.cta.arrive 4, 256;\" ::: \"memory\"); }\n");
+    const std::string turn =
+        cat("if ((turn++ & 1u) != member) {\n  stage += steps;\n  round ^= stage / ", stages(),
+            "u & 1u;\n  stage %= ", stages(),
+            "u;\n  continue;\n}\nasm volatile(\"barrier.cta.sync %0, 256;\" :: \"r\"(4u + member) : \"memory\");\n");
+    const std::string next =
+        cat("if (work + gridDim.x / 2u < ", p(works_slot_),
+            ") { asm volatile(\"barrier.cta.arrive %0, 256;\" :: \"r\"(5u - member) : \"memory\"); }\n");
+    return skip + loop_over_work(turn + loop_over_k(multiply_stage()) + next + rest);
+  }
+  /// Where this warp group stages results, and within a box the place of the row this lane names: a row is 64 bytes,
+  /// its pieces of 16 swapped by half the row's number.
   std::string staging() const {
-    return cat(keeps_a() ? "let for_results = tern_passing();\n" : "let for_results = tern_as_ever();\n",
-               "let staging = ring + ", kStaging, "u + member * ", 2 * kBlock, "u;\n",
-               "let swapped = (thread % 128u / 32u * 16u + (thread & 15u)) * 128u + ((thread & 31u) / 16u ^ thread & "
-               "7u) * 16u;\n");
+    return cat(
+        keeps_a() ? "let for_results = tern_passing();\n" : "let for_results = tern_as_ever();\n",
+        "let staging = ring + ", staging_begin(), "u + member * ", kMostPlaces * halves() * kHalfBox, "u;\n",
+        "let swapped = (thread % 128u / 32u * 16u + (thread & 15u)) * 64u + ((thread & 31u) / 16u ^ thread / 2u & "
+        "3u) * 16u;\n");
   }
 
+  int boxes() const { return tile_n_ / kColumns; }
+  /// So many that every tile begins with the first.
+  int places() const { return boxes() * static_cast<int>(staged_.size()) % kMostPlaces == 0 ? kMostPlaces : 3; }
   /// Whether results are staged, and in which order.
   int staged(std::size_t output) const {
     for (std::size_t i = 0; i < staged_.size(); ++i)
@@ -300,21 +383,23 @@ class TensorCoreKernel {
     return -1;
   }
   /// The epilogue of eight columns and two rows, of which each invocation of four holds two neighbours in both: the
-  /// layout of the matrix units' sums. `inside`: a condition on row and col, for tiles at the edges.
-  std::string finish_columns(Io& io, const Function& f, int first_sum, int ahead, const std::string& inside) const {
+  /// layout of the matrix units' sums. `sum`: the first; `column`: from col; `word`: the first of the piece's.
+  /// `inside`: a condition on row and col, for tiles at the edges.
+  std::string finish_columns(Io& io, const Function& f, int sum, int column, int word,
+                             const std::string& inside) const {
     std::string lines;
     for (int h = 0; h < 2; ++h) {
-      Position at{{}, 0, 2, ahead};
+      Position at{{}, 0, 2, column};
       for (std::size_t i = 0; i < batch_.sizes.size(); ++i) at.coordinates.push_back("batch");
       at.coordinates.push_back("row"), at.coordinates.push_back("col");
       at.inner = static_cast<int>(at.coordinates.size()) - 1;
       const auto keep = [&](std::size_t o, const std::vector<std::string>& values) {
         return staged(o) < 0 ? std::string()
-                             : cat("words", staged(o), "[", first_sum % (kColumns / 2) / 2 + h,
+                             : cat("words", staged(o), "[", word + h,
                                    "] = ", packed_pair(r_.outputs[o].dtype, values[0], values[1]), ";\n");
       };
       const std::string one = epilogue_.finish(
-          io, backend_.dialect(), f, at, batch_, [&](int e) { return cat("acc[", first_sum + 2 * h + e, "]"); }, "", "",
+          io, backend_.dialect(), f, at, batch_, [&](int e) { return cat("acc[", sum + 2 * h + e, "]"); }, "", "",
           keep);
       lines +=
           cat("{\n  [[maybe_unused]] let row = row_0 + ", 8 * h, "u;\n",
@@ -322,48 +407,58 @@ class TensorCoreKernel {
     }
     return lines;
   }
-  /// Sends staged results off: 64 rows and columns of each output. A row of a box is 128 bytes, its pieces of 16
-  /// swapped by the row's number. `column`: of the tile; `turn`: counts the boxes, which take the two places in turns.
-  std::string send(const std::string& column, const std::string& turn) const {
-    std::string lines;
+  /// 16 rows of each warp and 16 columns, which go to the boxes' places. What is alike in both halves of the rows
+  /// stands together, or the compiler keeps all operands of the columns in registers.
+  std::string finish_piece(Io& io, const Function& f, int half, int sum, int column, int piece, bool at_edge) const {
+    std::string lines = cat("let row_0 = top + ", 64 * half, "u;\n");
+    for (std::size_t i = 0; i < staged_.size(); ++i) lines += cat("u32 words", i, "[4];\n");
+    for (int e = 0; e < 2; ++e)
+      lines +=
+          finish_columns(io, f, sum + 4 * e, column + 8 * e, 2 * e,
+                         at_edge ? cat("row < ", p(m_slot_), " && col + ", column + 8 * e, "u < ", p(n_slot_)) : "");
     for (std::size_t i = 0; i < staged_.size(); ++i) {
-      std::string one =
-          cat("let place = staging + (", turn, " * ", staged_.size(), "u + ", i, "u) % 2u * ", kBlock, "u;\n",
-              "if (thread % 128u == 0u) { tern_wait_for_boxes_but_one(); }\n", "tern_warp_group_sync(2u + member);\n");
-      for (int j = 0; j < 4; ++j) {
-        std::vector<std::string> words;
-        for (int k = 0; k < 4; ++k) words.push_back(cat("words", i, "[", 4 * j + k, "]"));
-        one += cat("tern_store_blocks(place + (swapped ^ ", 32 * j, "u), ", join(words), ");\n");
-      }
-      one += cat("tern_show_to_copies();\ntern_warp_group_sync(2u + member);\n",
-                 "if (thread % 128u == 0u) {\n  tern_store_box(map", 2 + i, ", first_n + ", column,
-                 ", first_m + member * 64u, ", staged_[i].batched ? "batch" : "0u", ", place, for_results);\n}\n");
-      lines += cat("{\n", indented(one), "}\n");
+      const std::string words = cat("words", i);
+      lines += cat("tern_store_blocks(place", i, " + ", half * kHalfBox, "u + (swapped ^ ", 32 * piece, "u), ", words,
+                   "[0], ", words, "[1], ", words, "[2], ", words, "[3]);\n");
     }
+    return cat("{\n", indented(lines), "}\n");
+  }
+  /// The columns of a box, of all this warp group's rows. `box`: which one; `sum`: the first half's first; `column`:
+  /// from col.
+  std::string finish_box(Io& io, const Function& f, const std::string& box, int sum, int column, bool at_edge) const {
+    const std::size_t count = staged_.size();
+    std::string lines, sent;
+    for (std::size_t i = 0; i < count; ++i) {
+      lines += cat("let place", i, " = staging + (", box, " * ", count, "u + ", i, "u) % ", places(), "u * ",
+                   halves() * kHalfBox, "u;\n");
+      sent += cat("tern_store_box(map", 2 + i, ", first_n + ", box, " * ", kColumns, "u, first_m",
+                  turns_ ? "" : " + member * 64u", ", ", staged_[i].batched ? "batch" : "0u", ", place", i,
+                  ", for_results);\n");
+    }
+    if (count)
+      lines += cat("if (thread % 128u == 0u) { tern_wait_for_boxes_but<", places() - static_cast<int>(count),
+                   ">(); }\ntern_warp_group_sync(2u + member);\n");
+    for (int piece = 0; piece < kColumns / 16; ++piece)
+      for (int half = 0; half < halves(); ++half)
+        lines += finish_piece(io, f, half, sum + half * tile_n_ / 2 + 8 * piece, column + 16 * piece, piece, at_edge);
+    if (count)
+      lines += cat("tern_show_to_copies();\ntern_warp_group_sync(2u + member);\nif (thread % 128u == 0u) {\n",
+                   indented(sent), "}\n");
     return lines;
   }
   std::string finish(Io& io, const Function& f) const {
-    constexpr int kTaken = kColumns / 2;  // sums
-    std::string all, part, words;
-    for (std::size_t i = 0; i < staged_.size(); ++i) words += cat("u32 words", i, "[", kTaken / 2, "];\n");
-    for (int block = 0; block < sums() / kTaken; ++block) {
-      std::string one = words;
-      for (int first = block * kTaken; first < (block + 1) * kTaken; first += 4)
-        one += finish_columns(io, f, first, 2 * first, "");
-      all += cat("{\n", indented(one + send(cat(kColumns * block, "u"), cat(block, "u"))), "}\n");
-    }
-    for (int first = 0; first < kTaken; first += 4)
-      part += finish_columns(io, f, first, 2 * first,
-                             cat("row < ", p(m_slot_), " && col + ", 2 * first, "u < ", p(n_slot_)));
-    part += send(cat("part * ", kColumns, "u"), "part");
-    part +=
-        cat("#pragma unroll\nfor (u32 i = 0u; i < ", sums() - kTaken, "u; ++i) { acc[i] = acc[i + ", kTaken, "u]; }\n");
-    const std::string edges = cat("#pragma unroll 1\nfor (u32 part = 0u; part < ", sums() / kTaken,
-                                  "u; ++part, col += ", kColumns, "u) {\n", indented(words + part), "}\n");
-    return cat("let row_0 = first_m + member * 64u + thread % 128u / 32u * 16u + (thread & 31u) / 4u;\n",
-               "u32 col = first_n + (thread & 3u) * 2u;\n", "if (first_m + ", kTileM, "u <= ", p(m_slot_),
-               " && first_n + ", tile_n_, "u <= ", p(n_slot_), ") {\n", indented(all), "} else {\n", indented(edges),
-               "}\n");
+    constexpr int taken = kColumns / 2;  // sums of a box, of 64 rows
+    std::string all;
+    for (int box = 0; box < boxes(); ++box)
+      all += cat("{\n", indented(finish_box(io, f, cat(box, "u"), box * taken, box * kColumns, false)), "}\n");
+    const std::string part = cat(finish_box(io, f, "part", 0, 0, true), "#pragma unroll\nfor (u32 i = 0u; i < ",
+                                 sums() - taken, "u; ++i) { acc[i] = acc[i + ", taken, "u]; }\n");
+    const std::string edges = cat("#pragma unroll 1\nfor (u32 part = 0u; part < ", boxes(),
+                                  "u; ++part, col += ", kColumns, "u) {\n", indented(part), "}\n");
+    return cat("let top = first_m + ", turns_ ? "" : "member * 64u + ",
+               "thread % 128u / 32u * 16u + (thread & 31u) / 4u;\n", "u32 col = first_n + (thread & 3u) * 2u;\n",
+               "if (first_m + ", kTileM, "u <= ", p(m_slot_), " && first_n + ", tile_n_, "u <= ", p(n_slot_), ") {\n",
+               indented(all), "} else {\n", indented(edges), "}\n");
   }
 
   std::string text() {
@@ -371,11 +466,11 @@ class TensorCoreKernel {
     const Function f = epilogue_.function(d);
     Io io(plan_, d);
     std::string body = "extern __shared__ unsigned char memory[];\n";
-    body +=
-        cat("let ring = (tern_shared(memory) + 1023u) & ~1023u, barriers = ring + ", kRing, "u, rank = tern_rank();\n");
+    body += cat("let ring = (tern_shared(memory) + 1023u) & ~1023u, barriers = ring + ", ring(),
+                "u, rank = tern_rank();\n");
     body += cat("if (thread == 0u) {\n  for (u32 i = 0u; i < ", stages(),
                 "u; ++i) {\n    tern_barrier_init(barriers + 8u * i, 1u);\n", "    tern_barrier_init(barriers + 8u * (",
-                stages(), "u + i), 4u);  // two warp groups of two workgroups\n  }\n",
+                stages(), "u + i), ", turns_ ? 2 : 4, "u);  // warp groups of two workgroups\n  }\n",
                 "  tern_barriers_ready();\n}\ntern_cluster_sync();\n");
     body += cat("if (thread < 128u) {\n", indented(fetch()), "} else {\n", indented(multiply_and_finish(finish(io, f))),
                 "}\ntern_cluster_sync();  // the other workgroup may still write here\n");
@@ -401,6 +496,8 @@ class TensorCoreKernel {
   std::vector<Staged> staged_;
   std::int64_t m_ = 0, n_ = 0, k_ = 0;
   int tile_n_ = 256;
+  bool turns_ = false;    // warp groups take tiles in turns, instead of halves of each
+  bool is_told_ = false;  // which tiles to take
   int m_slot_ = -1, n_slot_ = -1, k_slot_ = -1, pairs_slot_ = -1, tiles_slot_ = -1, works_slot_ = -1;
 };
 

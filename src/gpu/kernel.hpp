@@ -61,7 +61,7 @@ struct BoxMap {
   std::uint64_t begin = 0;                // bytes; the address is a multiple of 16
   std::uint64_t sizes[3] = {1, 1, 1};     // elements, rows, matrices
   std::uint64_t strides[2] = {16, 16};    // bytes between rows and between matrices, multiples of 16
-  std::uint32_t box[2] = {1, 1};          // elements and rows moved at once; 128 bytes of elements, swizzled
+  std::uint32_t box[2] = {1, 1};          // elements and rows moved at once; 64 or 128 bytes of elements, swizzled
 };
 
 /// One kernel with its arguments. `key` decides the text.
