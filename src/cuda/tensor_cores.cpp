@@ -123,8 +123,7 @@ class TensorCoreKernel {
   /// while the cache holds those rows, they are to stay and the others to go first. 8192x4096x16384 with gelu on an
   /// H200: 0.956 of the plain product's speed, 0.929 without; in bands of 4 or 12 pairs 0.940 and 0.942.
   bool keeps_a() const { return std::min<std::int64_t>(pairs(), kBands) * 2 * kTileM * k_ * 2 <= kKept; }
-  /// Across k, b comes in blocks of 64 columns, of which the last may be taken in part.
-  int stage_bytes() const { return (kTileM + (b_.along_k ? tile_n_ : static_cast<int>(round_up(tile_n_, 64)))) * 128; }
+  int stage_bytes() const { return (kTileM + tile_n_) * 128; }
   int stages() const { return ring() / stage_bytes(); }
   int staging_begin() const { return ring() + 1024; }  // of results, from that of the ring
 
@@ -303,7 +302,7 @@ class TensorCoreKernel {
     if (!by_k) lines += cat("let mine = first_n + rank * ", tile_n_ / 2, "u;\n");
     if (b_.along_k) lines += cat("tern_fetch_for_both(to, map1, k, mine, ", batch_b, ", full, for_b);\n");
     else
-      for (int i = 0; i < (by_k ? ceil_div(tile_n_, 64) : tile_n_ / 128); ++i)
+      for (int i = 0; i < (by_k ? tile_n_ / 64 : tile_n_ / 128); ++i)
         lines += cat("tern_fetch_for_both(to + ", i * kBlock, "u, map1, ", by_k ? "first_n" : "mine", " + ", 64 * i,
                      "u, k", by_k ? cat(" + rank * ", kTileK / 2, "u") : "", ", ", batch_b, ", full, for_b);\n");
     return cat("asm volatile(\"setmaxnreg.dec.sync.aligned.u32 ", turns_ ? 24 : 40, ";\");\nif (thread == 0u) {\n",
