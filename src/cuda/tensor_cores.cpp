@@ -32,7 +32,7 @@ constexpr int kBlock = 64 * 128;          // bytes of a box of 64 rows
 constexpr int kColumns = 32;              // of a box of results
 constexpr int kHalfBox = 64 * 64;         // bytes of 64 rows of it
 constexpr int kMostPlaces = 4;            // for boxes of results, of each of two warp groups
-// Bytes: four stages of a tile with 256 columns; of one with 192, whose boxes are twice as high.
+// Bytes: four stages of a tile with 256 columns; of one with 192, whose boxes of results have 128 rows, not 64.
 constexpr int kRing = 4 * (16 + 32) << 10, kRingInTurns = 4 * (16 + 24) << 10;
 constexpr int kBands = 8;        // pairs of row tiles that are walked together
 constexpr int kStep = 16;        // of k in one instruction
@@ -57,11 +57,12 @@ struct Staged {
 /// columns in turns.
 enum Tiling : std::int64_t { kModelled, kHalves, kTurns128, kTurns192 };
 
-/// Shapes are alike where each side lies between the same powers of two.
-const detail::Choice& tiling_choice(const std::string& device_class, const GemmRequest& r, std::int64_t m,
-                                    std::int64_t n, std::int64_t k) {
-  std::string key = cat("product.tiling, ", to_string(r.a.dtype), ", ", r.outputs.size(), " outputs");
-  for (const std::int64_t side : {m, n, k}) key += cat(" 2^", std::bit_width(static_cast<std::uint64_t>(side)) - 1);
+/// `what`: the dtype and how the factors lie. Shapes are alike where each side, and the number of matrices, lies
+/// between the same powers of two.
+const detail::Choice& tiling_choice(const std::string& device_class, const std::string& what,
+                                    std::initializer_list<std::int64_t> sides) {
+  std::string key = cat("product.tiling, ", what);
+  for (const std::int64_t side : sides) key += cat(" 2^", std::bit_width(static_cast<std::uint64_t>(side)) - 1);
   static std::mutex lock;
   static auto& made = *new std::map<std::pair<std::string, std::string>, const detail::Choice*>;
   const std::lock_guard hold(lock);
@@ -85,8 +86,11 @@ class TensorCoreKernel {
   /// and a pass are faster otherwise (2048x2048x1280 with gelu on an H200, 61 % of them: 27 and 23 µs); less where
   /// launching the pass takes as long as the rest.
   bool fills() const {
-    const std::int64_t rounds = ceil_div(works(), clusters());
-    return is_told_ || works() * 100 >= rounds * clusters() * (k_ <= kShort ? 60 : 75);
+    const auto enough = [&](int tile_n) {
+      const std::int64_t rounds = ceil_div(works(tile_n), clusters());
+      return works(tile_n) * 100 >= rounds * clusters() * (k_ <= kShort ? 60 : 75);
+    };
+    return is_told_ || enough(tile_n_) || (turns_ && enough(256));  // two of 128 take no longer than one of 256
   }
 
   void run() {
@@ -130,14 +134,17 @@ class TensorCoreKernel {
   /// The second warp group multiplies the next tile while the first finishes one, where there is a next: on an H200 in
   /// bf16, gelu, halves of a tile of 256 columns against turns: 8192x768x3072 85 and 69 µs, 1024x768x8192 31 and 27,
   /// 4096^3 212 and 196; but few rows, of which each b is read for, 512x4096x16384 94 and 103. Wider tiles read less:
-  /// 8192x4096x16384 1650 and 1594 µs with 192 columns. Besides those sums there is no room for a second output's.
+  /// 8192x4096x16384 1650 and 1594 µs with 192 columns. Their sums leave registers for one output and a bias.
   void choose_tiles() {
-    const std::int64_t told = tiling_choice(backend_.device_class(), r_, m_, n_, k_)();
+    const std::string what = cat(to_string(r_.a.dtype), " ", a_.along_k ? "n" : "t", b_.along_k ? "t" : "n",
+                                 ", outputs ", r_.outputs.size());
+    const std::int64_t told = tiling_choice(backend_.device_class(), what, {m_, n_, k_, batch_.count()})();
     is_told_ = told != kModelled;
     turns_ = is_told_ ? told != kHalves : works(128) > clusters() && (m_ >= 1024 || k_ <= kShort);
     if (turns_) {
       const auto columns = [&](int tile_n) { return ceil_div(works(tile_n), clusters()) * tile_n; };
-      const bool wide = r_.outputs.size() == 1 && k_ >= 2 * kShort && columns(192) <= columns(128);
+      const bool wide =
+          r_.outputs.size() == 1 && r_.inputs.size() <= 1 && k_ >= 2 * kShort && columns(192) <= columns(128);
       tile_n_ = told == kTurns192 || (!is_told_ && wide) ? 192 : 128;
       return;
     }
@@ -351,10 +358,10 @@ class TensorCoreKernel {
   /// of its own (4 and 5), at which the other arrives when it has no more to multiply.
   std::string in_turns(const std::string& rest) const {
     const std::string skip =
-        cat("let steps = (", p(k_slot_), " + ", kTileK - 1, "u) / ", kTileK, "u;\nu32 turn = 0u;\n",
+        cat("let steps = (", p(k_slot_), " + ", kTileK - 1, "u) / ", kTileK, "u;\nu32 nth = 0u;\n",
             "if (member == 1u) { asm volatile(\"barrier.cta.arrive 4, 256;\" ::: \"memory\"); }\n");
     const std::string turn =
-        cat("if ((turn++ & 1u) != member) {\n  stage += steps;\n  round ^= stage / ", stages(),
+        cat("if ((nth++ & 1u) != member) {\n  stage += steps;\n  round ^= stage / ", stages(),
             "u & 1u;\n  stage %= ", stages(),
             "u;\n  continue;\n}\nasm volatile(\"barrier.cta.sync %0, 256;\" :: \"r\"(4u + member) : \"memory\");\n");
     const std::string next =
@@ -473,15 +480,16 @@ class TensorCoreKernel {
                 "  tern_barriers_ready();\n}\ntern_cluster_sync();\n");
     body += cat("if (thread < 128u) {\n", indented(fetch()), "} else {\n", indented(multiply_and_finish(finish(io, f))),
                 "}\ntern_cluster_sync();  // the other workgroup may still write here\n");
-    Module module{cat("product on matrix units, tiles of ", kTileM, "x", tile_n_, "x", kTileK),
-                  plan_.launch.bindings,
-                  plan_.launch.params.size(),
-                  plan_.launch.threads,
-                  {},
-                  std::string(kWgmmaText) + multiply() + f.text,
-                  body,
-                  2 + staged_.size(),
-                  "__cluster_dims__(2, 1, 1) "};
+    Module module{
+        cat("product on matrix units, tiles of ", kTileM, "x", tile_n_, "x", kTileK, turns_ ? " in turns" : ""),
+        plan_.launch.bindings,
+        plan_.launch.params.size(),
+        plan_.launch.threads,
+        {},
+        std::string(kWgmmaText) + multiply() + f.text,
+        body,
+        2 + staged_.size(),
+        "__cluster_dims__(2, 1, 1) "};
     return d.module(module);
   }
 

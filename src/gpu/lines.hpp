@@ -22,7 +22,7 @@ class LinePlan {
       if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
   /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped(). `by_place`:
-  /// what is read has elements of its own in every invocation, anywhere in the line: taken().
+  /// the views that are only read are indexed by taken(), anywhere in a line, instead of along the group.
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
            std::size_t written, Layouts layouts, bool by_place = false)
       : backend(backend),

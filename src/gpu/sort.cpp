@@ -14,7 +14,7 @@ namespace {
 // Bitonic over (key, place): the place breaks ties, which makes it stable. Keys are u32 in the order of the values, NaN
 // last (first, descending); lines are padded to a power of two with the largest key. Batcher (1968).
 constexpr std::uint32_t kSortThreads = 256, kSortBlock = 1024;  // elements a workgroup sorts in its own memory
-constexpr std::int64_t kShortBlock = 64;  // the same of short lines, in kernels made beforehand
+constexpr std::int64_t kShortBlock = 64;                        // the same of short lines, in kernels made beforehand
 
 std::string key_of(DType dtype, const std::string& x, bool descending) {
   std::string key;
@@ -34,14 +34,22 @@ const char* kExchange =
     "if (later == up) {\n  let key = keys[low];\n  keys[low] = keys[high];\n  keys[high] = key;\n"
     "  let place = places[low];\n  places[low] = places[high];\n  places[high] = place;\n}\n";
 
+/// Of a line in the buffer of keys and places.
+std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
+  const auto padded =
+      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 2))));
+  if (!backend.limits().packed) return padded;
+  return std::max(padded, n <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
+}
+DType word_of(DType dtype) { return detail::is_wide_lane(detail::lane_of(dtype)) ? DType::i64 : DType::u32; }
+
 class Sort {
  public:
   Sort(GpuBackend& backend, const SortRequest& r) : backend_(backend), r_(r) {
     n_ = r.space[static_cast<std::size_t>(r.axis)];
-    padded_ = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n_, 2))));
-    if (backend.limits().packed) padded_ = std::max(padded_, n_ <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
+    padded_ = padded_length(backend, n_);
     lines_ = r.space.numel() / n_;
-    const DType word = detail::is_wide_lane(detail::lane_of(r.input.dtype)) ? DType::i64 : DType::u32;
+    const DType word = word_of(r.input.dtype);
     if (word == DType::i64) word_ = "u64";
     temporary_ = backend.temporary(2 * lines_ * padded_, word);
     words_ = {temporary_.get(), word, 0, {}};
@@ -110,8 +118,8 @@ class Sort {
   std::string read_text(const LinePlan& l, const Slots& s) const {
     Io io(l.plan, backend_.dialect());
     std::vector<std::string> line, names;
-    std::string load = cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ",
-                           l.p(s.padded), ";\n");
+    std::string load =
+        cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded), ";\n");
     for (int e = 0; e < l.group; ++e) load += cat("var key", e, " = ~", word_, "(0);\n");
     std::string inside = io.coordinates(l.lines, "line", "c", line);
     inside += io.load(0, l.group_at(line, "at"), names);
@@ -129,9 +137,9 @@ class Sort {
     const std::string b = words(l, s);
     std::string passes;
     for (std::int64_t j = block_ / 2; j > 0; j /= 2) passes += pass(l, s, j, l.p(s.level));
-    return block_text(
-        l, s, cat("keys[i] = ", b, "[first + i];\nplaces[i] = u32(", b, "[", l.p(s.half), " + first + i]);\n"), 1,
-        passes);
+    return block_text(l, s,
+                      cat("keys[i] = ", b, "[first + i];\nplaces[i] = u32(", b, "[", l.p(s.half), " + first + i]);\n"),
+                      1, passes);
   }
   /// Exchanges over a distance of j. The direction of a run of length `level` alternates within its line; runs as long
   /// as the line ascend.
@@ -147,8 +155,9 @@ class Sort {
                          const std::string& passes) const {
     const std::string b = words(l, s);
     std::string body = cat("let first = group * ", block_, "u;\n");
-    body += cat("for (var i = thread * ", each, "u; i < ", block_, "u; i += ", kSortThreads * static_cast<unsigned>(each),
-                "u) {\n", indented(load), "}\n", backend_.dialect().barrier(), passes);
+    body +=
+        cat("for (var i = thread * ", each, "u; i < ", block_, "u; i += ", kSortThreads * static_cast<unsigned>(each),
+            "u) {\n", indented(load), "}\n", backend_.dialect().barrier(), passes);
     body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  ", b,
                 "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = ", word_, "(places[i]);\n}\n");
     return l.module("sort, blocks", body,
@@ -205,7 +214,8 @@ void run_sort(GpuBackend& backend, const SortRequest& r) {
   bool fits = true;
   int axis = axis_to_halve(backend, r.space, r.axis, {&r.input, &r.values, &r.indices}, fits);
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], lines = r.space.numel() / n;
-  const auto room = static_cast<std::uint64_t>(lines) * std::bit_ceil(static_cast<std::uint64_t>(n)) * 8;
+  const std::uint64_t room = static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(padded_length(backend, n)) *
+                             2 * dtype_size(word_of(r.input.dtype));
   if (fits && room > backend.limits().binding_bytes) {
     fits = false;
     for (int i = 0; i < r.space.rank(); ++i)
