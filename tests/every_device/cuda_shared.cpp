@@ -4,20 +4,13 @@
 #include <numeric>
 #include <thread>
 
-#include "../every_device.hpp"
 #include "cuda/api.hpp"
+#include "cuda_devices.hpp"
 
 namespace tern::test {
 namespace {
 
 using detail_cuda::DevicePointer;
-
-std::vector<Device> cuda_devices() {
-  std::vector<Device> list;
-  for (const Device device : present_devices())
-    if (device.kind() == DeviceKind::cuda) list.push_back(device);
-  return list;
-}
 
 class SharedCuda : public EveryDevice {
  protected:

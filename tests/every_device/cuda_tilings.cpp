@@ -3,18 +3,11 @@
 #include <cmath>
 #include <map>
 
-#include "../every_device.hpp"
 #include "backend/tuning.hpp"
+#include "cuda_devices.hpp"
 
 namespace tern::test {
 namespace {
-
-std::vector<Device> gpus() {
-  std::vector<Device> list;
-  for (const Device device : present_devices())
-    if (device.kind() == DeviceKind::cuda) list.push_back(device);
-  return list;
-}
 
 class CudaTilings : public EveryDevice {
  protected:
@@ -96,7 +89,7 @@ TEST_P(CudaTilings, GiveTheSameBits) {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CudaTilings);
-INSTANTIATE_TEST_SUITE_P(Devices, CudaTilings, testing::ValuesIn(gpus()), device_name);
+INSTANTIATE_TEST_SUITE_P(Devices, CudaTilings, testing::ValuesIn(cuda_devices()), device_name);
 
 }  // namespace
 }  // namespace tern::test
