@@ -126,9 +126,12 @@ TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
                              {.save_pre_activation = &pre});
     });
     with_units(name + " of long rows", [&](Printing& p) { matmul(p.make({2048, 8192}, d), p.make({8192, 304}, d)); });
-    with_units(name + " of few long rows", [&](Printing& p) { matmul(p.make({200, 8192}, d), p.make({8192, 304}, d)); });
+    with_units(name + " of few long rows", [&](Printing& p) {
+      matmul(p.make({200, 8192}, d), p.make({8192, 304}, d));
+    });
     with_units(name + " in wide tiles", [&](Printing& p) {
-      matmul_bias_activation(p.make({2048, 2304}, d), p.make({384, 2304}, d).transpose(0, 1), p.make({384}, d), op::gelu);
+      matmul_bias_activation(p.make({2048, 2304}, d), p.make({384, 2304}, d).transpose(0, 1), p.make({384}, d),
+                             op::gelu);
     });
     processors = 132;
     with_units(name + " for more processors than tiles", [&](Printing& p) {
