@@ -36,20 +36,21 @@ std::int64_t number_bits(Lane lane, const Number& n) {
   return 0;
 }
 
-/// This thread's register file: `slots` blocks of kBlock eight-byte lanes, 64-byte aligned.
-std::byte* register_file(int slots) {
+/// This thread's register file: `slots` blocks of so many bytes, 64-byte aligned.
+std::byte* register_file(int slots, std::size_t slot_bytes) {
   struct File {
     std::byte* data = nullptr;
-    int slots = 0;
+    std::size_t bytes = 0;
     ~File() { ::operator delete (data, std::align_val_t{64}); }
   };
   thread_local File file;
-  if (file.slots < slots) {
+  const std::size_t bytes = static_cast<std::size_t>(slots) * slot_bytes;
+  if (file.bytes < bytes) {
     ::operator delete (file.data, std::align_val_t{64});
-    file.data = nullptr;
-    file.slots = std::max(slots, 16);
-    file.data = static_cast<std::byte*>(
-        ::operator new (static_cast<std::size_t>(file.slots) * kSlotBytes, std::align_val_t{64}));
+    file.data = nullptr, file.bytes = 0;
+    const std::size_t wanted = std::max(bytes, 16 * kSlotBytes);
+    file.data = static_cast<std::byte*>(::operator new (wanted, std::align_val_t{64}));
+    file.bytes = wanted;
   }
   return file.data;
 }
@@ -185,7 +186,7 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
   for (const std::int64_t size : r.space) count *= size;
   if (!is_small(r, tape, way, count)) return false;
   const auto n = static_cast<std::size_t>(count);
-  Worker w{register_file(tape.slots), {}};
+  Worker w{register_file(tape.slots, kSlotBytes), {}};
   for (std::size_t v = 0; v < tape.values.size(); ++v) {
     const TapeValue& value = tape.values[v];
     std::byte* const slot = value.slot < 0 ? nullptr : w.file + static_cast<std::size_t>(value.slot) * kSlotBytes;
@@ -288,21 +289,21 @@ bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View
 }
 
 Worker BlockRunner::make_worker(std::int64_t fill) const {
-  Worker w{register_file(tape_.slots), detail::SmallVector<void*, 32>(tape_.values.size(), nullptr)};
+  Worker w{register_file(tape_.slots, slot_bytes_), detail::SmallVector<void*, 32>(tape_.values.size(), nullptr)};
   for (std::size_t v = 0; v < tape_.values.size(); ++v)
     if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
   for (const auto& [value, filled, bits] : numbers_) {
     void* const to = w.at[static_cast<std::size_t>(value)];
     if (filled)
       table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].lane)](
-          &bits, to, static_cast<std::size_t>(std::min(fill, kBlock)));
+          &bits, to, std::min(static_cast<std::size_t>(fill), slot_bytes_ / 8));
     else std::memcpy(to, &bits, sizeof bits);
   }
   return w;
 }
 
 std::byte* BlockRunner::slot(const Worker& w, int value) const {
-  return w.file + static_cast<std::size_t>(tape_.values[static_cast<std::size_t>(value)].slot) * kSlotBytes;
+  return w.file + static_cast<std::size_t>(tape_.values[static_cast<std::size_t>(value)].slot) * slot_bytes_;
 }
 
 void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
@@ -410,7 +411,7 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
   for (const int i : order)
     if (i >= 0) execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
     else run_loop(w, tape_.loops[static_cast<std::size_t>(~i)], static_cast<std::size_t>(b.size()),
-                  static_cast<std::size_t>(tape_.slots) * kSlotBytes, streams_, half_loop_);
+                  static_cast<std::size_t>(tape_.slots) * slot_bytes_, streams_, half_loop_);
 }
 
 const Order& BlockRunner::pass(int index) const {

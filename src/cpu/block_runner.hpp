@@ -42,6 +42,8 @@ class BlockRunner {
               std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
               std::int64_t length, std::span<const Strides> coordinates = {}, int skip = 0);
 
+  /// Blocks may have so many elements instead of kBlock; before make_worker().
+  void set_block(std::int64_t elements) { slot_bytes_ = static_cast<std::size_t>(elements) * 8; }
   /// A worker on this thread's register file, with blocks of up to `fill` elements of each number prepared.
   Worker make_worker(std::int64_t fill) const;
   /// `pass`: only what it reads.
@@ -103,6 +105,7 @@ class BlockRunner {
   const Tape::Way& way_;
   const KernelTable& table_;
   bool rows_;
+  std::size_t slot_bytes_ = kSlotBytes;
   bool streams_ = false;   // outputs pass by the caches; finish() when a thread has written its last
   bool in_place_ = false;  // an output shares memory with an input
   LoopFn half_loop_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory

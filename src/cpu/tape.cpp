@@ -55,6 +55,7 @@ class Compiler {
           {op(o.pivot), op(o.sum), o.shift, o.weight, o.power, op(o.count), {op(o.lower[0]), op(o.lower[1])}});
     plan_way(tape_->plain, false);
     plan_way(tape_->compiled, true);
+    tape_->repeats = repeats();
     assign_slots();
     return std::move(tape_);
   }
@@ -153,6 +154,19 @@ class Compiler {
     note(way.block), note(way.late), note(tape_->reductions);
     for (const Order& pass : way.passes) note(pass);
     for (const int value : tape_->outputs) way.filled[at(value)] = true;
+  }
+
+  /// Exponentials that are summed before the maximum is known are scaled with every new one.
+  bool repeats() const {
+    const auto of_four_bytes = [](const TapeValue& v) { return !v.full || !detail::is_wide_lane(v.lane); };
+    if (!program_.reduces || !std::ranges::all_of(tape_->values, of_four_bytes)) return false;
+    if (std::ranges::any_of(tape_->online, [](const TapeOnline& o) { return o.power == 0; })) return true;
+    for (std::size_t v = 0; v < tape_->values.size(); ++v) {
+      int walks = 0;
+      for (int pass = 0; pass < program_.walks; ++pass) walks += tape_->needs[at(pass)][v];
+      if (walks > 1 && tape_->values[v].full && tape_->values[v].kind == StepKind::leaf) return true;
+    }
+    return false;
   }
 
   /// What the outputs need, phase by phase. Sums that others are corrected by are not needed where a row is one block.

@@ -74,6 +74,8 @@ struct Tape {
   std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
   std::vector<TapeOnline> online;
+  /// Lanes of four bytes, of which walks over a row in blocks compute some anew, or more often than where it is one block.
+  bool repeats = false;
 };
 
 /// The tape of a program for this processor's kernels; throws unsupported where a leaf has no kernel for its type.

@@ -58,10 +58,10 @@ TEST_P(LongRowGradients, AroundTheLengthThatFits) {
 }
 /// The maximum grows with every element, never, once: at ±1e4; gradients of either sign, and large ones.
 TEST_P(LongRowGradients, AtLargeValuesInAnyOrder) {
-  constexpr int n = 2600;
-  for (const DType dtype : all_floats(device()))
+  for (const std::int64_t length : held_and_walked(device(), 2600)) for (const DType dtype : all_floats(device()))
     for (const double size : {1.0, 6e4}) {
-      std::vector<double> rising, falling, last(n, -1e4), first(n, -1e4), gradient;
+      const int n = static_cast<int>(length);
+      std::vector<double> rising, falling, last(static_cast<std::size_t>(n), -1e4), first = last, gradient;
       for (int i = 0; i < n; ++i) rising.push_back(-1e4 + 2e4 * i / n), falling.push_back(1e4 - 2e4 * i / n);
       for (int i = 0; i < n; ++i) gradient.push_back(size * std::sin(3 * i));
       last.back() = 1e4, first[0] = 1e4;
@@ -71,7 +71,7 @@ TEST_P(LongRowGradients, AtLargeValuesInAnyOrder) {
 }
 /// Masked scores have weight 0 whatever they were; a NaN spoils its row and no other.
 TEST_P(LongRowGradients, MaskedAndNanRows) {
-  constexpr std::int64_t n = 2100;
+  for (const std::int64_t n : held_and_walked(device(), 2100)) {
   std::vector<double> plain, gradient;
   for (int i = 0; i < n; ++i) plain.push_back(std::sin(i)), gradient.push_back(std::cos(5 * i));
   std::vector<double> head = plain, tail = plain, all_but_one = plain, poisoned = plain;
@@ -90,10 +90,11 @@ TEST_P(LongRowGradients, MaskedAndNanRows) {
     const std::vector<double> got = doubles(backward(y, g)[v]), in = doubles(x);
     const Reference want = reference(in, doubles(g), n);
     for (std::size_t i = 0; i < got.size(); ++i) {
-      if (i / n == 2) ASSERT_TRUE(std::isnan(got[i])) << i;
+      if (i / static_cast<std::size_t>(n) == 2) ASSERT_TRUE(std::isnan(got[i])) << i;
       else if (std::isinf(in[i])) ASSERT_EQ(got[i], 0) << i;
       else ASSERT_NEAR(got[i], want.value[i], want.error(i, dtype, device())) << i;
     }
+  }
   }
 }
 
@@ -102,7 +103,9 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
   const auto top = [](const Var& v) { return max(v.value(), -1, true); };
   const auto plain = [top](const Var& v) { const Var e = exp(v - top(v)); return e / sum(e, -1, true); };
   const auto rows = [](const Var& v, const Var& w) { return row_formula([](auto x, auto y) { auto e = exp(x - detach(max(x))); return sum(-(e * y) / 3) / sum(e); }, v, w); };
-  for (const std::int64_t length : {700, 1500})
+  std::vector<std::int64_t> lengths = held_and_walked(device(), 1500);
+  lengths.push_back(700);
+  for (const std::int64_t length : lengths)
     for (const DType dtype : wide_floats(device())) {
       Random random(7);
       const Shape shape{2, length};
@@ -128,7 +131,9 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
 /// Weights of every kind, those that must wait, and scalars that must stay where they are.
 TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
   const auto total = [](const Tensor& t) { return sum(t, -1, true); };
-  for (const std::int64_t length : {300, 3000})
+  std::vector<std::int64_t> lengths = held_and_walked(device(), 3000);
+  lengths.push_back(300);
+  for (const std::int64_t length : lengths)
     for (const DType dtype : wide_floats(device())) {
       Random random(9);
       const Tensor x = random.tensor({3, length}, dtype, device(), -4, 4), y = random.tensor({3, length}, dtype, device(), -4, 4);
