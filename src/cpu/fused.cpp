@@ -41,9 +41,9 @@ constexpr std::int64_t kOnlineColumns = 256;
 /// Elements of a block that needs no register file.
 constexpr std::int64_t kLargeBlock = 8 * kBlock;
 
-/// Elements of rows that are one block of a larger register file, where blocks of kBlock compute more. Of their time, in
-/// turn, one thread, rows of 1536 to 8192 in f32 and bf16: softmax 0.56 to 0.71, with backward 0.56 to 0.88, log_softmax
-/// 0.66 to 0.84, logsumexp 0.72 to 0.91, cross_entropy 0.79 to 0.96 (bf16 rows of 8192 1.1, as log_softmax), layer norm
+/// Elements of rows that are one block of a larger register file, where blocks of kBlock compute more. Of their time,
+/// in turn, one thread, rows of 1536 to 8192 in f32 and bf16: softmax 0.56 to 0.71, with backward 0.56 to 0.88,
+/// log_softmax 0.66 to 0.84, logsumexp 0.72 to 0.91, cross_entropy 0.79 to 0.96 (bf16 rows of 8192 1.1, as log_softmax), layer norm
 /// with backward 0.79 to 1.04. But f64 0.8 to 1.3, and layer norm, which computes nothing anew, as much.
 constexpr std::int64_t kLargeRow = 8 * kBlock;
 
