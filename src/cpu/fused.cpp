@@ -41,10 +41,10 @@ constexpr std::int64_t kOnlineColumns = 256;
 /// Elements of a block that needs no register file.
 constexpr std::int64_t kLargeBlock = 8 * kBlock;
 
-/// Elements of rows that are one block of a larger register file, where blocks of kBlock compute more. Of their time,
-/// in turn, one thread, rows of 1536 to 8192 in f32 and bf16: softmax 0.56 to 0.71, with backward 0.56 to 0.88,
-/// log_softmax 0.66 to 0.84, logsumexp 0.72 to 0.91, cross_entropy 0.79 to 0.96 (bf16 rows of 8192 1.1, as log_softmax), layer norm
-/// with backward 0.79 to 1.04. But f64 0.8 to 1.3, and layer norm, which computes nothing anew, as much.
+/// Elements of rows that are one block of a larger register file, where blocks of kBlock compute exponentials again. Of
+/// their time, in turn, one thread, f32 and bf16: softmax of rows of 1536 0.57, 2048 0.69 to 0.76, 4096 0.64 to 0.81, 8192
+/// 0.65 to 0.88, with backward 0.57 to 0.83. Not for others: log_softmax 0.72 to 1.05, logsumexp 0.78 to 1.00, cross_entropy
+/// 0.81 to 1.15, layer norm 0.8 to 1.3, with backward 0.80 to 1.17; nor f64, 0.8 to 1.3.
 constexpr std::int64_t kLargeRow = 8 * kBlock;
 
 /// Columns of a tile where an operand is transposed (1024 x 1024 f32, one thread, in ms: 16: 2.2, 32: 1.3, 64: 1.1,

@@ -156,17 +156,15 @@ class Compiler {
     for (const int value : tape_->outputs) way.filled[at(value)] = true;
   }
 
-  /// Exponentials that are summed before the maximum is known are scaled with every new one.
+  /// Exponentials that are summed before the maximum is known, and computed again for the results of the last walk.
   bool repeats() const {
     const auto of_four_bytes = [](const TapeValue& v) { return !v.full || !detail::is_wide_lane(v.lane); };
     if (!program_.reduces || !std::ranges::all_of(tape_->values, of_four_bytes)) return false;
-    if (std::ranges::any_of(tape_->online, [](const TapeOnline& o) { return o.power == 0; })) return true;
-    for (std::size_t v = 0; v < tape_->values.size(); ++v) {
-      int walks = 0;
-      for (int pass = 0; pass < program_.walks; ++pass) walks += tape_->needs[at(pass)][v];
-      if (walks > 1 && tape_->values[v].full && tape_->values[v].kind == StepKind::leaf) return true;
-    }
-    return false;
+    if (!std::ranges::any_of(tape_->online, [](const TapeOnline& o) { return o.power == 0; })) return false;
+    const std::vector<bool>& last = tape_->needs[at(program_.walks - 1)];
+    return std::ranges::any_of(tape_->ops, [&](const TapeOp& op) {
+      return op.full && op.kind == TapeOp::Kind::leaf && op.which == Leaf::exp && last[at(op.result)];
+    });
   }
 
   /// What the outputs need, phase by phase. Sums that others are corrected by are not needed where a row is one block.

@@ -74,7 +74,7 @@ struct Tape {
   std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
   std::vector<TapeOnline> online;
-  /// Lanes of four bytes, some of which walks over a row in blocks compute more often than where it is one block.
+  /// Lanes of four bytes, of which walks over a row in blocks compute exponentials more often than where it is one block.
   bool repeats = false;
 };
 
