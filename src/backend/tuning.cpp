@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -185,6 +186,23 @@ Choice::Choice(std::string device_class_, std::string key_, std::vector<std::int
   take(from_file(), "tuning file");
   const std::lock_guard hold(registry_lock);
   registry().push_back(this);
+}
+
+const Choice& choice_of(const std::string& device_class, const std::string& key,
+                        const std::vector<std::int64_t>& candidates) {
+  static std::mutex lock;
+  static auto& made = *new std::map<std::pair<std::string, std::string>, const Choice*>;
+  const std::lock_guard hold(lock);
+  const Choice*& found = made[{device_class, key}];
+  if (!found) found = new Choice(device_class, key, candidates);
+  return *found;
+}
+
+std::string powers_of_two(std::span<const std::int64_t> sizes) {
+  std::string text;
+  for (const std::int64_t size : sizes)
+    text += " 2^" + std::to_string(std::bit_width(static_cast<std::uint64_t>(size)) - 1);
+  return text;
 }
 
 std::vector<Choice*> choices() {

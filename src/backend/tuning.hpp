@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,11 @@ class Choice {
   mutable std::mutex times_lock_;
   std::vector<double> times_;  // of the candidates
 };
+/// The choice of this name, made when it is first asked for.
+const Choice& choice_of(const std::string& device_class, const std::string& key,
+                        const std::vector<std::int64_t>& candidates);
+/// " 2^13 2^12": for keys under which sizes are alike that lie between the same powers of two.
+std::string powers_of_two(std::span<const std::int64_t> sizes);
 /// All choices that calls have asked for so far.
 std::vector<Choice*> choices();
 

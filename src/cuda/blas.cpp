@@ -1,9 +1,7 @@
 #include "cuda/blas.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <map>
-#include <mutex>
+#include <array>
 
 #include "backend/tuning.hpp"
 #include "tern/error.hpp"
@@ -52,19 +50,13 @@ BlasLayout Products::layout(const Matrix& matrix, std::int64_t rows, std::int64_
   return layout;
 }
 
-/// Shapes are alike where each side lies between the same powers of two.
 const detail::Choice& Products::choice(const Product& p) const {
-  static auto& made = *new std::map<std::pair<std::string, std::string>, const detail::Choice*>;
   std::string key = "product.vendor, " + std::string(to_string(p.a.dtype)) + " to " + std::string(to_string(p.out.dtype));
   key += p.a.transposed ? " t" : " n";
   key += p.b.transposed ? "t" : "n";
-  for (const std::int64_t side : {p.m, p.n, p.k}) key += " 2^" + std::to_string(std::bit_width(static_cast<std::uint64_t>(side)) - 1);
+  key += detail::powers_of_two(std::array{p.m, p.n, p.k});
   if (p.batches > 1) key += ", batched";
-  static std::mutex lock;  // every GPU has its Products
-  const std::lock_guard hold(lock);
-  const detail::Choice*& found = made[{device_class_, key}];
-  if (!found) found = new detail::Choice(device_class_, key, {0, 1, 2, 3, 4, 5, 6, 7});
-  return *found;
+  return detail::choice_of(device_class_, key, {0, 1, 2, 3, 4, 5, 6, 7});
 }
 
 const Products::Plan& Products::plan(const Product& p) {

@@ -1,8 +1,5 @@
 #include "cuda/gemm.hpp"
 
-#include <map>
-#include <mutex>
-
 #include "backend/trace.hpp"
 #include "backend/tuning.hpp"
 #include "gpu/plan.hpp"
@@ -146,18 +143,6 @@ class Request {
 }  // namespace
 
 namespace {
-/// Whether products with an epilogue take the matrix units' own kernel (1) or cuBLASLt and a pass (0).
-const detail::Choice& epilogue_choice(const std::string& device_class) {
-  static std::mutex lock;
-  static auto& made = *new std::map<std::string, const detail::Choice*>;
-  const std::lock_guard hold(lock);
-  const detail::Choice*& choice = made[device_class];
-  if (!choice) choice = new detail::Choice(device_class, "product.epilogue", {1, 0});
-  return *choice;
-}
-}  // namespace
-
-namespace {
 bool is_16_bits(const GemmRequest& r) { return r.a.dtype == DType::f16 || r.a.dtype == DType::bf16; }
 
 /// Products of few elements along a short k are one launch of an ordinary kernel with its epilogue. On the host of an
@@ -178,7 +163,8 @@ bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const
   Request r(backend, request);
   const bool vendor = static_cast<bool>(run);
   if (vendor && r.is_plain() && r.run(run)) return true;
-  if (!vendor || epilogue_choice(backend.device_class())()) {
+  // Whether products with an epilogue take the matrix units' own kernel (1) or cuBLASLt and a pass (0).
+  if (!vendor || detail::choice_of(backend.device_class(), "product.epilogue", {1, 0})()) {
     if (run_tensor_cores(backend, request, units, !vendor)) return true;
     // They have a kernel of their own, with the epilogue (run_mma). On later GPUs that multiplies at 0.54 of cuBLASLt's
     // speed: where there is no NVRTC, cuBLASLt and a pass come first.

@@ -6,9 +6,7 @@
 #include "cuda/tensor_cores.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <map>
-#include <mutex>
+#include <array>
 
 #include "backend/trace.hpp"
 #include "backend/tuning.hpp"
@@ -56,20 +54,6 @@ struct Staged {
 /// What the tuner can choose: by the rule of choose_tiles(); halves of a tile to each warp group; tiles of 128 or 192
 /// columns in turns.
 enum Tiling : std::int64_t { kModelled, kHalves, kTurns128, kTurns192 };
-
-/// `what`: the dtype and how the factors lie. Shapes are alike where each side, and the number of matrices, lies
-/// between the same powers of two.
-const detail::Choice& tiling_choice(const std::string& device_class, const std::string& what,
-                                    std::initializer_list<std::int64_t> sides) {
-  std::string key = cat("product.tiling, ", what);
-  for (const std::int64_t side : sides) key += cat(" 2^", std::bit_width(static_cast<std::uint64_t>(side)) - 1);
-  static std::mutex lock;
-  static auto& made = *new std::map<std::pair<std::string, std::string>, const detail::Choice*>;
-  const std::lock_guard hold(lock);
-  const detail::Choice*& found = made[{device_class, key}];
-  if (!found) found = new detail::Choice(device_class, key, {kModelled, kHalves, kTurns128, kTurns192});
-  return *found;
-}
 
 class TensorCoreKernel {
  public:
@@ -136,9 +120,11 @@ class TensorCoreKernel {
   /// 4096^3 212 and 196; but few rows, of which each b is read for, 512x4096x16384 94 and 103. Wider tiles read less:
   /// 8192x4096x16384 1650 and 1594 µs with 192 columns. Their sums leave registers for one output and a bias.
   void choose_tiles() {
-    const std::string what = cat(to_string(r_.a.dtype), " ", a_.along_k ? "n" : "t", b_.along_k ? "t" : "n",
-                                 ", outputs ", r_.outputs.size());
-    const std::int64_t told = tiling_choice(backend_.device_class(), what, {m_, n_, k_, batch_.count()})();
+    const std::string key =
+        cat("product.tiling, ", to_string(r_.a.dtype), " ", a_.along_k ? "n" : "t", b_.along_k ? "t" : "n",
+            ", outputs ", r_.outputs.size(), detail::powers_of_two(std::array{m_, n_, k_, batch_.count()}));
+    const std::int64_t told =
+        detail::choice_of(backend_.device_class(), key, {kModelled, kHalves, kTurns128, kTurns192})();
     is_told_ = told != kModelled;
     turns_ = is_told_ ? told != kHalves : works(128) > clusters() && (m_ >= 1024 || k_ <= kShort);
     if (turns_) {

@@ -58,43 +58,44 @@ TEST_P(LongRowGradients, AroundTheLengthThatFits) {
 }
 /// The maximum grows with every element, never, once: at ±1e4; gradients of either sign, and large ones.
 TEST_P(LongRowGradients, AtLargeValuesInAnyOrder) {
-  for (const std::int64_t length : held_and_walked(device(), 2600)) for (const DType dtype : all_floats(device()))
-    for (const double size : {1.0, 6e4}) {
-      const int n = static_cast<int>(length);
-      std::vector<double> rising, falling, last(static_cast<std::size_t>(n), -1e4), first = last, gradient;
-      for (int i = 0; i < n; ++i) rising.push_back(-1e4 + 2e4 * i / n), falling.push_back(1e4 - 2e4 * i / n);
-      for (int i = 0; i < n; ++i) gradient.push_back(size * std::sin(3 * i));
-      last.back() = 1e4, first[0] = 1e4;
-      const Tensor g = make(gradient, {1, n}, dtype, device());
-      for (const auto& row : {rising, falling, last, first}) expect_gradient(make(row, {1, n}, dtype, device()), g, -1, "a row");
-    }
+  for (const std::int64_t length : held_and_walked(device(), 2600))
+    for (const DType dtype : all_floats(device()))
+      for (const double size : {1.0, 6e4}) {
+        const int n = static_cast<int>(length);
+        std::vector<double> rising, falling, last(static_cast<std::size_t>(n), -1e4), first = last, gradient;
+        for (int i = 0; i < n; ++i) rising.push_back(-1e4 + 2e4 * i / n), falling.push_back(1e4 - 2e4 * i / n);
+        for (int i = 0; i < n; ++i) gradient.push_back(size * std::sin(3 * i));
+        last.back() = 1e4, first[0] = 1e4;
+        const Tensor g = make(gradient, {1, n}, dtype, device());
+        for (const auto& row : {rising, falling, last, first}) expect_gradient(make(row, {1, n}, dtype, device()), g, -1, "a row");
+      }
 }
 /// Masked scores have weight 0 whatever they were; a NaN spoils its row and no other.
 TEST_P(LongRowGradients, MaskedAndNanRows) {
   for (const std::int64_t n : held_and_walked(device(), 2100)) {
-  std::vector<double> plain, gradient;
-  for (int i = 0; i < n; ++i) plain.push_back(std::sin(i)), gradient.push_back(std::cos(5 * i));
-  std::vector<double> head = plain, tail = plain, all_but_one = plain, poisoned = plain;
-  std::fill(head.begin(), head.begin() + 1500, -INFINITY);
-  std::fill(tail.begin() + 600, tail.end(), -INFINITY);
-  std::fill(all_but_one.begin() + 1, all_but_one.end(), -INFINITY);
-  poisoned[1700] = std::nan("");
-  std::vector<double> all, gradients;
-  for (const auto& row : {plain, head, poisoned, tail, all_but_one}) {
-    all.insert(all.end(), row.begin(), row.end());
-    gradients.insert(gradients.end(), gradient.begin(), gradient.end());
-  }
-  for (const DType dtype : {f32, f16}) {
-    const Tensor x = make(all, {5, n}, dtype, device()), g = make(gradients, {5, n}, dtype, device());
-    const Var v(x), y = softmax(v);
-    const std::vector<double> got = doubles(backward(y, g)[v]), in = doubles(x);
-    const Reference want = reference(in, doubles(g), n);
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      if (i / static_cast<std::size_t>(n) == 2) ASSERT_TRUE(std::isnan(got[i])) << i;
-      else if (std::isinf(in[i])) ASSERT_EQ(got[i], 0) << i;
-      else ASSERT_NEAR(got[i], want.value[i], want.error(i, dtype, device())) << i;
+    std::vector<double> plain, gradient;
+    for (int i = 0; i < n; ++i) plain.push_back(std::sin(i)), gradient.push_back(std::cos(5 * i));
+    std::vector<double> head = plain, tail = plain, all_but_one = plain, poisoned = plain;
+    std::fill(head.begin(), head.begin() + 1500, -INFINITY);
+    std::fill(tail.begin() + 600, tail.end(), -INFINITY);
+    std::fill(all_but_one.begin() + 1, all_but_one.end(), -INFINITY);
+    poisoned[1700] = std::nan("");
+    std::vector<double> all, gradients;
+    for (const auto& row : {plain, head, poisoned, tail, all_but_one}) {
+      all.insert(all.end(), row.begin(), row.end());
+      gradients.insert(gradients.end(), gradient.begin(), gradient.end());
     }
-  }
+    for (const DType dtype : {f32, f16}) {
+      const Tensor x = make(all, {5, n}, dtype, device()), g = make(gradients, {5, n}, dtype, device());
+      const Var v(x), y = softmax(v);
+      const std::vector<double> got = doubles(backward(y, g)[v]), in = doubles(x);
+      const Reference want = reference(in, doubles(g), n);
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        if (i / static_cast<std::size_t>(n) == 2) ASSERT_TRUE(std::isnan(got[i])) << i;
+        else if (std::isinf(in[i])) ASSERT_EQ(got[i], 0) << i;
+        else ASSERT_NEAR(got[i], want.value[i], want.error(i, dtype, device())) << i;
+      }
+    }
   }
 }
 

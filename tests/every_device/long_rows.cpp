@@ -134,26 +134,27 @@ TEST_P(LongRows, UsersFormulas) {
   };
   const auto top = [](const Tensor& t) { return max(t, -1, true); };
   const auto total = [](const Tensor& t) { return sum(t, -1, true); };
-  for (const std::int64_t n : held_and_walked(device(), 4100)) for (const DType dtype : wide_floats(device())) {
-    Random random(2);
-    const Tensor x = random.tensor({3, n}, dtype, device(), -4, 4), y = random.tensor({3, n}, dtype, device(), -4, 4);
-    const Tensor row = random.tensor({3, 1}, dtype, device());
-    constexpr Pointwise scaled{"scaled", [](auto u, auto v) { auto z = u * 2 + v, e = exp(z - max(z)); return e / sum(e); }};
-    const Tensor z = x * 2 + y, ez = exp(z - top(z));
-    close(row_formula(scaled, x, y), ez / total(ez), "of a computed value");
-    constexpr Pointwise both{"both", [](auto u, auto v) {
-      auto e = exp(u - max(u)), f = exp(v - max(v));
-      return std::array{e / sum(e) + f / sum(f), log(sum(e)) * sum(f)};
-    }};
-    const Tensor ex = exp(x - top(x)), ey = exp(y - top(y));
-    const auto [mixed, product] = row_formula(both, x, y);
-    close(mixed, ex / total(ex) + ey / total(ey), "two of them");
-    close(product, log(total(ex)) * total(ey), "two reduced");
-    constexpr Pointwise shifted{"shifted", [](auto u, auto r) { return mean(exp(u - (max(u) + 3 * r))); }};
-    close(row_formula(shifted, x, row), total(exp(x - (top(x) + 3 * row))) / static_cast<double>(n), "another shift");
-    constexpr Pointwise expected{"expected", [](auto u, auto v) { auto e = exp(u - max(u)); return sum(e * square(v)) / sum(e); }};
-    close(row_formula(expected, x, y), total(ex * square(y)) / total(ex), "a weighted sum");
-  }
+  for (const std::int64_t n : held_and_walked(device(), 4100))
+    for (const DType dtype : wide_floats(device())) {
+      Random random(2);
+      const Tensor x = random.tensor({3, n}, dtype, device(), -4, 4), y = random.tensor({3, n}, dtype, device(), -4, 4);
+      const Tensor row = random.tensor({3, 1}, dtype, device());
+      constexpr Pointwise scaled{"scaled", [](auto u, auto v) { auto z = u * 2 + v, e = exp(z - max(z)); return e / sum(e); }};
+      const Tensor z = x * 2 + y, ez = exp(z - top(z));
+      close(row_formula(scaled, x, y), ez / total(ez), "of a computed value");
+      constexpr Pointwise both{"both", [](auto u, auto v) {
+        auto e = exp(u - max(u)), f = exp(v - max(v));
+        return std::array{e / sum(e) + f / sum(f), log(sum(e)) * sum(f)};
+      }};
+      const Tensor ex = exp(x - top(x)), ey = exp(y - top(y));
+      const auto [mixed, product] = row_formula(both, x, y);
+      close(mixed, ex / total(ex) + ey / total(ey), "two of them");
+      close(product, log(total(ex)) * total(ey), "two reduced");
+      constexpr Pointwise shifted{"shifted", [](auto u, auto r) { return mean(exp(u - (max(u) + 3 * r))); }};
+      close(row_formula(shifted, x, row), total(exp(x - (top(x) + 3 * row))) / static_cast<double>(n), "another shift");
+      constexpr Pointwise expected{"expected", [](auto u, auto v) { auto e = exp(u - max(u)); return sum(e * square(v)) / sum(e); }};
+      close(row_formula(expected, x, y), total(ex * square(y)) / total(ex), "a weighted sum");
+    }
 }
 TEST_P(LongRows, Gradients) {
   if (refuses_f64(device())) return;
@@ -174,16 +175,17 @@ TEST_P(LongRows, Gradients) {
         [](const Var& v) { return log(sum(exp(v - max(v.value(), -1, true)), -1, true)) + max(v.value(), -1, true); });
 }
 TEST_P(LongRows, CrossEntropy) {
-  for (const std::int64_t n : held_and_walked(device(), 3000)) for (const DType dtype : all_floats(device())) {
-    const Tensor x = Random(4).tensor({4, n}, dtype, device(), -4, 4);
-    const Tensor labels = tensor({0, 2999, 17, -1}).to(device());
-    const Softmax want = softmax_of(x, -1);
-    const std::vector<double> in = doubles(x);
-    double loss = 0;
-    for (const auto& [row, label] : {std::pair{0, 0}, {1, 2999}, {2, 17}})
-      loss += (want.logsumexp[static_cast<std::size_t>(row)] - in[static_cast<std::size_t>(row * n + label)]) / 3;
-    EXPECT_NEAR(doubles(cross_entropy(x, labels, {.ignored = -1}))[0], loss, (tolerance(dtype, 8) + 2 * epsilon(dtype)) * loss) << to_string(dtype);
-  }
+  for (const std::int64_t n : held_and_walked(device(), 3000))
+    for (const DType dtype : all_floats(device())) {
+      const Tensor x = Random(4).tensor({4, n}, dtype, device(), -4, 4);
+      const Tensor labels = tensor({0, 2999, 17, -1}).to(device());
+      const Softmax want = softmax_of(x, -1);
+      const std::vector<double> in = doubles(x);
+      double loss = 0;
+      for (const auto& [row, label] : {std::pair{0, 0}, {1, 2999}, {2, 17}})
+        loss += (want.logsumexp[static_cast<std::size_t>(row)] - in[static_cast<std::size_t>(row * n + label)]) / 3;
+      EXPECT_NEAR(doubles(cross_entropy(x, labels, {.ignored = -1}))[0], loss, (tolerance(dtype, 8) + 2 * epsilon(dtype)) * loss) << to_string(dtype);
+    }
 }
 
 /// How often x is read, as the backend counts it: the CPU in bytes, GPUs in the walks of their kernels.
