@@ -51,8 +51,11 @@ constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
 constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
-/// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
-constexpr Index kDirectCols = 256, kSmallBytes = Index{32} << 10;
+/// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is. With
+/// more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2, 784 × 64 × 256: 1.5).
+constexpr Index kDirectCols = 128, kSmallBytes = Index{32} << 10;
+/// Columns up to which a tile takes all rows.
+constexpr Index kWholeCols = 256;
 /// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k (16 × 1024 × 4096: 1.09,
 /// 32: 0.88; 10 columns: 1.4), and the k they need.
 constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
@@ -177,37 +180,41 @@ Index odd_lines(Index elements, Index lane_size) {
   return (divide_up(elements, line) | 1) * line;
 }
 
-/// Rows of A for one block of the depth, as the micro-kernel reads them: in place, or copied in the order they lie in
-/// (no transposition: the micro-kernel broadcasts from any strides). In k-major order the copy is in panels of `step`
-/// rows, one after the other.
+/// The rows of a tile are taken in `calls` calls of nearly the same number: 73 as 13 and five times 12.
+Index first_row(Index call, Index calls, Index rows) { return call * rows / calls; }
+
+/// Rows of A for one block of the depth, as the micro-kernel reads them: in place, copied row by row, or `side_by_side`:
+/// the rows of a call next to each other, step by step of the depth.
 struct PackedA {
   Panel first;
-  Index panel_step;  // elements from one panel of `step` rows to the next
+  Index row_step;  // elements from a call's first row to the next one's, for each row
+  bool side_by_side;
 };
 
-PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Index step, bool row_major) {
+PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Index calls, bool row_major) {
   const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size;
   if (plan.direct_a && block.segments == 1)
-    return {{plan.a(area.batch, block.segment, area.row, block.begin), g.a_row, g.a_col}, step * g.a_row};
+    return {{plan.a(area.batch, block.segment, area.row, block.begin), g.a_row, g.a_col}, g.a_row, false};
   const Index steps = block.end - block.begin, depth = block.depth();
-  const bool k_major = !row_major && g.a_row == 1 && g.a_col != 1;
+  const bool widens = plan.direct_b && plan.types.size != lane;  // micro_stored's A has strides
+  const bool side_by_side = !row_major && !widens && plan.types.kernels->micro_packed;
   const Index row = odd_lines(depth, lane);
-  std::byte* to = scratch().a.reserve((k_major ? round_up(area.rows, step) * depth : area.rows * row) * lane);
+  std::byte* to = scratch().a.reserve(area.rows * (side_by_side ? depth : row) * lane);
   for (Index s = 0; s < block.segments; ++s) {
-    if (!k_major) {
+    if (!side_by_side) {
       plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row, block.begin), g.a_row, g.a_col},
                                area.rows, steps, to + s * steps * lane, row, steps);
       continue;
     }
-    for (Index i = 0; i < area.rows; i += step) {
-      const Index rows = std::min(step, area.rows - i);
-      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row + i, block.begin), g.a_col, g.a_row},
-                               steps, rows, to + (i * depth + s * steps * step) * lane, step, rows);
+    for (Index call = 0; call < calls; ++call) {
+      const Index r = first_row(call, calls, area.rows), rows = first_row(call + 1, calls, area.rows) - r;
+      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row + r, block.begin), g.a_col, g.a_row},
+                               steps, rows, to + (r * depth + s * steps * rows) * lane, rows, rows);
     }
   }
-  if (k_major) return {{to, 1, step}, step * depth};
-  return {{to, row, 1}, step * row};
+  if (side_by_side) return {{to, 1, 0}, depth, true};
+  return {{to, row, 1}, row, false};
 }
 
 /// Packs `cols` columns of B from `col` on for one block of the depth, in panels `panel_step` elements apart; the rest
@@ -297,21 +304,21 @@ Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols
 /// blocks but the last go to `partial`: adding to C in place costs 5 % where its rows are 4096 bytes apart.
 void multiply(const Plan& plan, const Area& area, const Target& to, const Target& partial) {
   const Index lane = plan.types.lane_size, calls = divide_up(area.rows, plan.max_rows());
-  const Index step = divide_up(area.rows, calls);  // equal rows: 16 as 8 + 8, not 14 + 2
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
-    const PackedA a = pack_a(plan, area, block, step, false);
+    const PackedA a = pack_a(plan, area, block, calls, false);
     const Target& out = i + 1 == plan.depth.count ? to : partial;
     for (Index j = 0, cols; j < area.cols; j += cols) {
-      const PanelOfB b = panel_b(plan, area, area.col + j, step, cols, block);
-      const auto micro = b.stored ? plan.types.kernels->micro_stored : plan.types.kernels->micro;
+      const PanelOfB b = panel_b(plan, area, area.col + j, divide_up(area.rows, calls), cols, block);
+      const auto micro = a.side_by_side ? plan.types.kernels->micro_packed
+                         : b.stored     ? plan.types.kernels->micro_stored
+                                        : plan.types.kernels->micro;
       for (Index call = 0; call < calls; ++call) {
-        const Index r = call * step;
+        const Index r = first_row(call, calls, area.rows), rows = first_row(call + 1, calls, area.rows) - r;
         const Ahead next = ahead_of(plan, area, b, cols, area.cols - j, block.depth(), call, calls);
-        micro({a.first.data + call * a.panel_step * lane, a.first.row, a.first.col, b.data, b.row,
+        micro({a.first.data + r * a.row_step * lane, a.first.row, a.side_by_side ? rows : a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
-               out.data + (r * out.row + j) * lane, out.row, block.depth(), std::min(step, area.rows - r), cols,
-               next.data, next.step});
+               out.data + (r * out.row + j) * lane, out.row, block.depth(), rows, cols, next.data, next.step});
       }
     }
   }
@@ -323,7 +330,7 @@ void multiply_outer(const Plan& plan, const Area& area, const Target& to, const 
   const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size, wide = plan.types.kernels->widest(1);
   const DepthBlock block = plan.depth[0];
-  const PackedA a = pack_a(plan, area, block, 1, false);
+  const PackedA a = pack_a(plan, area, block, 1, true);
   const Index padded = round_up(area.cols, plan.panel());
   Panel b{plan.b(area.batch, block.segment, block.begin, area.col), g.b_row, 1};
   if (!plan.direct_b || padded != area.cols) {
@@ -336,7 +343,7 @@ void multiply_outer(const Plan& plan, const Area& area, const Target& to, const 
   for (Index r = 0; r < area.rows; ++r)
     for (Index j = 0, cols; j < area.cols; j += cols) {
       cols = area.cols - j >= wide ? wide : std::min(plan.panel(), area.cols - j);
-      plan.types.kernels->micro({a.first.data + r * a.panel_step * lane, a.first.row, a.first.col, b.data + j * lane, b.row,
+      plan.types.kernels->micro({a.first.data + r * a.row_step * lane, a.first.row, a.first.col, b.data + j * lane, b.row,
                                  nullptr, 0, to.data + (r * to.row + j) * lane, to.row, block.depth(), 1, cols, b.data, 0});
     }
 }
@@ -346,7 +353,7 @@ void multiply_dots(const Plan& plan, const Area& area, const Target& to, const T
   const GemmProblem& g = plan.g;
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
-    const PackedA a = pack_a(plan, area, block, area.rows, true);
+    const PackedA a = pack_a(plan, area, block, 1, true);
     plan.types.kernels->dot({a.first.data, a.first.row, plan.b(area.batch, block.segment, block.begin, area.col),
                              g.b_col, to.data, to.row, block.depth(), area.rows, area.cols, i > 0});
   }
@@ -475,9 +482,9 @@ void run_packed(Plan& plan) {
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
   plan.direct_a = as_lanes && (small_a || (g.n <= kDirectCols && apart));
-  // Where few columns meet an A that is read in place from L2, a tile of all rows packs its columns of B for no other, and
-  // nobody waits for a barrier (256³ with two threads: 1.05 of the speed).
-  const bool whole = plan.direct_a && g.n <= kDirectCols && a_bytes <= kLocalBytes;
+  // Where few columns meet an A that is read in place from L2, or is no larger than B, a tile of all rows packs its columns
+  // of B for no other, and nobody waits for a barrier (200 × 300 × 256 with two threads: 1.1 of the speed).
+  const bool whole = (plan.direct_a || g.m <= g.n) && g.n <= kWholeCols && a_bytes <= kLocalBytes;
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
   const bool worth =
       !plan.direct_b && !whole && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));

@@ -14,6 +14,13 @@
 //         [a13] ->  |  c26      |  c27      |
 //                   +-----------+-----------+
 //
+// Instructions: where another program has the core's other hyperthread, half of the front end is ours, 3 instructions a
+// cycle, 42 in the 14 cycles of a step's multiply-adds. So A is packed with the rows of a call side by side, which takes
+// one pointer, and AVX-512 multiplies every other row by an element in memory: a register costs one instruction, memory a
+// load more. 43 instructions a step, with A's rows apart 52: 1.1 to 1.2 of the speed in such moments (512³ to 2048³, f32
+// and f64), 0.97 to 1 on a core of one's own. Steps unrolled by 2 and 4 gave back half of that (the loop no longer fits the
+// queue after the decoders); 9 × 3 vectors gave the same as 14 × 2.
+//
 // Flops and bytes: 14 × 32 f32 over 1024 steps is 918 Kflop on 57 KB of A and 131 KB of B, both from L2: 4.9 flop a
 // byte. A core that multiplies and adds 64 flop a cycle needs 13 of the 48 to 64 bytes a cycle L2 gives. Expected: 97 %
 // of the fma roof for one call on data in L2, 88 to 90 % for products of 512³ and up. Few rows take more columns (1 × 8
@@ -43,6 +50,8 @@ constexpr int kMaxRows = 14, kAccumulators = 28;  // 32 registers: 28 + 2 of B +
 constexpr int kMaxRows = 12, kAccumulators = 24;
 #endif
 constexpr int kPanelVectors = 2;
+/// Whether a multiply-add can take one element of memory for all lanes.
+constexpr bool kEmbeds = HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3;
 
 /// Vectors across for a call of `rows` rows; not above 8, where one row already hides the fma latency (4 × 2).
 constexpr int WidestVectors(int rows) {
@@ -134,14 +143,17 @@ void CopyScalar(const S* from, std::int64_t row, std::int64_t col, std::int64_t 
     for (std::int64_t j = 0; j < cols; ++j) to[i * to_row + j] = LoadOne<T>(from + i * row + j * col);
 }
 
-/// Whole blocks from column `j` on; returns the first column left.
+/// Whole blocks from column `j` on, the last of them overlapping the one before where `ends`; returns the first column left.
 template <class D, class T, class S>
 HWY_INLINE std::int64_t TransposeBand(D d, const S* from, std::int64_t col, std::int64_t rows, std::int64_t j,
-                                      std::int64_t cols, T* to, std::int64_t to_row) {
+                                      std::int64_t cols, T* to, std::int64_t to_row, bool ends) {
   constexpr std::int64_t kBlock = 16 / sizeof(T), kLanes = hn::MaxLanes(D());
-  for (; j + kLanes <= cols; j += kLanes)
+  const std::int64_t least = ends && cols >= kLanes ? 1 : kLanes;
+  for (; cols - j >= least; j += kLanes) {
+    if (cols - j < kLanes) j = cols - kLanes;
     for (std::int64_t i = 0; i < rows; i += kBlock)
       TransposeBlock(d, from + i + j * col, col, to + i * to_row + j, to_row);
+  }
   return j;
 }
 
@@ -153,8 +165,11 @@ void CopyTransposed(const S* from, std::int64_t col, std::int64_t rows, std::int
   const std::int64_t whole = rows - rows % kBlock;
   for (std::int64_t i = 0; i < whole; i += kBand) {
     const std::int64_t band = i + kBand < whole ? kBand : whole - i;
-    std::int64_t done = TransposeBand(hn::ScalableTag<T>(), from + i, col, band, 0, cols, to + i * to_row, to_row);
-    done = TransposeBand(hn::FixedTag<T, 16 / sizeof(T)>(), from + i, col, band, done, cols, to + i * to_row, to_row);
+    const hn::ScalableTag<T> d;
+    std::int64_t done = TransposeBand(d, from + i, col, band, 0, cols, to + i * to_row, to_row, false);
+    if constexpr (hn::MaxLanes(d) * sizeof(T) > 32)  // a panel of 14 rows of A: 8 and 8
+      done = TransposeBand(hn::Half<decltype(d)>(), from + i, col, band, done, cols, to + i * to_row, to_row, cols - done > 4);
+    done = TransposeBand(hn::FixedTag<T, kBlock>(), from + i, col, band, done, cols, to + i * to_row, to_row, true);
     CopyScalar(from + i + done * col, 1, col, band, cols - done, to + i * to_row + done, to_row);
   }
   CopyScalar(from + whole, 1, col, rows - whole, cols, to + whole * to_row, to_row);
@@ -239,17 +254,18 @@ HWY_INLINE void StoreTile(const V (&sum)[kRows][kVectors], const GemmMicro& call
 }
 
 /// Rows of A are addressed from three pointers, five rows apart: x86 addresses reach 0, 1, 2, 4 and (with 3 · a_row in
-/// a register) 3 rows on, which keeps all of it in the 15 registers. Elements of B are S, widened as they are loaded.
-template <class T, class S, int kRows, int kVectors> void MicroTile(const GemmMicro& call) {
+/// a register) 3 rows on, which keeps all of it in the 15 registers; kPacked: side by side, from one. Elements of B are S,
+/// widened as they are loaded.
+template <class T, class S, int kRows, int kVectors, bool kPacked = false> void MicroTile(const GemmMicro& call) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   constexpr int kLines = static_cast<int>((kVectors * kLanes * sizeof(T) + 63) / 64);
   constexpr int kLinesOfB = static_cast<int>((kVectors * kLanes * sizeof(S) + 63) / 64);
-  const std::int64_t row = call.a_row, col = call.a_col, b_row = call.b_row;
+  const std::int64_t row = kPacked ? 1 : call.a_row, col = kPacked ? kRows : call.a_col, b_row = call.b_row;
   const T* a[3] = {static_cast<const T*>(call.a), nullptr, nullptr};
-  if constexpr (kRows > 5) a[1] = a[0] + 5 * row;
-  if constexpr (kRows > 10) a[2] = a[0] + 10 * row;
+  if constexpr (kRows > 5 && !kPacked) a[1] = a[0] + 5 * row;
+  if constexpr (kRows > 10 && !kPacked) a[2] = a[0] + 10 * row;
   const S* b = static_cast<const S*>(call.b);
   const char* ahead = static_cast<const char*>(call.ahead);
   V sum[kRows][kVectors];
@@ -274,13 +290,21 @@ template <class T, class S, int kRows, int kVectors> void MicroTile(const GemmMi
           __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
       ahead += call.ahead_step;
       TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
-        const V x = hn::Set(d, a[i / 5][(i % 5) * row]);
+        if (kEmbeds && kVectors <= 2 && i % (kPacked ? 2 : 5) == 0) {  // an index register would make it two instructions
+          const T*& element = a[kPacked ? 0 : i / 5];
+          TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) {
+            sum[i][v] = MultiplyAdd<T>(hn::Set(d, element[kPacked ? i : 0]), bv[v], sum[i][v]);
+            asm("" : "+r"(element));  // or the compiler loads it once
+          }
+          continue;
+        }
+        const V x = hn::Set(d, kPacked ? a[0][i] : a[i / 5][(i % 5) * row]);
         TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = MultiplyAdd<T>(x, bv[v], sum[i][v]);
       }
       b += b_row;
       a[0] += col;
-      if constexpr (kRows > 5) a[1] += col;
-      if constexpr (kRows > 10) a[2] += col;
+      if constexpr (kRows > 5 && !kPacked) a[1] += col;
+      if constexpr (kRows > 10 && !kPacked) a[2] += col;
     }
   }
   StoreTile<T, kRows, kVectors>(sum, call);
@@ -289,23 +313,24 @@ template <class T, class S, int kRows, int kVectors> void MicroTile(const GemmMi
 using MicroFunction = void (*)(const GemmMicro&);
 
 /// One entry for each number of rows and for 1, 2 and the widest number of vectors.
-template <class T, class S, int kRows> inline constexpr MicroFunction kMicroOf[3] = {
-    MicroTile<T, S, kRows, 1>, MicroTile<T, S, kRows, 2>, MicroTile<T, S, kRows, WidestVectors(kRows)>};
+template <class T, class S, int kRows, bool kPacked> inline constexpr MicroFunction kMicroOf[3] = {
+    MicroTile<T, S, kRows, 1, kPacked>, MicroTile<T, S, kRows, 2, kPacked>,
+    MicroTile<T, S, kRows, WidestVectors(kRows), kPacked>};
 
 template <class T> HWY_INLINE int MicroWidth(std::int64_t cols) {
   constexpr std::int64_t kLanes = HWY_LANES(T);
   return cols <= kLanes ? 0 : cols <= kPanelVectors * kLanes ? 1 : 2;
 }
 
-template <class T, class S, int kRows> HWY_INLINE MicroFunction PickMicro(std::int64_t rows, int width) {
+template <class T, class S, int kRows, bool kPacked> HWY_INLINE MicroFunction PickMicro(std::int64_t rows, int width) {
   if constexpr (kRows > 1) {
-    if (rows != kRows) return PickMicro<T, S, kRows - 1>(rows, width);
+    if (rows != kRows) return PickMicro<T, S, kRows - 1, kPacked>(rows, width);
   }
-  return kMicroOf<T, S, kRows>[width];
+  return kMicroOf<T, S, kRows, kPacked>[width];
 }
 
-template <class T, class S, int kMost> void Micro(const GemmMicro& call) {
-  PickMicro<T, S, kMost>(call.rows, MicroWidth<T>(call.cols))(call);
+template <class T, class S, int kMost, bool kPacked> void Micro(const GemmMicro& call) {
+  PickMicro<T, S, kMost, kPacked>(call.rows, MicroWidth<T>(call.cols))(call);
 }
 
 /// Integers: the same tiles in fours and ones.
@@ -399,11 +424,11 @@ template <class T, class S> void Dot(const GemmDot& call) {
 
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;
-  return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), Copy<T, S>, Widest<T>, Micro<T, T, kMaxRows>,
-          Micro<T, S, kStoredRows>, Dot<T, S>};
+  return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), Copy<T, S>, Widest<T>, Micro<T, T, kMaxRows, false>,
+          Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>, Dot<T, S>};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
-  return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, MicroInteger<T>, nullptr};
+  return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, MicroInteger<T>, nullptr, nullptr};
 }
 
 inline constexpr GemmKernels kTable = {

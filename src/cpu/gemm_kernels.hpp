@@ -61,6 +61,8 @@ struct GemmKernelsOf {
   void (*micro)(const GemmMicro& call);
   /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows.
   void (*micro_stored)(const GemmMicro& call);
+  /// The same for an A whose rows lie side by side: a_row = 1, a_col = rows. Null for integers.
+  void (*micro_packed)(const GemmMicro& call);
   void (*dot)(const GemmDot& call);  // null for integers
 };
 
