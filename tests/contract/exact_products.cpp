@@ -1,0 +1,128 @@
+// Products of whole numbers, which every order of summation gives exactly: each number of rows, layouts of both operands,
+// depths of several blocks, batches and sums over them, by one, two and three threads.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "contract/compare.hpp"
+
+namespace tern::contract {
+namespace {
+
+/// -1, 0 or 1: sums of a few thousand are exact in every type they are compared in.
+double digit(std::uint64_t i) { return static_cast<double>((i * 0x9e3779b97f4a7c15u >> 40) % 3) - 1; }
+
+/// rows × cols whole numbers, laid out as `how` says.
+Tensor laid_out(std::int64_t rows, std::int64_t cols, DType dtype, char how, std::uint64_t seed) {
+  const std::int64_t up = how == 's' ? 2 : 1, gap = how == 'g' ? 5 : 0;
+  const bool turned = how == 't';
+  const Shape whole = turned ? Shape{cols, rows} : Shape{rows * up, cols * up + gap};
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < whole[0] * whole[1]; ++i) values.push_back(digit(seed + static_cast<std::uint64_t>(i)));
+  const Tensor t = tensor(values, whole).to(dtype);
+  if (turned) return t.transpose(0, 1);
+  if (how == 'b') return t.slice(0, 0, 1).broadcast_to({rows, cols});
+  return t.slice(0, 0, rows * up, up).slice(1, 0, cols * up, up);
+}
+
+/// The product in plain loops.
+std::vector<double> sums(const Tensor& a, const Tensor& b) {
+  const std::int64_t m = a.size(0), k = a.size(1), n = b.size(1);
+  const std::vector<double> x = a.to(f64).to_vector<double>(), y = b.to(f64).to_vector<double>();
+  std::vector<double> c(static_cast<std::size_t>(m * n));
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t p = 0; p < k; ++p)
+      for (std::int64_t j = 0; j < n; ++j)
+        c[static_cast<std::size_t>(i * n + j)] += x[static_cast<std::size_t>(i * k + p)] * y[static_cast<std::size_t>(p * n + j)];
+  return c;
+}
+
+class ExactProducts : public testing::TestWithParam<DType> {
+ protected:
+  void expect(const Tensor& a, const Tensor& b, const std::vector<double>& want, const std::string& what) {
+    const int before = num_threads();
+    const std::vector<double> rounded = tensor(want).to(GetParam()).to(f64).to_vector<double>();
+    for (const int threads : {1, 2, 3}) {
+      set_num_threads(threads);
+      ASSERT_EQ(matmul(a, b).to(f64).to_vector<double>(), rounded) << what << " with " << threads << " threads";
+    }
+    set_num_threads(before);
+  }
+  /// The first 1 … `most` rows of A.
+  void expect_rows(std::int64_t most, std::int64_t k, std::int64_t n, char a_how, char b_how) {
+    const Tensor a = laid_out(most, k, GetParam(), a_how, 1), b = laid_out(k, n, GetParam(), b_how, 7);
+    const std::vector<double> all = sums(a, b);
+    for (std::int64_t m = 1; m <= most; ++m)
+      expect(a.slice(0, 0, m), b, {all.begin(), all.begin() + m * n},
+             std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + " " + a_how + b_how);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Floats, ExactProducts, testing::Values(f16, bf16, f32, f64),
+                         [](const auto& type) { return std::string(to_string(type.param)); });
+
+/// Of more than 32 KiB, and met by more than 128 columns: A is packed. The depths are one block, one and a bit, three.
+TEST_P(ExactProducts, OfEveryNumberOfRows) {
+  for (const char a : {'r', 't', 'g', 's'}) expect_rows(44, 1030, 133, a, 'r');
+  for (const char b : {'t', 'g', 's'}) expect_rows(30, 1030, 150, 'r', b);
+  expect_rows(20, 2100, 160, 'g', 'g');
+  expect_rows(9, 8300, 131, 'r', 's');
+  expect_rows(9, 8300, 131, 't', 's');
+  expect_rows(30, 1027, 140, 'b', 'r');
+}
+
+/// Tiles of several calls, and as many for each thread: of all rows, packed once for all threads or by each.
+TEST_P(ExactProducts, OfManyTiles) {
+  struct Sizes { std::int64_t m, k, n; };
+  for (const Sizes s : {Sizes{200, 65, 256}, {300, 300, 130}, {257, 129, 257}, {784, 64, 256}, {1023, 77, 213}, {130, 1100, 600}})
+    for (const char* how : {"rr", "tr", "rt", "tt", "gg"}) {
+      const Tensor a = laid_out(s.m, s.k, GetParam(), how[0], 3), b = laid_out(s.k, s.n, GetParam(), how[1], 5);
+      expect(a, b, sums(a, b), std::to_string(s.m) + "x" + std::to_string(s.k) + "x" + std::to_string(s.n) + " " + how);
+    }
+}
+
+/// Batches, one B for all of them, and the gradient of that B, which is a sum over the batches.
+TEST_P(ExactProducts, OfBatches) {
+  constexpr std::int64_t batches = 3, m = 40, k = 150, n = 140;
+  const Tensor a = laid_out(batches * m, k, GetParam(), 'r', 11), b = laid_out(k, n, GetParam(), 'r', 13);
+  const Tensor each = a.reshape({batches, m, k});
+  expect(each, b, sums(a, b), "one b");
+  std::vector<double> last = sums(a.slice(0, 2 * m, 3 * m), b);
+  expect(each.slice(0, 2, 3), b.reshape({1, k, n}), last, "a batch");
+  const Tensor g = laid_out(batches * m, n, GetParam(), 'r', 17);
+  const Var weights(b);
+  const std::vector<double> got = backward(matmul(Var(each, false), weights), g.reshape({batches, m, n}))[weights].to(f64).to_vector<double>();
+  EXPECT_EQ(got, tensor(sums(a.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
+}
+
+/// Both operands end where their memory does: what is read beyond would end the program.
+TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto at_end = [&](const Tensor& t, bool turned, auto check) {
+    const Tensor whole = turned ? t.transpose(0, 1).contiguous() : t.contiguous();
+    const std::size_t bytes = static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()), held = (bytes + page - 1) / page * page;
+    void* const memory = mmap(nullptr, held + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    ASSERT_EQ(mprotect(static_cast<char*>(memory) + held, page, PROT_NONE), 0);
+    char* const data = static_cast<char*>(memory) + held - bytes;
+    const auto view = [&](auto* typed) { return Tensor::view(typed, whole.shape()); };
+    Tensor end = t.dtype() == f16    ? view(reinterpret_cast<float16*>(data))
+                 : t.dtype() == bf16 ? view(reinterpret_cast<bfloat16*>(data))
+                 : t.dtype() == f32  ? view(reinterpret_cast<float*>(data))
+                                     : view(reinterpret_cast<double*>(data));
+    end.copy_from(whole);
+    check(turned ? end.transpose(0, 1) : end);
+    munmap(memory, held + page);
+  };
+  for (const std::int64_t m : {29, 75})
+    for (const bool a_turned : {false, true})
+      for (const bool b_turned : {false, true}) {
+        const Tensor a = laid_out(m, 1029, GetParam(), 'r', 19), b = laid_out(1029, 131, GetParam(), 'r', 23);
+        at_end(a, a_turned, [&](const Tensor& x) {
+          at_end(b, b_turned, [&](const Tensor& y) { expect(x, y, sums(a, b), "at the end of memory"); });
+        });
+      }
+}
+
+}  // namespace
+}  // namespace tern::contract
