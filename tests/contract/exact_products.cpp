@@ -89,10 +89,13 @@ TEST_P(ExactProducts, OfBatches) {
   expect(each, b, sums(a, b), "one b");
   std::vector<double> last = sums(a.slice(0, 2 * m, 3 * m), b);
   expect(each.slice(0, 2, 3), b.reshape({1, k, n}), last, "a batch");
-  const Tensor g = laid_out(batches * m, n, GetParam(), 'r', 17);
+  // Rows of the batches in turn, which g's are not: no one matrix of all rows is a view of both.
+  const Tensor in_turn = a.reshape({m, batches, k}).transpose(0, 1), g = laid_out(batches * m, n, GetParam(), 'r', 17);
   const Var weights(b);
-  const std::vector<double> got = backward(matmul(Var(each, false), weights), g.reshape({batches, m, n}))[weights].to(f64).to_vector<double>();
-  EXPECT_EQ(got, tensor(sums(a.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
+  const Var y = matmul(Var(in_turn, false), weights);
+  const std::vector<double> got = backward(y, g.reshape({batches, m, n}))[weights].to(f64).to_vector<double>();
+  const Tensor rows = in_turn.contiguous().reshape({batches * m, k});
+  EXPECT_EQ(got, tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
 }
 
 /// Both operands end where their memory does: what is read beyond would end the program.
