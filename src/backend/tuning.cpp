@@ -188,14 +188,18 @@ Choice::Choice(std::string device_class_, std::string key_, std::vector<std::int
   registry().push_back(this);
 }
 
-const Choice& choice_of(const std::string& device_class, const std::string& key,
-                        const std::vector<std::int64_t>& candidates) {
+const Choice& choice_of(std::string_view device_class, std::string_view key,
+                        std::initializer_list<std::int64_t> candidates) {
+  using OfClass = std::map<std::string, const Choice*, std::less<>>;
   static std::mutex lock;
-  static auto& made = *new std::map<std::pair<std::string, std::string>, const Choice*>;
+  static auto& made = *new std::map<std::string, OfClass, std::less<>>;
   const std::lock_guard hold(lock);
-  const Choice*& found = made[{device_class, key}];
-  if (!found) found = new Choice(device_class, key, candidates);
-  return *found;
+  auto of_class = made.find(device_class);
+  if (of_class == made.end()) of_class = made.emplace(device_class, OfClass{}).first;
+  const auto found = of_class->second.find(key);
+  if (found != of_class->second.end()) return *found->second;
+  const auto* choice = new Choice(std::string(device_class), std::string(key), candidates);
+  return *of_class->second.emplace(key, choice).first->second;
 }
 
 std::string powers_of_two(std::span<const std::int64_t> sizes) {

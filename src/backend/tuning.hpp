@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -63,9 +64,10 @@ class Choice {
   mutable std::mutex times_lock_;
   std::vector<double> times_;  // of the candidates
 };
-/// The choice of this name, made when it is first asked for.
-const Choice& choice_of(const std::string& device_class, const std::string& key,
-                        const std::vector<std::int64_t>& candidates);
+
+/// The choice of this name, made when it is first asked for, with the candidates of that call.
+const Choice& choice_of(std::string_view device_class, std::string_view key,
+                        std::initializer_list<std::int64_t> candidates);
 /// " 2^13 2^12": for keys under which sizes are alike that lie between the same powers of two.
 std::string powers_of_two(std::span<const std::int64_t> sizes);
 /// All choices that calls have asked for so far.

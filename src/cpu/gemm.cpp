@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <numeric>
 
 #include "backend/trace.hpp"
 #include "backend/tuning.hpp"
@@ -51,11 +52,18 @@ constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
 constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
-/// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is. With
-/// more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2, 784 × 64 × 256: 1.5).
+/// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
+/// With more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2 of the speed,
+/// 784 × 64 × 256: 1.5).
 constexpr Index kDirectCols = 128, kSmallBytes = Index{32} << 10;
-/// Columns up to which a tile takes all rows.
-constexpr Index kWholeCols = 256;
+/// Rows from which A is packed side by side: fewer are not transposed in vectors.
+constexpr Index kSideBySideRows = 4;
+/// Columns up to which a tile may take all rows (see run_packed), with packed A by up to kWholeThreads: each packs all of
+/// it (200 × 300 × 256 with two threads: 1.1 of the speed).
+constexpr Index kWholeCols = 256, kWholeThreads = 2;
+/// Tiles for each thread up to which one more or less is seen: 1024³ as 14 tiles for two threads, not 13, runs at 1.02 to
+/// 1.04 of the speed.
+constexpr Index kFewTiles = 16;
 /// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k (16 × 1024 × 4096: 1.09,
 /// 32: 0.88; 10 columns: 1.4), and the k they need.
 constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
@@ -69,9 +77,9 @@ constexpr Index kOuterDepth = 4, kOuterCols = 256;
 
 /// The sizes that tuning may change: none of them is seen in an element's sum.
 struct Sizes {
-  /// Of a tile. 56 to 112 are within 1 %, 140: 0.99; 344 KiB of A with kDepth.
+  /// Of a tile. 56 to 112 are within 1 %, 140: 0.99; 336 KiB of A with kDepth.
   Index rows;
-  /// Of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 688 KiB with 84 rows.
+  /// Of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 672 KiB with 84 rows.
   Index row_bytes;
   /// From this many multiply-adds on B is packed once for all threads, behind a barrier.
   Index shared_work;
@@ -139,7 +147,7 @@ struct Plan {
   bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
   Sizes sizes = chosen_sizes();
   bool direct_a = false, direct_b = false;  // read in place
-  Index tile_rows = 0, tile_cols = 0;
+  Index tile_rows = 0, tile_cols = 0, down = 1;  // tiles below each other, of at most tile_rows rows
   const std::byte* shared = nullptr;  // packed B of columns shared_begin …, shared_cols of them (a multiple of a panel)
   Index shared_begin = 0, shared_cols = 0;
 
@@ -180,14 +188,14 @@ Index odd_lines(Index elements, Index lane_size) {
   return (divide_up(elements, line) | 1) * line;
 }
 
-/// The rows of a tile are taken in `calls` calls of nearly the same number: 73 as 13 and five times 12.
+/// The rows of a tile are taken in `calls` calls of nearly the same number: 73 as five times 12 and 13.
 Index first_row(Index call, Index calls, Index rows) { return call * rows / calls; }
 
 /// Rows of A for one block of the depth, as the micro-kernel reads them: in place, copied row by row, or `side_by_side`:
 /// the rows of a call next to each other, step by step of the depth.
 struct PackedA {
   Panel first;
-  Index row_step;  // elements from a call's first row to the next one's, for each row
+  Index row_step;  // a call that begins at row r begins r * row_step elements on
   bool side_by_side;
 };
 
@@ -198,7 +206,8 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
     return {{plan.a(area.batch, block.segment, area.row, block.begin), g.a_row, g.a_col}, g.a_row, false};
   const Index steps = block.end - block.begin, depth = block.depth();
   const bool widens = plan.direct_b && plan.types.size != lane;  // micro_stored's A has strides
-  const bool side_by_side = !row_major && !widens && plan.types.kernels->micro_packed;
+  const bool side_by_side =
+      !row_major && !widens && area.rows >= kSideBySideRows && plan.types.kernels->micro_packed;
   const Index row = odd_lines(depth, lane);
   std::byte* to = scratch().a.reserve(area.rows * (side_by_side ? depth : row) * lane);
   for (Index s = 0; s < block.segments; ++s) {
@@ -213,7 +222,7 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
                                steps, rows, to + (r * depth + s * steps * rows) * lane, rows, rows);
     }
   }
-  if (side_by_side) return {{to, 1, 0}, depth, true};
+  if (side_by_side) return {{to, 1, 1}, depth, true};  // micro_packed asks for no strides
   return {{to, row, 1}, row, false};
 }
 
@@ -239,16 +248,17 @@ std::byte* shared_panel(const Plan& plan, std::byte* base, Index col, const Dept
   return base + offset * plan.types.lane_size;
 }
 
-/// Columns of B from `col` on, `cols` of them on return, for calls of `rows` rows: from the shared packing, in place or
-/// packed here.
-PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index rows, Index& cols, const DepthBlock& block) {
+/// Columns of B from `col` on, `cols` of them on return, for `calls` calls: from the shared packing, in place or packed
+/// here.
+PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, Index& cols, const DepthBlock& block) {
   const GemmProblem& g = plan.g;
   const Index nr = plan.panel(), left = area.col + area.cols - col;
   cols = std::min(nr, left);
   if (plan.shared) return {shared_panel(plan, const_cast<std::byte*>(plan.shared), col, block), nr, false};
   if (plan.direct_b && block.segments == 1) {
-    const Index wide = plan.types.kernels->widest(rows);
-    if (left >= wide) cols = wide;
+    // Calls of one row fewer may be wider, and would read beyond.
+    const Index wide = plan.types.kernels->widest(divide_up(area.rows, calls));
+    if (left >= wide && wide == plan.types.kernels->widest(area.rows / calls)) cols = wide;
     if (left >= nr || left == plan.types.kernels->lanes)
       return {plan.b(area.batch, block.segment, block.begin, col), g.b_row, true};
   }
@@ -309,14 +319,14 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
     const PackedA a = pack_a(plan, area, block, calls, false);
     const Target& out = i + 1 == plan.depth.count ? to : partial;
     for (Index j = 0, cols; j < area.cols; j += cols) {
-      const PanelOfB b = panel_b(plan, area, area.col + j, divide_up(area.rows, calls), cols, block);
+      const PanelOfB b = panel_b(plan, area, area.col + j, calls, cols, block);
       const auto micro = a.side_by_side ? plan.types.kernels->micro_packed
                          : b.stored     ? plan.types.kernels->micro_stored
                                         : plan.types.kernels->micro;
       for (Index call = 0; call < calls; ++call) {
         const Index r = first_row(call, calls, area.rows), rows = first_row(call + 1, calls, area.rows) - r;
         const Ahead next = ahead_of(plan, area, b, cols, area.cols - j, block.depth(), call, calls);
-        micro({a.first.data + r * a.row_step * lane, a.first.row, a.side_by_side ? rows : a.first.col, b.data, b.row,
+        micro({a.first.data + r * a.row_step * lane, a.first.row, a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
                out.data + (r * out.row + j) * lane, out.row, block.depth(), rows, cols, next.data, next.step});
       }
@@ -393,32 +403,37 @@ Index work_of(const Plan& plan, Index rows, Index cols) {
   return plan.depth.total() * (rows * cols + kTraffic * (rows + cols));
 }
 
-/// Cuts tiles down until there are enough for all threads. Four for each thread level out what other programs take from
-/// them, if cutting costs no packing twice or the tiles stay large, and B is not streamed.
+/// Halves the tiles' rows or columns; false where that would pack an operand twice for small tiles, if there is one for each
+/// thread, or they are the smallest.
+bool halve_tiles(Plan& plan, bool enough) {
+  const Index mr = plan.max_rows(), nr = plan.panel();
+  const Index again_a = plan.direct_a ? 0 : plan.tile_rows;
+  const Index again_b = plan.direct_b || plan.shared ? 0 : plan.tile_cols;
+  const bool can_cols = plan.tile_cols >= 2 * nr, can_rows = plan.tile_rows >= 2 * mr;
+  if (!can_cols && !can_rows) return false;
+  const bool by_cols = can_cols && (!can_rows || again_a <= again_b);
+  const Index again = by_cols ? again_a : again_b, left = by_cols ? plan.tile_cols / 2 : divide_up(plan.tile_rows, 2);
+  if (enough && again != 0 && left < 128) return false;
+  (by_cols ? plan.tile_cols : plan.tile_rows) = by_cols ? round_up(left, nr) : left;
+  return true;
+}
+
+/// Cuts tiles down until there are enough for all threads, then makes few of them as many for each. Four for each thread
+/// level out what other programs take from them, if cutting costs no packing twice or the tiles stay large, and B is not
+/// streamed.
 void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
-  const Index mr = plan.max_rows(), nr = plan.panel(), threads = max_threads();
-  plan.tile_rows = std::min(plan.tile_rows, rows), plan.tile_cols = std::min(plan.tile_cols, round_up(cols, nr));
+  const Index threads = max_threads();
+  plan.tile_rows = std::min(plan.tile_rows, rows);
+  plan.tile_cols = std::min(plan.tile_cols, round_up(cols, plan.panel()));
   const Index each = plan.direct_b && streams_b(plan.g, plan.types) ? 1 : 4;
   const Index want =
       threads == 1 ? 1 : std::min(each * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
-  for (;;) {
-    const Index down = divide_up(rows, plan.tile_rows), others = batches * divide_up(cols, plan.tile_cols);
-    const Index tiles = down * others;
-    if (tiles >= want) {
-      // As many for each thread: 1024³ is 14 tiles for two threads, not 13 (1.02 to 1.04 of the speed).
-      if (down > 1 && others % threads != 0 && tiles < 16 * threads)
-        plan.tile_rows = std::max(std::min(mr, plan.tile_rows), divide_up(rows, round_up(down, threads)));
-      return;
-    }
-    const Index again_a = plan.direct_a ? 0 : plan.tile_rows;
-    const Index again_b = plan.direct_b || plan.shared ? 0 : plan.tile_cols;
-    const bool can_cols = plan.tile_cols >= 2 * nr, can_rows = plan.tile_rows >= 2 * mr;
-    if (!can_cols && !can_rows) return;
-    const bool by_cols = can_cols && (!can_rows || again_a <= again_b);
-    const Index again = by_cols ? again_a : again_b, left = by_cols ? plan.tile_cols / 2 : divide_up(plan.tile_rows, 2);
-    if (tiles >= threads && again != 0 && left < 128) return;
-    (by_cols ? plan.tile_cols : plan.tile_rows) = by_cols ? round_up(left, nr) : left;
-  }
+  const auto others = [&] { return batches * divide_up(cols, plan.tile_cols); };
+  do plan.down = divide_up(rows, plan.tile_rows);
+  while (plan.down * others() < want && halve_tiles(plan, plan.down * others() >= threads));
+  const Index even = round_up(plan.down, threads / std::gcd(others(), threads));
+  const bool fit = rows / even >= std::min(plan.max_rows(), plan.tile_rows);
+  if (plan.down > 1 && plan.down * others() < kFewTiles * threads && fit) plan.down = even;
 }
 
 /// All tiles of `cols` columns from `col` on of `batches` batches from `batch` on, in tasks that are worth it. The
@@ -427,7 +442,7 @@ void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
 template <class Multiply>
 void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index cols, Multiply multiply_tile) {
   const Index rows = plan.g.m, nr = plan.panel(), panels = divide_up(cols, nr);
-  const Index down = divide_up(rows, plan.tile_rows), across = divide_up(cols, plan.tile_cols);
+  const Index down = plan.down, across = divide_up(cols, plan.tile_cols);
   const Index tiles = batches * down * across;
   const Index tile_work = work_of(plan, rows / down, cols / across);
   const Index together =
@@ -488,9 +503,10 @@ void run_packed(Plan& plan) {
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
   plan.direct_a = as_lanes && (small_a || (g.n <= kDirectCols && apart));
-  // Where few columns meet an A that is read in place from L2, or is no larger than B, a tile of all rows packs its columns
-  // of B for no other, and nobody waits for a barrier (200 × 300 × 256 with two threads: 1.1 of the speed).
-  const bool whole = (plan.direct_a || g.m <= g.n) && g.n <= kWholeCols && a_bytes <= kLocalBytes;
+  // Few columns and an A that is read in place, or is no larger than B: a tile of all rows packs its columns of B for no
+  // other, and nobody waits for a barrier.
+  const bool packs_little = plan.direct_a || (g.m <= g.n && max_threads() <= kWholeThreads);
+  const bool whole = packs_little && g.n <= kWholeCols && a_bytes <= kLocalBytes;
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
   const bool worth =
       !plan.direct_b && !whole && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));

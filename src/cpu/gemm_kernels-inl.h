@@ -5,8 +5,8 @@
 //
 //                     cols: 2 vectors (32 f32 with AVX-512)
 //                   +-----------+-----------+
-//       B, step p:  |  b vector |  b vector |           each step: 2 loads of B, `rows` broadcasts of A,
-//                   +-----------+-----------+           2 · rows fused multiply-adds
+//       B, step p:  |  b vector |  b vector |           each step: 2 loads of B, `rows` broadcasts of A (some of them
+//                   +-----------+-----------+           operands in memory), 2 · rows fused multiply-adds
 //       A, step p   |           |           |
 //         [a0]  ->  |  c0       |  c1       |
 //         [a1]  ->  |  c2       |  c3       |           AVX-512, NEON: 14 (12) × 2 vectors, 28 (24) of 32 registers;
@@ -143,7 +143,8 @@ void CopyScalar(const S* from, std::int64_t row, std::int64_t col, std::int64_t 
     for (std::int64_t j = 0; j < cols; ++j) to[i * to_row + j] = LoadOne<T>(from + i * row + j * col);
 }
 
-/// Whole blocks from column `j` on, the last of them overlapping the one before where `ends`; returns the first column left.
+/// Whole blocks from column `j` on, the last of them overlapping the one before where `ends`; returns the first column
+/// left.
 template <class D, class T, class S>
 HWY_INLINE std::int64_t TransposeBand(D d, const S* from, std::int64_t col, std::int64_t rows, std::int64_t j,
                                       std::int64_t cols, T* to, std::int64_t to_row, bool ends) {
@@ -168,7 +169,8 @@ void CopyTransposed(const S* from, std::int64_t col, std::int64_t rows, std::int
     const hn::ScalableTag<T> d;
     std::int64_t done = TransposeBand(d, from + i, col, band, 0, cols, to + i * to_row, to_row, false);
     if constexpr (hn::MaxLanes(d) * sizeof(T) > 32)  // a panel of 14 rows of A: 8 and 8
-      done = TransposeBand(hn::Half<decltype(d)>(), from + i, col, band, done, cols, to + i * to_row, to_row, cols - done > 4);
+      done = TransposeBand(hn::Half<decltype(d)>(), from + i, col, band, done, cols, to + i * to_row, to_row,
+                           cols - done > kBlock);
     done = TransposeBand(hn::FixedTag<T, kBlock>(), from + i, col, band, done, cols, to + i * to_row, to_row, true);
     CopyScalar(from + i + done * col, 1, col, band, cols - done, to + i * to_row + done, to_row);
   }
@@ -253,19 +255,36 @@ HWY_INLINE void StoreTile(const V (&sum)[kRows][kVectors], const GemmMicro& call
   }
 }
 
-/// Rows of A are addressed from three pointers, five rows apart: x86 addresses reach 0, 1, 2, 4 and (with 3 · a_row in
-/// a register) 3 rows on, which keeps all of it in the 15 registers; kPacked: side by side, from one. Elements of B are S,
-/// widened as they are loaded.
+/// Where the rows of A lie, as x86 addresses them without a register for each. Side by side: from one pointer. With
+/// strides: from three, five rows apart, which reach 0, 1, 2, 4 and (with 3 · a_row in a register) 3 rows on.
+template <class T, int kRows, bool kPacked> struct RowsOfA {
+  static constexpr int kPointers = kPacked ? 1 : (kRows + 4) / 5;
+  const T* at[kPointers];
+  std::int64_t row, col;
+
+  HWY_INLINE explicit RowsOfA(const GemmMicro& call)
+      : row(kPacked ? 1 : call.a_row), col(kPacked ? kRows : call.a_col) {
+    for (int i = 0; i < kPointers; ++i) at[i] = static_cast<const T*>(call.a) + 5 * i * row;
+  }
+  static constexpr int pointer(int i) { return kPacked ? 0 : i / 5; }
+  HWY_INLINE T operator[](int i) const { return at[pointer(i)][kPacked ? i : (i % 5) * row]; }
+  HWY_INLINE void step() {
+    TERN_GEMM_UNROLL for (int i = 0; i < kPointers; ++i) at[i] += col;
+  }
+  /// Whether multiply-adds of row i take it from memory: every other where the address is a pointer and a number, where
+  /// there is an index register (which would make two instructions of it) those that a pointer points to.
+  static constexpr bool from_memory(int i) { return kEmbeds && i % (kPacked ? 2 : 5) == 0; }
+};
+
+/// Elements of B are S, widened as they are loaded.
 template <class T, class S, int kRows, int kVectors, bool kPacked = false> void MicroTile(const GemmMicro& call) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kLanes = HWY_LANES(T);
   constexpr int kLines = static_cast<int>((kVectors * kLanes * sizeof(T) + 63) / 64);
   constexpr int kLinesOfB = static_cast<int>((kVectors * kLanes * sizeof(S) + 63) / 64);
-  const std::int64_t row = kPacked ? 1 : call.a_row, col = kPacked ? kRows : call.a_col, b_row = call.b_row;
-  const T* a[3] = {static_cast<const T*>(call.a), nullptr, nullptr};
-  if constexpr (kRows > 5 && !kPacked) a[1] = a[0] + 5 * row;
-  if constexpr (kRows > 10 && !kPacked) a[2] = a[0] + 10 * row;
+  const std::int64_t b_row = call.b_row;
+  RowsOfA<T, kRows, kPacked> a(call);
   const S* b = static_cast<const S*>(call.b);
   const char* ahead = static_cast<const char*>(call.ahead);
   V sum[kRows][kVectors];
@@ -290,21 +309,18 @@ template <class T, class S, int kRows, int kVectors, bool kPacked = false> void 
           __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
       ahead += call.ahead_step;
       TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
-        if (kEmbeds && kVectors <= 2 && i % (kPacked ? 2 : 5) == 0) {  // an index register would make it two instructions
-          const T*& element = a[kPacked ? 0 : i / 5];
+        if (kVectors <= 2 && a.from_memory(i)) {
           TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) {
-            sum[i][v] = MultiplyAdd<T>(hn::Set(d, element[kPacked ? i : 0]), bv[v], sum[i][v]);
-            asm("" : "+r"(element));  // or the compiler loads it once
+            sum[i][v] = MultiplyAdd<T>(hn::Set(d, a[i]), bv[v], sum[i][v]);
+            asm("" : "+r"(a.at[a.pointer(i)]));  // or the compiler loads it once
           }
           continue;
         }
-        const V x = hn::Set(d, kPacked ? a[0][i] : a[i / 5][(i % 5) * row]);
+        const V x = hn::Set(d, a[i]);
         TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = MultiplyAdd<T>(x, bv[v], sum[i][v]);
       }
       b += b_row;
-      a[0] += col;
-      if constexpr (kRows > 5 && !kPacked) a[1] += col;
-      if constexpr (kRows > 10 && !kPacked) a[2] += col;
+      a.step();
     }
   }
   StoreTile<T, kRows, kVectors>(sum, call);
@@ -428,7 +444,8 @@ template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
           Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>, Dot<T, S>};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
-  return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, MicroInteger<T>, nullptr, nullptr};
+  return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, MicroInteger<T>,
+          nullptr, nullptr};
 }
 
 inline constexpr GemmKernels kTable = {

@@ -53,7 +53,8 @@ struct GemmKernelsOf {
   std::int32_t lanes;       // of a vector
   std::int32_t max_rows;    // of a micro-kernel call
   std::int32_t panel_cols;  // the widest call with max_rows rows, and the width of packed panels of B
-  /// to[i * to_row + j] = Lane(from(i, j)) for j < cols, and 0 for cols ≤ j < to_cols.
+  /// to[i * to_row + j] = Lane(from(i, j)) for j < cols, and 0 for cols ≤ j < to_cols. Some are written twice: `to` and
+  /// `from` do not overlap.
   void (*copy)(const GemmSource& from, std::int64_t rows, std::int64_t cols, void* to, std::int64_t to_row,
                std::int64_t to_cols);
   /// The widest call with this many rows: fewer rows leave registers for more columns.
@@ -61,7 +62,8 @@ struct GemmKernelsOf {
   void (*micro)(const GemmMicro& call);
   /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows.
   void (*micro_stored)(const GemmMicro& call);
-  /// The same for an A whose rows lie side by side: a_row = 1, a_col = rows. Null for integers.
+  /// The same for an A whose rows lie side by side: a(i, p) = a[p * rows + i], whatever a_row and a_col say. Null for
+  /// integers.
   void (*micro_packed)(const GemmMicro& call);
   void (*dot)(const GemmDot& call);  // null for integers
 };

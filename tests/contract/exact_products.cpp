@@ -1,5 +1,5 @@
 // Products of whole numbers, which every order of summation gives exactly: each number of rows, layouts of both operands,
-// depths of several blocks, batches and sums over them, by one, two and three threads.
+// depths of several blocks, batches and sums over them, integers that wrap, by one to four threads.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,6 +23,7 @@ Tensor laid_out(std::int64_t rows, std::int64_t cols, DType dtype, char how, std
   const Tensor t = tensor(values, whole).to(dtype);
   if (turned) return t.transpose(0, 1);
   if (how == 'b') return t.slice(0, 0, 1).broadcast_to({rows, cols});
+  if (how == 'c') return t.slice(1, 0, 1).broadcast_to({rows, cols});
   return t.slice(0, 0, rows * up, up).slice(1, 0, cols * up, up);
 }
 
@@ -43,7 +44,7 @@ class ExactProducts : public testing::TestWithParam<DType> {
   void expect(const Tensor& a, const Tensor& b, const std::vector<double>& want, const std::string& what) {
     const int before = num_threads();
     const std::vector<double> rounded = tensor(want).to(GetParam()).to(f64).to_vector<double>();
-    for (const int threads : {1, 2, 3}) {
+    for (const int threads : {1, 2, 3, 4}) {
       set_num_threads(threads);
       ASSERT_EQ(matmul(a, b).to(f64).to_vector<double>(), rounded) << what << " with " << threads << " threads";
     }
@@ -66,15 +67,23 @@ TEST_P(ExactProducts, OfEveryNumberOfRows) {
   for (const char a : {'r', 't', 'g', 's'}) expect_rows(44, 1030, 133, a, 'r');
   for (const char b : {'t', 'g', 's'}) expect_rows(30, 1030, 150, 'r', b);
   expect_rows(20, 2100, 160, 'g', 'g');
-  expect_rows(9, 8300, 131, 'r', 's');
-  expect_rows(9, 8300, 131, 't', 's');
+  for (const char a : {'r', 't'})
+    for (const char b : {'r', 's'}) expect_rows(9, 8300, 131, a, b);
+  expect_rows(9, 8300, 300, 'r', 'r');
   expect_rows(30, 1027, 140, 'b', 'r');
+  expect_rows(30, 1027, 140, 'c', 'r');
+}
+
+/// Rows of B of 2 KiB and more: the blocks of the depth are short.
+TEST_P(ExactProducts, OfLongRows) {
+  expect_rows(20, 1030, 600, 'r', 'r');
+  expect_rows(5, 3000, 600, 'r', 'r');
 }
 
 /// Tiles of several calls, and as many for each thread: of all rows, packed once for all threads or by each.
 TEST_P(ExactProducts, OfManyTiles) {
   struct Sizes { std::int64_t m, k, n; };
-  for (const Sizes s : {Sizes{200, 65, 256}, {300, 300, 130}, {257, 129, 257}, {784, 64, 256}, {1023, 77, 213}, {130, 1100, 600}})
+  for (const Sizes s : {Sizes{200, 65, 256}, {300, 300, 130}, {257, 129, 257}, {784, 64, 256}, {1023, 77, 213}, {130, 1100, 600}, {400, 40, 2100}, {15, 701, 144}, {29, 1024, 48}})
     for (const char* how : {"rr", "tr", "rt", "tt", "gg"}) {
       const Tensor a = laid_out(s.m, s.k, GetParam(), how[0], 3), b = laid_out(s.k, s.n, GetParam(), how[1], 5);
       expect(a, b, sums(a, b), std::to_string(s.m) + "x" + std::to_string(s.k) + "x" + std::to_string(s.n) + " " + how);
@@ -98,6 +107,31 @@ TEST_P(ExactProducts, OfBatches) {
   EXPECT_EQ(got, tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
 }
 
+/// Sums over batches that no one matrix holds: several to a block of the depth, the last alone; and longer than a block.
+TEST_P(ExactProducts, OverManyBatches) {
+  struct Sizes { std::int64_t batches, rows, m, n; };
+  for (const Sizes s : {Sizes{7, 300, 20, 100}, {4, 300, 40, 140}, {2, 1100, 20, 140}}) {
+    const Tensor a = laid_out(s.batches * s.rows, s.m, GetParam(), 'r', 29).reshape({s.rows, s.batches, s.m}).transpose(0, 1);
+    const Tensor g = laid_out(s.batches * s.rows, s.n, GetParam(), 'r', 31);
+    const Var weights(zeros({s.m, s.n}, GetParam()));
+    const Tensor got = backward(matmul(Var(a, false), weights), g.reshape({s.batches, s.rows, s.n}))[weights];
+    const Tensor rows = a.contiguous().reshape({s.batches * s.rows, s.m});
+    EXPECT_EQ(got.to(f64).to_vector<double>(), tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
+  }
+}
+
+/// Few columns of a transposed A: the transposed product is computed and turned back, into C or for the epilogue.
+TEST_P(ExactProducts, OfFewColumns) {
+  for (const std::int64_t m : {64, 200})
+    for (std::int64_t n = 1; n <= 17; ++n) {
+      const Tensor a = laid_out(m, 37, GetParam(), 't', 37), b = laid_out(37, n, GetParam(), 'r', 41);
+      const std::vector<double> want = sums(a, b);
+      expect(a, b, want, std::to_string(m) + "x37x" + std::to_string(n));
+      const Tensor with = matmul_bias_activation(a, b, ones({n}, GetParam()), op::identity) - 1;
+      EXPECT_EQ(with.to(f64).to_vector<double>(), want) << n;
+    }
+}
+
 /// Both operands end where their memory does: what is read beyond would end the program.
 TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -117,13 +151,42 @@ TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
     check(turned ? end.transpose(0, 1) : end);
     munmap(memory, held + page);
   };
-  for (const std::int64_t m : {29, 75})
+  struct Sizes { std::int64_t m, k, n; };
+  std::vector<Sizes> sizes{{29, 1029, 131}, {75, 1029, 131}, {15, 701, 144}, {29, 1024, 48}, {31, 17, 7}};
+  for (const std::int64_t m : {6, 7, 8, 13})  // calls of 3 and 4 rows, of 6 and 7, whose widest tiles differ
+    for (const std::int64_t n : {12, 24, 31, 48, 64}) sizes.push_back({m, 3, n});
+  for (const auto& [m, k, n] : sizes)
     for (const bool a_turned : {false, true})
       for (const bool b_turned : {false, true}) {
-        const Tensor a = laid_out(m, 1029, GetParam(), 'r', 19), b = laid_out(1029, 131, GetParam(), 'r', 23);
-        at_end(a, a_turned, [&](const Tensor& x) {
-          at_end(b, b_turned, [&](const Tensor& y) { expect(x, y, sums(a, b), "at the end of memory"); });
-        });
+        const Tensor a = laid_out(m, k, GetParam(), 'r', 19), b = laid_out(k, n, GetParam(), 'r', 23);
+        const std::vector<double> want = sums(a, b);
+        const std::string what = std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + " at the end of memory";
+        at_end(a, a_turned, [&](const Tensor& x) { at_end(b, b_turned, [&](const Tensor& y) { expect(x, y, want, what); }); });
+      }
+}
+
+/// Integers, whose sums wrap.
+TEST(ExactIntegerProducts, OfEveryLayout) {
+  struct Sizes { std::int64_t m, k, n; };
+  for (const DType dtype : {i32, u32, i64})
+    for (const Sizes s : {Sizes{40, 300, 140}, {200, 37, 7}, {5, 9000, 150}})
+      for (const char* how : {"rr", "tr", "rt", "tt", "sg"}) {
+        const std::int64_t large = dtype == i64 ? std::int64_t{3} << 61 : std::int64_t{3} << 29;
+        const Tensor a = laid_out(s.m, s.k, i64, how[0], 43) * large, b = laid_out(s.k, s.n, i64, how[1], 47);
+        const std::vector<std::int64_t> x = a.to_vector<std::int64_t>(), y = b.to_vector<std::int64_t>();
+        std::vector<std::uint64_t> want(static_cast<std::size_t>(s.m * s.n));
+        for (std::int64_t i = 0; i < s.m; ++i)
+          for (std::int64_t p = 0; p < s.k; ++p)
+            for (std::int64_t j = 0; j < s.n; ++j)
+              want[static_cast<std::size_t>(i * s.n + j)] += static_cast<std::uint64_t>(x[static_cast<std::size_t>(i * s.k + p)]) *
+                                                             static_cast<std::uint64_t>(y[static_cast<std::size_t>(p * s.n + j)]);
+        const std::vector<std::int64_t> got = matmul(a.to(dtype), b.to(dtype)).to(i64).to_vector<std::int64_t>();
+        for (std::size_t i = 0; i < want.size(); ++i) {
+          const auto expected = dtype == i64   ? static_cast<std::int64_t>(want[i])
+                                : dtype == u32 ? static_cast<std::int64_t>(static_cast<std::uint32_t>(want[i]))
+                                               : static_cast<std::int64_t>(static_cast<std::int32_t>(want[i]));
+          ASSERT_EQ(got[i], expected) << to_string(dtype) << " " << how << " " << s.m << "x" << s.k << "x" << s.n << " at " << i;
+        }
       }
 }
 

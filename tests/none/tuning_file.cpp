@@ -1,5 +1,8 @@
-// The text of a tuning file: what is written is read, and whatever is damaged is refused as a whole.
+// The text of a tuning file: what is written is read, and whatever is damaged is refused as a whole. Choices named by their
+// shapes.
 #include <gtest/gtest.h>
+
+#include <array>
 
 #include "backend/tuning.hpp"
 
@@ -26,6 +29,18 @@ TEST(TuningFile, DamagedTextIsRefused) {
     EXPECT_FALSE(parse_tuned("tern tuning 1\n" + std::string(line) + "\n")) << line;
   EXPECT_FALSE(parse_tuned("tern tuning 2\ncpu\tkey\t1\n"));
   EXPECT_FALSE(parse_tuned(std::string("\0\xff\x80", 3)));
+}
+TEST(Choices, OfOneNameAreOne) {
+  const Choice& first = choice_of("no such device", "tests.choice", {3, 4});
+  EXPECT_EQ(first(), 3);
+  EXPECT_EQ(&choice_of(std::string("no such ") + "device", std::string("tests.") + "choice", {3, 4}), &first);
+  EXPECT_NE(&choice_of("no such device", "tests.other", {3, 4}), &first);
+  EXPECT_NE(&choice_of("another device", "tests.choice", {3, 4}), &first);
+}
+TEST(Choices, SizesBetweenTheSamePowersOfTwoAreAlike) {
+  EXPECT_EQ(powers_of_two(std::array<std::int64_t, 4>{1, 2, 3, 4}), " 2^0 2^1 2^1 2^2");
+  EXPECT_EQ(powers_of_two(std::array<std::int64_t, 3>{8191, 8192, std::int64_t{1} << 62}), " 2^12 2^13 2^62");
+  EXPECT_EQ(powers_of_two({}), "");
 }
 
 }  // namespace
