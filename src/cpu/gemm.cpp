@@ -54,8 +54,9 @@ constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
 constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
 /// With more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2 of the speed,
-/// 784 × 64 × 256: 1.5).
-constexpr Index kDirectCols = 128, kSmallBytes = Index{32} << 10;
+/// 784 × 64 × 256: 1.5), but not where tiles of few columns or rows of a B read in place would each make one: so many with
+/// several threads (64 × 784 × 256 with two: 1.04, 32 × 784 × 256: 1.04 to 1.2).
+constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32} << 10;
 /// Rows from which A is packed side by side: fewer are not transposed in vectors.
 constexpr Index kSideBySideRows = 4;
 /// Columns up to which a tile may take all rows (see run_packed), with packed A by up to kWholeThreads: each packs all of
@@ -502,7 +503,8 @@ void run_packed(Plan& plan) {
   const Index a_bytes = g.m * g.k * plan.types.lane_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
-  plan.direct_a = as_lanes && (small_a || (g.n <= kDirectCols && apart));
+  const Index direct_cols = plan.direct_b && max_threads() > 1 ? kDirectBothCols : kDirectCols;
+  plan.direct_a = as_lanes && (small_a || (g.n <= direct_cols && apart));
   // Few columns and an A that is read in place, or is no larger than B: a tile of all rows packs its columns of B for no
   // other, and nobody waits for a barrier.
   const bool packs_little = plan.direct_a || (g.m <= g.n && max_threads() <= kWholeThreads);
