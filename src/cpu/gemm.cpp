@@ -54,8 +54,8 @@ constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
 constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
 /// With more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2 of the speed,
-/// 784 × 64 × 256: 1.5), but not where tiles of few columns or rows of a B read in place would each make one: so many with
-/// several threads (64 × 784 × 256 with two: 1.04, 32 × 784 × 256: 1.04 to 1.2).
+/// 784 × 64 × 256: 1.5). Where B is read in place, too, the small tiles of several threads would each make a copy, and it
+/// takes more columns to pay (64 × 784 × 256 with two threads: in place 1.04, 32 × 784 × 256: 1.04 to 1.2).
 constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32} << 10;
 /// Rows from which A is packed side by side: fewer are not transposed in vectors.
 constexpr Index kSideBySideRows = 4;
