@@ -1,5 +1,5 @@
 // The driver of the CPU's matrix product: which kernels run on which blocks, in which order and on which thread. The
-// arithmetic is in gemm_kernels-inl.h.
+// arithmetic is in gemm_kernels-inl.h, the sizes of blocks in gemm_sizes.hpp.
 //
 // Every element of C is summed in the same order, whatever the threads, tiles and packing: the depth is cut into blocks
 // fixed by k and the segments alone, a micro-kernel sums a block from zero step by step, and the blocks' sums are added
@@ -13,92 +13,27 @@
 #include <numeric>
 
 #include "backend/trace.hpp"
-#include "backend/tuning.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/gemm_depth.hpp"
 #include "cpu/gemm_kernels.hpp"
 #include "cpu/gemm_pairs.hpp"
+#include "cpu/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
 
 namespace tern::detail_cpu {
 namespace {
 
-// ---- block sizes, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma roof 138
-// GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
-
-/// Steps of k a micro-kernel call sums: 256: 0.97, 384: 1, 512: 1.02, 768: 1.035, 1024: 1.045 of the speed (f64: 1.04),
-/// for partial sums go to and from L2 less often. B's panel (128 KiB) is then read from L2, not L1, with A 13 bytes a
-/// cycle.
-constexpr Index kDepth = 1024;
-/// Bytes of B packed at once for all threads; a wider B is taken in ranges of columns.
-constexpr Index kSharedBytes = Index{64} << 20;
-/// Columns that must fit for that.
-constexpr Index kSharedCols = 512;
-/// Without that each tile packs its own B, so up to this size of A tiles take more rows (and fewer columns).
-constexpr Index kLocalBytes = Index{512} << 10;
-/// B is packed in chunks of this many panels, this many rows after each other.
-constexpr Index kPackPanels = 8, kStripRows = 32;
-/// An operand's element counts as this many multiply-adds.
-constexpr Index kTraffic = 8;
-/// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
-/// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
-constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
-/// Rows of A up to which such a B is streamed: blocks of 32 rows, which the processor's own prefetching follows. In f32
-/// it is left to that (1 × 1024 × 4096: 1.08 of the speed; 8 rows: 0.99); in 16 bits, whose rows are shorter, what
-/// comes next is fetched all the same (1.03 to 1.08). A row is read in as long runs as a thread can have, so one tile a
-/// thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
-/// 2048's).
-constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
-/// Columns up to which a column-major A is taken as the B of the transposed product.
-constexpr Index kTurnedCols = 16;
-/// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
-/// With more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2 of the speed,
-/// 784 × 64 × 256: 1.5). Where B is read in place, too, the small tiles of several threads would each make a copy, and it
-/// takes more columns to pay (64 × 784 × 256 with two threads: in place 1.04, 32 × 784 × 256: 1.04 to 1.2).
-constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32} << 10;
-/// Rows from which A is packed side by side: fewer are not transposed in vectors.
-constexpr Index kSideBySideRows = 4;
-/// Columns up to which a tile may take all rows (see run_packed), with packed A by up to kWholeThreads: each packs all of
-/// it (200 × 300 × 256 with two threads: 1.1 of the speed).
-constexpr Index kWholeCols = 256, kWholeThreads = 2;
-/// Tiles for each thread up to which one more or less is seen: 1024³ as 14 tiles for two threads, not 13, runs at 1.02 to
-/// 1.04 of the speed.
-constexpr Index kFewTiles = 16;
-/// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k (16 × 1024 × 4096: 1.09,
-/// 32: 0.88; 10 columns: 1.4), and the k they need.
-constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
-/// Steps of k of one dot product.
-constexpr Index kDotBlock = 2048;
-/// Bytes of a packed B that every thread's L2 holds beside the rest: a thread then takes whole rows of C, as who reads C next
-/// divides it by rows (784 × 64 × 256, two threads: 161 to 136 µs; a training step with it 606 to 582).
-constexpr Index kHeldBytes = Index{256} << 10;
-/// Steps of k up to which writing C is the work, where its rows are long.
-constexpr Index kOuterDepth = 4, kOuterCols = 256;
-
-/// The sizes that tuning may change: none of them is seen in an element's sum.
-struct Sizes {
-  /// Of a tile. 56 to 112 are within 1 %, 140: 0.99; 336 KiB of A with kDepth.
-  Index rows;
-  /// Of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 672 KiB with 84 rows.
-  Index row_bytes;
-  /// From this many multiply-adds on B is packed once for all threads, behind a barrier.
-  Index shared_work;
-  /// Multiply-adds that are worth a task of their own.
-  Index task_work;
-};
-Sizes chosen_sizes() {
-  struct Choices {
-    detail::Choice rows{tuning_class(), "gemm.tile_rows", {84, 56, 112, 140}};
-    detail::Choice row_bytes{tuning_class(), "gemm.tile_row_bytes", {8192, 4096, 16384}};
-    detail::Choice shared_work{tuning_class(), "gemm.shared_work", {8 << 20, 2 << 20, 32 << 20}};
-    detail::Choice task_work{tuning_class(), "gemm.task_work", {512 << 10, 256 << 10, 1024 << 10}};
-  };
-  static const auto* const c = new Choices;
-  return {c->rows(), c->row_bytes(), c->shared_work(), c->task_work()};
-}
-
 constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
+
+/// The i-th of `parts` parts of nearly the same size: 73 as five times 12 and 13.
+struct Part {
+  Index begin, count;
+};
+constexpr Part part_of(Index i, Index parts, Index total) {
+  const Index begin = i * total / parts;
+  return {begin, (i + 1) * total / parts - begin};
+}
 
 // ---- scratch memory
 
@@ -189,9 +124,6 @@ Index odd_lines(Index elements, Index lane_size) {
   return (divide_up(elements, line) | 1) * line;
 }
 
-/// The rows of a tile are taken in `calls` calls of nearly the same number: 73 as five times 12 and 13.
-Index first_row(Index call, Index calls, Index rows) { return call * rows / calls; }
-
 /// Rows of A for one block of the depth, as the micro-kernel reads them: in place, copied row by row, or `side_by_side`:
 /// the rows of a call next to each other, step by step of the depth.
 struct PackedA {
@@ -200,31 +132,36 @@ struct PackedA {
   bool side_by_side;
 };
 
-PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Index calls, bool row_major) {
+/// In place, or row by row.
+PackedA rows_of_a(const Plan& plan, const Area& area, const DepthBlock& block) {
   const GemmProblem& g = plan.g;
-  const Index lane = plan.types.lane_size;
   if (plan.direct_a && block.segments == 1)
     return {{plan.a(area.batch, block.segment, area.row, block.begin), g.a_row, g.a_col}, g.a_row, false};
-  const Index steps = block.end - block.begin, depth = block.depth();
-  const bool widens = plan.direct_b && plan.types.size != lane;  // micro_stored's A has strides
-  const bool side_by_side =
-      !row_major && !widens && area.rows >= kSideBySideRows && plan.types.kernels->micro_packed;
-  const Index row = odd_lines(depth, lane);
-  std::byte* to = scratch().a.reserve(area.rows * (side_by_side ? depth : row) * lane);
-  for (Index s = 0; s < block.segments; ++s) {
-    if (!side_by_side) {
-      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row, block.begin), g.a_row, g.a_col},
-                               area.rows, steps, to + s * steps * lane, row, steps);
-      continue;
-    }
-    for (Index call = 0; call < calls; ++call) {
-      const Index r = first_row(call, calls, area.rows), rows = first_row(call + 1, calls, area.rows) - r;
-      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row + r, block.begin), g.a_col, g.a_row},
-                               steps, rows, to + (r * depth + s * steps * rows) * lane, rows, rows);
-    }
-  }
-  if (side_by_side) return {{to, 1, 1}, depth, true};  // micro_packed asks for no strides
+  const Index lane = plan.types.lane_size, steps = block.end - block.begin, row = odd_lines(block.depth(), lane);
+  std::byte* const to = scratch().a.reserve(area.rows * row * lane);
+  for (Index s = 0; s < block.segments; ++s)
+    plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row, block.begin), g.a_row, g.a_col}, area.rows,
+                             steps, to + s * steps * lane, row, steps);
   return {{to, row, 1}, row, false};
+}
+
+/// As suits the micro-kernels, in `calls` calls.
+PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Index calls) {
+  const GemmProblem& g = plan.g;
+  const Index lane = plan.types.lane_size, steps = block.end - block.begin, depth = block.depth();
+  const bool direct = plan.direct_a && block.segments == 1;
+  const bool widens = plan.direct_b && plan.types.size != lane;  // micro_stored's A has strides
+  if (direct || widens || area.rows < kSideBySideRows || !plan.types.kernels->micro_packed)
+    return rows_of_a(plan, area, block);
+  std::byte* const to = scratch().a.reserve(area.rows * depth * lane);
+  for (Index s = 0; s < block.segments; ++s)
+    for (Index call = 0; call < calls; ++call) {
+      const Part rows = part_of(call, calls, area.rows);
+      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row + rows.begin, block.begin), g.a_col, g.a_row},
+                               steps, rows.count, to + (rows.begin * depth + s * steps * rows.count) * lane, rows.count,
+                               rows.count);
+    }
+  return {{to, 1, 1}, depth, true};  // micro_packed asks for no strides
 }
 
 /// Packs `cols` columns of B from `col` on for one block of the depth, in panels `panel_step` elements apart; the rest
@@ -317,7 +254,7 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
   const Index lane = plan.types.lane_size, calls = divide_up(area.rows, plan.max_rows());
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
-    const PackedA a = pack_a(plan, area, block, calls, false);
+    const PackedA a = pack_a(plan, area, block, calls);
     const Target& out = i + 1 == plan.depth.count ? to : partial;
     for (Index j = 0, cols; j < area.cols; j += cols) {
       const PanelOfB b = panel_b(plan, area, area.col + j, calls, cols, block);
@@ -325,7 +262,7 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
                          : b.stored     ? plan.types.kernels->micro_stored
                                         : plan.types.kernels->micro;
       for (Index call = 0; call < calls; ++call) {
-        const Index r = first_row(call, calls, area.rows), rows = first_row(call + 1, calls, area.rows) - r;
+        const auto [r, rows] = part_of(call, calls, area.rows);
         const Ahead next = ahead_of(plan, area, b, cols, area.cols - j, block.depth(), call, calls);
         micro({a.first.data + r * a.row_step * lane, a.first.row, a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
@@ -341,7 +278,7 @@ void multiply_outer(const Plan& plan, const Area& area, const Target& to, const 
   const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size, wide = plan.types.kernels->widest(1);
   const DepthBlock block = plan.depth[0];
-  const PackedA a = pack_a(plan, area, block, 1, true);
+  const PackedA a = rows_of_a(plan, area, block);
   const Index padded = round_up(area.cols, plan.panel());
   Panel b{plan.b(area.batch, block.segment, block.begin, area.col), g.b_row, 1};
   if (!plan.direct_b || padded != area.cols) {
@@ -364,7 +301,7 @@ void multiply_dots(const Plan& plan, const Area& area, const Target& to, const T
   const GemmProblem& g = plan.g;
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
-    const PackedA a = pack_a(plan, area, block, 1, true);
+    const PackedA a = rows_of_a(plan, area, block);
     plan.types.kernels->dot({a.first.data, a.first.row, plan.b(area.batch, block.segment, block.begin, area.col),
                              g.b_col, to.data, to.row, block.depth(), area.rows, area.cols, i > 0});
   }
@@ -430,8 +367,9 @@ void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
   const Index want =
       threads == 1 ? 1 : std::min(each * threads, batches * work_of(plan, rows, cols) / plan.sizes.task_work);
   const auto others = [&] { return batches * divide_up(cols, plan.tile_cols); };
-  do plan.down = divide_up(rows, plan.tile_rows);
-  while (plan.down * others() < want && halve_tiles(plan, plan.down * others() >= threads));
+  do {
+    plan.down = divide_up(rows, plan.tile_rows);
+  } while (plan.down * others() < want && halve_tiles(plan, plan.down * others() >= threads));
   const Index even = round_up(plan.down, threads / std::gcd(others(), threads));
   const bool fit = rows / even >= std::min(plan.max_rows(), plan.tile_rows);
   if (plan.down > 1 && plan.down * others() < kFewTiles * threads && fit) plan.down = even;
@@ -452,9 +390,10 @@ void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index co
   const auto task = [&](Index t) {
     for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
       const Index r = by_rows ? i / across % down : i % down, c = by_rows ? i % across : i / down % across;
-      const Index row = r * rows / down, first = c * panels / across * nr;
-      run_tile(plan, {batch + i / (across * down), row, (r + 1) * rows / down - row, col + first,
-                      std::min(cols, (c + 1) * panels / across * nr) - first}, multiply_tile);
+      const Part down_part = part_of(r, down, rows), across_part = part_of(c, across, panels);
+      const Index first = across_part.begin * nr;
+      run_tile(plan, {batch + i / (across * down), down_part.begin, down_part.count, col + first,
+                      std::min(cols - first, across_part.count * nr)}, multiply_tile);
     }
   };
   parallel_for(divide_up(tiles, together), task);

@@ -1,16 +1,14 @@
 // Products of whole numbers, which every order of summation gives exactly: each number of rows, layouts of both operands,
 // depths of several blocks, batches and sums over them, integers that wrap, by one to four threads.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <string>
 
 #include "contract/compare.hpp"
+#include "contract/guarded.hpp"
 
 namespace tern::contract {
 namespace {
 
-/// -1, 0 or 1: sums of a few thousand are exact in every type they are compared in.
+/// -1, 0 or 1: sums of thousands are exact in f32.
 double digit(std::uint64_t i) { return static_cast<double>((i * 0x9e3779b97f4a7c15u >> 40) % 3) - 1; }
 
 /// rows × cols whole numbers, laid out as `how` says.
@@ -26,6 +24,11 @@ Tensor laid_out(std::int64_t rows, std::int64_t cols, DType dtype, char how, std
   if (how == 'c') return t.slice(1, 0, 1).broadcast_to({rows, cols});
   return t.slice(0, 0, rows * up, up).slice(1, 0, cols * up, up);
 }
+
+struct Sizes {
+  std::int64_t m, k, n;
+  std::string text() const { return std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + " "; }
+};
 
 /// The product in plain loops.
 std::vector<double> sums(const Tensor& a, const Tensor& b) {
@@ -46,7 +49,7 @@ class ExactProducts : public testing::TestWithParam<DType> {
     const std::vector<double> rounded = tensor(want).to(GetParam()).to(f64).to_vector<double>();
     for (const int threads : {1, 2, 3, 4}) {
       set_num_threads(threads);
-      ASSERT_EQ(matmul(a, b).to(f64).to_vector<double>(), rounded) << what << " with " << threads << " threads";
+      EXPECT_EQ(matmul(a, b).to(f64).to_vector<double>(), rounded) << what << " with " << threads << " threads";
     }
     set_num_threads(before);
   }
@@ -56,7 +59,7 @@ class ExactProducts : public testing::TestWithParam<DType> {
     const std::vector<double> all = sums(a, b);
     for (std::int64_t m = 1; m <= most; ++m)
       expect(a.slice(0, 0, m), b, {all.begin(), all.begin() + m * n},
-             std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + " " + a_how + b_how);
+             Sizes{m, k, n}.text() + a_how + b_how);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Floats, ExactProducts, testing::Values(f16, bf16, f32, f64),
@@ -82,40 +85,32 @@ TEST_P(ExactProducts, OfLongRows) {
 
 /// Tiles of several calls, and as many for each thread: of all rows, packed once for all threads or by each.
 TEST_P(ExactProducts, OfManyTiles) {
-  struct Sizes { std::int64_t m, k, n; };
-  for (const Sizes s : {Sizes{200, 65, 256}, {300, 300, 130}, {257, 129, 257}, {784, 64, 256}, {1023, 77, 213}, {130, 1100, 600}, {400, 40, 2100}, {15, 701, 144}, {29, 1024, 48}})
+  for (const Sizes s : {Sizes{200, 65, 256}, {300, 300, 130}, {257, 129, 257}, {784, 64, 256}, {1023, 77, 213},
+                        {130, 1100, 600}, {400, 40, 2100}, {15, 701, 144}, {29, 1024, 48}})
     for (const char* how : {"rr", "tr", "rt", "tt", "gg"}) {
       const Tensor a = laid_out(s.m, s.k, GetParam(), how[0], 3), b = laid_out(s.k, s.n, GetParam(), how[1], 5);
-      expect(a, b, sums(a, b), std::to_string(s.m) + "x" + std::to_string(s.k) + "x" + std::to_string(s.n) + " " + how);
+      expect(a, b, sums(a, b), s.text() + how);
     }
 }
 
-/// Batches, one B for all of them, and the gradient of that B, which is a sum over the batches.
 TEST_P(ExactProducts, OfBatches) {
   constexpr std::int64_t batches = 3, m = 40, k = 150, n = 140;
   const Tensor a = laid_out(batches * m, k, GetParam(), 'r', 11), b = laid_out(k, n, GetParam(), 'r', 13);
   const Tensor each = a.reshape({batches, m, k});
   expect(each, b, sums(a, b), "one b");
-  std::vector<double> last = sums(a.slice(0, 2 * m, 3 * m), b);
-  expect(each.slice(0, 2, 3), b.reshape({1, k, n}), last, "a batch");
-  // Rows of the batches in turn, which g's are not: no one matrix of all rows is a view of both.
-  const Tensor in_turn = a.reshape({m, batches, k}).transpose(0, 1), g = laid_out(batches * m, n, GetParam(), 'r', 17);
-  const Var weights(b);
-  const Var y = matmul(Var(in_turn, false), weights);
-  const std::vector<double> got = backward(y, g.reshape({batches, m, n}))[weights].to(f64).to_vector<double>();
-  const Tensor rows = in_turn.contiguous().reshape({batches * m, k});
-  EXPECT_EQ(got, tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
+  expect(each.slice(0, 2, 3), b.reshape({1, k, n}), sums(a.slice(0, 2 * m, 3 * m), b), "a batch");
 }
 
-/// Sums over batches that no one matrix holds: several to a block of the depth, the last alone; and longer than a block.
-TEST_P(ExactProducts, OverManyBatches) {
-  struct Sizes { std::int64_t batches, rows, m, n; };
-  for (const Sizes s : {Sizes{7, 300, 20, 100}, {4, 300, 40, 140}, {2, 1100, 20, 140}}) {
-    const Tensor a = laid_out(s.batches * s.rows, s.m, GetParam(), 'r', 29).reshape({s.rows, s.batches, s.m}).transpose(0, 1);
-    const Tensor g = laid_out(s.batches * s.rows, s.n, GetParam(), 'r', 31);
+/// The gradient of a B that all batches share, a sum over batches whose rows are in turn, so that no one matrix is a view of
+/// all: one block of the depth, several batches to a block and the last alone, batches longer than a block.
+TEST_P(ExactProducts, OverBatches) {
+  struct Batches { std::int64_t count, rows, m, n; };
+  for (const Batches s : {Batches{3, 40, 150, 140}, {7, 300, 20, 100}, {4, 300, 40, 140}, {2, 1100, 20, 140}}) {
+    const Tensor a = laid_out(s.count * s.rows, s.m, GetParam(), 'r', 29).reshape({s.rows, s.count, s.m}).transpose(0, 1);
+    const Tensor g = laid_out(s.count * s.rows, s.n, GetParam(), 'r', 31);
     const Var weights(zeros({s.m, s.n}, GetParam()));
-    const Tensor got = backward(matmul(Var(a, false), weights), g.reshape({s.batches, s.rows, s.n}))[weights];
-    const Tensor rows = a.contiguous().reshape({s.batches * s.rows, s.m});
+    const Tensor got = backward(matmul(Var(a, false), weights), g.reshape({s.count, s.rows, s.n}))[weights];
+    const Tensor rows = a.contiguous().reshape({s.count * s.rows, s.m});
     EXPECT_EQ(got.to(f64).to_vector<double>(), tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
   }
 }
@@ -126,7 +121,7 @@ TEST_P(ExactProducts, OfFewColumns) {
     for (std::int64_t n = 1; n <= 17; ++n) {
       const Tensor a = laid_out(m, 37, GetParam(), 't', 37), b = laid_out(37, n, GetParam(), 'r', 41);
       const std::vector<double> want = sums(a, b);
-      expect(a, b, want, std::to_string(m) + "x37x" + std::to_string(n));
+      expect(a, b, want, Sizes{m, 37, n}.text());
       const Tensor with = matmul_bias_activation(a, b, ones({n}, GetParam()), op::identity) - 1;
       EXPECT_EQ(with.to(f64).to_vector<double>(), want) << n;
     }
@@ -134,40 +129,32 @@ TEST_P(ExactProducts, OfFewColumns) {
 
 /// Both operands end where their memory does: what is read beyond would end the program.
 TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const auto at_end = [&](const Tensor& t, bool turned, auto check) {
+  const auto at_end = [](const Tensor& t, bool turned, auto check) {
     const Tensor whole = turned ? t.transpose(0, 1).contiguous() : t.contiguous();
-    const std::size_t bytes = static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()), held = (bytes + page - 1) / page * page;
-    void* const memory = mmap(nullptr, held + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(memory, MAP_FAILED);
-    ASSERT_EQ(mprotect(static_cast<char*>(memory) + held, page, PROT_NONE), 0);
-    char* const data = static_cast<char*>(memory) + held - bytes;
-    const auto view = [&](auto* typed) { return Tensor::view(typed, whole.shape()); };
-    Tensor end = t.dtype() == f16    ? view(reinterpret_cast<float16*>(data))
-                 : t.dtype() == bf16 ? view(reinterpret_cast<bfloat16*>(data))
-                 : t.dtype() == f32  ? view(reinterpret_cast<float*>(data))
-                                     : view(reinterpret_cast<double*>(data));
+    const Guarded memory(static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()));
+    Tensor end = t.dtype() == f16    ? Tensor::view(memory.as<float16>(), whole.shape())
+                 : t.dtype() == bf16 ? Tensor::view(memory.as<bfloat16>(), whole.shape())
+                 : t.dtype() == f32  ? Tensor::view(memory.as<float>(), whole.shape())
+                                     : Tensor::view(memory.as<double>(), whole.shape());
     end.copy_from(whole);
     check(turned ? end.transpose(0, 1) : end);
-    munmap(memory, held + page);
   };
-  struct Sizes { std::int64_t m, k, n; };
   std::vector<Sizes> sizes{{29, 1029, 131}, {75, 1029, 131}, {15, 701, 144}, {29, 1024, 48}, {31, 17, 7}};
   for (const std::int64_t m : {6, 7, 8, 13})  // calls of 3 and 4 rows, of 6 and 7, whose widest tiles differ
     for (const std::int64_t n : {12, 24, 31, 48, 64}) sizes.push_back({m, 3, n});
-  for (const auto& [m, k, n] : sizes)
+  for (const Sizes& s : sizes)
     for (const bool a_turned : {false, true})
       for (const bool b_turned : {false, true}) {
-        const Tensor a = laid_out(m, k, GetParam(), 'r', 19), b = laid_out(k, n, GetParam(), 'r', 23);
+        const Tensor a = laid_out(s.m, s.k, GetParam(), 'r', 19), b = laid_out(s.k, s.n, GetParam(), 'r', 23);
         const std::vector<double> want = sums(a, b);
-        const std::string what = std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) + " at the end of memory";
-        at_end(a, a_turned, [&](const Tensor& x) { at_end(b, b_turned, [&](const Tensor& y) { expect(x, y, want, what); }); });
+        at_end(a, a_turned, [&](const Tensor& x) {
+          at_end(b, b_turned, [&](const Tensor& y) { expect(x, y, want, s.text() + "at the end of memory"); });
+        });
       }
 }
 
 /// Integers, whose sums wrap.
 TEST(ExactIntegerProducts, OfEveryLayout) {
-  struct Sizes { std::int64_t m, k, n; };
   for (const DType dtype : {i32, u32, i64})
     for (const Sizes s : {Sizes{40, 300, 140}, {200, 37, 7}, {5, 9000, 150}})
       for (const char* how : {"rr", "tr", "rt", "tt", "sg"}) {
@@ -185,7 +172,7 @@ TEST(ExactIntegerProducts, OfEveryLayout) {
           const auto expected = dtype == i64   ? static_cast<std::int64_t>(want[i])
                                 : dtype == u32 ? static_cast<std::int64_t>(static_cast<std::uint32_t>(want[i]))
                                                : static_cast<std::int64_t>(static_cast<std::int32_t>(want[i]));
-          ASSERT_EQ(got[i], expected) << to_string(dtype) << " " << how << " " << s.m << "x" << s.k << "x" << s.n << " at " << i;
+          ASSERT_EQ(got[i], expected) << to_string(dtype) << " " << s.text() << how << " at " << i;
         }
       }
 }

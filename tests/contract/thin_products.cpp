@@ -1,12 +1,10 @@
 // Products of few rows with a B of 16 bits, which the CPU reads in place and widens: sizes that fill no vector, rows that are
 // not aligned, what lies behind B, and the same bits for any number of threads.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstring>
 
 #include "contract/compare.hpp"
+#include "contract/guarded.hpp"
 
 namespace tern::contract {
 namespace {
@@ -115,19 +113,14 @@ TYPED_TEST(ThinProducts, KeepInfinitiesNaNAndSubnormals) {
 
 /// B ends where its memory does: a vector that reached beyond would end the program.
 TYPED_TEST(ThinProducts, ReadNothingBehindB) {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   for (const std::int64_t n : {1, 8, 15, 17, 33, 47, 127, 129, 1023, 1025})
     for (const std::int64_t m : {1, 3, 8}) {
       constexpr std::int64_t k = 3;
-      const std::size_t bytes = static_cast<std::size_t>(k * n) * 2, held = (bytes + page - 1) / page * page;
-      void* const memory = mmap(nullptr, held + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      ASSERT_NE(memory, MAP_FAILED);
-      ASSERT_EQ(mprotect(static_cast<char*>(memory) + held, page, PROT_NONE), 0);
-      auto* const data = reinterpret_cast<TypeParam*>(static_cast<char*>(memory) + held - bytes);
+      const Guarded memory(static_cast<std::size_t>(k * n) * sizeof(TypeParam));
+      auto* const data = memory.as<TypeParam>();
       std::fill_n(data, k * n, TypeParam(1.0f));
       const Tensor y = matmul(ones({m, k}, dtype_of<TypeParam>), Tensor::view(data, {k, n}));
       EXPECT_EQ(y.to(f32).template to_vector<float>(), std::vector<float>(static_cast<std::size_t>(m * n), 3.0f)) << m << " " << n;
-      munmap(memory, held + page);
     }
 }
 

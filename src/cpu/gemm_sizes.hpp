@@ -1,0 +1,81 @@
+// The block sizes of the matrix product, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma
+// roof 138 GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
+#pragma once
+#include "backend/tuning.hpp"
+#include "cpu/dispatch.hpp"
+#include "cpu/gemm_depth.hpp"
+
+namespace tern::detail_cpu {
+
+/// Steps of k a micro-kernel call sums: 256: 0.97, 384: 1, 512: 1.02, 768: 1.035, 1024: 1.045 of the speed (f64: 1.04),
+/// for partial sums go to and from L2 less often. B's panel (128 KiB) is then read from L2, not L1, with A 13 bytes a
+/// cycle.
+constexpr Index kDepth = 1024;
+/// Bytes of B packed at once for all threads; a wider B is taken in ranges of columns.
+constexpr Index kSharedBytes = Index{64} << 20;
+/// Columns that must fit for that.
+constexpr Index kSharedCols = 512;
+/// Without that each tile packs its own B, so up to this size of A tiles take more rows (and fewer columns).
+constexpr Index kLocalBytes = Index{512} << 10;
+/// B is packed in chunks of this many panels, this many rows after each other.
+constexpr Index kPackPanels = 8, kStripRows = 32;
+/// An operand's element counts as this many multiply-adds.
+constexpr Index kTraffic = 8;
+/// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
+/// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
+constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
+/// Rows of A up to which such a B is streamed: blocks of 32 rows, which the processor's own prefetching follows. In f32
+/// it is left to that (1 × 1024 × 4096: 1.08 of the speed; 8 rows: 0.99); in 16 bits, whose rows are shorter, what
+/// comes next is fetched all the same (1.03 to 1.08). A row is read in as long runs as a thread can have, so one tile a
+/// thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
+/// 2048's).
+constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
+/// Columns up to which a column-major A is taken as the B of the transposed product.
+constexpr Index kTurnedCols = 16;
+/// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
+/// With more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2 of the speed,
+/// 784 × 64 × 256: 1.5). Where B is read in place, too, the small tiles of several threads would each make a copy, and it
+/// takes more columns to pay (64 × 784 × 256 with two threads: in place 1.04, 32 × 784 × 256: 1.04 to 1.2).
+constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32} << 10;
+/// Rows from which A is packed side by side: fewer are not transposed in vectors.
+constexpr Index kSideBySideRows = 4;
+/// Columns up to which a tile may take all rows (see run_packed), with packed A by up to kWholeThreads: each packs all of
+/// it (200 × 300 × 256 with two threads: 1.1 of the speed).
+constexpr Index kWholeCols = 256, kWholeThreads = 2;
+/// Tiles for each thread up to which one more or less is seen: 1024³ as 14 tiles for two threads, not 13, runs at 1.02 to
+/// 1.04 of the speed.
+constexpr Index kFewTiles = 16;
+/// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k (16 × 1024 × 4096: 1.09,
+/// 32: 0.88; 10 columns: 1.4), and the k they need.
+constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
+/// Steps of k of one dot product.
+constexpr Index kDotBlock = 2048;
+/// Bytes of a packed B that every thread's L2 holds beside the rest: a thread then takes whole rows of C, as who reads C next
+/// divides it by rows (784 × 64 × 256, two threads: 161 to 136 µs; a training step with it 606 to 582).
+constexpr Index kHeldBytes = Index{256} << 10;
+/// Steps of k up to which writing C is the work, where its rows are long.
+constexpr Index kOuterDepth = 4, kOuterCols = 256;
+
+/// The sizes that tuning may change: none of them is seen in an element's sum.
+struct Sizes {
+  /// Of a tile. 56 to 112 are within 1 %, 140: 0.99; 336 KiB of A with kDepth.
+  Index rows;
+  /// Of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 672 KiB with 84 rows.
+  Index row_bytes;
+  /// From this many multiply-adds on B is packed once for all threads, behind a barrier.
+  Index shared_work;
+  /// Multiply-adds that are worth a task of their own.
+  Index task_work;
+};
+inline Sizes chosen_sizes() {
+  struct Choices {
+    detail::Choice rows{tuning_class(), "gemm.tile_rows", {84, 56, 112, 140}};
+    detail::Choice row_bytes{tuning_class(), "gemm.tile_row_bytes", {8192, 4096, 16384}};
+    detail::Choice shared_work{tuning_class(), "gemm.shared_work", {8 << 20, 2 << 20, 32 << 20}};
+    detail::Choice task_work{tuning_class(), "gemm.task_work", {512 << 10, 256 << 10, 1024 << 10}};
+  };
+  static const auto* const c = new Choices;
+  return {c->rows(), c->row_bytes(), c->shared_work(), c->task_work()};
+}
+
+}  // namespace tern::detail_cpu
