@@ -115,6 +115,7 @@ struct PanelOfB {
   const std::byte* data;
   Index row;
   bool stored;
+  std::byte* packs_to = nullptr;  // read in place by the first call, which packs it for the others
 };
 
 /// Elements from row to row of a row-major packed block: an odd number of cache lines, so that the rows a micro-kernel
@@ -186,21 +187,23 @@ std::byte* shared_panel(const Plan& plan, std::byte* base, Index col, const Dept
   return base + offset * plan.types.lane_size;
 }
 
-/// Columns of B from `col` on, `cols` of them on return, for `calls` calls: from the shared packing, in place or packed
-/// here.
-PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, Index& cols, const DepthBlock& block) {
+/// Columns of B from `col` on, `cols` of them on return, for `calls` calls: from the shared packing, in place, packed here or,
+/// where A lies `side_by_side` for micro_packing, by the first call.
+PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, bool side_by_side, Index& cols,
+                 const DepthBlock& block) {
   const GemmProblem& g = plan.g;
   const Index nr = plan.panel(), left = area.col + area.cols - col;
   cols = std::min(nr, left);
   if (plan.shared) return {shared_panel(plan, const_cast<std::byte*>(plan.shared), col, block), nr, false};
+  const std::byte* const there = plan.b(area.batch, block.segment, block.begin, col);
   if (plan.direct_b && block.segments == 1) {
     // Calls of one row fewer may be wider, and would read beyond.
     const Index wide = plan.types.kernels->widest(divide_up(area.rows, calls));
     if (left >= wide && wide == plan.types.kernels->widest(area.rows / calls)) cols = wide;
-    if (left >= nr || left == plan.types.kernels->lanes)
-      return {plan.b(area.batch, block.segment, block.begin, col), g.b_row, true};
+    if (left >= nr || left == plan.types.kernels->lanes) return {there, g.b_row, true};
   }
-  std::byte* to = scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size);
+  std::byte* const to = scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size);
+  if (side_by_side && g.b_col == 1 && left >= nr && block.segments == 1) return {there, g.b_row, true, to};
   pack_b(plan, area.batch, col, cols, block, to, 0);
   return {to, nr, false};
 }
@@ -231,14 +234,16 @@ Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Inde
 }
 
 /// During the calls on one panel of B the next, so that it is in L2 in time (2048³ without: 0.89): read in place, the next
-/// columns of the same rows. During those on the last, where a tile is a whole product of a batch and both operands are
-/// read in place, the operands of the next product (batches of 64³ without: 0.83).
+/// columns of the same rows; during the call that packs a panel, its own rows further down. During those on the last,
+/// where a tile is a whole product of a batch and both operands are read in place, the operands of the next product
+/// (batches of 64³ without: 0.83).
 Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index depth, Index call,
                Index calls) {
   const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size;
   if (left > cols && plan.shared) return share_of(b.data + b.row * depth * lane, b.row * lane * depth, depth, call, calls);
   const Index size = b.stored ? plan.types.size : lane;
+  if (b.packs_to && call == 0) return {b.data + kAheadRows * b.row * size, b.row * size};
   if (left > cols && (size < lane || !streams_b(g, plan.types))) return {b.data + cols * size, b.row * size};
   const bool whole =
       plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
@@ -257,16 +262,19 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
     const PackedA a = pack_a(plan, area, block, calls);
     const Target& out = i + 1 == plan.depth.count ? to : partial;
     for (Index j = 0, cols; j < area.cols; j += cols) {
-      const PanelOfB b = panel_b(plan, area, area.col + j, calls, cols, block);
-      const auto micro = a.side_by_side ? plan.types.kernels->micro_packed
-                         : b.stored     ? plan.types.kernels->micro_stored
-                                        : plan.types.kernels->micro;
+      const PanelOfB panel = panel_b(plan, area, area.col + j, calls, a.side_by_side, cols, block);
       for (Index call = 0; call < calls; ++call) {
+        const bool packs = panel.packs_to && call == 0;
+        const PanelOfB b = panel.packs_to && !packs ? PanelOfB{panel.packs_to, plan.panel(), false} : panel;
+        const auto micro = packs            ? plan.types.kernels->micro_packing
+                           : a.side_by_side ? plan.types.kernels->micro_packed
+                           : b.stored       ? plan.types.kernels->micro_stored
+                                            : plan.types.kernels->micro;
         const auto [r, rows] = part_of(call, calls, area.rows);
-        const Ahead next = ahead_of(plan, area, b, cols, area.cols - j, block.depth(), call, calls);
+        const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, block.depth(), call, calls);
         micro({a.first.data + r * a.row_step * lane, a.first.row, a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
-               out.data + (r * out.row + j) * lane, out.row, block.depth(), rows, cols, next.data, next.step});
+               out.data + (r * out.row + j) * lane, out.row, block.depth(), rows, cols, next.data, next.step, b.packs_to});
       }
     }
   }

@@ -281,8 +281,9 @@ template <class T, int kRows, bool kPacked> struct RowsOfA {
   static constexpr bool from_memory(int i) { return kEmbeds && i % (kPacked ? 2 : 5) == 0; }
 };
 
-/// Elements of B are S, widened as they are loaded.
-template <class T, class S, int kRows, int kVectors, bool kPacked = false> void MicroTile(const GemmMicro& call) {
+/// Elements of B are S, widened as they are loaded; kPacksB: and written to `packed`.
+template <class T, class S, int kRows, int kVectors, bool kPacked = false, bool kPacksB = false>
+void MicroTile(const GemmMicro& call) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
   constexpr std::int64_t kLanes = HWY_LANES(T);
@@ -292,24 +293,33 @@ template <class T, class S, int kRows, int kVectors, bool kPacked = false> void 
   RowsOfA<T, kRows, kPacked> a(call);
   const S* b = static_cast<const S*>(call.b);
   const char* ahead = static_cast<const char*>(call.ahead);
+  T* packed = static_cast<T*>(call.packed);
   V sum[kRows][kVectors];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
     TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
-  // C is fetched ahead, a row with each 1/kRows of the depth: to wait for it at the end cost 8 %, half of which this
-  // saves.
-  const std::int64_t part = call.depth / kRows + 1;
+  // C is fetched ahead, four rows with each quarter of the depth or so: to wait for it at the end cost 8 %, half of which
+  // this saves.
+  constexpr int kTogether = kRows < 4 ? kRows : 4;
+  const std::int64_t part = call.depth / ((kRows + kTogether - 1) / kTogether) + 1;
   const char* c = static_cast<const char*>(call.c);
-  const char* from = static_cast<const char*>(call.from ? call.from : call.c);
+  const char* from = static_cast<const char*>(call.from);
   for (std::int64_t left = call.depth; left > 0; left -= part) {
-    TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) {
-      __builtin_prefetch(c + 64 * line, 1, 3);
-      __builtin_prefetch(from + 64 * line, 0, 3);
+    TERN_GEMM_UNROLL for (int row = 0; row < kTogether; ++row) {
+      TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(c + 64 * line, 1, 3);
+      c += call.c_row * static_cast<std::int64_t>(sizeof(T));
     }
-    c += call.c_row * static_cast<std::int64_t>(sizeof(T)),
+    if (from)
+      TERN_GEMM_UNROLL for (int row = 0; row < kTogether; ++row) {
+        TERN_GEMM_UNROLL for (int line = 0; line < kLines; ++line) __builtin_prefetch(from + 64 * line, 0, 3);
         from += call.from_row * static_cast<std::int64_t>(sizeof(T));
+      }
     for (std::int64_t p = left < part ? left : part; p > 0; --p) {
       V bv[kVectors];
       TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) bv[v] = LoadLanes(d, b + v * kLanes);
+      if constexpr (kPacksB) {
+        TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) hn::StoreU(bv[v], d, packed + v * kLanes);
+        packed += kVectors * kLanes;
+      }
       TERN_GEMM_UNROLL for (int line = 0; line < kLinesOfB; ++line)
           __builtin_prefetch(ahead + 64 * line, 0, 2);  // into L2
       ahead += call.ahead_step;
@@ -353,6 +363,15 @@ template <class T, class S, int kRows, bool kPacked> HWY_INLINE MicroFunction Pi
 template <class T, class S, int kMost, bool kPacked> void Micro(const GemmMicro& call) {
   PickMicro<T, S, kMost, kPacked>(call.rows, MicroWidth<T>(call.cols))(call);
 }
+
+template <class T, class S, int kRows> HWY_INLINE MicroFunction PickPacking(std::int64_t rows) {
+  if constexpr (kRows > 1) {
+    if (rows != kRows) return PickPacking<T, S, kRows - 1>(rows);
+  }
+  return MicroTile<T, S, kRows, kPanelVectors, true, true>;
+}
+
+template <class T, class S> void MicroPacking(const GemmMicro& call) { PickPacking<T, S, kMaxRows>(call.rows)(call); }
 
 /// Integers: the same tiles in fours and ones.
 template <class T> void MicroInteger(const GemmMicro& call) {
@@ -446,11 +465,11 @@ template <class T, class S> void Dot(const GemmDot& call) {
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;
   return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), Copy<T, S>, Widest<T>, Micro<T, T, kMaxRows, false>,
-          Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>, Dot<T, S>};
+          Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>, MicroPacking<T, S>, Dot<T, S>};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
   return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), Copy<T, T>, Widest<T>, MicroInteger<T>, MicroInteger<T>,
-          nullptr, nullptr};
+          nullptr, nullptr, nullptr};
 }
 
 inline constexpr GemmKernels kTable = {

@@ -29,6 +29,7 @@ struct GemmMicro {
   /// are prefetched. Any address will do.
   const void* ahead;
   std::int64_t ahead_step;
+  void* packed = nullptr;  // of micro_packing
 };
 
 /// One call of the dot kernel: c(i, j) = or += Σ_p a(i, p) b(p, j), with a of `Lane` type contiguous along p and b of
@@ -65,6 +66,9 @@ struct GemmKernelsOf {
   /// The same for an A whose rows lie side by side: a(i, p) = a[p * rows + i], whatever a_row and a_col say. Null for
   /// integers.
   void (*micro_packed)(const GemmMicro& call);
+  /// micro_packed of panel_cols columns for a B of the operand's type, which it packs, too: packed[p * panel_cols + j] =
+  /// b(p, j). Null for integers.
+  void (*micro_packing)(const GemmMicro& call);
   void (*dot)(const GemmDot& call);  // null for integers
 };
 

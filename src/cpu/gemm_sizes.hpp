@@ -37,6 +37,8 @@ constexpr Index kTurnedCols = 16;
 /// 784 × 64 × 256: 1.5). Where B is read in place, too, the small tiles of several threads would each make a copy, and it
 /// takes more columns to pay (64 × 784 × 256 with two threads: in place 1.04, 32 × 784 × 256: 1.04 to 1.2).
 constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32} << 10;
+/// Rows that a call which packs B fetches ahead: 8 to 32 made no difference.
+constexpr Index kAheadRows = 16;
 /// Rows from which A is packed side by side: fewer are not transposed in vectors.
 constexpr Index kSideBySideRows = 4;
 /// Columns up to which a tile may take all rows (see run_packed), with packed A by up to kWholeThreads: each packs all of
