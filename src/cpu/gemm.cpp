@@ -126,11 +126,12 @@ Index odd_lines(Index elements, Index lane_size) {
 }
 
 /// Rows of A for one block of the depth, as the micro-kernel reads them: in place, copied row by row, or `side_by_side`:
-/// the rows of a call next to each other, step by step of the depth.
+/// the rows of a call next to each other, step by step of the depth, as the rows of a column-major A lie already.
 struct PackedA {
   Panel first;
   Index row_step;  // a call that begins at row r begins r * row_step elements on
   bool side_by_side;
+  bool tight = false;  // from step to step as many elements as a call has rows, and not first.col
 };
 
 /// In place, or row by row.
@@ -152,6 +153,8 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
   const Index lane = plan.types.lane_size, steps = block.end - block.begin, depth = block.depth();
   const bool direct = plan.direct_a && block.segments == 1;
   const bool widens = plan.direct_b && plan.types.size != lane;  // micro_stored's A has strides
+  if (direct && g.a_row == 1 && plan.types.kernels->micro_packed)
+    return {{plan.a(area.batch, block.segment, area.row, block.begin), 1, g.a_col}, 1, true};
   if (direct || widens || area.rows < kSideBySideRows || !plan.types.kernels->micro_packed)
     return rows_of_a(plan, area, block);
   std::byte* const to = scratch().a.reserve(area.rows * depth * lane);
@@ -162,7 +165,7 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
                                steps, rows.count, to + (rows.begin * depth + s * steps * rows.count) * lane, rows.count,
                                rows.count);
     }
-  return {{to, 1, 1}, depth, true};  // micro_packed asks for no strides
+  return {{to, 1, 0}, depth, true, true};
 }
 
 /// Packs `cols` columns of B from `col` on for one block of the depth, in panels `panel_step` elements apart; the rest
@@ -272,7 +275,7 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
                                             : plan.types.kernels->micro;
         const auto [r, rows] = part_of(call, calls, area.rows);
         const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, block.depth(), call, calls);
-        micro({a.first.data + r * a.row_step * lane, a.first.row, a.first.col, b.data, b.row,
+        micro({a.first.data + r * a.row_step * lane, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
                out.data + (r * out.row + j) * lane, out.row, block.depth(), rows, cols, next.data, next.step, b.packs_to});
       }

@@ -263,7 +263,7 @@ template <class T, int kRows, bool kPacked> struct RowsOfA {
   std::int64_t row, col;
 
   HWY_INLINE explicit RowsOfA(const GemmMicro& call)
-      : row(kPacked ? 1 : call.a_row), col(kPacked ? kRows : call.a_col) {
+      : row(kPacked ? 1 : call.a_row), col(call.a_col) {
     at[0] = static_cast<const T*>(call.a);
     if constexpr (kPointers > 1) at[1] = at[0] + 5 * row;
     if constexpr (kPointers > 2) at[2] = at[0] + 10 * row;

@@ -63,8 +63,7 @@ struct GemmKernelsOf {
   void (*micro)(const GemmMicro& call);
   /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows.
   void (*micro_stored)(const GemmMicro& call);
-  /// The same for an A whose rows lie side by side: a(i, p) = a[p * rows + i], whatever a_row and a_col say. Null for
-  /// integers.
+  /// The same for an A whose rows lie side by side: a(i, p) = a[p * a_col + i], whatever a_row says. Null for integers.
   void (*micro_packed)(const GemmMicro& call);
   /// micro_packed of panel_cols columns for a B of the operand's type, which it packs, too: packed[p * panel_cols + j] =
   /// b(p, j). Null for integers.
