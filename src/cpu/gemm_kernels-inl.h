@@ -297,8 +297,8 @@ void MicroTile(const GemmMicro& call) {
   V sum[kRows][kVectors];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
     TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
-  // C is fetched ahead, four rows with each quarter of the depth or so: to wait for it at the end cost 8 %, half of which
-  // this saves.
+  // C is fetched ahead, four rows at a time over the depth: to wait for it at the end cost 8 %, half of which this saves. Row
+  // by row took a tenth of the time where the depth is 64 (batches of 64³: 0.94 of the speed).
   constexpr int kTogether = kRows < 4 ? kRows : 4;
   const std::int64_t part = call.depth / ((kRows + kTogether - 1) / kTogether) + 1;
   const char* c = static_cast<const char*>(call.c);
@@ -364,6 +364,7 @@ template <class T, class S, int kMost, bool kPacked> void Micro(const GemmMicro&
   PickMicro<T, S, kMost, kPacked>(call.rows, MicroWidth<T>(call.cols))(call);
 }
 
+/// Whole panels of B only: the rest of a row may be no more than the operand has.
 template <class T, class S, int kRows> HWY_INLINE MicroFunction PickPacking(std::int64_t rows) {
   if constexpr (kRows > 1) {
     if (rows != kRows) return PickPacking<T, S, kRows - 1>(rows);

@@ -77,6 +77,15 @@ TEST_P(ExactProducts, OfEveryNumberOfRows) {
   expect_rows(30, 1027, 140, 'c', 'r');
 }
 
+/// Met by up to 128 columns: A is read in place, whatever its strides, and from 65 rows on B is packed.
+TEST_P(ExactProducts, OfAnAInPlace) {
+  for (const char how : {'r', 't', 'g', 's', 'b', 'c'})
+    for (const Sizes s : {Sizes{30, 300, 60}, {65, 300, 60}, {75, 1100, 100}, {141, 40, 31}, {100, 5, 128}}) {
+      const Tensor a = laid_out(s.m, s.k, GetParam(), how, 41), b = laid_out(s.k, s.n, GetParam(), 'r', 43);
+      expect(a, b, sums(a, b), s.text() + how);
+    }
+}
+
 /// Rows of B of 2 KiB and more: the blocks of the depth are short.
 TEST_P(ExactProducts, OfLongRows) {
   expect_rows(20, 1030, 600, 'r', 'r');
