@@ -8,9 +8,12 @@
 #include "cpu/gemm.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include "backend/trace.hpp"
 #include "cpu/dispatch.hpp"
@@ -37,10 +40,13 @@ constexpr Part part_of(Index i, Index parts, Index total) {
 
 // ---- scratch memory
 
-/// Of each thread: packed A, packed B, a tile of accumulators, that tile transposed. `shared` is the calling thread's,
+/// Of each thread: packed A, a panel of B, a tile of accumulators, that tile transposed. `shared` is the calling thread's,
 /// read by all.
 struct Scratch {
   Buffer a, b, tile, turned, shared;
+  Buffer own;                 // B as this thread has packed it …
+  std::uint64_t own_job = 0;  // … for this product …
+  std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
 };
 Scratch& scratch() {
   static thread_local Scratch buffers;
@@ -84,8 +90,12 @@ struct Plan {
   Sizes sizes = chosen_sizes();
   bool direct_a = false, direct_b = false;  // read in place
   Index tile_rows = 0, tile_cols = 0, down = 1;  // tiles below each other, of at most tile_rows rows
-  const std::byte* shared = nullptr;  // packed B of columns shared_begin …, shared_cols of them (a multiple of a panel)
-  Index shared_begin = 0, shared_cols = 0;
+  /// B is packed for all tiles, columns kept_begin …, kept_cols of them (a multiple of a panel): by all threads in
+  /// `shared`, or by each, as it meets them, in its own memory for this `own_job`.
+  bool keeps_b = false;
+  const std::byte* shared = nullptr;
+  std::uint64_t own_job = 0;
+  Index kept_begin = 0, kept_cols = 0;
 
   Index max_rows() const { return types.kernels->max_rows; }
   Index panel() const { return types.kernels->panel_cols; }
@@ -184,20 +194,32 @@ void pack_b(const Plan& plan, Index batch, Index col, Index cols, const DepthBlo
                                  to + (j / nr * panel_step + (s * steps + p) * nr) * lane, nr, nr);
 }
 
-/// Where the shared packing holds the panel at `col` of one block of the depth.
-std::byte* shared_panel(const Plan& plan, std::byte* base, Index col, const DepthBlock& block) {
-  const Index offset = block.before * plan.shared_cols + (col - plan.shared_begin) * block.depth();
+/// Where the packing of all of B at `base` holds the panel at `col` of one block of the depth.
+std::byte* kept_panel(const Plan& plan, std::byte* base, Index col, const DepthBlock& block) {
+  const Index offset = block.before * plan.kept_cols + (col - plan.kept_begin) * block.depth();
   return base + offset * plan.types.lane_size;
 }
 
-/// Columns of B from `col` on, `cols` of them on return, for `calls` calls: from the shared packing, in place, packed here or,
-/// where A lies `side_by_side` for micro_packing, by the first call.
-PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, bool side_by_side, Index& cols,
-                 const DepthBlock& block) {
+/// This thread's own panel at `col` of the i-th block, and whether it has been packed; it is to be, if not.
+std::pair<std::byte*, bool> own_panel(const Plan& plan, Index col, Index i) {
+  Scratch& mine = scratch();
+  std::byte* const base = mine.own.reserve(plan.kept_cols * plan.depth.total() * plan.types.lane_size);
+  const Index panels = plan.kept_cols / plan.panel(), place = (col - plan.kept_begin) / plan.panel() * plan.depth.count + i;
+  if (std::exchange(mine.own_job, plan.own_job) != plan.own_job)
+    mine.has.assign(static_cast<std::size_t>(panels * plan.depth.count), false);
+  const bool has = mine.has[static_cast<std::size_t>(place)];
+  mine.has[static_cast<std::size_t>(place)] = true;
+  return {kept_panel(plan, base, col, plan.depth[i]), has};
+}
+
+/// Columns of B from `col` on, `cols` of them on return, for `calls` calls on the i-th block of the depth: in place, from
+/// what is kept packed, packed here or, where A lies `side_by_side` for micro_packing, by the first call.
+PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, bool side_by_side, Index& cols, Index i) {
   const GemmProblem& g = plan.g;
+  const DepthBlock block = plan.depth[i];
   const Index nr = plan.panel(), left = area.col + area.cols - col;
   cols = std::min(nr, left);
-  if (plan.shared) return {shared_panel(plan, const_cast<std::byte*>(plan.shared), col, block), nr, false};
+  if (plan.shared) return {kept_panel(plan, const_cast<std::byte*>(plan.shared), col, block), nr, false};
   const std::byte* const there = plan.b(area.batch, block.segment, block.begin, col);
   if (plan.direct_b && block.segments == 1) {
     // Calls of one row fewer may be wider, and would read beyond.
@@ -205,7 +227,10 @@ PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, boo
     if (left >= wide && wide == plan.types.kernels->widest(area.rows / calls)) cols = wide;
     if (left >= nr || left == plan.types.kernels->lanes) return {there, g.b_row, true};
   }
-  std::byte* const to = scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size);
+  const auto [to, has] =
+      plan.keeps_b ? own_panel(plan, col, i)
+                   : std::pair{scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size), false};
+  if (has) return {to, nr, false};
   if (side_by_side && g.b_col == 1 && left >= nr && block.segments == 1) return {there, g.b_row, true, to};
   pack_b(plan, area.batch, col, cols, block, to, 0);
   return {to, nr, false};
@@ -244,7 +269,8 @@ Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols
                Index calls) {
   const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size;
-  if (left > cols && plan.shared) return share_of(b.data + b.row * depth * lane, b.row * lane * depth, depth, call, calls);
+  if (left > cols && plan.keeps_b && !b.packs_to)
+    return share_of(b.data + b.row * depth * lane, b.row * lane * depth, depth, call, calls);
   const Index size = b.stored ? plan.types.size : lane;
   if (b.packs_to && call == 0) return {b.data + kAheadRows * b.row * size, b.row * size};
   if (left > cols && (size < lane || !streams_b(g, plan.types))) return {b.data + cols * size, b.row * size};
@@ -265,7 +291,7 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
     const PackedA a = pack_a(plan, area, block, calls);
     const Target& out = i + 1 == plan.depth.count ? to : partial;
     for (Index j = 0, cols; j < area.cols; j += cols) {
-      const PanelOfB panel = panel_b(plan, area, area.col + j, calls, a.side_by_side, cols, block);
+      const PanelOfB panel = panel_b(plan, area, area.col + j, calls, a.side_by_side, cols, i);
       for (Index call = 0; call < calls; ++call) {
         const bool packs = panel.packs_to && call == 0;
         const PanelOfB b = panel.packs_to && !packs ? PanelOfB{panel.packs_to, plan.panel(), false} : panel;
@@ -357,7 +383,7 @@ Index work_of(const Plan& plan, Index rows, Index cols) {
 bool halve_tiles(Plan& plan, bool enough) {
   const Index mr = plan.max_rows(), nr = plan.panel();
   const Index again_a = plan.direct_a ? 0 : plan.tile_rows;
-  const Index again_b = plan.direct_b || plan.shared ? 0 : plan.tile_cols;
+  const Index again_b = plan.direct_b || plan.keeps_b ? 0 : plan.tile_cols;
   const bool can_cols = plan.tile_cols >= 2 * nr, can_rows = plan.tile_rows >= 2 * mr;
   if (!can_cols && !can_rows) return false;
   const bool by_cols = can_cols && (!can_rows || again_a <= again_b);
@@ -397,7 +423,7 @@ void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index co
   const Index tile_work = work_of(plan, rows / down, cols / across);
   const Index together =
       std::clamp<Index>(plan.sizes.task_work / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
-  const bool by_rows = plan.shared && plan.depth.total() * cols * plan.types.lane_size <= kHeldBytes;
+  const bool by_rows = plan.keeps_b && plan.depth.total() * cols * plan.types.lane_size <= kHeldBytes;
   const auto task = [&](Index t) {
     for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
       const Index r = by_rows ? i / across % down : i % down, c = by_rows ? i % across : i / down % across;
@@ -410,25 +436,35 @@ void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index co
   parallel_for(divide_up(tiles, together), task);
 }
 
-/// B packed once, by all threads, then multiplied by all: for each range of columns that fits kSharedBytes, and for
-/// each batch unless all have the same B.
-void run_shared(Plan& plan) {
+/// Packs the kept columns of B, by all threads.
+void pack_shared(Plan& plan, Index batch, Index cols) {
+  const Index nr = plan.panel(), width = kPackPanels * nr, chunks = divide_up(cols, width);
+  std::byte* const base = scratch().shared.reserve(plan.kept_cols * plan.depth.total() * plan.types.lane_size);
+  parallel_for(chunks * plan.depth.count, [&](Index t) {
+    const DepthBlock block = plan.depth[t / chunks];
+    const Index at = t % chunks * width, col = plan.kept_begin + at;
+    pack_b(plan, batch, col, std::min(width, cols - at), block, kept_panel(plan, base, col, block), nr * block.depth());
+  });
+  plan.shared = base;
+}
+
+/// B packed for all tiles: for each range of columns that fits kSharedBytes, and for each batch unless all have the same
+/// B.
+void run_kept(Plan& plan, bool own) {
   const GemmProblem& g = plan.g;
   const Index nr = plan.panel(), column = plan.depth.total() * plan.types.lane_size;
   const Index range = std::min(round_up(g.n, nr), std::max(kSharedCols, kSharedBytes / column / nr * nr));
   const bool same = std::equal(g.b_offsets + g.segments, g.b_offsets + g.batches * g.segments, g.b_offsets);
-  std::byte* base = scratch().shared.reserve(range * column);
-  plan.shared = base;
+  static std::atomic<std::uint64_t> jobs{0};
   for (Index batch = 0; batch < g.batches; batch += same ? g.batches : 1)
     for (Index col = 0; col < g.n; col += range) {
-      const Index cols = std::min(range, g.n - col), width = kPackPanels * nr, chunks = divide_up(cols, width);
-      plan.shared_begin = col, plan.shared_cols = round_up(cols, nr);
-      parallel_for(chunks * plan.depth.count, [&](Index t) {
-        const DepthBlock block = plan.depth[t / chunks];
-        const Index at = t % chunks * width;
-        pack_b(plan, batch, col + at, std::min(width, cols - at), block, shared_panel(plan, base, col + at, block),
-               nr * block.depth());
-      });
+      const Index cols = std::min(range, g.n - col);
+      plan.kept_begin = col, plan.kept_cols = round_up(cols, nr);
+      if (own) {
+        plan.own_job = ++jobs;
+      } else {
+        pack_shared(plan, batch, cols);
+      }
       run_tiles(plan, batch, same ? g.batches : 1, col, cols, multiply);
     }
 }
@@ -462,22 +498,24 @@ void run_packed(Plan& plan) {
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
   const bool worth =
       !plan.direct_b && !whole && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
-  const bool shared = worth && kSharedBytes / (plan.depth.total() * plan.types.lane_size) >= kSharedCols;
+  const Index column = plan.depth.total() * plan.types.lane_size;
+  plan.keeps_b = worth && kSharedBytes / column >= kSharedCols;
+  const bool own = plan.keeps_b && g.b_col == 1 && column * g.n <= kOwnBytes;
   plan.tile_cols = streams_b(g, plan.types) ? kStreamCols : plan.sizes.row_bytes / plan.types.lane_size;
   plan.tile_rows = plan.sizes.rows;
-  if (worth && !shared) {  // each tile packs its B and its A: squarer ones
+  if (worth && !plan.keeps_b) {  // each tile packs its B and its A: squarer ones
     plan.tile_rows *= 4, plan.tile_cols /= 4;
   } else if (whole) {
     plan.tile_rows = g.m;
-  } else if (!shared && a_bytes <= kLocalBytes) {
+  } else if (!plan.keeps_b && a_bytes <= kLocalBytes) {
     plan.tile_rows = std::max(plan.sizes.rows, plan.sizes.rows * plan.tile_cols / std::min(plan.tile_cols, g.n));
   }
-  note_way(plan.direct_b ? "b read in place, as few rows of a meet it"
-           : shared      ? "b packed once for all threads"
-                         : "b packed by each tile, as it is small or seldom met");
-  if (shared) plan.shared = reinterpret_cast<const std::byte*>(1);  // for split_tiles; set by run_shared
-  split_tiles(plan, g.m, g.n, shared ? 1 : g.batches);
-  if (shared) return run_shared(plan);
+  note_way(plan.direct_b  ? "b read in place, as few rows of a meet it"
+           : own          ? "b packed once by each thread"
+           : plan.keeps_b ? "b packed once for all threads"
+                          : "b packed by each tile, as it is small or seldom met");
+  split_tiles(plan, g.m, g.n, plan.keeps_b ? 1 : g.batches);
+  if (plan.keeps_b) return run_kept(plan, own);
   run_tiles(plan, 0, g.batches, 0, g.n, multiply);
 }
 

@@ -15,6 +15,12 @@ constexpr Index kDepth = 1024;
 constexpr Index kSharedBytes = Index{64} << 20;
 /// Columns that must fit for that.
 constexpr Index kSharedCols = 512;
+/// Bytes of a packed B that each thread packs for itself, as its tiles meet it: 2 MiB of L2 hold most of it, nobody waits,
+/// and no line goes from core to core. Of the speed, with 1, 2, 4, 8 and 16 threads on 16 cores: 512³ f32 1.03, 1.03 to
+/// 1.09, 1.10, 1.2 to 1.3, 1.3; f64 1.00, 1.05, 1.01, 1.02, 1.07; but 1024³, 4 and 8 MiB, f32 1.00, 1.00, 1.00, 1.08, 0.98;
+/// f64 0.99, 0.98, 1.00, 0.95, 0.92. With 1 MiB of L2 (Zen 4), one and two threads: 512³ f32 1.05, 1.19, f64 1.04, 1.04;
+/// 768³ f32 1.03, 1.08; 1024³ f32 1.03, 1.03.
+constexpr Index kOwnBytes = Index{5} << 19;
 /// Without that each tile packs its own B, so up to this size of A tiles take more rows (and fewer columns).
 constexpr Index kLocalBytes = Index{512} << 10;
 /// B is packed in chunks of this many panels, this many rows after each other.
@@ -33,9 +39,10 @@ constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
-/// With more, micro_packed pays for the copy where other programs share the core (512 × 256 × 256: 1.2 of the speed,
-/// 784 × 64 × 256: 1.5). Where B is read in place, too, the small tiles of several threads would each make a copy, and it
-/// takes more columns to pay (64 × 784 × 256 with two threads: in place 1.04, 32 × 784 × 256: 1.04 to 1.2).
+/// With more columns of a row-major A, micro_packed pays for the copy where other programs share the core
+/// (512 × 256 × 256: 1.2 of the speed, 784 × 64 × 256: 1.5). Where B is read in place, too, the small tiles of several
+/// threads would each make a copy, and it takes more columns to pay (64 × 784 × 256 with two threads: in place 1.04,
+/// 32 × 784 × 256: 1.04 to 1.2).
 constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32} << 10;
 /// Rows that a call which packs B fetches ahead: 8 to 32 made no difference.
 constexpr Index kAheadRows = 16;
@@ -64,7 +71,7 @@ struct Sizes {
   Index rows;
   /// Of a row of a tile: 2048: 0.98, 4096: 1, 8192: 1.02. 672 KiB with 84 rows.
   Index row_bytes;
-  /// From this many multiply-adds on B is packed once for all threads, behind a barrier.
+  /// From this many multiply-adds on B is packed once, for all threads or by each.
   Index shared_work;
   /// Multiply-adds that are worth a task of their own.
   Index task_work;

@@ -77,7 +77,7 @@ TEST_P(ExactProducts, OfEveryNumberOfRows) {
   expect_rows(30, 1027, 140, 'c', 'r');
 }
 
-/// Met by up to 128 columns: A is read in place, whatever its strides, and from 65 rows on B is packed.
+/// Met by up to 128 columns: f32 and f64 read A in place, of almost any strides, and from 65 rows on B is packed.
 TEST_P(ExactProducts, OfAnAInPlace) {
   for (const char how : {'r', 't', 'g', 's', 'b', 'c'})
     for (const Sizes s : {Sizes{30, 300, 60}, {65, 300, 60}, {75, 1100, 100}, {141, 40, 31}, {100, 5, 128}}) {
@@ -95,19 +95,28 @@ TEST_P(ExactProducts, OfLongRows) {
 /// Tiles of several calls, and as many for each thread: of all rows, packed once for all threads or by each.
 TEST_P(ExactProducts, OfManyTiles) {
   for (const Sizes s : {Sizes{200, 65, 256}, {300, 300, 130}, {257, 129, 257}, {784, 64, 256}, {1023, 77, 213},
-                        {130, 1100, 600}, {400, 40, 2100}, {15, 701, 144}, {29, 1024, 48}})
+                        {130, 1100, 600}, {300, 1100, 300}, {400, 40, 2100}, {15, 701, 144}, {29, 1024, 48}})
     for (const char* how : {"rr", "tr", "rt", "tt", "gg"}) {
       const Tensor a = laid_out(s.m, s.k, GetParam(), how[0], 3), b = laid_out(s.k, s.n, GetParam(), how[1], 5);
       expect(a, b, sums(a, b), s.text() + how);
     }
 }
 
+/// The last: tiles enough for each thread to keep what it has packed of a B, for all batches or for one.
 TEST_P(ExactProducts, OfBatches) {
-  constexpr std::int64_t batches = 3, m = 40, k = 150, n = 140;
-  const Tensor a = laid_out(batches * m, k, GetParam(), 'r', 11), b = laid_out(k, n, GetParam(), 'r', 13);
-  const Tensor each = a.reshape({batches, m, k});
-  expect(each, b, sums(a, b), "one b");
-  expect(each.slice(0, 2, 3), b.reshape({1, k, n}), sums(a.slice(0, 2 * m, 3 * m), b), "a batch");
+  constexpr std::int64_t batches = 3;
+  for (const Sizes s : {Sizes{40, 150, 140}, {300, 150, 290}}) {
+    const Tensor a = laid_out(batches * s.m, s.k, GetParam(), 'r', 11), b = laid_out(batches * s.k, s.n, GetParam(), 'r', 13);
+    const Tensor each = a.reshape({batches, s.m, s.k}), first = b.slice(0, 0, s.k);
+    expect(each, first, sums(a, first), s.text() + "one b");
+    expect(each.slice(0, 2, 3), first.reshape({1, s.k, s.n}), sums(a.slice(0, 2 * s.m, 3 * s.m), first), s.text() + "a batch");
+    std::vector<double> want;
+    for (std::int64_t i = 0; i < batches; ++i) {
+      const std::vector<double> one = sums(a.slice(0, i * s.m, (i + 1) * s.m), b.slice(0, i * s.k, (i + 1) * s.k));
+      want.insert(want.end(), one.begin(), one.end());
+    }
+    expect(each, b.reshape({batches, s.k, s.n}), want, s.text() + "a b each");
+  }
 }
 
 /// The gradient of a B that all batches share, a sum over batches whose rows are in turn, so that no one matrix is a view of
