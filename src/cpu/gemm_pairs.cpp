@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "cpu/dispatch.hpp"
 #include "cpu/scratch.hpp"
@@ -20,10 +21,9 @@ namespace {
 
 using Index = std::int64_t;
 
-/// Steps of k a call sums: a panel of B is 32 KiB then, which L1 holds while A streams by.
-constexpr Index kBlockSteps = 512;
-/// Blocks of k for which A is packed at once, and its bytes (of the 2 MiB of L2 where there is AMX).
-constexpr Index kMostBlocks = 8, kNearBytes = Index{1} << 20;
+/// Steps of k for which A is packed at once, a whole number of the kernels' blocks, and its bytes (of the 2 MiB of L2
+/// where there is AMX).
+constexpr Index kNearSteps = 4096, kNearBytes = Index{1} << 20;
 /// Rows and columns of a tile, more rows where A is read in place.
 constexpr Index kTileRows = 256, kDirectTileRows = 512, kTileCols = 1024;
 /// Multiply-adds that are worth a task of their own.
@@ -90,7 +90,9 @@ class PairRun {
       : g_(g),
         kernels_(kernels),
         steps_(round_up(g.k, kStep)),
-        per_segment_(divide_up(g.k, kBlockSteps)),
+        block_steps_(std::min(kernels.block_steps, steps_)),
+        most_blocks_(kNearSteps / block_steps_),
+        per_segment_(divide_up(g.k, block_steps_)),
         blocks_(g.segments * per_segment_),
         direct_a_(g.a_col == 1 && g.k % kStep == 0 && g.m % 16 == 0 && std::abs(g.a_row * 2) % 2048 >= 128) {}
 
@@ -119,23 +121,35 @@ class PairRun {
 
  private:
   KBlock block(Index i) const {
-    const Index first = i % per_segment_ * kBlockSteps;
-    return {i / per_segment_, first, std::min(kBlockSteps, g_.k - first)};
+    const Index first = i % per_segment_ * block_steps_;
+    return {i / per_segment_, first, std::min(block_steps_, g_.k - first)};
   }
 
   /// Tiles small enough that every thread has several, or one where that has all rows: of fewer columns first, since a thread
   /// that has all rows of its columns packs their B for itself.
   void choose_tile() {
-    const Index near = kNearBytes / (2 * kBlockSteps * std::clamp<Index>(blocks_, 1, kMostBlocks)) / kPairRows * kPairRows;
+    const Index near = kNearBytes / (2 * block_steps_ * std::clamp<Index>(blocks_, 1, most_blocks_)) / kPairRows * kPairRows;
     const Index most = direct_a_ && g_.m <= kDirectTileRows ? kDirectTileRows : std::min(kTileRows, near);
     tile_rows_ = std::min(most, round_up(g_.m, kPairRows));
     tile_cols_ = std::min(kTileCols, round_up(g_.n, kPairCols));
     const Index threads = max_threads(), want = threads == 1 ? 1 : 4 * threads;
-    const auto tiles = [&] { return g_.batches * divide_up(g_.m, tile_rows_) * divide_up(g_.n, tile_cols_); };
+    const Index wide = tile_cols_;
     while (tiles() < want && tile_cols_ > 4 * kPairCols) tile_cols_ = round_up(tile_cols_ / 2, kPairCols);
     const Index enough = g_.m <= tile_rows_ ? threads : want;
     while (tiles() < enough && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
+    if (g_.m > tile_rows_) divide_rows(wide, want);
   }
+  /// Wide tiles of fewer rows instead, where they come out as more even parts (1023 × 777 × 513 with two threads: eight of
+  /// 256 × 288 leave one a fifth more than the other, of 128 × 544 none).
+  void divide_rows(Index wide, Index want) {
+    const Index rows = tile_rows_, cols = std::exchange(tile_cols_, wide), most = busiest(rows, cols);
+    while (tiles() < want && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
+    if (tiles() < want || busiest(tile_rows_, wide) >= most) tile_rows_ = rows, tile_cols_ = cols;
+  }
+  Index tiles(Index rows, Index cols) const { return g_.batches * divide_up(g_.m, rows) * divide_up(g_.n, cols); }
+  Index tiles() const { return tiles(tile_rows_, tile_cols_); }
+  /// Elements of C of the thread that has most of them, at most.
+  Index busiest(Index rows, Index cols) const { return divide_up(tiles(rows, cols), max_threads()) * rows * cols; }
 
   /// The shared packing: panel after panel, in each the blocks of k.
   Index shared_step() const { return g_.segments * steps_ / 2 * kPairCols; }
@@ -225,22 +239,22 @@ class PairRun {
               g_.a_row, kStep, kPairRows * g_.a_row};
     return {near_a(area, i - since), kStep, kStep * kPairRows, kPairRows * k.padded()};
   }
-  static std::uint16_t* near_a(const Area& area, Index place) {
-    return reinterpret_cast<std::uint16_t*>(scratch().a.data()) + place * (round_up(area.rows, kPairRows) * kBlockSteps);
+  std::uint16_t* near_a(const Area& area, Index place) const {
+    return reinterpret_cast<std::uint16_t*>(scratch().a.data()) + place * (round_up(area.rows, kPairRows) * block_steps_);
   }
-  static std::uint32_t* near_b(Index blocks, Index panel, Index place) {
+  std::uint32_t* near_b(Index blocks, Index panel, Index place) const {
     return reinterpret_cast<std::uint32_t*>(scratch().b.data()) + panel * near_step(blocks) + place * near_step(1);
   }
-  static Index near_step(Index blocks) { return blocks * (kBlockSteps / 2 * kPairCols); }  // from panel to panel
+  Index near_step(Index blocks) const { return blocks * (block_steps_ / 2 * kPairCols); }  // from panel to panel
 
   /// What a tile packs for itself of `blocks` blocks from `begin` on: all its rows, kNearPanels panels.
   void pack_near_a(const Area& area, Index begin, Index blocks) const {
     if (direct_a_) return;
-    scratch().a.reserve(blocks * round_up(area.rows, kPairRows) * kBlockSteps * 2);
+    scratch().a.reserve(blocks * round_up(area.rows, kPairRows) * block_steps_ * 2);
     for (Index i = 0; i < blocks; ++i) pack_a(area.batch, block(begin + i), area.row, area.rows, near_a(area, i));
   }
   void pack_near_b(const Area& area, Index j, Index begin, Index blocks) const {
-    scratch().b.reserve(kNearPanels * blocks * kBlockSteps * kPairCols * 2);
+    scratch().b.reserve(kNearPanels * blocks * block_steps_ * kPairCols * 2);
     const Index cols = std::min(kNearPanels * kPairCols, area.cols - j);
     for (Index i = 0; i < blocks; ++i)
       pack_panels(area.batch, block(begin + i), area.col + j, cols, near_b(blocks, 0, i), near_step(blocks));
@@ -265,7 +279,7 @@ class PairRun {
     const bool rounded = g_.rounded && blocks_ != 0;
     const Index height = round_up(area.rows, 16);
     Sums c{nullptr, 0};
-    if (!rounded || blocks_ > kMostBlocks) {
+    if (!rounded || blocks_ > most_blocks_) {
       // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of L1.
       const Index panels = divide_up(area.cols, kPairCols);
       c.row = panels * kPairCols + (panels <= 8 ? 0 : 16);
@@ -273,8 +287,8 @@ class PairRun {
     }
     if (blocks_ == 0) std::memset(c.data, 0, static_cast<std::size_t>(height * c.row) * 4);
     const Sums strip{reinterpret_cast<float*>(scratch().strip.reserve(height * kPairCols * 4)), kPairCols};
-    for (Index begin = 0; begin < blocks_; begin += kMostBlocks) {
-      const Index blocks = std::min(kMostBlocks, blocks_ - begin);
+    for (Index begin = 0; begin < blocks_; begin += most_blocks_) {
+      const Index blocks = std::min(most_blocks_, blocks_ - begin);
       pack_near_a(area, begin, blocks);
       for (Index j = 0; j < area.cols; j += kPairCols) {
         const Index place = j / kPairCols % kNearPanels;
@@ -294,17 +308,18 @@ class PairRun {
       const std::uint32_t* const b =
           shared_ ? shared_panel(area.col + j, begin + i) : near_b(blocks, place, i);
       const Sums none{nullptr, 0}, &from = i > 0 ? strip : begin > 0 ? c : none, &to = i + 1 < blocks ? strip : c;
-      const Index pairs = block(begin + i).padded() / 2, from_col = i > 0 ? 0 : j, to_col = i + 1 < blocks ? 0 : j;
+      const KBlock k = block(begin + i);
+      const Index pairs = divide_up(k.steps, 2), from_col = i > 0 ? 0 : j, to_col = i + 1 < blocks ? 0 : j;
       const bool last = g_.rounded && begin + i + 1 == blocks_;
       // The next block of this panel or the next panel's first follows it.
-      const auto* const ahead = reinterpret_cast<const char*>(b + pairs * kPairCols);
-      const Index lines = shared_ ? divide_up(pairs * kPairCols * 4 / 64, calls * (pairs / kPairSteps)) : 0;
+      const auto* const ahead = reinterpret_cast<const char*>(b + k.padded() / 2 * kPairCols);
+      const Index times = k.padded() / kStep, lines = shared_ ? divide_up(k.padded() * kPairCols * 2 / 64, calls * times) : 0;
       for (Index call = 0; call < calls; ++call) {
         const Index r = call * kPairRows;
         kernels_.micro({a.data + call * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b), from.at(r, from_col),
                         from.row, to.at(r, to_col), to.row, pairs, std::min(kPairRows, area.rows - r),
-                        last ? rounded_at(area, r, j) : nullptr, g_.rounded_row, std::min(kPairCols, area.cols - j),
-                        ahead + call * lines * (pairs / kPairSteps) * 64, lines});
+                        std::min(kPairCols, area.cols - j), last ? rounded_at(area, r, j) : nullptr, g_.rounded_row,
+                        ahead + call * lines * times * 64, lines});
       }
     }
   }
@@ -315,7 +330,8 @@ class PairRun {
 
   const GemmProblem& g_;
   const PairKernels& kernels_;
-  Index steps_, per_segment_, blocks_;  // steps of k, padded; blocks of k in a segment and in all
+  /// Steps of k, padded; of a block; blocks of kNearSteps, in a segment and in all.
+  Index steps_, block_steps_, most_blocks_, per_segment_, blocks_;
   /// A is read in place: whole steps and whole tiles of 16 rows, all of which are read, and rows that do not all fall into one
   /// set of L1 (batches of 64³: 1.25 of the speed, 256³: 1.06; 1024³ and 2048³ would not differ).
   bool direct_a_;

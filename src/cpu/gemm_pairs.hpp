@@ -11,8 +11,9 @@ inline constexpr std::int64_t kPairCols = 32;   // of a panel of B
 inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
 inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
 
-/// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and kPairCols columns. Up to the
-/// next multiple of 16 rows `a` and `from` may be read and `to` written, too.
+/// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and `cols` columns. Up to
+/// the next multiple of 16 rows and kPairSteps pairs `a` may be read, of 16 rows and kPairCols columns `from` read and `to`
+/// written, too.
 struct PairMicro {
   const std::uint16_t* a;     // for each 2 · kPairSteps steps those of every row, 64 bytes each, …
   std::int64_t a_row, a_step;  // … so many elements from row to row and from steps to steps
@@ -20,10 +21,10 @@ struct PairMicro {
   const float* from;
   std::int64_t from_row;
   float* to;
-  std::int64_t to_row, pairs, rows;
-  /// Where not null, the first `cols` columns go here, rounded to bf16, and not to `to`.
+  std::int64_t to_row, pairs, rows, cols;
+  /// Where not null, the sums go here, rounded to bf16, and not to `to`.
   std::uint16_t* rounded;
-  std::int64_t rounded_row, cols;
+  std::int64_t rounded_row;
   /// To be fetched into L2 meanwhile: so many lines of 64 bytes in each kPairSteps pairs.
   const char* ahead;
   std::int64_t ahead_lines;
@@ -31,6 +32,8 @@ struct PairMicro {
 
 struct PairKernels {
   const char* name;
+  /// Steps of k that a call should sum at most.
+  std::int64_t block_steps;
   /// Whether they are faster than those of f32 on this processor.
   bool (*pays)();
   /// Before and after a thread's calls of `micro`.

@@ -91,7 +91,10 @@ void micro(const PairMicro& call) {
                   _mm512_load_ps(sums + i * kPairCols + 16));
 }
 
-constexpr PairKernels kTable{"AMX", [] { return true; }, begin, end, micro, interleave_pairs};
+/// Of a panel of B 512 steps are 32 KiB, which L1 (48 KiB) holds while A streams by.
+constexpr std::int64_t kBlockSteps = 512;
+
+constexpr PairKernels kTable{"AMX", kBlockSteps, [] { return true; }, begin, end, micro, interleave_pairs};
 
 /// The processor has it, and the kernel lets this process use it (asked for once: threads inherit it).
 bool processor_has_it() {
