@@ -75,6 +75,13 @@ std::string tuning_class() {
 #endif
   return std::string("cpu ") + kernels().target + ", L2 " + std::to_string(l2 / 1024) + " KiB";
 }
+bool made_by_amd() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd") != 0;
+#else
+  return false;
+#endif
+}
 const PairKernels* pair_kernels() { return tables().pairs; }
 const GemmKernels& gemm_kernels() { return *tables().gemm; }
 

@@ -13,6 +13,8 @@ namespace tern::detail_cpu {
 const KernelTable& kernels();
 /// The kernels for products of bf16 by pairs; null where the processor (or the chosen target) has none.
 const PairKernels* pair_kernels();
+/// Whether the processor is AMD's.
+bool made_by_amd();
 /// Processors that share measurements: the SIMD target and the size of L2, as "cpu AVX3, L2 2048 KiB".
 std::string tuning_class();
 

@@ -263,17 +263,23 @@ Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Inde
 
 /// During the calls on one panel of B the next, so that it is in L2 in time (2048³ without: 0.89): read in place, the next
 /// columns of the same rows; during the call that packs a panel, its own rows further down. During those on the last,
-/// where a tile is a whole product of a batch and both operands are read in place, the operands of the next product
-/// (batches of 64³ without: 0.83).
-Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index depth, Index call,
+/// where B is streamed, the first columns of the i-th block's next (4096 × 1024, Zen 4: 1.08); where a tile is a whole
+/// product of a batch and both operands are read in place, the operands of the next product (batches of 64³ without:
+/// 0.83).
+Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index i, Index call,
                Index calls) {
   const GemmProblem& g = plan.g;
-  const Index lane = plan.types.lane_size;
+  const Index lane = plan.types.lane_size, depth = plan.depth[i].depth();
   if (left > cols && plan.keeps_b && !b.packs_to)
     return share_of(b.data + b.row * depth * lane, b.row * lane * depth, depth, call, calls);
   const Index size = b.stored ? plan.types.size : lane;
   if (b.packs_to && call == 0) return {b.data + kAheadRows * b.row * size, b.row * size};
-  if (left > cols && (size < lane || !streams_b(g, plan.types))) return {b.data + cols * size, b.row * size};
+  const bool streams = streams_b(g, plan.types), follows = !streams || size < lane || reading().ahead;
+  if (left > cols && follows) return {b.data + cols * size, b.row * size};
+  if (left == cols && streams && follows && i + 1 < plan.depth.count) {
+    const DepthBlock next = plan.depth[i + 1];
+    return {plan.b(area.batch, next.segment, next.begin, area.col), b.row * size};
+  }
   const bool whole =
       plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
   if (left > cols || !whole || calls < 2 || area.batch + 1 == g.batches) return {b.data, 0};
@@ -300,7 +306,7 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
                            : b.stored       ? plan.types.kernels->micro_stored
                                             : plan.types.kernels->micro;
         const auto [r, rows] = part_of(call, calls, area.rows);
-        const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, block.depth(), call, calls);
+        const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, i, call, calls);
         micro({a.first.data + r * a.row_step * lane, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
                out.data + (r * out.row + j) * lane, out.row, block.depth(), rows, cols, next.data, next.step, b.packs_to});
@@ -549,8 +555,8 @@ void run_outer(Plan& plan) {
 /// of its rows in the TLB while the columns are read from left to right (1 × 1024 × 4096: 2.3 times the speed of
 /// kDepth).
 Index depth_block(const GemmProblem& g, const Types& types) {
-  if (streams_b(g, types)) return kStreamDepth;
-  return g.b_col == 1 && long_rows(g, types) && g.m <= kDirectRows ? kDirectDepth : kDepth;
+  if (streams_b(g, types)) return reading().stream;
+  return g.b_col == 1 && long_rows(g, types) && g.m <= kDirectRows ? reading().direct : kDepth;
 }
 
 GemmProblem transposed(const GemmProblem& g) {

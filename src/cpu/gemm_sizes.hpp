@@ -28,14 +28,28 @@ constexpr Index kPackPanels = 8, kStripRows = 32;
 /// An operand's element counts as this many multiply-adds.
 constexpr Index kTraffic = 8;
 /// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
-/// more, the blocks of the depth are shorter then (see depth_block): 32 to 128 are within 3 %.
-constexpr Index kDirectRows = 64, kLongRow = 2048, kDirectDepth = 64;
-/// Rows of A up to which such a B is streamed: blocks of 32 rows, which the processor's own prefetching follows. In f32
-/// it is left to that (1 × 1024 × 4096: 1.08 of the speed; 8 rows: 0.99); in 16 bits, whose rows are shorter, what
-/// comes next is fetched all the same (1.03 to 1.08). A row is read in as long runs as a thread can have, so one tile a
+/// more, the blocks of the depth are shorter then (see depth_block).
+constexpr Index kDirectRows = 64, kLongRow = 2048;
+/// Rows of A up to which such a B is streamed: it is read once, a row in as long runs as a thread can have, so one tile a
 /// thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
 /// 2048's).
-constexpr Index kStreamRows = 4, kStreamDepth = 32, kStreamCols = 8192;
+constexpr Index kStreamRows = 4, kStreamCols = 8192;
+/// How such a B is read, by what the processor's own prefetching follows.
+struct Reading {
+  Index direct, stream;  // steps of k in a block, of more and of up to kStreamRows rows
+  bool ahead;  // whether what comes next is fetched where B is streamed, in f32 and f64, too: in 16 bits it always is
+};
+inline Reading reading() {
+  // Intel (Sapphire Rapids). Blocks of 32 rows to stream: 1 × 1024 × 4096 at 1.08 of the speed (8: 0.99), and fetching
+  // ahead: 0.92 to 0.95 (in 16 bits, whose rows are shorter, 1.03 to 1.08). Else 32 to 128 steps are within 3 % and 256
+  // at 0.53 to 0.8.
+  constexpr Reading others{64, 32, false};
+  // AMD (Zen 4, one and two threads). Fetching ahead in blocks of 32, then of 128: 1 × 1024 × 4096 1.29, 1.5 and 1.21,
+  // 1.34; 4 × 1024 × 4096 2.3, 3.6 and 2.0, 2.6; 256 steps 1.0 more, 1024 0.8. 8 to 64 × 1024 × 4096 in blocks of 128:
+  // 1.07, of 256 and 512: 1.11.
+  constexpr Reading amd{256, 128, true};
+  return made_by_amd() ? amd : others;
+}
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
