@@ -97,7 +97,12 @@ struct Plan {
   std::uint64_t own_job = 0;
   Index kept_begin = 0, kept_cols = 0;
 
-  Index max_rows() const { return types.kernels->max_rows; }
+  /// Whether the kernels widen B as they read it.
+  bool widens() const { return direct_b && types.size != types.lane_size; }
+  Index max_rows() const {
+    const Index rows = types.kernels->max_rows;
+    return widens() ? std::min<Index>(rows, kWideningRows) : rows;
+  }
   Index panel() const { return types.kernels->panel_cols; }
   const std::byte* a(Index batch, Index segment, Index row, Index p) const {
     return static_cast<const std::byte*>(g.a) +
@@ -162,10 +167,10 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
   const GemmProblem& g = plan.g;
   const Index lane = plan.types.lane_size, steps = block.end - block.begin, depth = block.depth();
   const bool direct = plan.direct_a && block.segments == 1;
-  const bool widens = plan.direct_b && plan.types.size != lane;  // micro_stored's A has strides
   if (direct && g.a_row == 1 && plan.types.kernels->micro_packed)
     return {{plan.a(area.batch, block.segment, area.row, block.begin), 1, g.a_col}, 1, true};
-  if (direct || widens || area.rows < kSideBySideRows || !plan.types.kernels->micro_packed)
+  const bool strides = plan.widens() || !plan.types.kernels->micro_packed;  // those kernels' A has some
+  if (direct || strides || area.rows < kSideBySideRows)
     return rows_of_a(plan, area, block);
   std::byte* const to = scratch().a.reserve(area.rows * depth * lane);
   for (Index s = 0; s < block.segments; ++s)
@@ -491,7 +496,7 @@ void run_packed(Plan& plan) {
   const bool as_lanes = plan.types.size == plan.types.lane_size;
   const Index work = g.m * g.n * plan.depth.total();
   const bool rows_long = long_rows(g, plan.types);
-  plan.direct_b = g.b_col == 1 && g.m <= (as_lanes ? kDirectRows : kWideningRows);
+  plan.direct_b = g.b_col == 1 && g.m <= plan.types.kernels->direct_rows;
   const Index a_bytes = g.m * g.k * plan.types.lane_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
@@ -556,7 +561,7 @@ void run_outer(Plan& plan) {
 /// kDepth).
 Index depth_block(const GemmProblem& g, const Types& types) {
   if (streams_b(g, types)) return reading().stream;
-  return g.b_col == 1 && long_rows(g, types) && g.m <= kDirectRows ? reading().direct : kDepth;
+  return g.b_col == 1 && long_rows(g, types) && g.m <= types.kernels->direct_rows ? reading().direct : kDepth;
 }
 
 GemmProblem transposed(const GemmProblem& g) {

@@ -45,15 +45,19 @@ struct GemmDot {
   bool add;
 };
 
-/// Rows up to which there are kernels that widen B as they read it. With more it is packed, which widens it once: that
-/// takes f16 of 8 × 1024 × 4096 2.2 times as long (of 14: 1.9 times; but such kernels are 20 KB of code for each row).
+/// Rows of a call that widens B as it reads it: such kernels are 20 KB of code for each row.
 inline constexpr int kWideningRows = 8;
+/// Rows of A up to which B is read in place, by several calls where it takes them: 784 × 256 gains 8 % at 48 rows, none at
+/// 96. In 16 bits, too, though each call widens B anew: 9, 16, 32 and 64 × 1024 × 4096 in f16 at 3.0, 2.7, 1.7 and 1.4 of the
+/// speed of a B that is packed, with AVX2 at 2.0, 1.7, 1.3 and 1.0.
+inline constexpr int kDirectRows = 64;
 
 /// The kernels for one type of operand. `Lane` is float for f16, bf16 and f32, else the type itself.
 struct GemmKernelsOf {
   std::int32_t lanes;       // of a vector
   std::int32_t max_rows;    // of a micro-kernel call
   std::int32_t panel_cols;  // the widest call with max_rows rows, and the width of packed panels of B
+  std::int32_t direct_rows;  // of A up to which B is read in place
   /// to[i * to_row + j] = Lane(from(i, j)) for j < cols, and 0 for cols ≤ j < to_cols. Some are written twice: `to` and
   /// `from` do not overlap.
   void (*copy)(const GemmSource& from, std::int64_t rows, std::int64_t cols, void* to, std::int64_t to_row,
@@ -61,7 +65,7 @@ struct GemmKernelsOf {
   /// The widest call with this many rows: fewer rows leave registers for more columns.
   std::int64_t (*widest)(std::int64_t rows);
   void (*micro)(const GemmMicro& call);
-  /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows.
+  /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows, and of strides in A.
   void (*micro_stored)(const GemmMicro& call);
   /// The same for an A whose rows lie side by side: a(i, p) = a[p * a_col + i], whatever a_row says. Null for integers.
   void (*micro_packed)(const GemmMicro& call);

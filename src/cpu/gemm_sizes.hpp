@@ -27,9 +27,8 @@ constexpr Index kLocalBytes = Index{512} << 10;
 constexpr Index kPackPanels = 8, kStripRows = 32;
 /// An operand's element counts as this many multiply-adds.
 constexpr Index kTraffic = 8;
-/// Rows of A up to which B is read in place: 784 × 256 gains 8 % at 48 rows, none at 96. Where its rows take a page or
-/// more, the blocks of the depth are shorter then (see depth_block).
-constexpr Index kDirectRows = 64, kLongRow = 2048;
+/// Where the rows of a B that is read in place take a page or more, blocks of the depth are shorter (see depth_block).
+constexpr Index kLongRow = 2048;
 /// Rows of A up to which such a B is streamed: it is read once, a row in as long runs as a thread can have, so one tile a
 /// thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
 /// 2048's).
