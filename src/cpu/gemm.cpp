@@ -82,6 +82,12 @@ bool streams_b(const GemmProblem& g, const Types& types) {
   return g.b_col == 1 && long_rows(g, types) && g.m <= kStreamRows;
 }
 
+/// Rows of A up to which B is read in place.
+Index direct_rows(const GemmProblem& g, const Types& types) {
+  const bool far = long_rows(g, types) && g.segments * g.k * g.n * types.lane_size > kOwnBytes;
+  return std::max<Index>(types.kernels->direct_rows, far && !types.integer ? reading().far_rows : 0);
+}
+
 struct Plan {
   const GemmProblem& g;
   Types types;
@@ -496,7 +502,7 @@ void run_packed(Plan& plan) {
   const bool as_lanes = plan.types.size == plan.types.lane_size;
   const Index work = g.m * g.n * plan.depth.total();
   const bool rows_long = long_rows(g, plan.types);
-  plan.direct_b = g.b_col == 1 && g.m <= plan.types.kernels->direct_rows;
+  plan.direct_b = g.b_col == 1 && g.m <= direct_rows(g, plan.types);
   const Index a_bytes = g.m * g.k * plan.types.lane_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
@@ -561,7 +567,7 @@ void run_outer(Plan& plan) {
 /// kDepth).
 Index depth_block(const GemmProblem& g, const Types& types) {
   if (streams_b(g, types)) return reading().stream;
-  return g.b_col == 1 && long_rows(g, types) && g.m <= types.kernels->direct_rows ? reading().direct : kDepth;
+  return g.b_col == 1 && long_rows(g, types) && g.m <= direct_rows(g, types) ? reading().direct : kDepth;
 }
 
 GemmProblem transposed(const GemmProblem& g) {

@@ -23,8 +23,9 @@ constexpr Index kSharedCols = 512;
 constexpr Index kOwnBytes = Index{5} << 19;
 /// Without that each tile packs its own B, so up to this size of A tiles take more rows (and fewer columns).
 constexpr Index kLocalBytes = Index{512} << 10;
-/// B is packed in chunks of this many panels, this many rows after each other.
-constexpr Index kPackPanels = 8, kStripRows = 32;
+/// B is packed in chunks of this many panels, this many rows after each other (Zen 4, 80 × 1024 × 4096: 8 at 1.08 of the
+/// speed of 32, 1 at 0.9; Sapphire Rapids: the same from 4 on).
+constexpr Index kPackPanels = 8, kStripRows = 8;
 /// An operand's element counts as this many multiply-adds.
 constexpr Index kTraffic = 8;
 /// Where the rows of a B that is read in place take a page or more, blocks of the depth are shorter (see depth_block).
@@ -37,17 +38,21 @@ constexpr Index kStreamRows = 4, kStreamCols = 8192;
 struct Reading {
   Index direct, stream;  // steps of k in a block, of more and of up to kStreamRows rows
   bool ahead;  // whether what comes next is fetched where B is streamed, in f32 and f64, too: in 16 bits it always is
+  Index far_rows;  // rows of A up to which it is read in place where packed it takes more than kOwnBytes
 };
 inline Reading reading() {
   // Intel (Sapphire Rapids). Blocks of 32 rows to stream: 1 × 1024 × 4096 at 1.08 of the speed (8: 0.99), and fetching
   // ahead: 0.92 to 0.95 (in 16 bits, whose rows are shorter, 1.03 to 1.08). Else 32 to 128 steps are within 3 % and 256
-  // at 0.53 to 0.8.
-  constexpr Reading others{64, 32, false};
+  // at 0.53 to 0.8. 80 to 256 rows in place: 0.75 to 1.1.
+  constexpr Reading others{64, 32, false, 0};
   // AMD (Zen 4, one and two threads). Fetching ahead in blocks of 32, then of 128: 1 × 1024 × 4096 1.29, 1.5 and 1.21,
   // 1.34; 4 × 1024 × 4096 2.3, 3.6 and 2.0, 2.6; 256 steps 1.0 more, 1024 0.8. 8 to 64 × 1024 × 4096 in blocks of 128:
-  // 1.07, of 256 and 512: 1.11.
-  constexpr Reading amd{256, 128, true};
-  return made_by_amd() ? amd : others;
+  // 1.07, of 256 and 512: 1.11. In place instead of packed, f32: 80, 128, 256, 384, 512 × 1024 × 4096 1.6, 1.37, 1.16,
+  // 1.06, 0.93 and 1.6, 1.35, 1.2, 1.13, 1.07 (f64 1.05 and 1.07, f16 1.00 and 1.03); with the vectors of AVX2, or in an
+  // L2 that holds it (128 × 512 × 512), 0.82 to 1.0.
+  constexpr Reading amd{256, 128, true, 0}, amd_avx512{256, 128, true, 512};
+  if (!made_by_amd()) return others;
+  return gemm_kernels().f32.lanes >= 16 ? amd_avx512 : amd;
 }
 /// Columns up to which a column-major A is taken as the B of the transposed product.
 constexpr Index kTurnedCols = 16;

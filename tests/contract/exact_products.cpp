@@ -86,10 +86,14 @@ TEST_P(ExactProducts, OfAnAInPlace) {
     }
 }
 
-/// Rows of B of 2 KiB and more: the blocks of the depth are short.
+/// Rows of B of 2 KiB and more: the blocks of the depth are short. Some processors read up to 512 rows' B in place.
 TEST_P(ExactProducts, OfLongRows) {
   expect_rows(20, 1030, 600, 'r', 'r');
   expect_rows(5, 3000, 600, 'r', 'r');
+  for (const Sizes s : {Sizes{64, 300, 1100}, {65, 700, 1100}, {512, 520, 1300}, {513, 520, 1300}}) {
+    const Tensor a = laid_out(s.m, s.k, GetParam(), 'r', 51), b = laid_out(s.k, s.n, GetParam(), 'r', 53);
+    expect(a, b, sums(a, b), s.text());
+  }
 }
 
 /// Tiles of several calls, and as many for each thread: of all rows, packed once for all threads or by each.
