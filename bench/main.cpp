@@ -179,11 +179,13 @@ int run(const Request& request, const std::regex& filter, const std::string& com
   const auto torch = start_torch(request, threads);
   bench::Machine machine = describe(request, target, torch.get(), threads, clock);
   bench::print(machine);
-  bench::MoreContenders more;
-  if (torch)
-    more = [&](const bench::Workload& w, std::vector<std::string>& notes) {
-      return torch->contenders(w, clock, notes);
-    };
+  const bench::MoreContenders more = [&](const bench::Workload& w, std::vector<std::string>& notes) {
+    auto contenders = torch ? torch->contenders(w, clock, notes) : std::vector<bench::Contender>{};
+#ifdef BENCH_CPU
+    if (w.roof == "triad") contenders.push_back(bench::triad_contender(w.work, threads, clock));
+#endif
+    return contenders;
+  };
   std::vector<bench::Result> results;
   for (const bench::Workload* w : picked) {
     results.push_back(bench::measure(*w, settings_of(request, target, clock), more));

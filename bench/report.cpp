@@ -23,10 +23,17 @@ const char* clock_name(Clock clock) { return clock == Clock::wall ? "wall" : "pr
 
 double rate(const Workload& workload, double seconds) { return workload.work / seconds; }
 
-std::string share_of_roof(const Workload& workload, const Machine& machine, double seconds) {
-  const auto roof = machine.roofs.find(workload.roof);
-  if (roof == machine.roofs.end() || roof->second <= 0) return "";
-  return fmt::format("{:.0f} %", 100 * rate(workload, seconds) / roof->second);
+/// The roof's rate: as measured in turn with the workload, where it was, else when the run began; 0 where there is none.
+double roof_of(const Result& result, const Machine& machine) {
+  for (const Figures& f : result.figures)
+    if (f.part && f.library == result.workload->roof) return rate(*result.workload, f.median);
+  const auto roof = machine.roofs.find(result.workload->roof);
+  return roof == machine.roofs.end() ? 0 : roof->second;
+}
+
+std::string share_of_roof(const Result& result, const Machine& machine, double seconds) {
+  const double roof = roof_of(result, machine);
+  return roof > 0 ? fmt::format("{:.0f} %", 100 * rate(*result.workload, seconds) / roof) : "";
 }
 
 /// In half the width between the quartiles, relative to the median.
@@ -60,8 +67,7 @@ nlohmann::json as_json(const Result& result, const Machine& machine) {
                            {"quartiles", {f.lower_quartile, f.upper_quartile}},
                            {"rounds", f.rounds}};
     if (w.unit != Unit::calls) figures["rate"] = rate(w, f.median) * 1e-9;
-    if (const auto roof = machine.roofs.find(w.roof); roof != machine.roofs.end() && roof->second > 0)
-      figures["share_of_roof"] = rate(w, f.median) / roof->second;
+    if (const double roof = roof_of(result, machine); roof > 0) figures["share_of_roof"] = rate(w, f.median) / roof;
     entry["libraries"].push_back(std::move(figures));
   }
   if (result.best_peer) entry["best_peer"] = as_json(*result.best_peer);
@@ -110,7 +116,7 @@ void print(const Result& result, const Machine& machine) {
     const std::string speed =
         w.unit == Unit::calls ? "" : fmt::format("{:.1f} {}", rate(w, f.median) * 1e-9, name_of(w.unit));
     fmt::print("{:<44} {:<17} {:>11} {:>6.1f} % {:>16} {:>7}", name, f.library, shown_time(f.median), spread(f), speed,
-               share_of_roof(w, machine, f.median));
+               share_of_roof(result, machine, f.median));
     const auto print_ratio = [](const Ratio& r) {
       fmt::print("  {:.2f} of {} ({:.2f}..{:.2f})", r.median, r.library, r.low, r.high);
     };

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -142,21 +143,30 @@ void triad(float* x, const float* y, const float* z, std::int64_t count) {
   }
 }
 
-double triad_rate(Run run) {
-  constexpr std::int64_t count = 32 << 20;  // 128 MiB an array
-  const std::int64_t share = count / run.threads / 16 * 16;
-  std::unique_ptr<float, decltype(&std::free)> arrays[3] = {
-      {nullptr, std::free}, {nullptr, std::free}, {nullptr, std::free}};
-  for (auto& array : arrays) {
-    array.reset(static_cast<float*>(std::aligned_alloc(64, count * sizeof(float))));
-    if (!array) return 0;
-    std::fill_n(array.get(), count, 1.f);
+/// The operands of a triad, in memory that has been written.
+class Triad {
+ public:
+  Triad(std::int64_t count, int threads) : share_(count / threads / 16 * 16), threads_(threads) {
+    for (auto& array : arrays_) {
+      array.reset(static_cast<float*>(std::aligned_alloc(64, static_cast<std::size_t>(share_ * threads) * sizeof(float))));
+      if (!array) throw std::bad_alloc();
+      std::fill_n(array.get(), share_ * threads, 1.f);
+    }
   }
-  return best_rate(run, 9, 12.0 * static_cast<double>(share * run.threads), [&](int thread) {
-    const std::int64_t begin = share * thread;
-    triad(arrays[0].get() + begin, arrays[1].get() + begin, arrays[2].get() + begin, share);
-  });
-}
+  double bytes() const { return 12.0 * static_cast<double>(share_ * threads_); }
+  /// Of the best of `tries`.
+  double rate(Clock clock, int tries) const {
+    return best_rate({threads_, clock}, tries, bytes(), [&](int thread) {
+      const std::int64_t begin = share_ * thread;
+      triad(arrays_[0].get() + begin, arrays_[1].get() + begin, arrays_[2].get() + begin, share_);
+    });
+  }
+
+ private:
+  std::int64_t share_;
+  int threads_;
+  std::unique_ptr<float, decltype(&std::free)> arrays_[3] = {{nullptr, std::free}, {nullptr, std::free}, {nullptr, std::free}};
+};
 
 }  // namespace
 
@@ -166,8 +176,21 @@ std::map<std::string, double> measure_roofs(int threads, Clock clock) {
   roofs["f32"] = multiply_add_rate<Floats>(run);
   roofs["f64"] = multiply_add_rate<Doubles>(run);
   roofs["bf16"] = bf16_rate(run, roofs["f32"]);
-  roofs["triad"] = triad_rate(run);
+  roofs["triad"] = Triad(32 << 20, threads).rate(clock, 9);  // 128 MiB an array
   return roofs;
+}
+
+Contender triad_contender(double bytes, int threads, Clock clock) {
+  const auto whole = std::make_shared<Triad>(static_cast<std::int64_t>(bytes / 12), threads);
+  Contender triad{.library = "triad", .run = {}, .result = {}};
+  triad.part = true;
+  triad.measure = [=](double slice) {
+    double seconds = 0;
+    int calls = 0;
+    for (; calls == 0 || seconds < slice; ++calls) seconds += whole->bytes() / whole->rate(clock, 1);
+    return seconds / calls * bytes / whole->bytes();
+  };
+  return triad;
 }
 
 }  // namespace bench
