@@ -235,7 +235,8 @@ class FusedRun {
         runner_.set_block(most);
       }
       chunk_length_ = std::min(length_, most);
-      if (in_place) most = std::clamp<std::int64_t>(full_.count() / (8 * max_threads()), most, kRowBlocks * most);
+      if (in_place && length_ <= most)  // pieces of longer rows do not follow each other
+        most = std::clamp<std::int64_t>(full_.count() / (8 * max_threads()), most, kRowBlocks * most);
       chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, kBlock);
       chunks_ = (groups + chunk_kept_ - 1) / chunk_kept_;
     } else {

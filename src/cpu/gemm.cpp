@@ -216,8 +216,10 @@ std::pair<std::byte*, bool> own_panel(const Plan& plan, Index col, Index i) {
   Scratch& mine = scratch();
   std::byte* const base = mine.own.reserve(plan.kept_cols * plan.depth.total() * plan.types.lane_size);
   const Index panels = plan.kept_cols / plan.panel(), place = (col - plan.kept_begin) / plan.panel() * plan.depth.count + i;
-  if (std::exchange(mine.own_job, plan.own_job) != plan.own_job)
+  if (mine.own_job != plan.own_job) {
     mine.has.assign(static_cast<std::size_t>(panels * plan.depth.count), false);
+    mine.own_job = plan.own_job;
+  }
   const bool has = mine.has[static_cast<std::size_t>(place)];
   mine.has[static_cast<std::size_t>(place)] = true;
   return {kept_panel(plan, base, col, plan.depth[i]), has};

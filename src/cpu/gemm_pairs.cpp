@@ -330,7 +330,7 @@ class PairRun {
 
   const GemmProblem& g_;
   const PairKernels& kernels_;
-  /// Steps of k, padded; of a block; blocks of kNearSteps, in a segment and in all.
+  /// Steps of k, padded; of a block; blocks in kNearSteps, in a segment and in all.
   Index steps_, block_steps_, most_blocks_, per_segment_, blocks_;
   /// A is read in place: whole steps and whole tiles of 16 rows, all of which are read, and rows that do not all fall into one
   /// set of L1 (batches of 64³: 1.25 of the speed, 256³: 1.06; 1024³ and 2048³ would not differ).

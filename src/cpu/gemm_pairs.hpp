@@ -12,8 +12,8 @@ inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
 inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
 
 /// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and `cols` columns. Up to
-/// the next multiple of 16 rows and kPairSteps pairs `a` may be read, of 16 rows and kPairCols columns `from` read and `to`
-/// written, too.
+/// the next multiple of 16 rows and kPairSteps pairs `a` may be read, and of 16 rows and kPairCols columns `from` may be
+/// read and `to` written, or not.
 struct PairMicro {
   const std::uint16_t* a;     // for each 2 · kPairSteps steps those of every row, 64 bytes each, …
   std::int64_t a_row, a_step;  // … so many elements from row to row and from steps to steps

@@ -241,6 +241,33 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   for (const std::int64_t fits : {1000, 1500, 8000})
     EXPECT_NEAR(reads([&] { softmax(x.slice(1, 0, fits)); }), static_cast<double>(fits) / 9000, labels_too) << "a row that fits is read once";
 }
+/// Many rows, of lengths on both sides of a block's and of several blocks: sums of whole numbers, in which no two neighbouring
+/// rows agree.
+TEST_P(LongRows, ManySumsAreExact) {
+  const int before = num_threads();
+  for (const Shape& shape : {Shape{900, 63}, {700, 1025}, {90, 8191}, {90, 8192}, {90, 8193}, {80, 9000}, {70, 16400}, {40, 70000}}) {
+    const auto rows = static_cast<std::size_t>(shape[0]), length = static_cast<std::size_t>(shape[1]);
+    std::vector<double> at(rows * length), total(rows), largest(rows), average(rows);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < length; ++j) {
+        const auto value = static_cast<double>((5 * i + 3 * j) % 7 + i % 3);
+        at[i * length + j] = value, total[i] += value, largest[i] = std::max(largest[i], value);
+      }
+      average[i] = total[i] / static_cast<double>(length);
+    }
+    const Tensor x = tensor(at).to(f32).to(device()).reshape(shape);
+    for (const int threads : {1, 2, 4}) {
+      set_num_threads(threads);
+      const std::string what = to_string(shape) + " with " + std::to_string(threads) + " threads";
+      EXPECT_EQ(doubles(sum(x, 1)), total) << what;
+      EXPECT_EQ(doubles(max(x, 1)), largest) << what;
+      const std::vector<double> mean_of = doubles(mean(x, 1));
+      for (std::size_t i = 0; i < rows; ++i) EXPECT_NEAR(mean_of[i], average[i], 4 * epsilon(f32) * average[i]) << what;
+    }
+  }
+  set_num_threads(before);
+}
+
 TEST_P(LongRows, ThreadsDoNotChangeBits) {
   if (device() != cpu()) return;
   const int before = num_threads();
