@@ -75,11 +75,10 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
   std::ostringstream text;
   text << "struct Loop" << index << " {\n  static constexpr int kInputs = " << inputs << ", kScalars = " << scalars
        << ", kOutputs = " << outputs << ";\n"
-       << "  template <class D, class M>\n  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* s, M* const* out,\n"
-       << "                              std::size_t i, bool stream) {\n"
-       << "    const hn::RebindToSigned<D> di;\n    (void)di, (void)in, (void)s;\n";
+       << "  template <class D, class A>\n  static HWY_INLINE void Step(D d, const A& access, const hn::Vec<D>* s) {\n"
+       << "    const hn::RebindToSigned<D> di;\n    (void)di, (void)s;\n";
   for (std::uint64_t i = 0; i < inputs; ++i)
-    text << "    const auto x" << i << (read.next() ? " = LoadIntegers(d, in[" : " = LoadOperand(d, in[") << i << "] + i);\n";
+    text << "    const auto x" << i << (read.next() ? " = access.Integers(d, " : " = access.Load(d, ") << i << ");\n";
   for (std::uint64_t i = 0; i < ops; ++i) {
     const std::uint64_t word = read.next();
     const auto leaf = static_cast<detail::Leaf>(word >> 8);
@@ -93,7 +92,7 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
          << (arity == 2 && number ? "RunNumber<" + name + ">(d" : name + (word & 128 ? "::RunQuick(" : "::Run(") + (word & 1 ? "di" : "d"))
          << arguments << ");\n";
   }
-  for (std::uint64_t i = 0; i < outputs; ++i) text << "    StoreResult(d, v" << read.next() << ", out[" << i << "] + i, stream);\n";
+  for (std::uint64_t i = 0; i < outputs; ++i) text << "    access.Store(d, v" << read.next() << ", " << i << ");\n";
   text << "  }\n};\n";
   return text.str();
 }
@@ -101,7 +100,7 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
 /// The instances of a loop. Quick leaves are of results of 16 bits: such loops take those from memory, too.
 std::string instances(const std::string& loop, std::size_t index) {
   const std::string name = "N::Loop" + std::to_string(index), run = "&N::RunLoop<" + name;
-  const bool quick = loop.find("::RunQuick(") != std::string::npos, integers = loop.find("LoadIntegers(") != std::string::npos;
+  const bool quick = loop.find("::RunQuick(") != std::string::npos, integers = loop.find("access.Integers(") != std::string::npos;
   if (!quick) return run + ", float>, " + run + ", double>, nullptr, nullptr";
   if (integers) return run + ", float>, nullptr, nullptr, nullptr";
   return run + ", float>, nullptr, N::HalfLoop<" + name + ", DType::f16>(), N::HalfLoop<" + name + ", DType::bf16>()";

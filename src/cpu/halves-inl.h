@@ -23,15 +23,18 @@ template <DType D> HWY_INLINE auto Widen(hn::ScalableTag<float> d, const std::ui
     return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(from)));
   }
 }
-/// A vector of lanes as 16-bit floats, rounded to nearest even. There is one NaN: which of a product's two it would be is
-/// the compiler's choice, and the same formula is compiled more than once.
+/// Lanes rounded to nearest even to bf16, which are the upper halves of these. There is one NaN: which of a product's two it
+/// would be is the compiler's choice, and the same formula is compiled more than once.
+template <class V> HWY_INLINE auto RoundedBits(hn::ScalableTag<float> d, V x) {
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto bits = hn::BitCast(du, x), odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+  const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fff)), odd);
+  return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Set(du, 0x7fc00000), rounded);
+}
+/// A vector of lanes as 16-bit floats, rounded to nearest even.
 template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x) {
   if constexpr (D == DType::bf16) {
-    const hn::RebindToUnsigned<decltype(d)> du;
-    const auto bits = hn::BitCast(du, x), odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
-    const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fff)), odd);
-    const auto result = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Set(du, 0x7fc00000), rounded);
-    return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), hn::ShiftRight<16>(result));
+    return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), hn::ShiftRight<16>(RoundedBits(d, x)));
   } else {
     const V nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<decltype(d)>(), 0x7fc00000));
     const V number = hn::IfThenElse(hn::IsNaN(x), nan, x);
