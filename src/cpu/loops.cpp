@@ -22,7 +22,10 @@ std::atomic<LoopListener> listening{nullptr};
 /// Of an op, the lanes it computes in; for a truth, those it gives are integers as wide.
 class Planner {
  public:
-  explicit Planner(const Tape& tape) : tape_(tape) {}
+  Planner(const Tape& tape, bool rows) : tape_(tape) {
+    for (const TapeOp& op : tape.ops)
+      if (rows && op.kind == TapeOp::Kind::expand) repeated_[op.result] = op.args[0];
+  }
 
   std::optional<LoopPlan> run(const std::vector<int>& ops, const std::vector<int>& outputs) {
     if (!find_lane(ops)) return {};
@@ -71,6 +74,9 @@ class Planner {
       word(LoopArg::result, found->second);
       return true;
     }
+    const auto repeated = repeated_.find(value);
+    const bool kept = repeated != repeated_.end();
+    if (kept) value = repeated->second;
     const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
     if (v.kind == StepKind::number) {
       // As the tape's own constants: exact in f64, then rounded to the lane.
@@ -80,7 +86,7 @@ class Planner {
       text.push_back(std::bit_cast<std::uint64_t>(number));
       return true;
     }
-    const bool scalar = v.kind == StepKind::param || v.kind == StepKind::extent;
+    const bool scalar = kept || v.kind == StepKind::param || v.kind == StepKind::extent;
     if (scalar && v.lane != plan_.lane) return false;
     if (v.lane != plan_.lane && v.lane != integers()) return false;
     std::vector<int>& list = scalar ? plan_.scalars : plan_.inputs;
@@ -93,6 +99,7 @@ class Planner {
   const Tape& tape_;
   LoopPlan plan_;
   std::map<int, std::uint64_t> results_;  // which op of the loop gives a value
+  std::map<int, int> repeated_;           // what a value repeats along a row
 };
 
 std::uint64_t hash_of(std::span<const std::uint64_t> words) {
@@ -113,8 +120,8 @@ struct Table {
 
 }  // namespace
 
-std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs) {
-  return Planner(tape).run(ops, outputs);
+std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs, bool rows) {
+  return Planner(tape, rows).run(ops, outputs);
 }
 
 FoundLoop find_loop(const LoopPlan& plan) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "cpu/block_runner.hpp"
 #include "cpu/loops.hpp"
 #include "tern/error.hpp"
 
@@ -53,8 +54,9 @@ class Compiler {
     for (const detail::OnlineSum& o : program_.online)
       tape_->online.push_back(
           {op(o.pivot), op(o.sum), o.shift, o.weight, o.power, op(o.count), {op(o.lower[0]), op(o.lower[1])}});
-    plan_way(tape_->plain, false);
-    plan_way(tape_->compiled, true);
+    plan_way(tape_->plain, Loops::none);
+    plan_way(tape_->compiled, Loops::whole);
+    if (program_.reduces) plan_way(tape_->rows, Loops::of_rows);
     tape_->repeats = repeats();
     assign_slots();
     return std::move(tape_);
@@ -140,11 +142,17 @@ class Compiler {
 
   bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
 
-  void plan_way(Tape::Way& way, bool compiled) {
-    way.block = block_order(compiled);
+  enum class Loops { none, whole, of_rows };
+
+  void plan_way(Tape::Way& way, Loops loops) {
+    way.block = block_order(loops);
     if (program_.reduces)
-      for (int pass = 0; pass < program_.walks; ++pass) way.passes.push_back(pass_order(pass, false, compiled));
-    way.late = program_.reduces ? pass_order(program_.walks - 1, true, compiled) : Order{};
+      for (int pass = 0; pass < program_.walks; ++pass) way.passes.push_back(pass_order(pass, false, loops));
+    way.late = program_.reduces ? pass_order(program_.walks - 1, true, loops) : Order{};
+    if (loops == Loops::of_rows) {
+      drop_unread_expansions(way.block), drop_unread_expansions(way.late);
+      for (Order& pass : way.passes) drop_unread_expansions(pass);
+    }
     way.filled.resize(tape_->values.size());
     const auto note = [&](const Order& order) {
       for (const int i : order)
@@ -154,6 +162,22 @@ class Compiler {
     note(way.block), note(way.late), note(tape_->reductions);
     for (const Order& pass : way.passes) note(pass);
     for (const int value : tape_->outputs) way.filled[at(value)] = true;
+  }
+
+  /// Loops of rows read what is repeated, not the repetition.
+  void drop_unread_expansions(Order& order) const {
+    std::vector<bool> read(tape_->values.size());
+    for (const int value : tape_->outputs) read[at(value)] = true;
+    for (const int r : tape_->reductions) read[at(tape_->ops[at(r)].args[0])] = true;
+    for (const TapeOnline& o : tape_->online)
+      if (o.weight >= 0) read[at(o.weight)] = true;
+    for (const int i : order) {
+      if (i < 0) for (const int value : tape_->loops[at(~i)].inputs) read[at(value)] = true;
+      else for (int a = 0; a < tape_->ops[at(i)].arity; ++a) read[at(tape_->ops[at(i)].args[a])] = true;
+    }
+    std::erase_if(order, [&](int i) {
+      return i >= 0 && tape_->ops[at(i)].kind == TapeOp::Kind::expand && !read[at(tape_->ops[at(i)].result)];
+    });
   }
 
   /// Exponentials that are summed before the maximum is known, and computed again for the results of the last walk.
@@ -168,7 +192,7 @@ class Compiler {
   }
 
   /// What the outputs need, phase by phase. Sums that others are corrected by are not needed where a row is one block.
-  Order block_order(bool compiled) {
+  Order block_order(Loops loops) {
     const std::vector<bool> needed = needed_ops();
     Order order, all;
     for (std::size_t i = 0; i < needed.size(); ++i)
@@ -180,7 +204,7 @@ class Compiler {
       Order run;
       for (; is_full_leaf(); ++k) run.push_back(all[k]);
       if (run.empty()) order.push_back(all[k++]);
-      else append(order, run, wanted_outside(run), compiled);
+      else append(order, run, wanted_outside(run), loops);
     }
     return order;
   }
@@ -223,7 +247,7 @@ class Compiler {
   }
 
   /// What one walk computes anew.
-  Order pass_order(int pass, bool late, bool compiled) {
+  Order pass_order(int pass, bool late, Loops loops) {
     const std::vector<int> wanted = wanted_of(pass, late);
     std::vector<int> pending = wanted;
     std::vector<bool> needed(tape_->ops.size()), values(tape_->values.size());
@@ -237,35 +261,47 @@ class Compiler {
       needed[at(found->second)] = true;
       for (int a = 0; a < op.arity; ++a) pending.push_back(op.args[a]);
     }
-    if (!compiled) tape_->needs.push_back(std::move(values));
+    if (loops == Loops::none) tape_->needs.push_back(std::move(values));
     Order order, run;
     bool only_leaves = true;
     for (std::size_t i = 0; i < needed.size(); ++i) {
       if (!needed[i]) continue;
       const TapeOp::Kind kind = tape_->ops[i].kind;
       only_leaves &= kind != TapeOp::Kind::block;
-      (kind == TapeOp::Kind::expand && compiled ? order : run).push_back(static_cast<int>(i));
+      (kind == TapeOp::Kind::expand && loops != Loops::none ? order : run).push_back(static_cast<int>(i));
     }
     std::vector<int> results;
     for (const int i : run)
       if (std::find(wanted.begin(), wanted.end(), tape_->ops[at(i)].result) != wanted.end())
         results.push_back(tape_->ops[at(i)].result);
-    append(order, run, results, compiled && only_leaves);
+    append(order, run, results, only_leaves ? loops : Loops::none);
     return order;
   }
 
-  /// Appends ops, as one loop where there is one for them. A single op is a compiled loop already.
-  void append(Order& order, const Order& run, const std::vector<int>& wanted, bool compiled) {
-    if (compiled && run.size() > 1 && !wanted.empty()) {
-      if (const auto plan = plan_loop(*tape_, run, wanted)) {
-        if (const FoundLoop loop = find_loop(*plan); loop.run) {
-          tape_->loops.push_back({loop.run, loop.f16, loop.bf16, plan->inputs, plan->scalars, plan->outputs});
-          order.push_back(~(static_cast<int>(tape_->loops.size()) - 1));
-          return;
-        }
-      }
-    }
-    order.insert(order.end(), run.begin(), run.end());
+  /// Appends ops, as one loop where there is one for them.
+  void append(Order& order, const Order& run, const std::vector<int>& wanted, Loops loops) {
+    const bool found = !wanted.empty() && ((loops == Loops::of_rows && append_loop(order, run, wanted, true)) ||
+                                           (loops != Loops::none && append_loop(order, run, wanted, false)));
+    if (!found) order.insert(order.end(), run.begin(), run.end());
+  }
+  /// A single op is a compiled loop already, unless it takes a scalar a row.
+  bool append_loop(Order& order, const Order& run, const std::vector<int>& wanted, bool rows) {
+    const auto repeats = [&](int i) {
+      const TapeOp& op = tape_->ops[at(i)];
+      return std::any_of(op.args, op.args + op.arity, [&](int value) {
+        const auto made = producer_.find(value);
+        return made != producer_.end() && tape_->ops[at(made->second)].kind == TapeOp::Kind::expand;
+      });
+    };
+    if (rows ? !std::any_of(run.begin(), run.end(), repeats) : run.size() < 2) return false;
+    const auto plan = plan_loop(*tape_, run, wanted, rows);
+    const FoundLoop found = plan ? find_loop(*plan) : FoundLoop{};
+    if (!found.run) return false;
+    TapeLoop loop{found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, lane_size(plan->lane), {}};
+    for (const int value : loop.scalars) loop.kept.push_back(!is_number(tape_->values[at(value)].kind));
+    tape_->loops.push_back(std::move(loop));
+    order.push_back(~(static_cast<int>(tape_->loops.size()) - 1));
+    return true;
   }
 
   /// Linear scan. Results may take the block of an argument that dies with the op, since kernels allow it; reductions

@@ -1,5 +1,6 @@
 // A program as the CPU runs it: a short list of kernel calls over blocks of elements that stay in the L1 cache.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -48,6 +49,9 @@ struct TapeLoop {
   LoopFn run = nullptr;
   LoopFn f16 = nullptr, bf16 = nullptr;  // the same where all it takes and gives is such and in memory, or null
   std::vector<int> inputs, scalars, outputs;
+  std::size_t lane_bytes = 4;
+  std::vector<bool> kept;  // for each scalar whether it has a lane a row, so that a call is of one row
+  bool of_rows() const { return std::find(kept.begin(), kept.end(), true) != kept.end(); }
 };
 
 /// Ops in order of execution; ~i stands for the loop i.
@@ -68,7 +72,8 @@ struct Tape {
     Order late;  // the last pass where all full outputs wait for it: in place, an earlier one would overwrite an input
     std::vector<bool> filled;     // values that an op reads a whole block of (numbers: else one lane will do)
   };
-  Way plain, compiled;
+  /// `rows`: where the reduced axes are innermost, loops take reduced values a row at a time, instead of repeated.
+  Way plain, compiled, rows;
   /// needs[p][v]: pass p reads the full value v, the last entry being that of Way::late.
   std::vector<std::vector<bool>> needs;
   std::vector<int> output_pass;   // the pass in which a full output is there
