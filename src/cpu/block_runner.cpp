@@ -321,8 +321,9 @@ std::byte* BlockRunner::slot(const Worker& w, int value) const {
 void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
                        std::int64_t pitch) const {
   if (rows == 1 || pitch == cols) cols *= rows, rows = 1;
+  if (reduces_in_place_) rows = 1;  // and the others follow
   void*& at = w.at[static_cast<std::size_t>(input.value)];
-  if (rows == 1 && (half_loop_ || lanes_in_memory(input.walker.dtype())))
+  if (rows == 1 && (half_loop_ || reduces_in_place_ || lanes_in_memory(input.walker.dtype())))
     if (const void* direct = input.walker.direct(position, cols)) {
       at = const_cast<void*>(direct);
       return;
@@ -397,9 +398,23 @@ void BlockRunner::expand(const Worker& w, const TapeOp& op, const Block& b) cons
   }
 }
 
+/// Where 16-bit floats are reduced as they lie in memory: the kernels for it.
+const HalfReduction* BlockRunner::half_reduction(const TapeOp& op) const {
+  for (const Input& input : inputs_)
+    if (reduces_in_place_ && input.value == op.args[0] && !lanes_in_memory(input.walker.dtype()))
+      return &table_.reduce_half[static_cast<int>(op.which)][input.walker.dtype() == DType::bf16];
+  return nullptr;
+}
 void BlockRunner::reduce(const TapeOp& op, const void* in, void* out, const Block& b) const {
-  if (rows_) op.rows(in, out, static_cast<std::size_t>(b.kept), static_cast<std::size_t>(b.size() / b.kept));
-  else op.columns(in, out, static_cast<std::size_t>(b.rows), static_cast<std::size_t>(b.kept));
+  const HalfReduction* const half = half_reduction(op);
+  const auto kept = static_cast<std::size_t>(b.kept);
+  if (rows_) (half ? half->rows : op.rows)(in, out, kept, static_cast<std::size_t>(b.size() / b.kept));
+  else (half ? half->columns : op.columns)(in, out, static_cast<std::size_t>(b.rows), kept);
+}
+void BlockRunner::join_rows(const TapeOp& op, const void* in, void* into, const Block& b) const {
+  const HalfReduction* const half = half_reduction(op);
+  (half ? half->join : op.join)(in, static_cast<std::size_t>(b.pitch), static_cast<std::size_t>(b.rows), into,
+                                static_cast<std::size_t>(b.kept));
 }
 
 void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) const {
@@ -458,13 +473,21 @@ bool BlockRunner::is_one_loop(std::int64_t count) const {
          std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.walker, count); }) &&
          std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.direct && lies_there(o.walker, count); });
 }
-bool BlockRunner::only_reduces(std::int64_t count) const {
+bool BlockRunner::reduce_in_place(std::int64_t count) {
   if (!tape_.online.empty() || has_full_outputs()) return false;
   for (const TapeOp& op : tape_.ops) {
     const StepKind of = tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kBlock
     if (op.kind == TapeOp::Kind::reduce ? of != StepKind::input : op.full) return false;
   }
-  return std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.full && lies_there(i.walker, count); });
+  const auto in_lanes = [&](const Input& i) {
+    const DType dtype = i.walker.dtype();
+    return lanes_in_memory(dtype) || ((dtype == DType::f16 || dtype == DType::bf16) &&
+                                      table_.reduce_half[static_cast<int>(Leaf::sum)][dtype == DType::bf16].rows);
+  };
+  reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
+    return i.full && in_lanes(i) && i.walker.direct(0, count) != nullptr;
+  });
+  return reduces_in_place_;
 }
 /// Whether `count` elements are one run of lanes in memory.
 bool BlockRunner::lies_there(const Walker& walker, std::int64_t count) {

@@ -61,14 +61,21 @@ class BlockRunner {
   const Tape::Way& way() const { return way_; }
   /// op's reduction of the block `in`, to `out`.
   void reduce(const TapeOp& op, const void* in, void* out, const Block& b) const;
+  /// Rows of the block `in` into `into`, one after the other.
+  void join_rows(const TapeOp& op, const void* in, void* into, const Block& b) const;
+  /// Of an element of the operand that op reduces, where it lies.
+  std::int64_t element_bytes(const TapeOp& op) const {
+    return half_reduction(op) ? 2 : static_cast<std::int64_t>(lane_size(op.lane));
+  }
   bool has_full_outputs(int pass = kAnyPass) const;
   /// Whether pass `pass` reads input `index`, element by element.
   bool reads(int pass, int index) const;
   static constexpr int kAnyPass = -1;
   /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
   bool is_one_loop(std::int64_t count) const;
-  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as lanes: the same.
-  bool only_reduces(std::int64_t count) const;
+  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as lanes or as 16-bit
+  /// floats: then they are reduced where they lie, and blocks may be larger, too.
+  bool reduce_in_place(std::int64_t count);
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
   /// Lanes for the only output from `position` on; any number of them.
@@ -96,6 +103,7 @@ class BlockRunner {
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;
   LoopFn find_half_loop(std::int64_t count) const;
+  const HalfReduction* half_reduction(const TapeOp& op) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
   void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
@@ -109,6 +117,7 @@ class BlockRunner {
   std::size_t slot_bytes_ = kSlotBytes;
   bool streams_ = false;   // outputs pass by the caches; finish() when a thread has written its last
   bool in_place_ = false;  // an output shares memory with an input
+  bool reduces_in_place_ = false;
   LoopFn half_loop_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory
   detail::SmallVector<Input, 4> inputs_;
   detail::SmallVector<Output, 2> outputs_;

@@ -12,17 +12,30 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <DType D>
 inline constexpr bool kNarrows = D == DType::bf16 || (D == DType::f16 && HWY_TARGET != HWY_SSE4);
 
-/// As many 16-bit floats as d has lanes.
-template <DType D> HWY_INLINE auto Widen(hn::ScalableTag<float> d, const std::uint16_t* from) {
+/// 16-bit floats as lanes.
+template <DType D, class V> HWY_INLINE auto WidenBits(hn::ScalableTag<float> d, V bits) {
   if constexpr (D == DType::bf16) {
     const hn::RebindToUnsigned<decltype(d)> du;
-    const auto bits = hn::LoadU(hn::Rebind<std::uint16_t, decltype(d)>(), from);
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
   } else {
-    const hn::Rebind<hwy::float16_t, decltype(d)> dh;
-    return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(from)));
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, decltype(d)>(), bits));
   }
 }
+/// As many as d has lanes.
+template <DType D> HWY_INLINE auto Widen(hn::ScalableTag<float> d, const std::uint16_t* from) {
+  return WidenBits<D>(d, hn::LoadU(hn::Rebind<std::uint16_t, decltype(d)>(), from));
+}
+/// An element in memory that is a lane of f32.
+template <DType D> struct Half {
+  static constexpr DType kDType = D;
+  std::uint16_t bits;
+};
+/// A vector of lanes from memory.
+template <class D> HWY_INLINE hn::Vec<D> LoadOperand(D d, const hn::TFromD<D>* from) { return hn::LoadU(d, from); }
+template <class D, DType H> HWY_INLINE hn::Vec<D> LoadOperand(D d, const Half<H>* from) {
+  return Widen<H>(d, &from->bits);
+}
+
 /// Lanes rounded to nearest even to bf16, which are the upper halves of these. There is one NaN: which of a product's two it
 /// would be is the compiler's choice, and the same formula is compiled more than once.
 template <class V> HWY_INLINE auto RoundedBits(hn::ScalableTag<float> d, V x) {

@@ -122,52 +122,85 @@ template <class L, class D, class T = hn::TFromD<D>> HWY_INLINE hn::Vec<D> LoadE
   return hn::Load(d, end);
 #endif
 }
+template <class L, class D, DType H> HWY_INLINE hn::Vec<D> LoadEnd(D d, const Half<H>* x, std::size_t n) {
+  const hn::Rebind<std::uint16_t, D> dh;
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  const auto bits = hn::MaskedLoad(hn::FirstN(dh, n), dh, &x->bits);
+#else
+  HWY_ALIGN std::uint16_t end[hn::MaxLanes(d)] = {};
+  for (std::size_t j = 0; j < n; ++j) end[j] = x[j].bits;
+  const auto bits = hn::LoadU(dh, end);
+#endif
+  return hn::IfThenElse(hn::FirstN(d, n), WidenBits<H>(d, bits), L::Identity(d));
+}
 
-template <class L, class T> void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
+/// M in memory, T in lanes, as in those below.
+template <class L, class T, class M = T> void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t g = 0; g < groups; ++g) {
-    const T* x = static_cast<const T*>(in) + g * length;
+    const M* x = static_cast<const M*>(in) + g * length;
     auto a0 = L::Identity(d), a1 = a0, a2 = a0, a3 = a0;
     std::size_t i = 0;
     for (; i + 4 * lanes <= length; i += 4 * lanes) {
-      a0 = L::Run(d, a0, hn::LoadU(d, x + i));
-      a1 = L::Run(d, a1, hn::LoadU(d, x + i + lanes));
-      a2 = L::Run(d, a2, hn::LoadU(d, x + i + 2 * lanes));
-      a3 = L::Run(d, a3, hn::LoadU(d, x + i + 3 * lanes));
+      a0 = L::Run(d, a0, LoadOperand(d, x + i));
+      a1 = L::Run(d, a1, LoadOperand(d, x + i + lanes));
+      a2 = L::Run(d, a2, LoadOperand(d, x + i + 2 * lanes));
+      a3 = L::Run(d, a3, LoadOperand(d, x + i + 3 * lanes));
     }
-    for (; i + lanes <= length; i += lanes) a0 = L::Run(d, a0, hn::LoadU(d, x + i));
+    for (; i + lanes <= length; i += lanes) a0 = L::Run(d, a0, LoadOperand(d, x + i));
     if (i < length) a1 = L::Run(d, a1, LoadEnd<L>(d, x + i, length - i));
     static_cast<T*>(out)[g] = JoinLanes<L>(d, L::Run(d, L::Run(d, a0, a1), L::Run(d, a2, a3)));
   }
 }
 
-template <class L, class T> void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length) {
+template <class L, class T, class M = T> void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  const T* x = static_cast<const T*>(in);
+  const M* x = static_cast<const M*>(in);
   T* result = static_cast<T*>(out);
-  std::size_t c = 0;
-  for (; c + lanes <= length; c += lanes) {
+  const auto reduce = [&](std::size_t c, const auto& load) HWY_ATTR {
     auto even = L::Identity(d), odd = even;
     std::size_t g = 0;
     for (; g + 2 <= groups; g += 2) {
-      even = L::Run(d, even, hn::LoadU(d, x + g * length + c));
-      odd = L::Run(d, odd, hn::LoadU(d, x + (g + 1) * length + c));
+      even = L::Run(d, even, load(x + g * length + c));
+      odd = L::Run(d, odd, load(x + (g + 1) * length + c));
     }
-    if (g < groups) even = L::Run(d, even, hn::LoadU(d, x + g * length + c));
-    hn::StoreU(L::Run(d, even, odd), d, result + c);
-  }
+    if (g < groups) even = L::Run(d, even, load(x + g * length + c));
+    return L::Run(d, even, odd);
+  };
+  std::size_t c = 0;
+  for (; c + lanes <= length; c += lanes)
+    hn::StoreU(reduce(c, [&](const M* at) HWY_ATTR { return LoadOperand(d, at); }), d, result + c);
   if (c == length) return;
-  HWY_ALIGN T tail[hn::MaxLanes(d)] = {};
-  auto even = L::Identity(d), odd = even;
-  for (std::size_t g = 0; g < groups; ++g) {
-    for (std::size_t j = 0; j < length - c; ++j) tail[j] = x[g * length + c + j];
-    auto& half = g % 2 && g + 1 <= groups ? odd : even;
-    half = L::Run(d, half, hn::Load(d, tail));
-  }
-  hn::Store(L::Run(d, even, odd), d, tail);
+  HWY_ALIGN T tail[hn::MaxLanes(d)];
+  hn::Store(reduce(c, [&](const M* at) HWY_ATTR { return LoadEnd<L>(d, at, length - c); }), d, tail);
   for (std::size_t j = 0; j < length - c; ++j) result[c + j] = tail[j];
+}
+/// kRows rows of x, `pitch` apart, one after the other into `into`.
+template <class L, std::size_t kRows, class D, class M>
+HWY_INLINE void JoinSome(D d, const M* x, std::size_t pitch, hn::TFromD<D>* into, std::size_t n) {
+  const auto join = [&](auto sum, std::size_t at, const auto& load) HWY_ATTR {
+    for (std::size_t r = 0; r < kRows; ++r) sum = L::Run(d, sum, load(x + r * pitch + at));
+    return sum;
+  };
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(join(hn::LoadU(d, into + i), i, [&](const M* at) HWY_ATTR { return LoadOperand(d, at); }), d, into + i);
+  if (i == n) return;
+  HWY_ALIGN hn::TFromD<D> tail[hn::MaxLanes(d)] = {};
+  for (std::size_t j = 0; j < n - i; ++j) tail[j] = into[i + j];
+  hn::Store(join(hn::Load(d, tail), i, [&](const M* at) HWY_ATTR { return LoadEnd<L>(d, at, n - i); }), d, tail);
+  for (std::size_t j = 0; j < n - i; ++j) into[i + j] = tail[j];
+}
+template <class L, class T, class M = T>
+void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const M* x = static_cast<const M*>(in);
+  std::size_t r = 0;
+  for (; r + kJoinedRows <= rows; r += kJoinedRows) JoinSome<L, kJoinedRows>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
+  for (; r < rows; ++r) JoinSome<L, 1>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
 }
 
 template <Leaf L, Lane lane, bool kRows> constexpr ReduceFn ReduceKernel() {
@@ -296,13 +329,24 @@ template <Leaf L, int kArity> void AddLeaf(KernelTable& t) {
   row[4] = LeafKernel<L, kArity, Lane::i64>();
   t.quick[static_cast<int>(L)] = QuickKernel<L, kArity>();
 }
+template <Leaf L, Lane lane> constexpr JoinFn JoinKernel() {
+  if constexpr (((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u) == 0) return nullptr;
+  else return &JoinRows<SimdLeaf<L>, LaneT<lane>>;
+}
 template <Leaf L, Lane lane> void AddReduction(KernelTable& t) {
   t.reduce_rows[static_cast<int>(L)][static_cast<int>(lane)] = ReduceKernel<L, lane, true>();
   t.reduce_columns[static_cast<int>(L)][static_cast<int>(lane)] = ReduceKernel<L, lane, false>();
+  t.join_rows[static_cast<int>(L)][static_cast<int>(lane)] = JoinKernel<L, lane>();
+}
+template <Leaf L, DType D> void AddHalfReduction(KernelTable& t) {
+  if constexpr (kNarrows<D> && (SimdLeaf<L>::kLanes & 1u) != 0)
+    t.reduce_half[static_cast<int>(L)][D == DType::bf16] = {&ReduceRows<SimdLeaf<L>, float, Half<D>>, &ReduceColumns<SimdLeaf<L>, float, Half<D>>,
+                                                            &JoinRows<SimdLeaf<L>, float, Half<D>>};
 }
 template <Leaf L> void AddReductions(KernelTable& t) {
   AddReduction<L, Lane::f32>(t), AddReduction<L, Lane::f64>(t), AddReduction<L, Lane::i32>(t);
   AddReduction<L, Lane::u32>(t), AddReduction<L, Lane::i64>(t);
+  AddHalfReduction<L, DType::f16>(t), AddHalfReduction<L, DType::bf16>(t);
 }
 template <Lane From> void AddConversions(KernelTable& t) {
   BlockFn* row = t.convert[static_cast<int>(From)];

@@ -9,23 +9,13 @@ HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 
-/// An element in memory that is a lane of f32 in the loop.
-template <DType D> struct Half {
-  static constexpr DType kDType = D;
-  std::uint16_t bits;
-};
-
 /// A leaf of a value and a number: some need less for it.
 template <class L, class D, class V> HWY_INLINE auto RunNumber(D d, V a, double number) {
   if constexpr (requires { L::RunNumber(d, a, number); }) return L::RunNumber(d, a, number);
   else return L::Run(d, a, Num(d, number));
 }
 
-/// Loads and stores of a float vector, of integers as wide, kept in the same memory, and of 16-bit floats.
-template <class D> HWY_INLINE hn::Vec<D> LoadOperand(D d, const hn::TFromD<D>* from) { return hn::LoadU(d, from); }
-template <class D, DType H> HWY_INLINE hn::Vec<D> LoadOperand(D d, const Half<H>* from) {
-  return Widen<H>(d, &from->bits);
-}
+/// Integers as wide as a float vector, kept in the same memory; and stores.
 template <class D> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> LoadIntegers(D, const hn::TFromD<D>* from) {
   const hn::RebindToSigned<D> di;
   return hn::LoadU(di, reinterpret_cast<const hn::TFromD<decltype(di)>*>(from));

@@ -94,10 +94,12 @@ class Compiler {
         break;
       case StepKind::reduce:
         op.kind = TapeOp::Kind::reduce;
+        op.which = step.leaf;
         op.rows = table_.reduce_rows[static_cast<int>(step.leaf)][lane];
         op.columns = table_.reduce_columns[static_cast<int>(step.leaf)][lane];
+        op.join = table_.join_rows[static_cast<int>(step.leaf)][lane];
         op.combine = table_.leaf[static_cast<int>(combining_leaf(step.leaf))][lane];
-        require(op.rows && op.columns && op.combine, step);
+        require(op.rows && op.columns && op.join && op.combine, step);
         break;
       default: return;  // operands and numbers are filled in by the executor
     }

@@ -30,11 +30,12 @@ struct TapeOp {
   int arity = 1;
   bool full = true;
   int phase = 0, walk = 0;     // computed after this many reductions, and walks over the reduced axes (Step)
-  Leaf which = Leaf::count;    // of kind leaf
+  Leaf which = Leaf::count;    // of kind leaf and reduce
   bool quick = false;          // its version for results of 16 bits
   LeafFn leaf = nullptr;
   BlockFn block = nullptr;
   ReduceFn rows = nullptr, columns = nullptr;
+  JoinFn join = nullptr;       // of a reduction, as the two
   LeafFn combine = nullptr;    // two partial results of the reduction
   Lane lane = Lane::f32;
 };
