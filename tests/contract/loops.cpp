@@ -134,7 +134,7 @@ template <class S> void check_compositions() {
       return std::vector{y.value(), g[x], g[w], g[bias], direct.d_a, direct.d_b, direct.d_bias};
     });
   }
-  for (const std::int64_t columns : {40, 3000}) {
+  for (const std::int64_t columns : {40, 256, 300, 1001, 3000, 9000}) {  // several rows a block, one, one of a larger one, parts of one
     const Var a(numbers<S>({7, columns}, 5)), gain(numbers<S>({columns}, 6)), shift(numbers<S>({columns}, 7));
     const Tensor grad = numbers<S>({7, columns}, 8);
     const auto both = [&](const char* name, const auto& f) {
@@ -148,6 +148,7 @@ template <class S> void check_compositions() {
       });
     };
     both("softmax", [&] { return softmax(a); });
+    both("logsumexp", [&] { return logsumexp(a, 1, true) * a; });
     both("softmax down columns", [&] { return softmax(a, 0); });
     both("log_softmax", [&] { return log_softmax(a); });
     both("rms_norm", [&] { return rms_norm(a, gain); });
@@ -155,6 +156,25 @@ template <class S> void check_compositions() {
     both("add_layer_norm", [&] { return add_layer_norm(a, a, gain, shift).result; });
   }
 }
+/// Counts on both sides of the vectors that a step takes, from memory that begins anywhere.
+template <class S> void check_ends() {
+  for (std::int64_t n = 1; n <= 140; ++n)
+    for (const std::int64_t first : {0, 1}) {
+      const auto part = [&](std::uint64_t of) { return numbers<S>({n + first}, of).slice(0, first, n + first); };
+      const Var a(part(1)), b(part(2));
+      const Tensor seed = part(3);
+      compare<S>("silu_mul of " + std::to_string(n) + " from " + std::to_string(first), [&] {
+        const Var y = silu_mul(a, b);
+        const Gradients g = backward(y, seed);
+        return std::vector{y.value(), g[a], g[b]};
+      });
+    }
+}
+TEST(Loops, GiveTheSameBitsAtEnds) {
+  if (!are_built()) GTEST_SKIP() << "built without compiled loops";
+  for_each_float([&](auto zero) { check_ends<decltype(zero)>(); });
+}
+
 TEST(Loops, GiveTheSameBitsInEpiloguesAndRows) {
   if (!are_built()) GTEST_SKIP() << "built without compiled loops";
   for_each_float([&](auto zero) { check_compositions<decltype(zero)>(); });

@@ -102,6 +102,59 @@ TEST_P(Reduce, StridedInputs) {
       }
     }
 }
+/// Whole numbers, and ones of both signs for products, of which every reduction is exact: lengths and widths on both sides of
+/// a vector, of the rows that are joined at once, and of blocks and segments; also from the second row on.
+TEST_P(Reduce, WhereTheyLieAreExact) {
+  const std::vector<Shape> shapes{{1, 5, 3},    {2, 9, 17},   {1, 64, 100},  {3, 70, 1000}, {1, 8, 1024}, {1, 17, 1025},
+                                  {1, 66, 4096}, {2, 65, 4097}, {1, 130, 1500}, {1, 1, 5000}, {1, 300, 2100}, {5, 3, 9000}};
+  for (const DType dtype : {f32, f16, bf16})
+    for (const Shape& shape : shapes) {
+      const auto outer = static_cast<std::size_t>(shape[0]), length = static_cast<std::size_t>(shape[1]), width = static_cast<std::size_t>(shape[2]);
+      std::vector<float> values((outer + 1) * length * width), signs(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = static_cast<float>((7 * (i / width) + 5 * (i % width)) % 11) - 4;
+        signs[i] = (i * i + i / 7) % 3 == 0 ? -1.0f : 1.0f;
+      }
+      const auto rest = [&](const std::vector<float>& from) {
+        return tensor(from, {shape[0] + 1, shape[1], shape[2]}, device()).to(dtype).slice(0, 1, shape[0] + 1);
+      };
+      const Tensor x = rest(values), sign = rest(signs);
+      for (const int axis : {1, 2}) {
+        const std::string what = to_string(shape) + " axis " + std::to_string(axis) + " " + std::string(to_string(dtype));
+        const std::size_t reduced = axis == 1 ? length : width, others = outer * length * width / reduced;
+        std::vector<double> sums(others), most(others, -1e9), least(others, 1e9), products(others, 1);
+        for (std::size_t o = 0; o < outer; ++o)
+          for (std::size_t r = 0; r < length; ++r)
+            for (std::size_t c = 0; c < width; ++c) {
+              const std::size_t at = axis == 1 ? o * width + c : o * length + r, i = ((o + 1) * length + r) * width + c;
+              const double v = static_cast<double>(values[i]);
+              sums[at] += v, most[at] = std::max(most[at], v), least[at] = std::min(least[at], v), products[at] *= static_cast<double>(signs[i]);
+            }
+        // The sum is exact in f32 and rounded once.
+        const Tensor want = tensor(std::vector<float>(sums.begin(), sums.end()), Shape{static_cast<std::int64_t>(others)}, device()).to(dtype);
+        EXPECT_EQ(doubles(sum(x, axis)), doubles(want)) << what;
+        EXPECT_EQ(doubles(max(x, axis)), most) << what;
+        EXPECT_EQ(doubles(min(x, axis)), least) << what;
+        EXPECT_EQ(doubles(prod(sign, axis)), products) << what;
+      }
+    }
+}
+/// What is not a number reaches the results of its own column and row, and no others.
+TEST_P(Reduce, WhereTheyLieKeepNaN) {
+  for (const DType dtype : {f32, f16, bf16})
+    for (const Shape& shape : {Shape{70, 1100}, {9, 33}, {3, 9000}, {20, 100}}) {
+      std::vector<float> values(static_cast<std::size_t>(shape.numel()), 0.5f);
+      const std::int64_t row = shape[0] / 2, column = shape[1] - 2;
+      values[static_cast<std::size_t>(row * shape[1] + column)] = std::nanf("");
+      const Tensor x = tensor(values, shape, device()).to(dtype);
+      for (const auto& [axis, at] : {std::pair{0, column}, std::pair{1, row}})
+        for (const Reference& r : references()) {
+          const std::vector<double> got = doubles(r.run(x, axis, false));
+          for (std::size_t i = 0; i < got.size(); ++i)
+            EXPECT_EQ(std::isnan(got[i]), static_cast<std::int64_t>(i) == at) << r.name << to_string(shape) << " axis " << axis << " element " << i << " " << to_string(dtype);
+        }
+    }
+}
 TEST_P(Reduce, BroadcastInputs) {
   const Tensor x = tensor({1.0f, 2.0f, 3.0f}).broadcast_to({4, 3});
   expect_values(sum(x, 0), {3}, {4, 8, 12});
