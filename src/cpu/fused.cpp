@@ -239,7 +239,8 @@ class FusedRun {
         runner_.set_block(most);
       }
       chunk_length_ = std::min(length_, most);
-      if (in_place && length_ <= most)  // pieces of longer rows do not follow each other
+      by_piece_ = in_place && length_ > most;
+      if (in_place && !by_piece_)
         most = std::clamp<std::int64_t>(full_.count() / (8 * max_threads()), most, kRowBlocks * most);
       chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, kBlock);
       chunks_ = (groups + chunk_kept_ - 1) / chunk_kept_;
@@ -323,8 +324,10 @@ class FusedRun {
   void run_segment(Worker& w, std::int64_t chunk, std::int64_t segment, int pass, std::byte* partials) const {
     const std::int64_t begin = segment * segment_length_, end = std::min(length_, begin + segment_length_);
     alignas(64) std::byte scratch[kSlotBytes];
-    for (std::int64_t at = begin; at < end || at == begin; at += chunk_length_) {
-      const Block b = block(chunk, at, std::min(chunk_length_, end - at));
+    for (std::int64_t at = begin, length = 0; at < end || at == begin; at += std::max<std::int64_t>(length, 1)) {
+      length = std::min(chunk_length_, end - at);
+      if (by_piece_) length = std::max(length, (end - at) / chunk_length_ * chunk_length_);
+      const Block b = block(chunk, at, length);
       runner_.load_full(w, b, pass);
       runner_.aim_outputs(w, b, true, pass);
       runner_.execute(w, runner_.pass(pass), b);
@@ -333,6 +336,7 @@ class FusedRun {
         std::byte* sum = partial(partials, segment, r);
         const void* in = w.at[static_cast<std::size_t>(op.args[0])];
         if (by_row_) return join_rows(op, in, sum, b, at == begin);
+        if (by_piece_) return join_pieces(op, in, sum, length, at == begin);
         if (counts(r)) count(op, at == begin ? sum : scratch, b);
         else runner_.reduce(op, in, at == begin ? sum : scratch, b);
         if (at != begin) join(op, sum, scratch, b.kept);
@@ -355,6 +359,16 @@ class FusedRun {
       --b.rows;
     }
     runner_.join_rows(op, in, sum, b);
+  }
+  /// Pieces of a row, each reduced by itself; `first`: of a segment.
+  void join_pieces(const TapeOp& op, const void* in, std::byte* sum, std::int64_t length, bool first) const {
+    alignas(64) std::byte results[kSegment / kLargeBlock * 8];
+    Block b;
+    b.kept = std::max<std::int64_t>(1, length / chunk_length_), b.cols = length;
+    runner_.reduce(op, in, results, b);
+    const std::size_t size = lane_size(op.lane);
+    if (first) std::memcpy(sum, results, size);
+    for (std::int64_t i = first ? 1 : 0; i < b.kept; ++i) join(op, sum, results + static_cast<std::size_t>(i) * size, 1);
   }
   const TapeOp& reduction(std::size_t r) const { return tape_.ops[static_cast<std::size_t>(tape_.reductions[r])]; }
   /// The place among the reductions of an op.
@@ -526,7 +540,8 @@ class FusedRun {
   std::int64_t chunk_kept_ = 1, chunk_length_ = 1, chunks_ = 0, per_outer_ = 1;
   std::int64_t segment_length_ = 1, segments_ = 1;
   bool resident_ = true;
-  bool by_row_ = false;  // sums of wide columns take a row at a time from where it lies
+  bool by_row_ = false;    // sums of wide columns take a row at a time from where it lies
+  bool by_piece_ = false;  // sums of long rows take the pieces of a segment at once
 };
 
 }  // namespace
