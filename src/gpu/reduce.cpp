@@ -283,7 +283,8 @@ class ReduceRun {
       launch(join, joining_tiling(part.all_segments), r_, begin_, r_.space);
       known.insert(known.end(), join.results.begin(), join.results.end());
     }
-    if (has_full_outputs() || passes == 0) finish(known);
+    if (has_full_outputs()) finish(known, true);
+    if (passes == 0) finish(known, false);
   }
   /// Whether kernels of partial results, which read `others` results besides the inputs, can also write full outputs.
   bool writes_full_outputs(const Tiling& tiling, std::size_t others) const {
@@ -410,11 +411,13 @@ class ReduceRun {
     }
   }
 
-  /// Full outputs (and, of a program without reductions, all) from the joined results.
-  void finish(const std::vector<Stored>& known) {
+  /// Full outputs from the joined results; those of a program without reductions that are not full, of an element each.
+  void finish(const std::vector<Stored>& known, bool full) {
     Elementwise job;
     job.op = r_.op, job.program = &program_, job.space = job.whole = r_.space, job.reduced = r_.reduced,
     job.extent = length_;
+    for (int i = 0; i < r_.space.rank() && !full; ++i)
+      if (r_.reduced >> i & 1) job.space[static_cast<std::size_t>(i)] = 1;
     job.origin = Shape(begin_);
     job.inputs.assign(r_.inputs.begin(), r_.inputs.end());
     Strides over_kept;
@@ -426,7 +429,7 @@ class ReduceRun {
     for (const Stored& s : known)
       job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
     for (std::size_t o = 0; o < r_.outputs.size(); ++o)
-      if (program_.outputs[o].full && !written_[o]) job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
+      if (program_.outputs[o].full == full && !written_[o]) job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
     if (!job.outputs.empty()) run_elementwise(backend_, job);
   }
 
