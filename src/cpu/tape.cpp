@@ -307,7 +307,8 @@ class Compiler {
   }
 
   /// Linear scan. Results may take the block of an argument that dies with the op, since kernels allow it; reductions
-  /// and expansions may not. In programs of several passes nothing is shared: a later pass computes values again.
+  /// and expansions may not. In programs that reduce nothing is shared: later blocks of a row and later passes read what is
+  /// the same for all of a row again, and so does a loop of rows, wherever its repetition would be read.
   void assign_slots() {
     std::vector<int> last_use(tape_->values.size(), -1);
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)
@@ -315,7 +316,7 @@ class Compiler {
         last_use[static_cast<std::size_t>(tape_->ops[i].args[a])] = static_cast<int>(i);
     for (const int value : tape_->outputs)
       last_use[static_cast<std::size_t>(value)] = static_cast<int>(tape_->ops.size());
-    const bool share = program_.phases == 1 || !program_.reduces;
+    const bool share = !program_.reduces;
     std::vector<int> free_slots;
     const auto take = [&] {
       if (free_slots.empty()) return tape_->slots++;

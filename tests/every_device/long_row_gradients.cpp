@@ -176,5 +176,31 @@ TEST_P(LongRowGradients, NumbersDoNotVaryAlongRows) {
   }
 }
 
+/// Gradients of two results, each with a number a row: those must last for all blocks of a row, and for all that is computed
+/// of several rows at once. Whole numbers, so that the results are exact.
+TEST_P(LongRowGradients, OfTwoResultsWithANumberARow) {
+  const auto sums = [](auto x, auto w) { return std::array{sum(w * x), sum(x)}; };
+  const auto difference = [](auto x, auto w) { return std::array{sum(x - w), x}; };
+  for (const DType dtype : all_floats(device()))
+    for (const std::int64_t n : {200, 255, 256, 300, 1024, 1025, 3000, 20000}) {
+      const std::int64_t rows = n > 5000 ? 3 : 8;
+      std::vector<float> small, large;
+      for (std::int64_t i = 0; i < rows; ++i) small.push_back(static_cast<float>(i + 1)), large.push_back(static_cast<float>(10 * i + 10));
+      const auto of = [&](const std::vector<float>& values) { return Var(tensor(values, {rows, 1}, device()).to(dtype), false); };
+      const Var x(full({rows, n}, 1, device()).to(dtype)), w(full({rows, n}, 2, device()).to(dtype));
+      const Var a = of(small), b = of(large), c(full({rows, n}, 100, device()).to(dtype), false);
+      const auto ys = row_formula(sums, x, w), zs = row_formula(difference, x, w);
+      const Gradients of_sums = backward(sum(ys[0] * a) + sum(ys[1] * b)), of_difference = backward(sum(zs[0] * a) + sum(zs[1] * c));
+      const std::vector<double> first = doubles(of_sums[x]), second = doubles(of_difference[x]), third = doubles(of_difference[w]);
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        const auto row = static_cast<double>(i / static_cast<std::size_t>(n));
+        const std::string what = std::string(to_string(dtype)) + " rows of " + std::to_string(n) + ", element " + std::to_string(i);
+        ASSERT_EQ(first[i], 2 * (row + 1) + 10 * (row + 1)) << what;
+        ASSERT_EQ(second[i], 100 + (row + 1)) << what;
+        ASSERT_EQ(third[i], -(row + 1)) << what;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace tern::test
