@@ -257,13 +257,9 @@ class FusedRun {
     const std::int64_t rows_a_segment =
         std::max<std::int64_t>(1, kSegment / (chunk_length_ * (rows_ ? 1 : chunk_kept_)));
     segment_length_ = rows_a_segment * chunk_length_;
-    if (by_row_) {  // with the segments, and so the order of the sums, of narrower chunks
-      chunk_kept_ = std::min(width_, kWideRow), chunk_length_ = kJoinedRows;
-      per_outer_ = (width_ + chunk_kept_ - 1) / chunk_kept_;
-      chunks_ = groups / width_ * per_outer_;
-    }
     segments_ = std::max<std::int64_t>(1, (length_ + segment_length_ - 1) / segment_length_);
     const bool parallel = worth_threads(full_.count());
+    if (by_row_) widen_rows(groups, parallel);
     if (resident_) describe(rows_ ? "rows in one block" : "columns in one block", parallel);
     else describe(rows_ ? "rows" : "columns", parallel, count_reads());
     if (parallel && !resident_ && segments_ > 1 && chunks_ < 2 * max_threads()) return run_by_segments();
@@ -277,6 +273,17 @@ class FusedRun {
     });
   }
 
+  /// Wider chunks of columns, as long as each thread has some; with the segments, and so the order of the sums, that they had.
+  void widen_rows(std::int64_t groups, bool parallel) {
+    chunk_length_ = kJoinedRows;
+    const auto divide = [&](std::int64_t columns) {
+      chunk_kept_ = std::min(width_, columns);
+      per_outer_ = (width_ + chunk_kept_ - 1) / chunk_kept_;
+      chunks_ = groups / width_ * per_outer_;
+    };
+    std::int64_t columns = kWideRow;
+    for (divide(columns); parallel && columns > kBlock && chunks_ * segments_ < 2 * max_threads();) divide(columns /= 2);
+  }
   Worker make_worker() const { return runner_.make_worker(std::max(kBlock, chunk_length_ * chunk_kept_)); }
   bool is_pass(int pass) const { return pass < tape_.program->walks - 1 || runner_.has_full_outputs(pass); }
   /// Tells the trace what is read more than once; the number of passes.

@@ -339,9 +339,11 @@ template <Leaf L, Lane lane> void AddReduction(KernelTable& t) {
   t.join_rows[static_cast<int>(L)][static_cast<int>(lane)] = JoinKernel<L, lane>();
 }
 template <Leaf L, DType D> void AddHalfReduction(KernelTable& t) {
-  if constexpr (kNarrows<D> && (SimdLeaf<L>::kLanes & 1u) != 0)
-    t.reduce_half[static_cast<int>(L)][D == DType::bf16] = {&ReduceRows<SimdLeaf<L>, float, Half<D>>, &ReduceColumns<SimdLeaf<L>, float, Half<D>>,
-                                                            &JoinRows<SimdLeaf<L>, float, Half<D>>};
+  using S = SimdLeaf<L>;
+  using H = Half<D>;
+  if constexpr (kNarrows<D> && (S::kLanes & 1u) != 0)
+    t.reduce_half[static_cast<int>(L)][D == DType::bf16] = {&ReduceRows<S, float, H>, &ReduceColumns<S, float, H>,
+                                                            &JoinRows<S, float, H>};
 }
 template <Leaf L> void AddReductions(KernelTable& t) {
   AddReduction<L, Lane::f32>(t), AddReduction<L, Lane::f64>(t), AddReduction<L, Lane::i32>(t);
