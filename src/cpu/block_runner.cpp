@@ -123,24 +123,22 @@ bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
   return false;
 }
 
-/// `streams`: past the caches, if all its results go to aligned memory and none to the register file.
-/// `half`: in the loop's place, from and to 16-bit memory. `row`: of those of n elements each.
-void run_loop(const Worker& w, const TapeLoop& loop, std::size_t n, std::size_t file_bytes = 0, bool streams = false,
-              LoopFn half = nullptr, std::size_t row = 0) {
+/// `streams`: past the caches. `half`: in the loop's place, from and to 16-bit memory.
+void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams = false, LoopFn half = nullptr) {
   const void* in[kLoopInputs];
   const void* scalars[kLoopScalars];
   void* out[kLoopOutputs];
-  const auto lanes = [&](int value, std::size_t skip) {
-    return static_cast<std::byte*>(w.at[static_cast<std::size_t>(value)]) + skip * loop.lane_bytes;
-  };
-  for (std::size_t i = 0; i < loop.inputs.size(); ++i) in[i] = lanes(loop.inputs[i], row * n);
-  for (std::size_t i = 0; i < loop.scalars.size(); ++i) scalars[i] = lanes(loop.scalars[i], loop.kept[i] ? row : 0);
-  for (std::size_t i = 0; i < loop.outputs.size(); ++i) out[i] = lanes(loop.outputs[i], row * n);
-  for (std::size_t i = 0; streams && i < loop.outputs.size(); ++i) {
-    const auto* to = static_cast<const std::byte*>(out[i]);
-    streams = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && !(to >= w.file && to < w.file + file_bytes);
+  std::int64_t in_steps[kLoopInputs], scalar_steps[kLoopScalars], out_steps[kLoopOutputs];
+  const auto at = [&](int value) { return w.at[static_cast<std::size_t>(value)]; };
+  for (std::size_t i = 0; i < loop.inputs.size(); ++i)
+    in[i] = at(loop.inputs[i]), in_steps[i] = rows.step(loop, loop.inputs[i]);
+  for (std::size_t i = 0; i < loop.scalars.size(); ++i) {
+    scalars[i] = at(loop.scalars[i]);
+    scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.lane_bytes) : 0;
   }
-  (half ? half : loop.run)(in, scalars, out, n, streams);
+  for (std::size_t i = 0; i < loop.outputs.size(); ++i)
+    out[i] = at(loop.outputs[i]), out_steps[i] = rows.step(loop, loop.outputs[i]);
+  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps, out_steps});
 }
 
 void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
@@ -207,7 +205,7 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
       w.at[static_cast<std::size_t>(last)] = memory_of(r.outputs[k]);
   for (const int i : way.block)
     if (i >= 0) run_leaf(w, tape.ops[static_cast<std::size_t>(i)], n);
-    else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], n);
+    else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], {n});
   for (std::size_t k = 0; k < r.outputs.size(); ++k) {
     void* const to = memory_of(r.outputs[k]);
     const void* const from = w.at[static_cast<std::size_t>(tape.outputs[k])];
@@ -244,6 +242,9 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
     outputs_.push_back(
         {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
+  const int only = way_.block.size() == 1 ? way_.block[0] : 0;
+  by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
+             (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
   half_loop_ = find_half_loop(full.count());
   if (half_loop_)
     for (Output& output : outputs_) output.direct = true;
@@ -434,6 +435,16 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
   }
 }
 
+/// Whether a loop's results may pass by the caches: all go to aligned memory and none to the register file.
+bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const {
+  const std::byte* const end = w.file + static_cast<std::size_t>(tape_.slots) * slot_bytes_;
+  return streams_ && std::all_of(loop.outputs.begin(), loop.outputs.end(), [&](int value) {
+    const auto* const to = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(value)]);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && (rows.count == 1 || rows.step(loop, value) % 64 == 0);
+    return aligned && !(to >= w.file && to < end);
+  });
+}
+
 void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) const {
   for (const int i : order) {
     if (i >= 0) {
@@ -441,9 +452,9 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
       continue;
     }
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
-    const auto rows = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1), n = static_cast<std::size_t>(b.size()) / rows;
-    for (std::size_t row = 0; row < rows; ++row)
-      run_loop(w, loop, n, static_cast<std::size_t>(tape_.slots) * slot_bytes_, streams_, half_loop_, row);
+    const auto count = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
+    const LoopRows rows{static_cast<std::size_t>(b.size()) / count, count};
+    run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
   }
 }
 
@@ -498,7 +509,108 @@ void BlockRunner::finish() const {
   if (streams_) hwy::FlushStream();
 }
 
+/// Whether a result may take the input's place in the register file.
+bool BlockRunner::shares_slot(int input) const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+    return tape_.values[static_cast<std::size_t>(output.value)].slot == tape_.values[static_cast<std::size_t>(input)].slot;
+  });
+}
+
+/// Places each operand: where its rows lie as lanes in memory, else in its slot; what is the same for every row is there once.
+void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
+  const auto in_memory = [&](int value, const Walker::Rectangle& matrix) {
+    const auto v = static_cast<std::size_t>(value);
+    w.at[v] = const_cast<void*>(matrix.data);
+    rows.steps[v] = matrix.row * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    rows.moving.push_back(value);
+  };
+  const auto in_slot = [&](int value) {
+    const auto v = static_cast<std::size_t>(value);
+    w.at[v] = slot(w, value);
+    rows.steps[v] = b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+  };
+  for (const Input& input : inputs_) {
+    const auto matrix = input.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    if (matrix && matrix->col == 1 && lanes_in_memory(input.walker.dtype())) {
+      in_memory(input.value, *matrix);
+    } else if (matrix && matrix->row == 0 && !shares_slot(input.value)) {
+      load(w, input, b.position, 1, b.cols, b.cols);
+    } else {
+      in_slot(input.value);
+      rows.loaded.push_back(&input);
+    }
+  }
+  for (const Output& output : outputs_) {
+    const auto matrix = output.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    const bool lies_there = matrix && matrix->col == 1;
+    if (output.direct && lies_there) {
+      in_memory(output.value, *matrix);
+      continue;
+    }
+    if (tape_.values[static_cast<std::size_t>(output.value)].kind == StepKind::leaf) in_slot(output.value);
+    if (lies_there) {
+      const auto size = static_cast<std::int64_t>(dtype_size(output.walker.dtype()));
+      rows.stored.push_back({&output, static_cast<std::byte*>(const_cast<void*>(matrix->data)), matrix->row * size});
+    } else {
+      rows.stored.push_back({&output, nullptr, 0});
+    }
+  }
+}
+
+void BlockRunner::store_rows(const Worker& w, const Block& b, Rows& rows) const {
+  for (auto& [output, to, step] : rows.stored) {
+    const auto v = static_cast<std::size_t>(output->value);
+    const auto* const from = static_cast<const std::byte*>(w.at[v]);
+    const bool streams = streams_ && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && step % 64 == 0;
+    const BlockFn store = (streams ? table_.stream : table_.store)[static_cast<int>(output->walker.dtype())];
+    for (std::int64_t r = 0; r < b.rows; ++r)
+      if (to) store(from + r * rows.steps[v], to + r * step, static_cast<std::size_t>(b.cols));
+      else output->walker.store(table_, b.position + r * b.pitch, b.cols, from + r * rows.steps[v]);
+    if (to) to += b.rows * step;
+  }
+}
+
+/// The op or loop that is all there is to do, on rows wherever they lie: as many at once as slots have room for.
+void BlockRunner::run_rows(Worker& w, const Block& whole) const {
+  Rows rows{Steps(tape_.values.size(), 0), {}, {}, {}};
+  if (whole.placed >= 0) {
+    rows.steps[static_cast<std::size_t>(whole.placed)] = whole.placed_step;
+    rows.moving.push_back(whole.placed);
+  }
+  place_rows(w, whole, rows);
+  const std::int64_t together = std::max<std::int64_t>(1, static_cast<std::int64_t>(slot_bytes_ / 8) / whole.cols);
+  for (std::int64_t done = 0; done < whole.rows; done += together) {
+    Block b = whole;
+    b.position += done * b.pitch, b.rows = std::min(together, whole.rows - done);
+    for (const Input* input : rows.loaded) load(w, *input, b.position, b.rows, b.cols, b.pitch);
+    execute_rows(w, b, rows.steps);
+    store_rows(w, b, rows);
+    for (const int value : rows.moving) {
+      auto& at = w.at[static_cast<std::size_t>(value)];
+      at = static_cast<std::byte*>(at) + b.rows * rows.steps[static_cast<std::size_t>(value)];
+    }
+  }
+}
+
+void BlockRunner::execute_rows(const Worker& w, const Block& b, const Steps& steps) const {
+  if (way_.block[0] < 0) {
+    const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
+    const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps};
+    return run_loop(w, loop, rows, may_stream(w, loop, rows));
+  }
+  const TapeOp& op = tape_.ops[static_cast<std::size_t>(way_.block[0])];
+  for (std::int64_t r = 0; r < b.rows; ++r) {
+    const auto at = [&](int value) {
+      const auto v = static_cast<std::size_t>(value);
+      return static_cast<std::byte*>(w.at[v]) + r * steps[v];
+    };
+    const void* args[3] = {at(op.args[0]), at(op.args[1]), at(op.args[2])};
+    op.leaf(args, at(op.result), static_cast<std::size_t>(b.cols));
+  }
+}
+
 void BlockRunner::run_block(Worker& w, const Block& b) const {
+  if (goes_by_rows(b)) return run_rows(w, b);
   load_full(w, b);
   load_kept(w, b);
   aim_outputs(w, b, true);

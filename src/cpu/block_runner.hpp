@@ -11,11 +11,15 @@
 namespace tern::detail_cpu {
 
 inline constexpr std::size_t kSlotBytes = static_cast<std::size_t>(kBlock) * 8;
+/// Columns from which an op or a loop is called for each row (see BlockRunner::goes_by_rows).
+inline constexpr std::int64_t kFewestCols = 32;
 
 /// A rectangle of the index space: `rows` runs of `cols` neighbours, `pitch` positions apart.
 struct Block {
   std::int64_t position = 0, rows = 1, cols = 0, pitch = 0;
   std::int64_t kept_position = 0, kept = 0;  // the kept positions it belongs to
+  int placed = -1;               // the value that the caller has placed in memory …
+  std::int64_t placed_step = 0;  // … and bytes from row to row of it
   std::int64_t size() const { return rows * cols; }
 };
 
@@ -23,6 +27,16 @@ struct Block {
 struct Worker {
   std::byte* file;
   detail::SmallVector<void*, 32> at;
+};
+
+/// Rows that a loop is called for, of n elements each. `steps`: bytes from row to row of each value; none: rows follow each
+/// other, and scalars have a lane each.
+struct LoopRows {
+  std::size_t n, count = 1;
+  std::span<const std::int64_t> steps = {};
+  std::int64_t step(const TapeLoop& loop, int value) const {
+    return steps.empty() ? static_cast<std::int64_t>(n * loop.lane_bytes) : steps[static_cast<std::size_t>(value)];
+  }
 };
 
 std::size_t lane_size(Lane lane);
@@ -84,6 +98,8 @@ class BlockRunner {
   }
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;
+  /// Whether run_block does a block of several rows row by row, wherever they lie.
+  bool goes_by_rows(const Block& b) const { return by_rows_ && b.rows > 1 && b.cols >= kFewestCols; }
 
  private:
   struct Input {
@@ -103,12 +119,32 @@ class BlockRunner {
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;
   LoopFn find_half_loop(std::int64_t count) const;
+  bool may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const;
   const HalfReduction* half_reduction(const TapeOp& op) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
   void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
             std::int64_t pitch) const;
   void expand(const Worker& w, const TapeOp& op, const Block& b) const;
+  /// Bytes from row to row of each value.
+  using Steps = detail::SmallVector<std::int64_t, 32>;
+  /// How run_rows goes along the rows of a block.
+  struct Rows {
+    Steps steps;
+    detail::SmallVector<int, 32> moving;           // values that lie in memory
+    detail::SmallVector<const Input*, 4> loaded;   // inputs that are not, and change from row to row
+    struct Stored {
+      const Output* output;
+      std::byte* to;  // null: by its walker
+      std::int64_t step;
+    };
+    detail::SmallVector<Stored, 2> stored;         // outputs that are not
+  };
+  void run_rows(Worker& w, const Block& whole) const;
+  void place_rows(Worker& w, const Block& b, Rows& rows) const;
+  void execute_rows(const Worker& w, const Block& b, const Steps& steps) const;
+  void store_rows(const Worker& w, const Block& b, Rows& rows) const;
+  bool shares_slot(int input) const;
 
   const Tape& tape_;
   const Tape::Way& way_;
@@ -118,6 +154,7 @@ class BlockRunner {
   bool streams_ = false;   // outputs pass by the caches; finish() when a thread has written its last
   bool in_place_ = false;  // an output shares memory with an input
   bool reduces_in_place_ = false;
+  bool by_rows_ = false;   // one op or loop is all there is to do
   LoopFn half_loop_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory
   detail::SmallVector<Input, 4> inputs_;
   detail::SmallVector<Output, 2> outputs_;

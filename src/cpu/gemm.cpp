@@ -40,10 +40,10 @@ constexpr Part part_of(Index i, Index parts, Index total) {
 
 // ---- scratch memory
 
-/// Of each thread: packed A, a panel of B, a tile of accumulators, that tile transposed. `shared` is the calling thread's,
+/// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed. `shared` is the calling thread's,
 /// read by all.
 struct Scratch {
-  Buffer a, b, tile, turned, shared;
+  Buffer a, b, tile, group, turned, shared;
   Buffer own;                 // B as this thread has packed it …
   std::uint64_t own_job = 0;  // … for this product …
   std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
@@ -95,6 +95,7 @@ struct Plan {
   bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
   Sizes sizes = chosen_sizes();
   bool direct_a = false, direct_b = false;  // read in place
+  bool by_groups = false;  // the epilogue takes a tile's columns as they are done
   Index tile_rows = 0, tile_cols = 0, down = 1;  // tiles below each other, of at most tile_rows rows
   /// B is packed for all tiles, columns kept_begin …, kept_cols of them (a multiple of a panel): by all threads in
   /// `shared`, or by each, as it meets them, in its own memory for this `own_job`.
@@ -251,11 +252,16 @@ PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, boo
 
 // ---- one tile
 
-/// Where a tile's accumulators go.
+/// Where a tile's accumulators go; `group` > 0: so many columns at a time, which the epilogue takes on from there.
 struct Target {
   std::byte* data;
   Index row;
+  Index group = 0;
 };
+
+void hand_over(const Plan& plan, const Target& from, const Area& area) {
+  plan.g.epilogue(plan.g.context, {from.data, from.row, area.batch, area.row, area.col, area.rows, area.cols});
+}
 
 void clear(const Plan& plan, const Area& area, const Target& to) {
   for (Index i = 0; i < area.rows; ++i)
@@ -308,7 +314,9 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
     const PackedA a = pack_a(plan, area, block, calls);
-    const Target& out = i + 1 == plan.depth.count ? to : partial;
+    const bool last = i + 1 == plan.depth.count, grouped = last && to.group > 0;
+    const Target& out = last ? to : partial;
+    Index done = 0;  // columns that were handed over
     for (Index j = 0, cols; j < area.cols; j += cols) {
       const PanelOfB panel = panel_b(plan, area, area.col + j, calls, a.side_by_side, cols, i);
       for (Index call = 0; call < calls; ++call) {
@@ -322,8 +330,12 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
         const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, i, call, calls);
         micro({a.first.data + r * a.row_step * lane, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
-               out.data + (r * out.row + j) * lane, out.row, block.depth(), rows, cols, next.data, next.step, b.packs_to});
+               out.data + (r * out.row + j - done) * lane, out.row, block.depth(), rows, cols, next.data, next.step, b.packs_to});
       }
+      const Index end = j + cols;
+      if (!grouped || (end < area.cols && end - done < to.group)) continue;
+      hand_over(plan, to, {area.batch, area.row, area.rows, area.col + done, end - done});
+      done = end;
     }
   }
 }
@@ -363,31 +375,39 @@ void multiply_dots(const Plan& plan, const Area& area, const Target& to, const T
   }
 }
 
+/// Columns of a tile that the epilogue takes at a time, while L1 has them; 0: all at the end.
+Index group_of(const Plan& plan, const Area& area) {
+  if (!plan.by_groups || plan.depth.count == 0) return 0;
+  const Index nr = plan.panel(), group = std::max(2 * nr, kGroupBytes / (area.rows * plan.types.lane_size) / nr * nr);
+  return group < area.cols ? group : 0;
+}
+
 /// Computes one tile of the plan's problem and hands it over: to C, or to the epilogue.
 template <class Multiply> void run_tile(const Plan& plan, const Area& area, Multiply multiply_tile) {
   const GemmProblem& g = plan.g;
-  const Index lane = plan.types.lane_size;
+  const Index lane = plan.types.lane_size, group = group_of(plan, area);
   std::byte* c = g.c ? static_cast<std::byte*>(g.c) + g.c_offsets[area.batch] * lane : nullptr;
   const bool in_place = c && !plan.turned;
   Target tile{nullptr, odd_lines(area.cols, lane)}, to = tile;
-  if (!in_place || plan.depth.count > 1) to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * lane);
+  if ((!in_place && !group) || plan.depth.count > 1) to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * lane);
   if (in_place) to = {c + (area.row * g.c_row + area.col) * lane, g.c_row};
+  if (group) {
+    const Index row = group + plan.types.kernels->widest(1);  // a panel may be as wide, and begins before the group is full
+    to = {scratch().group.reserve(area.rows * row * lane), row, group};
+  }
   if (plan.depth.count == 0) {
     clear(plan, area, to);
   } else {
     multiply_tile(plan, area, to, tile);
   }
-  if (in_place) return;
-  const auto finish = [&](const Target& t, const Area& p) {
-    if (!c) g.epilogue(g.context, {t.data, t.row, p.batch, p.row, p.col, p.rows, p.cols});
-  };
-  if (!plan.turned) return finish(to, area);
+  if (in_place || group) return;
+  if (!plan.turned) return hand_over(plan, to, area);
   const Area place{area.batch, area.col, area.cols, area.row, area.rows};
   const Index row = round_up(place.cols, 64 / lane);
   const Target result = c ? Target{c + (place.row * g.c_row + place.col) * lane, g.c_row}
                           : Target{scratch().turned.reserve(place.rows * row * lane), row};
   plan.types.lanes->copy({to.data, 1, to.row}, place.rows, place.cols, result.data, result.row, place.cols);
-  finish(result, place);
+  if (!c) hand_over(plan, result, place);
 }
 
 // ---- tiles and tasks
@@ -529,6 +549,7 @@ void run_packed(Plan& plan) {
   } else if (!plan.keeps_b && a_bytes <= kLocalBytes) {
     plan.tile_rows = std::max(plan.sizes.rows, plan.sizes.rows * plan.tile_cols / std::min(plan.tile_cols, g.n));
   }
+  plan.by_groups = !g.c && !plan.turned;
   note_way(plan.direct_b  ? "b read in place, as few rows of a meet it"
            : own          ? "b packed once by each thread"
            : plan.keeps_b ? "b packed once for all threads"

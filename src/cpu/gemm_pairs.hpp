@@ -12,7 +12,7 @@ inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
 inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
 
 /// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and `cols` columns. Up to
-/// the next multiple of 16 rows and kPairSteps pairs `a` may be read, and of 16 rows and kPairCols columns `from` may be
+/// the next multiple of what the kernel reads `a` may be read (PairKernels), and of 16 rows and kPairCols columns `from` may be
 /// read and `to` written, or not.
 struct PairMicro {
   const std::uint16_t* a;     // for each 2 · kPairSteps steps those of every row, 64 bytes each, …
@@ -34,6 +34,8 @@ struct PairKernels {
   const char* name;
   /// Steps of k that a call should sum at most.
   std::int64_t block_steps;
+  /// Multiples of what a call reads of A: rows, and steps of k. An A that has them may be read in place.
+  std::int64_t read_rows, read_steps;
   /// Whether they are faster than those of f32 on this processor.
   bool (*pays)();
   /// Before and after a thread's calls of `micro`.

@@ -159,34 +159,46 @@ class GemmRun {
     runner_.finish();
   }
 
-  /// The epilogue on one tile: row by row, or several short rows at once.
+  /// The epilogue on one tile.
   void finish(const Tile& tile) const {
-    if (stores_accumulators()) return store(tile, lane_size(tape_.values[static_cast<std::size_t>(acc_)].lane));
-    Worker w = runner_.make_worker(kBlock);
     const std::size_t width = lane_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].lane : Lane::f32);
-    const std::int64_t cols = std::min(kBlock, tile.cols), together = kBlock / cols;
-    alignas(64) std::byte gathered[kSlotBytes];
-    for (std::int64_t r = 0; r < tile.rows; r += together) {
-      const std::int64_t rows = std::min(together, tile.rows - r);
-      for (std::int64_t at = 0; at < tile.cols; at += kBlock) {
-        Block b;
-        b.position = b.kept_position = (tile.batch * rows_ + tile.row + r) * request_.n + tile.col + at;
-        b.rows = rows, b.cols = std::min(cols, tile.cols - at), b.pitch = request_.n, b.kept = b.size();
-        if (acc_ >= 0) {
-          const auto* from = static_cast<const std::byte*>(tile.acc) + static_cast<std::size_t>(r * tile.stride + at) * width;
-          w.at[static_cast<std::size_t>(acc_)] = const_cast<std::byte*>(from);
-          if (rows > 1 && tile.stride != b.cols) {
-            const std::size_t bytes = static_cast<std::size_t>(b.cols) * width;
-            for (std::int64_t i = 0; i < rows; ++i)
-              std::memcpy(gathered + static_cast<std::size_t>(i) * bytes,
-                          from + static_cast<std::size_t>(i * tile.stride) * width, bytes);
-            w.at[static_cast<std::size_t>(acc_)] = gathered;
-          }
-        }
-        runner_.run_block(w, b);
-      }
+    if (stores_accumulators()) return store(tile, width);
+    Worker w = runner_.make_worker(kBlock);
+    for (std::int64_t at = 0; at < tile.cols; at += kBlock) {
+      Block b;
+      b.rows = tile.rows, b.cols = std::min(kBlock, tile.cols - at), b.pitch = request_.n;
+      b.position = (tile.batch * rows_ + tile.row) * request_.n + tile.col + at;
+      b.placed = acc_, b.placed_step = tile.stride * static_cast<std::int64_t>(width);
+      if (acc_ >= 0)
+        w.at[static_cast<std::size_t>(acc_)] =
+            static_cast<std::byte*>(const_cast<void*>(tile.acc)) + static_cast<std::size_t>(at) * width;
+      if (runner_.goes_by_rows(b)) runner_.run_block(w, b);
+      else finish_in_blocks(w, b, width);
     }
     runner_.finish();
+  }
+
+  /// Row by row, or several short rows at once, next to each other.
+  void finish_in_blocks(Worker& w, const Block& whole, std::size_t width) const {
+    alignas(64) std::byte gathered[kSlotBytes];
+    const std::int64_t together = kBlock / whole.cols;
+    const auto* const acc = acc_ < 0 ? nullptr : static_cast<const std::byte*>(w.at[static_cast<std::size_t>(acc_)]);
+    for (std::int64_t r = 0; r < whole.rows; r += together) {
+      Block b = whole;
+      b.rows = std::min(together, whole.rows - r), b.position += r * b.pitch;
+      b.kept_position = b.position, b.kept = b.size();
+      if (acc) {
+        const std::byte* from = acc + r * b.placed_step;
+        const auto bytes = static_cast<std::int64_t>(width) * b.cols;
+        if (b.rows > 1 && b.placed_step != bytes) {
+          for (std::int64_t i = 0; i < b.rows; ++i)
+            std::memcpy(gathered + i * bytes, from + i * b.placed_step, static_cast<std::size_t>(bytes));
+          from = gathered;
+        }
+        w.at[static_cast<std::size_t>(acc_)] = const_cast<std::byte*>(from);
+      }
+      runner_.run_block(w, b);
+    }
   }
 
   const GemmRequest& request_;

@@ -35,10 +35,19 @@ struct MomentsMove {
 };
 using MoveMomentsFn = void (*)(const MomentsMove& move, std::size_t n);
 
-/// A loop compiled ahead of time (cpu/loops.hpp): inputs, scalars (one lane each) and outputs of n elements; an output
-/// may be one of the inputs. `stream`: outputs, aligned to 64 bytes, pass by the caches.
-using LoopFn = void (*)(const void* const* in, const void* const* scalars, void* const* out, std::size_t n,
-                        bool stream);
+/// A loop compiled ahead of time (cpu/loops.hpp), for each of `rows` rows: inputs, scalars (one lane each) and outputs of n
+/// elements; an output may be one of the inputs.
+struct LoopCall {
+  const void* const* in;
+  const void* const* scalars;
+  void* const* out;
+  std::size_t n;
+  bool stream = false;  // outputs, aligned to 64 bytes, pass by the caches
+  std::size_t rows = 1;
+  /// Bytes from row to row of each; not read where there is one row.
+  const std::int64_t *in_steps = nullptr, *scalar_steps = nullptr, *out_steps = nullptr;
+};
+using LoopFn = void (*)(const LoopCall& call);
 /// By its lanes; f16 and bf16: lanes of f32 and such elements in memory, null for most.
 struct LoopFunctions {
   LoopFn f32, f64, f16, bf16;

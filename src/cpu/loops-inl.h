@@ -89,32 +89,50 @@ template <> struct Access<Half<DType::bf16>> {
   }
 };
 
-/// Calls Loop::Step on all elements: M in memory, T in lanes. Integers among the operands are as wide as T. The rest,
-/// less than a step, goes through a small block, as in the tape's kernels.
-template <class Loop, class T, class M = T>
-void RunLoop(const void* const* in, const void* const* scalars, void* const* out, std::size_t n, bool stream) {
+/// Less than a step, of elements from `at` to n: through a small block, as in the tape's kernels.
+template <class Loop, class D, class M>
+HWY_INLINE void StepOfRest(D d, const M* const* from, const hn::Vec<D>* numbers, M* const* to, std::size_t at, std::size_t n) {
+  constexpr std::size_t kMost = Access<M>::kVectors * hn::MaxLanes(D());
+  HWY_ALIGN M rest[Loop::kInputs + 1][kMost] = {};
+  HWY_ALIGN M results[Loop::kOutputs][kMost];
+  const M* in[Loop::kInputs + 1];
+  M* out[Loop::kOutputs];
+  for (int i = 0; i < Loop::kInputs; ++i) {
+    __builtin_memcpy(rest[i], from[i] + at, (n - at) * sizeof(M));
+    in[i] = rest[i];
+  }
+  for (int i = 0; i < Loop::kOutputs; ++i) out[i] = results[i];
+  Access<M>::template Step<Loop>(d, in, numbers, out, 0, false);
+  for (int i = 0; i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(M));
+}
+
+template <class M> HWY_INLINE void Advance(M*& at, std::int64_t bytes) {
+  at = reinterpret_cast<M*>(reinterpret_cast<std::intptr_t>(at) + bytes);
+}
+
+/// Calls Loop::Step on all elements: M in memory, T in lanes. Integers among the operands are as wide as T.
+template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
   const hn::ScalableTag<T> d;
-  constexpr std::size_t kMost = Access<M>::kVectors * hn::MaxLanes(d);
-  const std::size_t step = Access<M>::kVectors * hn::Lanes(d);
+  const std::size_t step = Access<M>::kVectors * hn::Lanes(d), n = call.n;
   const M* from[Loop::kInputs + 1];
   M* to[Loop::kOutputs];
   hn::Vec<decltype(d)> number[Loop::kScalars + 1];
-  for (int i = 0; i < Loop::kInputs; ++i) from[i] = static_cast<const M*>(in[i]);
-  for (int i = 0; i < Loop::kOutputs; ++i) to[i] = static_cast<M*>(out[i]);
-  for (int i = 0; i < Loop::kScalars; ++i) number[i] = hn::Set(d, *static_cast<const T*>(scalars[i]));
-  std::size_t at = 0;
-  for (; at + step <= n; at += step) Access<M>::template Step<Loop>(d, from, number, to, at, stream);
-  if (at == n) return;
-  HWY_ALIGN M rest[Loop::kInputs + 1][kMost] = {};
-  HWY_ALIGN M results[Loop::kOutputs][kMost];
-  for (int i = 0; i < Loop::kInputs; ++i) {
-    __builtin_memcpy(rest[i], from[i] + at, (n - at) * sizeof(M));
-    from[i] = rest[i];
+  for (int i = 0; i < Loop::kInputs; ++i) from[i] = static_cast<const M*>(call.in[i]);
+  for (int i = 0; i < Loop::kOutputs; ++i) to[i] = static_cast<M*>(call.out[i]);
+  for (int i = 0; i < Loop::kScalars; ++i) number[i] = hn::Set(d, *static_cast<const T*>(call.scalars[i]));
+  for (std::size_t row = 0;;) {
+    std::size_t at = 0;
+    for (; at + step <= n; at += step) Access<M>::template Step<Loop>(d, from, number, to, at, call.stream);
+    if (at != n) StepOfRest<Loop>(d, from, number, to, at, n);
+    if (++row >= call.rows) return;
+    for (int i = 0; i < Loop::kInputs; ++i) Advance(from[i], call.in_steps[i]);
+    for (int i = 0; i < Loop::kOutputs; ++i) Advance(to[i], call.out_steps[i]);
+    for (int i = 0; i < Loop::kScalars; ++i) {
+      auto* scalar = static_cast<const T*>(call.scalars[i]);
+      Advance(scalar, static_cast<std::int64_t>(row) * call.scalar_steps[i]);
+      number[i] = hn::Set(d, *scalar);
+    }
   }
-  M* whole[Loop::kOutputs];
-  for (int i = 0; i < Loop::kOutputs; ++i) whole[i] = results[i];
-  Access<M>::template Step<Loop>(d, from, number, whole, 0, false);
-  for (int i = 0; i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(M));
 }
 /// The same of 16-bit floats; null where the target cannot convert them in vectors.
 template <class Loop, DType D> constexpr LoopFn HalfLoop() {

@@ -94,7 +94,7 @@ void micro(const PairMicro& call) {
 /// Of a panel of B 512 steps are 32 KiB, which L1 (48 KiB) holds while A streams by.
 constexpr std::int64_t kBlockSteps = 512;
 
-constexpr PairKernels kTable{"AMX", kBlockSteps, [] { return true; }, begin, end, micro, interleave_pairs};
+constexpr PairKernels kTable{"AMX", kBlockSteps, 16, 2 * kPairSteps, [] { return true; }, begin, end, micro, interleave_pairs};
 
 /// The processor has it, and the kernel lets this process use it (asked for once: threads inherit it).
 bool processor_has_it() {

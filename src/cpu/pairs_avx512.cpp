@@ -90,7 +90,7 @@ void nothing() {}
 /// Zen 4, 512 steps 1, 1024 1.03 to 1.04, 2048 another 1.02 to 1.04 where k is that long.
 constexpr std::int64_t kBlockSteps = 2048;
 
-constexpr PairKernels kTable{"vdpbf16ps", kBlockSteps, made_by_amd, nothing, nothing, micro, interleave_pairs};
+constexpr PairKernels kTable{"vdpbf16ps", kBlockSteps, 1, 2, made_by_amd, nothing, nothing, micro, interleave_pairs};
 
 bool processor_has_it() {
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");

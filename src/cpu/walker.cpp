@@ -91,7 +91,8 @@ std::optional<Walker::Rectangle> Walker::rectangle(std::int64_t position, std::i
   for (int i = rank_ - 1; i >= 0; --i) {
     const std::int64_t at = rest % sizes_[i];
     if (i == rank_ - 1 && at + cols > sizes_[i]) return {};
-    if (i < rank_ - 1 && step == pitch) fits = at + rows <= sizes_[i], row = strides_[i];
+    if (i == rank_ - 1) fits = at + (rows - 1) * pitch + cols <= sizes_[i], row = pitch * strides_[i];
+    else if (step == pitch) fits = at + rows <= sizes_[i], row = strides_[i];
     rest /= sizes_[i], step *= sizes_[i];
     offset += at * strides_[i];
   }
