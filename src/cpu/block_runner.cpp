@@ -214,20 +214,15 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
   return true;
 }
 
-/// Elements of a row from which loops are called for each. Of the time, in turn, one thread, Zen 4, softmax, log_softmax,
-/// layer norm and variance in f32 and bf16: rows of 32 1.3 to 1.5, of 100 1.2 to 1.3, 128 0.92 to 1.0, 201 1.06 to 1.15,
-/// 256 0.82 to 0.94, 300 0.93 to 0.99, 1024 0.73 to 0.87, 4096 0.76 to 0.89 (variance 1.00), 20000 0.82 to 0.90 (1.00).
-constexpr std::int64_t kLoopRow = 256;
-
-const Tape::Way& BlockRunner::way_of(const Tape& tape, std::int64_t row) {
+const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table, std::int64_t row) {
   if (!loops_enabled()) return tape.plain;
-  return tape.program->reduces && row >= kLoopRow ? tape.rows : tape.compiled;
+  return tape.program->reduces && row >= table.loop_row ? tape.rows : tape.compiled;
 }
 
 BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
                          std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
                          std::int64_t length, std::span<const Strides> coordinates, int skip)
-    : tape_(tape), way_(way_of(tape, rows ? length : 0)), table_(table), rows_(rows) {
+    : tape_(tape), way_(way_of(tape, table, rows ? length : 0)), table_(table), rows_(rows) {
   for (const Operand& operand : inputs)
     for (const detail::View& output : outputs)
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;

@@ -113,7 +113,7 @@ class BlockRunner {
     bool full, direct;
     int pass;
   };
-  static const Tape::Way& way_of(const Tape& tape, std::int64_t row);
+  static const Tape::Way& way_of(const Tape& tape, const KernelTable& table, std::int64_t row);
   static bool lies_there(const Walker& walker, std::int64_t count);
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);

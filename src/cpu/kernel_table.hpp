@@ -69,6 +69,8 @@ struct HalfReduction {
 
 struct KernelTable {
   const char* target;
+  /// Elements of a row from which loops are called for its reduced values as numbers.
+  std::int64_t loop_row;
   LeafFn leaf[kLeafCount][kLaneCount];            // null where a leaf does not exist for a lane
   LeafFn quick[kLeafCount];                       // of f32, where all results are stored in 16 bits; null: leaf will do
   ReduceFn reduce_rows[kLeafCount][kLaneCount];

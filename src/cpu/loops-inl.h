@@ -77,33 +77,81 @@ template <> struct Access<Half<DType::bf16>> {
     }
   };
 
+  template <class Loop, class D, class W>
+  static HWY_INLINE void Both(D d, const W* words, const hn::Vec<D>* numbers, W* results) {
+    Loop::Step(d, Alternate<false, W>{words, results}, numbers);
+    Loop::Step(d, Alternate<true, W>{words, results}, numbers);
+  }
   template <class Loop, class D>
   static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t at, bool stream) {
     const hn::RebindToUnsigned<D> du;
     using W = hn::Vec<decltype(du)>;
     W words[Loop::kInputs + 1], results[Loop::kOutputs];
     for (int i = 0; i < Loop::kInputs; ++i) words[i] = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(in[i] + at));
-    Loop::Step(d, Alternate<false, W>{words, results}, numbers);
-    Loop::Step(d, Alternate<true, W>{words, results}, numbers);
+    Both<Loop>(d, words, numbers, results);
     for (int i = 0; i < Loop::kOutputs; ++i) StoreWords(du, results[i], reinterpret_cast<std::uint32_t*>(out[i] + at), stream);
   }
 };
 
-/// Less than a step, of elements from `at` to n: through a small block, as in the tape's kernels.
+/// What Step() is given for the rest, `left` elements of less than a vector; where the target masks loads and stores.
+template <class M> struct Rest {
+  const M* const* in;
+  M* const* out;
+  std::size_t left;
+
+  template <class D> HWY_INLINE auto Load(D d, int i) const {
+    if constexpr (sizeof(M) == 2) return WidenBits<M::kDType>(d, Masked(hn::Rebind<std::uint16_t, D>(), in[i]));
+    else return Masked(d, in[i]);
+  }
+  template <class D> HWY_INLINE auto Integers(D, int i) const { return Masked(hn::RebindToSigned<D>(), in[i]); }
+  template <class D, class V> HWY_INLINE void Store(D d, V value, int i) const {
+    if constexpr (sizeof(M) == 2) StoreMasked(hn::Rebind<std::uint16_t, D>(), Narrow<M::kDType>(d, value), out[i]);
+    else StoreMasked(hn::Rebind<hn::TFromV<V>, D>(), value, out[i]);
+  }
+
+  template <class Loop, class D> static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t left) {
+    Loop::Step(d, Rest{in, out, left}, numbers);
+  }
+
+ protected:
+  template <class D> HWY_INLINE auto Masked(D d, const M* from) const {
+    return hn::MaskedLoad(hn::FirstN(d, left), d, reinterpret_cast<const hn::TFromD<D>*>(from));
+  }
+  template <class D, class V> HWY_INLINE void StoreMasked(D d, V value, M* to) const {
+    hn::BlendedStore(value, hn::FirstN(d, left), d, reinterpret_cast<hn::TFromD<D>*>(to));
+  }
+};
+/// Of two vectors, as Access.
+template <> struct Rest<Half<DType::bf16>> {
+  using M = Half<DType::bf16>;
+  template <class Loop, class D> static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t left) {
+    const hn::RebindToUnsigned<D> du;
+    const hn::Repartition<std::uint16_t, D> dh;
+    using W = hn::Vec<decltype(du)>;
+    const auto some = hn::FirstN(dh, left);
+    W words[Loop::kInputs + 1], results[Loop::kOutputs];
+    for (int i = 0; i < Loop::kInputs; ++i) words[i] = hn::BitCast(du, hn::MaskedLoad(some, dh, &in[i]->bits));
+    Access<M>::template Both<Loop>(d, words, numbers, results);
+    for (int i = 0; i < Loop::kOutputs; ++i) hn::BlendedStore(hn::BitCast(dh, results[i]), some, dh, &out[i]->bits);
+  }
+};
+
+/// Less than a step, elements from `at` to n. Through a small block without masks, as in the tape's kernels.
 template <class Loop, class D, class M>
 HWY_INLINE void StepOfRest(D d, const M* const* from, const hn::Vec<D>* numbers, M* const* to, std::size_t at, std::size_t n) {
-  constexpr std::size_t kMost = Access<M>::kVectors * hn::MaxLanes(D());
+  constexpr std::size_t kMost = kWide ? 1 : Access<M>::kVectors * hn::MaxLanes(D());
   HWY_ALIGN M rest[Loop::kInputs + 1][kMost] = {};
   HWY_ALIGN M results[Loop::kOutputs][kMost];
   const M* in[Loop::kInputs + 1];
   M* out[Loop::kOutputs];
   for (int i = 0; i < Loop::kInputs; ++i) {
-    __builtin_memcpy(rest[i], from[i] + at, (n - at) * sizeof(M));
-    in[i] = rest[i];
+    in[i] = kWide ? from[i] + at : rest[i];
+    if (!kWide) __builtin_memcpy(rest[i], from[i] + at, (n - at) * sizeof(M));
   }
-  for (int i = 0; i < Loop::kOutputs; ++i) out[i] = results[i];
-  Access<M>::template Step<Loop>(d, in, numbers, out, 0, false);
-  for (int i = 0; i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(M));
+  for (int i = 0; i < Loop::kOutputs; ++i) out[i] = kWide ? to[i] + at : results[i];
+  if constexpr (kWide) return Rest<M>::template Step<Loop>(d, in, numbers, out, n - at);
+  else Access<M>::template Step<Loop>(d, in, numbers, out, 0, false);
+  for (int i = 0; !kWide && i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(M));
 }
 
 template <class M> HWY_INLINE void Advance(M*& at, std::int64_t bytes) {
