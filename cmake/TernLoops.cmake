@@ -28,6 +28,7 @@ endif()
 add_executable(tern_print_loops tools/print_loops.cpp tools/registered_calls.cpp src/cpu/loops_none.cpp
                                 $<TARGET_OBJECTS:tern_objects>)
 compiled_like_tern(tern_print_loops)
+target_link_options(tern_print_loops PRIVATE $<TARGET_PROPERTY:tern,INTERFACE_LINK_OPTIONS>)
 target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS} $<TARGET_NAME_IF_EXISTS:ZLIB::ZLIB>)
 
 set(TERN_LOOP_SHARDS 2)  # files a target, for compilers that run side by side

@@ -134,7 +134,7 @@ template <class S> void check_compositions() {
       return std::vector{y.value(), g[x], g[w], g[bias], direct.d_a, direct.d_b, direct.d_bias};
     });
   }
-  for (const std::int64_t columns : {40, 256, 300, 1001, 3000, 9000}) {  // several rows a block, one, one of a larger one, parts of one
+  for (const std::int64_t columns : {17, 32, 33, 47, 63, 64, 100, 256, 300, 1001, 3000, 9000}) {  // several rows a block, one, one of a larger one, parts of one
     const Var a(numbers<S>({7, columns}, 5)), gain(numbers<S>({columns}, 6)), shift(numbers<S>({columns}, 7));
     const Tensor grad = numbers<S>({7, columns}, 8);
     const auto both = [&](const char* name, const auto& f) {
