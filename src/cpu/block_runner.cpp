@@ -530,7 +530,7 @@ void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
       in_memory(input.value, *matrix);
     } else if (matrix && matrix->row == 0 && !shares_slot(input.value)) {
       load(w, input, b.position, 1, b.cols, b.cols);
-    } else {
+    } else if (tape_.values[static_cast<std::size_t>(input.value)].slot >= 0) {
       in_slot(input.value);
       rows.loaded.push_back(&input);
     }
