@@ -5,8 +5,8 @@
 #include <new>
 
 #include <hwy/cache_control.h>
-#include <unistd.h>
 
+#include "cpu/caches.hpp"
 #include "cpu/gemm_kernels.hpp"
 #include "cpu/loops.hpp"
 
@@ -74,18 +74,6 @@ const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
 
 namespace {
 
-/// Bytes that the caches hold, or should be left with.
-std::int64_t cache_bytes() {
-  static const std::int64_t bytes = [] {
-    long last = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    last = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-    return std::int64_t{last > 0 ? last : 32 << 20};
-  }();
-  return bytes;
-}
-
 std::int64_t bytes_of(const detail::View& view, const AxisOrder& space) {
   std::int64_t count = 1;
   for (int i = 0; i < space.rank; ++i)
@@ -93,15 +81,13 @@ std::int64_t bytes_of(const detail::View& view, const AxisOrder& space) {
   return count * static_cast<std::int64_t>(dtype_size(view.dtype));
 }
 
-/// Whether all that is read and written cannot be in the caches afterwards: then the results pass by them, which saves
-/// reading their lines first.
-bool exceeds_caches(std::span<const Operand> inputs, std::span<const detail::View> outputs, const AxisOrder& space) {
-  if (space.count() < kBlock * 1024) return false;
+/// What is read and written.
+std::int64_t bytes_of(std::span<const Operand> inputs, std::span<const detail::View> outputs, const AxisOrder& space) {
   std::int64_t bytes = 0;
   for (const Operand& operand : inputs)
     if (operand.view.storage) bytes += bytes_of(operand.view, space);
   for (const detail::View& output : outputs) bytes += bytes_of(output, space);
-  return bytes > cache_bytes();
+  return bytes;
 }
 
 }  // namespace
@@ -138,7 +124,8 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
   }
   for (std::size_t i = 0; i < loop.outputs.size(); ++i)
     out[i] = at(loop.outputs[i]), out_steps[i] = rows.step(loop, loop.outputs[i]);
-  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps, out_steps});
+  (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps, out_steps,
+                            rows.fetches.data(), rows.fetches.size()});
 }
 
 void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
@@ -205,7 +192,7 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
       w.at[static_cast<std::size_t>(last)] = memory_of(r.outputs[k]);
   for (const int i : way.block)
     if (i >= 0) run_leaf(w, tape.ops[static_cast<std::size_t>(i)], n);
-    else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], {n});
+    else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], {n, 1, {}, {}});
   for (std::size_t k = 0; k < r.outputs.size(); ++k) {
     void* const to = memory_of(r.outputs[k]);
     const void* const from = w.at[static_cast<std::size_t>(tape.outputs[k])];
@@ -226,7 +213,11 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   for (const Operand& operand : inputs)
     for (const detail::View& output : outputs)
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;
-  streams_ = !in_place_ && exceeds_caches(inputs, outputs, full);
+  if (full.count() >= kBlock * 1024) {
+    const std::int64_t bytes = bytes_of(inputs, outputs, full);
+    streams_ = !in_place_ && bytes > cache_bytes();
+    fetches_ = bytes > cache_bytes() / 2;
+  }
   for (std::size_t v = 0; v < tape.values.size(); ++v) {
     bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
     if (tape.values[v].kind == StepKind::position) coordinates = coordinates.subspan(1);
@@ -440,7 +431,19 @@ bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRo
   });
 }
 
+/// What the block after b reads, where it lies.
+BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
+  Fetches list;
+  if (b.next < 0 || !fetches_) return list;
+  for (const Input& input : inputs_) {
+    const void* const from = input.full ? input.walker.direct(b.next, b.size()) : nullptr;
+    if (from && from != input.walker.direct(b.position, b.size())) list.push_back({from, dtype_size(input.walker.dtype())});
+  }
+  return list;
+}
+
 void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) const {
+  Fetches fetches = fetches_for(b);  // the first loop does it
   for (const int i : order) {
     if (i >= 0) {
       execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
@@ -448,8 +451,9 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
     }
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
     const auto count = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
-    const LoopRows rows{static_cast<std::size_t>(b.size()) / count, count};
+    const LoopRows rows{static_cast<std::size_t>(b.size()) / count, count, {}, fetches};
     run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
+    fetches = {};
   }
 }
 
@@ -590,7 +594,7 @@ void BlockRunner::run_rows(Worker& w, const Block& whole) const {
 void BlockRunner::execute_rows(const Worker& w, const Block& b, const Steps& steps) const {
   if (way_.block[0] < 0) {
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
-    const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps};
+    const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps, {}};
     return run_loop(w, loop, rows, may_stream(w, loop, rows));
   }
   const TapeOp& op = tape_.ops[static_cast<std::size_t>(way_.block[0])];

@@ -18,6 +18,7 @@ inline constexpr std::int64_t kFewestCols = 32;
 struct Block {
   std::int64_t position = 0, rows = 1, cols = 0, pitch = 0;
   std::int64_t kept_position = 0, kept = 0;  // the kept positions it belongs to
+  std::int64_t next = -1;        // where the block begins that follows, if there is one
   int placed = -1;               // the value that the caller has placed in memory …
   std::int64_t placed_step = 0;  // … and bytes from row to row of it
   std::int64_t size() const { return rows * cols; }
@@ -34,6 +35,7 @@ struct Worker {
 struct LoopRows {
   std::size_t n, count = 1;
   std::span<const std::int64_t> steps = {};
+  std::span<const Fetch> fetches = {};
   std::int64_t step(const TapeLoop& loop, int value) const {
     return steps.empty() ? static_cast<std::int64_t>(n * loop.lane_bytes) : steps[static_cast<std::size_t>(value)];
   }
@@ -120,6 +122,8 @@ class BlockRunner {
   const std::vector<bool>& needs(int pass) const;
   LoopFn find_half_loop(std::int64_t count) const;
   bool may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const;
+  using Fetches = detail::SmallVector<Fetch, 4>;
+  Fetches fetches_for(const Block& b) const;
   const HalfReduction* half_reduction(const TapeOp& op) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
@@ -151,7 +155,12 @@ class BlockRunner {
   const KernelTable& table_;
   bool rows_;
   std::size_t slot_bytes_ = kSlotBytes;
-  bool streams_ = false;   // outputs pass by the caches; finish() when a thread has written its last
+  /// Outputs pass by the caches (finish() when a thread has written its last), as all that is read and written cannot be
+  /// in them afterwards: that saves reading their lines first.
+  bool streams_ = false;
+  /// What the next block reads is fetched while this one is computed. Of the time, softmax of rows in one block (Zen 4, L3 of
+  /// 32 MiB): 64 and 32 MiB 0.82, 16 0.88 to 1.0 (layer norm 0.76 to 1.0), 8 and less 1.02 to 1.07.
+  bool fetches_ = false;
   bool in_place_ = false;  // an output shares memory with an input
   bool reduces_in_place_ = false;
   bool by_rows_ = false;   // one op or loop is all there is to do

@@ -267,8 +267,13 @@ class FusedRun {
       Worker w = make_worker();
       std::byte* const partials = resident_ ? nullptr : partial_memory(segments_);
       for (std::int64_t c = first; c < last; ++c) {
-        if (resident_) runner_.run_block(w, block(c, 0, length_));
-        else run_passes(w, c, partials);
+        if (!resident_) {
+          run_passes(w, c, partials);
+          continue;
+        }
+        Block b = block(c, 0, length_);
+        if (rows_ && c + 1 < last) b.next = b.position + b.size();
+        runner_.run_block(w, b);
       }
     });
   }

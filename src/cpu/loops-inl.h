@@ -158,6 +158,12 @@ template <class M> HWY_INLINE void Advance(M*& at, std::int64_t bytes) {
   at = reinterpret_cast<M*>(reinterpret_cast<std::intptr_t>(at) + bytes);
 }
 
+/// The line of element `at` of each that is to be fetched, into L2: L1 has the block that is worked on.
+HWY_INLINE void FetchStep(const LoopCall& call, std::size_t at) {
+  for (std::size_t i = 0; i < call.fetches; ++i)
+    __builtin_prefetch(static_cast<const char*>(call.fetch[i].from) + at * call.fetch[i].bytes, 0, 2);
+}
+
 /// Calls Loop::Step on all elements: M in memory, T in lanes. Integers among the operands are as wide as T.
 template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
   const hn::ScalableTag<T> d;
@@ -170,7 +176,10 @@ template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
   for (int i = 0; i < Loop::kScalars; ++i) number[i] = hn::Set(d, *static_cast<const T*>(call.scalars[i]));
   for (std::size_t row = 0;;) {
     std::size_t at = 0;
-    for (; at + step <= n; at += step) Access<M>::template Step<Loop>(d, from, number, to, at, call.stream);
+    for (; at + step <= n; at += step) {
+      if (HWY_UNLIKELY(call.fetches != 0)) FetchStep(call, row * n + at);
+      Access<M>::template Step<Loop>(d, from, number, to, at, call.stream);
+    }
     if (at != n) StepOfRest<Loop>(d, from, number, to, at, n);
     if (++row >= call.rows) return;
     for (int i = 0; i < Loop::kInputs; ++i) Advance(from[i], call.in_steps[i]);
