@@ -97,13 +97,22 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
   return text.str();
 }
 
-/// The instances of a loop. Quick leaves are of results of 16 bits: such loops take those from memory, too.
-std::string instances(const std::string& loop, std::size_t index) {
+/// One operation on floats that gives floats.
+bool is_one_of_floats(const LoopPlan& plan) {
+  constexpr std::size_t kOps = 2;
+  if (plan.words[kOps] != 1) return false;
+  const std::uint64_t op = plan.words[4 + plan.words[0]];
+  return (op & 1) == 0 && detail::rule_of(static_cast<detail::Leaf>(op >> 8)).gives == detail::Gives::same;
+}
+
+/// The instances of a loop. Quick leaves are of results of 16 bits: such loops take those from memory, too, and so do single
+/// operations.
+std::string instances(const LoopPlan& plan, const std::string& loop, std::size_t index) {
   const std::string name = "N::Loop" + std::to_string(index), run = "&N::RunLoop<" + name;
+  const std::string halves = ", N::HalfLoop<" + name + ", DType::f16>(), N::HalfLoop<" + name + ", DType::bf16>()";
   const bool quick = loop.find("::RunQuick(") != std::string::npos, integers = loop.find("access.Integers(") != std::string::npos;
-  if (!quick) return run + ", float>, " + run + ", double>, nullptr, nullptr";
-  if (integers) return run + ", float>, nullptr, nullptr, nullptr";
-  return run + ", float>, nullptr, N::HalfLoop<" + name + ", DType::f16>(), N::HalfLoop<" + name + ", DType::bf16>()";
+  const std::string wide = quick ? ", nullptr" : ", " + run + ", double>";
+  return run + ", float>" + wide + (!integers && (quick || is_one_of_floats(plan)) ? halves : ", nullptr, nullptr");
 }
 
 constexpr const char* kMade = "// Made by tools/print_loops.cpp.\n";
@@ -117,7 +126,7 @@ std::string print_shard(const std::string& target, std::size_t shard, std::size_
   for (std::size_t i = shard; i < plans.size(); i += shards) {
     const std::string loop = print_loop(plans[i], i);
     text << loop;
-    table << "  to[" << i << "] = {" << instances(loop, i) << "};\n";
+    table << "  to[" << i << "] = {" << instances(plans[i], loop, i) << "};\n";
   }
   text << "}  // namespace\n}  // namespace HWY_NAMESPACE\nvoid loops_" << target << "_" << shard
        << "(LoopFunctions* to) {\n  namespace N = HWY_NAMESPACE;\n"

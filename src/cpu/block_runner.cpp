@@ -116,14 +116,15 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
   void* out[kLoopOutputs];
   std::int64_t in_steps[kLoopInputs], scalar_steps[kLoopScalars], out_steps[kLoopOutputs];
   const auto at = [&](int value) { return w.at[static_cast<std::size_t>(value)]; };
-  for (std::size_t i = 0; i < loop.inputs.size(); ++i)
-    in[i] = at(loop.inputs[i]), in_steps[i] = rows.step(loop, loop.inputs[i]);
-  for (std::size_t i = 0; i < loop.scalars.size(); ++i) {
-    scalars[i] = at(loop.scalars[i]);
-    scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.lane_bytes) : 0;
+  for (std::size_t i = 0; i < loop.inputs.size(); ++i) in[i] = at(loop.inputs[i]);
+  for (std::size_t i = 0; i < loop.scalars.size(); ++i) scalars[i] = at(loop.scalars[i]);
+  for (std::size_t i = 0; i < loop.outputs.size(); ++i) out[i] = at(loop.outputs[i]);
+  if (rows.count > 1) {
+    for (std::size_t i = 0; i < loop.inputs.size(); ++i) in_steps[i] = rows.step(loop, loop.inputs[i]);
+    for (std::size_t i = 0; i < loop.scalars.size(); ++i)
+      scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.lane_bytes) : 0;
+    for (std::size_t i = 0; i < loop.outputs.size(); ++i) out_steps[i] = rows.step(loop, loop.outputs[i]);
   }
-  for (std::size_t i = 0; i < loop.outputs.size(); ++i)
-    out[i] = at(loop.outputs[i]), out_steps[i] = rows.step(loop, loop.outputs[i]);
   (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps, out_steps,
                             rows.fetches.data(), rows.fetches.size()});
 }
@@ -168,7 +169,7 @@ bool is_small(const detail::FusedRequest& r, const Tape& tape, const Tape::Way& 
 }  // namespace
 
 bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
-  const Tape::Way& way = loops_enabled() ? tape.compiled : tape.plain;
+  const Tape::Way& way = loops_enabled() && tape.ops.size() > 1 ? tape.compiled : tape.plain;
   std::int64_t count = 1;
   for (const std::int64_t size : r.space) count *= size;
   if (!is_small(r, tape, way, count)) return false;
@@ -231,24 +232,24 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
-  half_loop_ = find_half_loop(full.count());
-  if (half_loop_)
+  half_rows_ = find_half_loop();
+  const auto lies_so = [count = full.count()](const auto& operand) { return operand.walker.direct(0, count) != nullptr; };
+  if (half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) && std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
+    half_loop_ = half_rows_;
     for (Output& output : outputs_) output.direct = true;
+  }
 }
 
-/// The loop that takes 16-bit floats from memory as they lie there, and gives such; null where the tape is more than it,
-/// or an operand lies otherwise.
-LoopFn BlockRunner::find_half_loop(std::int64_t count) const {
+/// The loop that takes 16-bit floats from memory, and gives such; null where the tape is more than it, or an operand is of
+/// another type.
+LoopFn BlockRunner::find_half_loop() const {
   if (tape_.program->reduces || in_place_ || way_.block.size() != 1 || way_.block[0] >= 0 || outputs_.empty()) return nullptr;
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
   const DType dtype = outputs_[0].walker.dtype();
-  const auto lies_so = [&](const Walker& walker) {
-    return walker.dtype() == dtype && walker.direct(0, count) != nullptr;
-  };
   if (inputs_.size() != loop.inputs.size() || outputs_.size() != loop.outputs.size()) return nullptr;
-  if (!std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.full && lies_so(i.walker); }) ||
+  if (!std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.full && i.walker.dtype() == dtype; }) ||
       !std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) {
-        return lies_so(o.walker) && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
+        return o.walker.dtype() == dtype && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
       }))
     return nullptr;
   return dtype == DType::f16 ? loop.f16 : dtype == DType::bf16 ? loop.bf16 : nullptr;
@@ -321,7 +322,7 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
   at = to;
   const std::size_t size = lane_size(value.lane);
   if (const auto* copy = rows > 1 ? matrix_copy(input.walker.dtype()) : nullptr)
-    if (const auto matrix = input.walker.rectangle(position, rows, cols, pitch)) {
+    if (const auto matrix = input.walker.rectangle(position, rows, cols, pitch); matrix && matrix->col != 0) {
       (*copy)({matrix->data, matrix->row, matrix->col}, rows, cols, to, cols, cols);
       return;
     }
@@ -434,7 +435,6 @@ bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRo
 /// What the block after b reads, where it lies.
 BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
   Fetches list;
-  if (b.next < 0 || !fetches_) return list;
   for (const Input& input : inputs_) {
     const void* const from = input.full ? input.walker.direct(b.next, b.size()) : nullptr;
     if (from && from != input.walker.direct(b.position, b.size())) list.push_back({from, dtype_size(input.walker.dtype())});
@@ -442,18 +442,23 @@ BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
   return list;
 }
 
+void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Block& b, std::span<const Fetch> fetches) const {
+  const auto count = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
+  const LoopRows rows{static_cast<std::size_t>(b.size()) / count, count, {}, fetches};
+  run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
+}
+
 void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) const {
-  Fetches fetches = fetches_for(b);  // the first loop does it
+  bool fetches = fetches_ && b.next >= 0;  // the first loop does it
   for (const int i : order) {
     if (i >= 0) {
       execute(w, tape_.ops[static_cast<std::size_t>(i)], b);
       continue;
     }
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~i)];
-    const auto count = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
-    const LoopRows rows{static_cast<std::size_t>(b.size()) / count, count, {}, fetches};
-    run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
-    fetches = {};
+    if (!fetches) execute_loop(w, loop, b, {});
+    else execute_loop(w, loop, b, fetches_for(b));
+    fetches = false;
   }
 }
 
@@ -562,16 +567,45 @@ void BlockRunner::store_rows(const Worker& w, const Block& b, Rows& rows) const 
     const auto* const from = static_cast<const std::byte*>(w.at[v]);
     const bool streams = streams_ && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && step % 64 == 0;
     const BlockFn store = (streams ? table_.stream : table_.store)[static_cast<int>(output->walker.dtype())];
-    for (std::int64_t r = 0; r < b.rows; ++r)
+    const auto size = static_cast<std::int64_t>(dtype_size(output->walker.dtype()));
+    const bool one_run = to && step == b.cols * size && rows.steps[v] == b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    if (one_run) store(from, to, static_cast<std::size_t>(b.size()));
+    for (std::int64_t r = 0; r < b.rows && !one_run; ++r)
       if (to) store(from + r * rows.steps[v], to + r * step, static_cast<std::size_t>(b.cols));
       else output->walker.store(table_, b.position + r * b.pitch, b.cols, from + r * rows.steps[v]);
     if (to) to += b.rows * step;
   }
 }
 
+bool BlockRunner::rows_lie_there(const Block& b) const {
+  const auto lie = [&](const auto& operand) {
+    const auto matrix = operand.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    return matrix && matrix->col == 1 && (half_rows_ || lanes_in_memory(operand.walker.dtype()));
+  };
+  return goes_by_rows(b) && std::all_of(inputs_.begin(), inputs_.end(), lie) && std::all_of(outputs_.begin(), outputs_.end(), lie);
+}
+
+/// The loop from and to 16-bit memory, row by row; false where an operand's rows are none there.
+bool BlockRunner::run_half_rows(Worker& w, const Block& b, Steps& steps) const {
+  const auto place = [&](const auto& operand) {
+    const auto matrix = operand.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    if (!matrix || matrix->col != 1) return false;
+    const auto v = static_cast<std::size_t>(operand.value);
+    w.at[v] = const_cast<void*>(matrix->data);
+    steps[v] = matrix->row * 2;
+    return true;
+  };
+  if (!std::all_of(inputs_.begin(), inputs_.end(), place) || !std::all_of(outputs_.begin(), outputs_.end(), place)) return false;
+  const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
+  const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps, {}};
+  run_loop(w, loop, rows, may_stream(w, loop, rows), half_rows_);
+  return true;
+}
+
 /// The op or loop that is all there is to do, on rows wherever they lie: as many at once as slots have room for.
 void BlockRunner::run_rows(Worker& w, const Block& whole) const {
   Rows rows{Steps(tape_.values.size(), 0), {}, {}, {}};
+  if (half_rows_ && run_half_rows(w, whole, rows.steps)) return;
   if (whole.placed >= 0) {
     rows.steps[static_cast<std::size_t>(whole.placed)] = whole.placed_step;
     rows.moving.push_back(whole.placed);
@@ -591,7 +625,19 @@ void BlockRunner::run_rows(Worker& w, const Block& whole) const {
   }
 }
 
+/// Whether the rows of all operands follow each other.
+bool BlockRunner::are_one_run(const Block& b, const Steps& steps) const {
+  const auto follows = [&](int value) {
+    const auto v = static_cast<std::size_t>(value);
+    return steps[v] == b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+  };
+  return b.size() <= kBlock && (b.placed < 0 || follows(b.placed)) &&
+         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return follows(i.value); }) &&
+         std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return follows(o.value); });
+}
+
 void BlockRunner::execute_rows(const Worker& w, const Block& b, const Steps& steps) const {
+  if (are_one_run(b, steps)) return execute(w, way_.block, b);
   if (way_.block[0] < 0) {
     const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
     const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps, {}};

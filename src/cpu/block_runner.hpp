@@ -102,6 +102,8 @@ class BlockRunner {
   void run_block(Worker& w, const Block& b) const;
   /// Whether run_block does a block of several rows row by row, wherever they lie.
   bool goes_by_rows(const Block& b) const { return by_rows_ && b.rows > 1 && b.cols >= kFewestCols; }
+  /// Whether it copies nothing then.
+  bool rows_lie_there(const Block& b) const;
 
  private:
   struct Input {
@@ -120,10 +122,11 @@ class BlockRunner {
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;
-  LoopFn find_half_loop(std::int64_t count) const;
+  LoopFn find_half_loop() const;
   bool may_stream(const Worker& w, const TapeLoop& loop, const LoopRows& rows) const;
   using Fetches = detail::SmallVector<Fetch, 4>;
   Fetches fetches_for(const Block& b) const;
+  void execute_loop(const Worker& w, const TapeLoop& loop, const Block& b, std::span<const Fetch> fetches) const;
   const HalfReduction* half_reduction(const TapeOp& op) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
   std::byte* slot(const Worker& w, int value) const;
@@ -145,7 +148,9 @@ class BlockRunner {
     detail::SmallVector<Stored, 2> stored;         // outputs that are not
   };
   void run_rows(Worker& w, const Block& whole) const;
+  bool run_half_rows(Worker& w, const Block& b, Steps& steps) const;
   void place_rows(Worker& w, const Block& b, Rows& rows) const;
+  bool are_one_run(const Block& b, const Steps& steps) const;
   void execute_rows(const Worker& w, const Block& b, const Steps& steps) const;
   void store_rows(const Worker& w, const Block& b, Rows& rows) const;
   bool shares_slot(int input) const;
@@ -164,7 +169,8 @@ class BlockRunner {
   bool in_place_ = false;  // an output shares memory with an input
   bool reduces_in_place_ = false;
   bool by_rows_ = false;   // one op or loop is all there is to do
-  LoopFn half_loop_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory
+  LoopFn half_rows_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory, where rows lie there …
+  LoopFn half_loop_ = nullptr;  // … and where all is one run
   detail::SmallVector<Input, 4> inputs_;
   detail::SmallVector<Output, 2> outputs_;
   struct Constant {

@@ -211,9 +211,34 @@ class FusedRun {
     });
   }
 
+  /// Rows of up to a block where an operand repeats, or is part of a matrix: none of it is copied.
+  bool run_by_rows() const {
+    int last = full_.rank - 1;
+    while (last > 0 && full_.sizes[last] == 1) --last;
+    const std::int64_t cols = last < 0 ? 1 : full_.sizes[last], rows = full_.count() / std::max<std::int64_t>(cols, 1);
+    if (cols > kBlock || cols == 0) return false;
+    const std::int64_t together = std::max<std::int64_t>(1, kLargeBlock / cols), blocks = (rows + together - 1) / together;
+    const auto block = [&](std::int64_t i) {
+      Block b;
+      b.position = b.kept_position = i * together * cols;
+      b.rows = std::min(together, rows - i * together), b.cols = b.pitch = cols, b.kept = b.size();
+      return b;
+    };
+    if (!runner_.rows_lie_there(block(0))) return false;
+    const bool parallel = worth_threads(full_.count());
+    describe("elementwise, row by row", parallel);
+    ranges(blocks, parallel, [&](std::int64_t first, std::int64_t last_block) {
+      Worker w = runner_.make_worker(kBlock);
+      for (std::int64_t i = first; i < last_block; ++i) runner_.run_block(w, block(i));
+    });
+    return true;
+  }
+
   void run_elementwise() const {
     if (const std::optional<Tiling> tiles = tiling()) return run_tiles(*tiles);
-    const std::int64_t count = full_.count(), size = runner_.is_one_loop(count) ? kLargeBlock : kBlock;
+    const bool one_loop = runner_.is_one_loop(full_.count());
+    if (!one_loop && run_by_rows()) return;
+    const std::int64_t count = full_.count(), size = one_loop ? kLargeBlock : kBlock;
     const std::int64_t blocks = (count + size - 1) / size;
     const bool parallel = worth_threads(count);
     describe("elementwise", parallel);

@@ -168,6 +168,7 @@ HWY_INLINE void FetchStep(const LoopCall& call, std::size_t at) {
 template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
   const hn::ScalableTag<T> d;
   const std::size_t step = Access<M>::kVectors * hn::Lanes(d), n = call.n;
+  const bool stream = call.stream, fetches = call.fetches != 0;  // `call` would be read again after each store
   const M* from[Loop::kInputs + 1];
   M* to[Loop::kOutputs];
   hn::Vec<decltype(d)> number[Loop::kScalars + 1];
@@ -177,8 +178,8 @@ template <class Loop, class T, class M = T> void RunLoop(const LoopCall& call) {
   for (std::size_t row = 0;;) {
     std::size_t at = 0;
     for (; at + step <= n; at += step) {
-      if (HWY_UNLIKELY(call.fetches != 0)) FetchStep(call, row * n + at);
-      Access<M>::template Step<Loop>(d, from, number, to, at, call.stream);
+      if (HWY_UNLIKELY(fetches)) FetchStep(call, row * n + at);
+      Access<M>::template Step<Loop>(d, from, number, to, at, stream);
     }
     if (at != n) StepOfRest<Loop>(d, from, number, to, at, n);
     if (++row >= call.rows) return;

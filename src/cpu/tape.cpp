@@ -286,7 +286,8 @@ class Compiler {
                                            (loops != Loops::none && append_loop(order, run, wanted, false)));
     if (!found) order.insert(order.end(), run.begin(), run.end());
   }
-  /// A single op is a compiled loop already, unless it takes a scalar a row.
+  /// A single op is a kernel already, unless it takes a scalar a row, or is all there is: as a loop it may pass by the caches,
+  /// and take 16-bit floats from memory.
   bool append_loop(Order& order, const Order& run, const std::vector<int>& wanted, bool rows) {
     const auto repeats = [&](int i) {
       const TapeOp& op = tape_->ops[at(i)];
@@ -295,7 +296,7 @@ class Compiler {
         return made != producer_.end() && tape_->ops[at(made->second)].kind == TapeOp::Kind::expand;
       });
     };
-    if (rows ? !std::any_of(run.begin(), run.end(), repeats) : run.size() < 2) return false;
+    if (rows ? !std::any_of(run.begin(), run.end(), repeats) : run.size() < 2 && tape_->ops.size() > 1) return false;
     const auto plan = plan_loop(*tape_, run, wanted, rows);
     const FoundLoop found = plan ? find_loop(*plan) : FoundLoop{};
     if (!found.run) return false;
