@@ -599,6 +599,7 @@ bool BlockRunner::run_half_rows(Worker& w, const Block& b, Steps& steps) const {
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
   const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps, {}};
   run_loop(w, loop, rows, may_stream(w, loop, rows), half_rows_);
+  for (const Output& output : outputs_) w.at[static_cast<std::size_t>(output.value)] = slot(w, output.value);  // as others expect
   return true;
 }
 
