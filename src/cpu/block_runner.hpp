@@ -41,6 +41,9 @@ struct LoopRows {
   }
 };
 
+/// Calls a loop. `streams`: past the caches. `half`: in the loop's place, from and to 16-bit memory.
+void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams = false, LoopFn half = nullptr);
+
 std::size_t lane_size(Lane lane);
 /// Whether elements in memory are the lanes themselves.
 bool lanes_in_memory(DType dtype);
