@@ -201,6 +201,10 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
   return true;
 }
 
+/// What a product's epilogue reads and writes passes by the caches from this part of them on, and leaves them to the operands
+/// (1024 x 1024 x 4096 bf16 with gelu, the pre-activation kept, Zen 4: 22.3 to 21.5 ms; what follows 0.99).
+constexpr std::int64_t kProductShare = 4;
+
 const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table, std::int64_t row) {
   if (!loops_enabled()) return tape.plain;
   return tape.program->reduces && row >= table.loop_row ? tape.rows : tape.compiled;
@@ -215,7 +219,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
       in_place_ |= operand.view.storage && operand.view.storage == output.storage;
   if (full.count() >= kBlock * 1024) {
     const std::int64_t bytes = bytes_of(inputs, outputs, full);
-    streams_ = !in_place_ && bytes > cache_bytes();
+    streams_ = !in_place_ && bytes > (skip > 0 ? cache_bytes() / kProductShare : cache_bytes());
     fetches_ = bytes > cache_bytes() / 2;
   }
   for (std::size_t v = 0; v < tape.values.size(); ++v) {

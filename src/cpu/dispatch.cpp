@@ -84,5 +84,17 @@ bool made_by_amd() {
 }
 const PairKernels* pair_kernels() { return tables().pairs; }
 const GemmKernels& gemm_kernels() { return *tables().gemm; }
+GemmTypes gemm_types(DType type) {
+  const GemmKernels& all = gemm_kernels();
+  switch (type) {
+    case DType::f16: return {&all.f16, &all.f32, 2, 4, false};
+    case DType::bf16: return {&all.bf16, &all.f32, 2, 4, false};
+    case DType::f64: return {&all.f64, &all.f64, 8, 8, false};
+    case DType::i64: return {&all.i64, &all.i64, 8, 8, true};
+    case DType::i32:
+    case DType::u32: return {&all.i32, &all.i32, 4, 4, true};
+    default: return {&all.f32, &all.f32, 4, 4, false};
+  }
+}
 
 }  // namespace tern::detail_cpu

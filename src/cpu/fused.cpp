@@ -274,8 +274,7 @@ class FusedRun {
       chunk_length_ = std::min(length_, std::max<std::int64_t>(1, kBlock / chunk_kept_));
       by_row_ = in_place && chunk_length_ == 1;
       if (by_row_) runner_.set_block(kWideRow);
-      per_outer_ = (width_ + chunk_kept_ - 1) / chunk_kept_;
-      chunks_ = groups / width_ * per_outer_;
+      cut_columns(groups, chunk_kept_);
     }
     chunk_length_ = std::max<std::int64_t>(chunk_length_, 1);
     resident_ = length_ <= chunk_length_;
@@ -303,16 +302,17 @@ class FusedRun {
     });
   }
 
+  void cut_columns(std::int64_t groups, std::int64_t columns) {
+    chunk_kept_ = std::min(width_, columns);
+    per_outer_ = (width_ + chunk_kept_ - 1) / chunk_kept_;
+    chunks_ = groups / width_ * per_outer_;
+  }
   /// Wider chunks of columns, as long as each thread has some; with the segments, and so the order of the sums, that they had.
   void widen_rows(std::int64_t groups, bool parallel) {
     chunk_length_ = kJoinedRows;
-    const auto divide = [&](std::int64_t columns) {
-      chunk_kept_ = std::min(width_, columns);
-      per_outer_ = (width_ + chunk_kept_ - 1) / chunk_kept_;
-      chunks_ = groups / width_ * per_outer_;
-    };
     std::int64_t columns = kWideRow;
-    for (divide(columns); parallel && columns > kBlock && chunks_ * segments_ < 2 * max_threads();) divide(columns /= 2);
+    for (cut_columns(groups, columns); parallel && columns > kBlock && chunks_ * segments_ < 2 * max_threads();)
+      cut_columns(groups, columns /= 2);
   }
   Worker make_worker() const { return runner_.make_worker(std::max(kBlock, chunk_length_ * chunk_kept_)); }
   bool is_pass(int pass) const { return pass < tape_.program->walks - 1 || runner_.has_full_outputs(pass); }
@@ -364,7 +364,8 @@ class FusedRun {
     for (std::int64_t at = begin, length = 0; at < end || at == begin; at += std::max<std::int64_t>(length, 1)) {
       length = std::min(chunk_length_, end - at);
       if (by_piece_) length = std::max(length, (end - at) / chunk_length_ * chunk_length_);
-      const Block b = block(chunk, at, length);
+      Block b = block(chunk, at, length);
+      if (at + length < end) b.next = block(chunk, at + length, 0).position;
       runner_.load_full(w, b, pass);
       runner_.aim_outputs(w, b, true, pass);
       runner_.execute(w, runner_.pass(pass), b);
@@ -372,6 +373,7 @@ class FusedRun {
         const TapeOp& op = reduction(r);
         std::byte* sum = partial(partials, segment, r);
         const void* in = w.at[static_cast<std::size_t>(op.args[0])];
+        if (!rows_ && b.rows == 1 && !counts(r)) return join_rows(op, in, sum, b, at == begin);
         if (by_row_) return join_rows(op, in, sum, b, at == begin);
         if (by_piece_) return join_pieces(op, in, sum, length, at == begin);
         if (counts(r)) count(op, at == begin ? sum : scratch, b);

@@ -19,6 +19,7 @@
 #include "cpu/dispatch.hpp"
 #include "cpu/gemm_depth.hpp"
 #include "cpu/gemm_kernels.hpp"
+#include "cpu/gemm_outer.hpp"
 #include "cpu/gemm_pairs.hpp"
 #include "cpu/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
@@ -55,42 +56,22 @@ Scratch& scratch() {
 
 // ---- the plan of one product
 
-struct Types {
-  const GemmKernelsOf* kernels;  // for the operands
-  const GemmKernelsOf* lanes;    // for accumulators
-  Index size, lane_size;
-  bool integer;
-};
-
-Types types_of(DType type) {
-  const GemmKernels& all = gemm_kernels();
-  switch (type) {
-    case DType::f16: return {&all.f16, &all.f32, 2, 4, false};
-    case DType::bf16: return {&all.bf16, &all.f32, 2, 4, false};
-    case DType::f64: return {&all.f64, &all.f64, 8, 8, false};
-    case DType::i64: return {&all.i64, &all.i64, 8, 8, true};
-    case DType::i32:
-    case DType::u32: return {&all.i32, &all.i32, 4, 4, true};
-    default: return {&all.f32, &all.f32, 4, 4, false};
-  }
-}
-
-bool long_rows(const GemmProblem& g, const Types& types) { return std::abs(g.b_row) * types.size >= kLongRow; }
+bool long_rows(const GemmProblem& g, const GemmTypes& types) { return std::abs(g.b_row) * types.size >= kLongRow; }
 
 /// Whether B is read once, at the speed of memory.
-bool streams_b(const GemmProblem& g, const Types& types) {
+bool streams_b(const GemmProblem& g, const GemmTypes& types) {
   return g.b_col == 1 && long_rows(g, types) && g.m <= kStreamRows;
 }
 
 /// Rows of A up to which B is read in place.
-Index direct_rows(const GemmProblem& g, const Types& types) {
+Index direct_rows(const GemmProblem& g, const GemmTypes& types) {
   const bool far = long_rows(g, types) && g.segments * g.k * g.n * types.lane_size > kOwnBytes;
   return std::max<Index>(types.kernels->direct_rows, far && !types.integer ? reading().far_rows : 0);
 }
 
 struct Plan {
   const GemmProblem& g;
-  Types types;
+  GemmTypes types;
   DepthPlan depth;
   bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
   Sizes sizes = chosen_sizes();
@@ -340,30 +321,6 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
   }
 }
 
-/// The same where the depth is so short that writing C is the work: one row after the other from left to right, which the
-/// processor follows.
-void multiply_outer(const Plan& plan, const Area& area, const Target& to, const Target&) {
-  const GemmProblem& g = plan.g;
-  const Index lane = plan.types.lane_size, wide = plan.types.kernels->widest(1);
-  const DepthBlock block = plan.depth[0];
-  const PackedA a = rows_of_a(plan, area, block);
-  const Index padded = round_up(area.cols, plan.panel());
-  Panel b{plan.b(area.batch, block.segment, block.begin, area.col), g.b_row, 1};
-  if (!plan.direct_b || padded != area.cols) {
-    std::byte* const rows = scratch().b.reserve(block.depth() * padded * lane);
-    for (Index s = 0; s < block.segments; ++s)
-      plan.types.kernels->copy({plan.b(area.batch, block.segment + s, 0, area.col), g.b_row, g.b_col}, g.k, area.cols,
-                               rows + s * g.k * padded * lane, padded, padded);
-    b = {rows, padded, 1};
-  }
-  for (Index r = 0; r < area.rows; ++r)
-    for (Index j = 0, cols; j < area.cols; j += cols) {
-      cols = area.cols - j >= wide ? wide : std::min(plan.panel(), area.cols - j);
-      plan.types.kernels->micro({a.first.data + r * a.row_step * lane, a.first.row, a.first.col, b.data + j * lane, b.row,
-                                 nullptr, 0, to.data + (r * to.row + j) * lane, to.row, block.depth(), 1, cols, b.data, 0});
-    }
-}
-
 /// The same by dot products: A and B contiguous along k, A of lane type (packed whole for the area otherwise).
 void multiply_dots(const Plan& plan, const Area& area, const Target& to, const Target&) {
   const GemmProblem& g = plan.g;
@@ -574,21 +531,10 @@ void run_dots(Plan& plan) {
   run_tiles(plan, 0, g.batches, 0, g.n, multiply_dots);
 }
 
-void run_outer(Plan& plan) {
-  const GemmProblem& g = plan.g;
-  const bool as_lanes = plan.types.size == plan.types.lane_size;
-  plan.direct_a = as_lanes;
-  plan.direct_b = as_lanes && g.b_col == 1 && g.segments == 1;
-  plan.tile_rows = plan.sizes.rows;
-  plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
-  split_tiles(plan, g.m, g.n, g.batches);
-  run_tiles(plan, 0, g.batches, 0, g.n, multiply_outer);
-}
-
 /// Where few rows of A meet long rows of B, B is read in place and memory is the limit: a short block keeps the pages
 /// of its rows in the TLB while the columns are read from left to right (1 × 1024 × 4096: 2.3 times the speed of
 /// kDepth).
-Index depth_block(const GemmProblem& g, const Types& types) {
+Index depth_block(const GemmProblem& g, const GemmTypes& types) {
   if (streams_b(g, types)) return reading().stream;
   return g.b_col == 1 && long_rows(g, types) && g.m <= direct_rows(g, types) ? reading().direct : kDepth;
 }
@@ -605,7 +551,7 @@ GemmProblem transposed(const GemmProblem& g) {
 
 void gemm(const GemmProblem& problem) {
   if (gemm_pairs(problem)) return note_way("pairs of bf16, as the processor has instructions for them");
-  const Types types = types_of(problem.type);
+  const GemmTypes types = gemm_types(problem.type);
   const GemmProblem swapped = transposed(problem);
   if (!types.integer) {
     const bool straight = suits_dots(problem, kDotRows);
@@ -616,11 +562,7 @@ void gemm(const GemmProblem& problem) {
       return run_dots(plan);
     }
   }
-  if (problem.k * problem.segments <= kOuterDepth && problem.k > 0 && problem.segments > 0 && problem.n >= kOuterCols) {
-    Plan plan{problem, types, {problem.k, problem.segments, kDepth}, false};
-    note_way("row by row of the result, as k is short");
-    return run_outer(plan);
-  }
+  if (gemm_outer(problem)) return note_way("row by row of the result, as k is short");
   const bool column_major = problem.a_row == 1 && problem.a_col != 1;
   const bool turned = column_major && problem.n <= kTurnedCols && problem.m >= 4 * problem.n;
   const GemmProblem& g = turned ? swapped : problem;

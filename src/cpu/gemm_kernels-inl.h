@@ -463,17 +463,57 @@ template <class T, class S> void Dot(const GemmDot& call) {
   }
 }
 
+// ---- the outer kernel
+
+template <class T, int kDepth> void OuterRows(const GemmOuter& call) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr std::int64_t kLanes = HWY_LANES(T);
+  const T* const b = static_cast<const T*>(call.b);
+  const std::int64_t b_row = call.b_row, cols = call.cols, whole = cols - cols % kLanes;
+  const bool stream = call.stream;
+  for (std::int64_t i = 0; i < call.rows; ++i) {
+    const T* const a = static_cast<const T*>(call.a) + i * kDepth;
+    T* const row = static_cast<T*>(call.c) + i * call.c_row;
+    V x[kDepth];
+    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) x[p] = hn::Set(d, a[p]);
+    const auto sum_at = [&](std::int64_t j) {
+      V sum = hn::Zero(d);
+      TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) sum = MultiplyAdd<T>(x[p], hn::LoadU(d, b + p * b_row + j), sum);
+      return sum;
+    };
+    if (stream) {
+      for (std::int64_t j = 0; j < whole; j += kLanes) hn::Stream(sum_at(j), d, row + j);
+    } else {
+      for (std::int64_t j = 0; j < whole; j += kLanes) hn::StoreU(sum_at(j), d, row + j);
+    }
+    if (whole == cols) continue;
+    HWY_ALIGN T rest[HWY_LANES(T)];
+    hn::Store(sum_at(whole), d, rest);
+    for (std::int64_t j = whole; j < cols; ++j) row[j] = rest[j - whole];
+  }
+}
+
+template <class T> void Outer(const GemmOuter& call) {
+  switch (call.depth) {
+    case 1: return OuterRows<T, 1>(call);
+    case 2: return OuterRows<T, 2>(call);
+    case 3: return OuterRows<T, 3>(call);
+    default: return OuterRows<T, kOuterDepth>(call);
+  }
+}
+
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;
   // SSE4 widens f16 by a dozen instructions: 16 × 1024 × 4096 at 0.78 of the speed of a packed B, 64: 0.57 (bf16 1.1, 0.87).
   constexpr bool kSlow = sizeof(S) < sizeof(T) && HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2;
   return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), kSlow ? kWideningRows : kDirectRows, Copy<T, S>,
           Widest<T>, Micro<T, T, kMaxRows, false>, Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>,
-          MicroPacking<T, S>, Dot<T, S>};
+          MicroPacking<T, S>, Dot<T, S>, Outer<T>};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
   return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), kDirectRows, Copy<T, T>, Widest<T>, MicroInteger<T>,
-          MicroInteger<T>, nullptr, nullptr, nullptr};
+          MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>};
 }
 
 inline constexpr GemmKernels kTable = {

@@ -45,6 +45,19 @@ struct GemmDot {
   bool add;
 };
 
+/// Rows of C one after the other: c(i, j) = Σ_p a(i, p) b(p, j), i < rows, j < cols, all of lane type, 1 ≤ depth ≤
+/// kOuterDepth. Whole vectors of b are loaded. `stream`: C, aligned to 64 bytes, passes by the caches.
+struct GemmOuter {
+  const void* a;
+  const void* b;
+  std::int64_t b_row;
+  void* c;
+  std::int64_t c_row;
+  std::int64_t depth, rows, cols;
+  bool stream;
+};
+inline constexpr int kOuterDepth = 4;
+
 /// Rows of a call that widens B as it reads it: such kernels are 20 KB of code for each row.
 inline constexpr int kWideningRows = 8;
 /// Rows of A up to which B is read in place, by several calls where it takes them: 784 × 256 gains 8 % at 48 rows, none at
@@ -73,6 +86,7 @@ struct GemmKernelsOf {
   /// b(p, j). Null for integers.
   void (*micro_packing)(const GemmMicro& call);
   void (*dot)(const GemmDot& call);  // null for integers
+  void (*outer)(const GemmOuter& call);  // a: depth elements a row
 };
 
 struct GemmKernels {
@@ -81,5 +95,14 @@ struct GemmKernels {
 
 /// The table of the best target this processor has.
 const GemmKernels& gemm_kernels();
+
+/// What a product of operands of one dtype takes.
+struct GemmTypes {
+  const GemmKernelsOf* kernels;  // for the operands
+  const GemmKernelsOf* lanes;    // for accumulators
+  std::int64_t size, lane_size;
+  bool integer;
+};
+GemmTypes gemm_types(DType type);
 
 }  // namespace tern::detail_cpu

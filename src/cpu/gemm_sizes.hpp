@@ -84,8 +84,9 @@ constexpr Index kHeldBytes = Index{256} << 10;
 /// of the plain one, 1024 × 1024 × 4096, gelu (Zen 4): 16 KiB 1.040, 32: 1.028, 64: 1.035, 128: 1.036, all at once
 /// 1.049, and where others share the caches 1.045, 1.033, 1.035, 1.058, 1.064.
 constexpr Index kGroupBytes = Index{32} << 10;
-/// Steps of k up to which writing C is the work, where its rows are long.
-constexpr Index kOuterDepth = 4, kOuterCols = 256;
+/// Columns of C from which writing it is the work, where k is at most kOuterDepth; of a tile, whose rows of B L1 holds; and
+/// elements of a tile.
+constexpr Index kOuterCols = 256, kOuterTileCols = 4096, kOuterTile = Index{64} << 10;
 
 /// The sizes that tuning may change: none of them is seen in an element's sum.
 struct Sizes {

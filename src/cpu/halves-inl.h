@@ -44,6 +44,11 @@ template <class V> HWY_INLINE auto RoundedBits(hn::ScalableTag<float> d, V x) {
   const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fff)), odd);
   return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Set(du, 0x7fc00000), rounded);
 }
+/// Two vectors of lanes as bf16, the first lower: for targets that take one instruction to choose among the halves of two.
+template <class V> HWY_INLINE auto NarrowPair(hn::ScalableTag<float> d, V low, V high) {
+  const hn::Repartition<std::uint16_t, decltype(d)> dh;
+  return hn::ConcatOdd(dh, hn::BitCast(dh, RoundedBits(d, high)), hn::BitCast(dh, RoundedBits(d, low)));
+}
 /// A vector of lanes as 16-bit floats, rounded to nearest even.
 template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x) {
   if constexpr (D == DType::bf16) {

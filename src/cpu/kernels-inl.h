@@ -307,6 +307,14 @@ template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* 
   const hn::ScalableTag<T> d;
   if constexpr (kNarrows<D>) {
     const hn::Rebind<std::uint16_t, decltype(d)> dh;
+    if constexpr (kWide && D == DType::bf16) {
+      const hn::Repartition<std::uint16_t, decltype(d)> dp;
+      for (; i + hn::Lanes(dp) <= n; i += hn::Lanes(dp)) {
+        const auto pair = NarrowPair(d, hn::LoadU(d, x + i), hn::LoadU(d, x + i + hn::Lanes(d)));
+        if constexpr (kStream) hn::Stream(pair, dp, y + i);
+        else hn::StoreU(pair, dp, y + i);
+      }
+    }
     for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
       const auto half = Narrow<D>(d, hn::LoadU(d, x + i));
       if constexpr (kStream && hn::MaxLanes(dh) >= 8) hn::Stream(half, dh, y + i);
