@@ -485,7 +485,7 @@ void run_packed(Plan& plan) {
   const Index a_bytes = g.m * g.k * plan.types.lane_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
-  const Index direct_cols = plan.direct_b && max_threads() > 1 ? kDirectBothCols : kDirectCols;
+  const Index direct_cols = plan.direct_b && max_threads() > 1 ? kDirectBothCols : reading().direct_cols;
   plan.direct_a = as_lanes && (small_a || (g.n <= direct_cols && apart));
   // Few columns and an A that is read in place, or is no larger than B: a tile of all rows packs its columns of B for no
   // other, and nobody waits for a barrier.

@@ -34,34 +34,36 @@ constexpr Index kLongRow = 2048;
 /// thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
 /// 2048's).
 constexpr Index kStreamRows = 4, kStreamCols = 8192;
-/// How such a B is read, by what the processor's own prefetching follows.
-struct Reading {
-  Index direct, stream;  // steps of k in a block, of more and of up to kStreamRows rows
-  bool ahead;  // whether what comes next is fetched where B is streamed, in f32 and f64, too: in 16 bits it always is
-  Index far_rows;  // rows of A up to which it is read in place where packed it takes more than kOwnBytes
-};
-inline Reading reading() {
-  // Intel (Sapphire Rapids). Blocks of 32 rows to stream: 1 × 1024 × 4096 at 1.08 of the speed (8: 0.99), and fetching
-  // ahead: 0.92 to 0.95 (in 16 bits, whose rows are shorter, 1.03 to 1.08). Else 32 to 128 steps are within 3 % and 256
-  // at 0.53 to 0.8. 80 to 256 rows in place: 0.75 to 1.1.
-  constexpr Reading others{64, 32, false, 0};
-  // AMD (Zen 4, one and two threads). Fetching ahead in blocks of 32, then of 128: 1 × 1024 × 4096 1.29, 1.5 and 1.21,
-  // 1.34; 4 × 1024 × 4096 2.3, 3.6 and 2.0, 2.6; 256 steps 1.0 more, 1024 0.8. 8 to 64 × 1024 × 4096 in blocks of 128:
-  // 1.07, of 256 and 512: 1.11. In place instead of packed, f32: 80, 128, 256, 384, 512 × 1024 × 4096 1.6, 1.37, 1.16,
-  // 1.06, 0.93 and 1.6, 1.35, 1.2, 1.13, 1.07 (f64 1.05 and 1.07, f16 1.00 and 1.03); with the vectors of AVX2, or in an
-  // L2 that holds it (128 × 512 × 512), 0.82 to 1.0.
-  constexpr Reading amd{256, 128, true, 0}, amd_avx512{256, 128, true, 512};
-  if (!made_by_amd()) return others;
-  return gemm_kernels().f32.lanes >= 16 ? amd_avx512 : amd;
-}
-/// Columns up to which a column-major A is taken as the B of the transposed product.
-constexpr Index kTurnedCols = 16;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
 /// With more columns of a row-major A, micro_packed pays for the copy where other programs share the core
 /// (512 × 256 × 256: 1.2 of the speed, 784 × 64 × 256: 1.5). Where B is read in place, too, the small tiles of several
 /// threads would each make a copy, and it takes more columns to pay (64 × 784 × 256 with two threads: in place 1.04,
 /// 32 × 784 × 256: 1.04 to 1.2).
 constexpr Index kDirectCols = 128, kDirectBothCols = 256, kSmallBytes = Index{32} << 10;
+/// How operands are read, by what the processor's own prefetching follows.
+struct Reading {
+  Index direct, stream;  // steps of k in a block, of more and of up to kStreamRows rows
+  bool ahead;  // whether what comes next is fetched where B is streamed, in f32 and f64, too: in 16 bits it always is
+  Index far_rows;  // rows of A up to which it is read in place where packed it takes more than kOwnBytes
+  Index direct_cols;  // columns up to which A is read in place (see kDirectBothCols)
+};
+inline Reading reading() {
+  // Intel (Sapphire Rapids). Blocks of 32 rows to stream: 1 × 1024 × 4096 at 1.08 of the speed (8: 0.99), and fetching
+  // ahead: 0.92 to 0.95 (in 16 bits, whose rows are shorter, 1.03 to 1.08). Else 32 to 128 steps are within 3 % and 256
+  // at 0.53 to 0.8. 80 to 256 rows in place: 0.75 to 1.1.
+  constexpr Reading others{64, 32, false, 0, kDirectCols};
+  // AMD (Zen 4, one and two threads). Fetching ahead in blocks of 32, then of 128: 1 × 1024 × 4096 1.29, 1.5 and 1.21,
+  // 1.34; 4 × 1024 × 4096 2.3, 3.6 and 2.0, 2.6; 256 steps 1.0 more, 1024 0.8. 8 to 64 × 1024 × 4096 in blocks of 128:
+  // 1.07, of 256 and 512: 1.11. In place instead of packed, f32: 80, 128, 256, 384, 512 × 1024 × 4096 1.6, 1.37, 1.16,
+  // 1.06, 0.93 and 1.6, 1.35, 1.2, 1.13, 1.07 (f64 1.05 and 1.07, f16 1.00 and 1.03); with the vectors of AVX2, or in an
+  // L2 that holds it (128 × 512 × 512), 0.82 to 1.0. A in place for 256 columns, two threads: 256³ f32 1.04, f64 1.03, aᵀ·b
+  // 1.07 to 1.15, a·bᵀ 1.04, 512 × 256 × 256 1.02, aᵀ·b 1.05, 784 × 64 × 256 1.02; for 512 0.96 to 1.02.
+  constexpr Reading amd{256, 128, true, 0, kDirectCols}, amd_avx512{256, 128, true, 512, 2 * kDirectCols};
+  if (!made_by_amd()) return others;
+  return gemm_kernels().f32.lanes >= 16 ? amd_avx512 : amd;
+}
+/// Columns up to which a column-major A is taken as the B of the transposed product.
+constexpr Index kTurnedCols = 16;
 /// Rows that a call which packs B fetches ahead: 8 to 32 made no difference.
 constexpr Index kAheadRows = 16;
 /// Rows from which A is packed side by side: fewer are not transposed in vectors.
