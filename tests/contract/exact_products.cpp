@@ -127,13 +127,31 @@ TEST_P(ExactProducts, OfBatches) {
 /// all: one block of the depth, several batches to a block and the last alone, batches longer than a block.
 TEST_P(ExactProducts, OverBatches) {
   struct Batches { std::int64_t count, rows, m, n; };
-  for (const Batches s : {Batches{3, 40, 150, 140}, {7, 300, 20, 100}, {4, 300, 40, 140}, {2, 1100, 20, 140}}) {
+  for (const Batches s : {Batches{3, 40, 150, 140}, {7, 300, 20, 100}, {4, 300, 40, 140}, {2, 1100, 20, 140}, {2, 2, 70, 300},
+                          {4, 1, 33, 4099}, {3, 2, 20, 300}}) {
     const Tensor a = laid_out(s.count * s.rows, s.m, GetParam(), 'r', 29).reshape({s.rows, s.count, s.m}).transpose(0, 1);
     const Tensor g = laid_out(s.count * s.rows, s.n, GetParam(), 'r', 31);
     const Var weights(zeros({s.m, s.n}, GetParam()));
     const Tensor got = backward(matmul(Var(a, false), weights), g.reshape({s.count, s.rows, s.n}))[weights];
     const Tensor rows = a.contiguous().reshape({s.count * s.rows, s.m});
     EXPECT_EQ(got.to(f64).to_vector<double>(), tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
+  }
+}
+
+/// Up to four steps of k: rows of C are written one after the other, in tiles of up to 4096 columns. The largest results pass
+/// by the caches of many processors.
+TEST_P(ExactProducts, OfShortDepths) {
+  for (std::int64_t k = 1; k <= 5; ++k)
+    for (const Sizes s : {Sizes{1, k, 256}, {3, k, 255}, {70, k, 257}, {5, k, 4096}, {40, k, 4097}, {600, k, 290}})
+      for (const char* how : {"rr", "tt", "sg", "cr", "rb"}) {
+        const Tensor a = laid_out(s.m, k, GetParam(), how[0], 61), b = laid_out(k, s.n, GetParam(), how[1], 67);
+        expect(a, b, sums(a, b), s.text() + how);
+        const Tensor with = matmul_bias_activation(a, b, ones({s.n}, GetParam()), op::identity) - 1;
+        EXPECT_EQ(with.to(f64).to_vector<double>(), sums(a, b)) << s.text() << how;
+      }
+  for (const Sizes s : {Sizes{1100, 2, 4112}, {1100, 1, 4100}}) {
+    const Tensor a = laid_out(s.m, s.k, GetParam(), 'r', 71), b = laid_out(s.k, s.n, GetParam(), 'r', 73);
+    expect(a, b, sums(a, b), s.text());
   }
 }
 
@@ -163,7 +181,7 @@ TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
   };
   std::vector<Sizes> sizes{{29, 1029, 131}, {75, 1029, 131}, {15, 701, 144}, {29, 1024, 48}, {31, 17, 7}};
   for (const std::int64_t m : {6, 7, 8, 13})  // calls of 3 and 4 rows, of 6 and 7, whose widest tiles differ
-    for (const std::int64_t n : {12, 24, 31, 48, 64}) sizes.push_back({m, 3, n});
+    for (const std::int64_t n : {12, 24, 31, 48, 64, 257, 300, 4099}) sizes.push_back({m, 3, n});
   for (const Sizes& s : sizes)
     for (const bool a_turned : {false, true})
       for (const bool b_turned : {false, true}) {
@@ -178,7 +196,7 @@ TEST_P(ExactProducts, ReadNothingBehindTheirOperands) {
 /// Integers, whose sums wrap.
 TEST(ExactIntegerProducts, OfEveryLayout) {
   for (const DType dtype : {i32, u32, i64})
-    for (const Sizes s : {Sizes{40, 300, 140}, {200, 37, 7}, {5, 9000, 150}})
+    for (const Sizes s : {Sizes{40, 300, 140}, {200, 37, 7}, {5, 9000, 150}, {30, 3, 301}})
       for (const char* how : {"rr", "tr", "rt", "tt", "sg"}) {
         const std::int64_t large = dtype == i64 ? std::int64_t{3} << 61 : std::int64_t{3} << 29;
         const Tensor a = laid_out(s.m, s.k, i64, how[0], 43) * large, b = laid_out(s.k, s.n, i64, how[1], 47);
