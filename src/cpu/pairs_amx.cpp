@@ -6,6 +6,7 @@
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16,amx-tile,amx-bf16"))), apply_to = function)
 #else
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12, of _mm512_undefined_epi32()
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx512bf16,amx-tile,amx-bf16")
 #endif
