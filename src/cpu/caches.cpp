@@ -12,6 +12,10 @@
 namespace tern::detail_cpu {
 namespace {
 
+/// What is counted of a cache. A virtual machine is told of all that its processor has, 300 MiB, where it may use a share (two
+/// cores of a Sapphire Rapids: silu_mul of 200 MB at 19 GB/s through the caches).
+constexpr std::int64_t kMost = std::int64_t{64} << 20;
+
 /// A cache and how many logical processors share it.
 struct Cache {
   std::int64_t bytes = 0;
@@ -67,7 +71,7 @@ Cache last_level() {
 
 std::int64_t cache_bytes() {
   static const Cache last = last_level();
-  return last.bytes * ((max_threads() + last.sharing - 1) / last.sharing);
+  return std::min(last.bytes, kMost) * ((max_threads() + last.sharing - 1) / last.sharing);
 }
 
 }  // namespace tern::detail_cpu
