@@ -265,19 +265,29 @@ class Compiler {
     }
     if (loops == Loops::none) tape_->needs.push_back(std::move(values));
     Order order, run;
-    bool only_leaves = true;
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-      if (!needed[i]) continue;
-      const TapeOp::Kind kind = tape_->ops[i].kind;
-      only_leaves &= kind != TapeOp::Kind::block;
-      (kind == TapeOp::Kind::expand && loops != Loops::none ? order : run).push_back(static_cast<int>(i));
-    }
-    std::vector<int> results;
-    for (const int i : run)
-      if (std::find(wanted.begin(), wanted.end(), tape_->ops[at(i)].result) != wanted.end())
-        results.push_back(tape_->ops[at(i)].result);
-    append(order, run, results, only_leaves ? loops : Loops::none);
+    for (std::size_t i = 0; i < needed.size(); ++i)
+      if (needed[i]) (tape_->ops[i].kind == TapeOp::Kind::expand && loops != Loops::none ? order : run).push_back(static_cast<int>(i));
+    append_parts(order, run, wanted, loops);
     return order;
+  }
+  /// Appends the ops of a walk, what gives `wanted`: a loop ends where a conversion does not fit into one.
+  void append_parts(Order& order, const Order& run, const std::vector<int>& wanted, Loops loops) {
+    for (std::size_t k = 0; k < run.size();) {
+      Order part;
+      std::vector<int> results;
+      for (; k < run.size() && tape_->ops[at(run[k])].kind == TapeOp::Kind::leaf; ++k) part.push_back(run[k]);
+      if (part.empty()) {
+        order.push_back(run[k++]);
+        continue;
+      }
+      std::vector<bool> read(tape_->values.size());
+      for (const int value : wanted) read[at(value)] = true;
+      for (std::size_t later = k; later < run.size(); ++later)
+        for (int a = 0; a < tape_->ops[at(run[later])].arity; ++a) read[at(tape_->ops[at(run[later])].args[a])] = true;
+      for (const int i : part)
+        if (read[at(tape_->ops[at(i)].result)]) results.push_back(tape_->ops[at(i)].result);
+      append(order, part, results, loops);
+    }
   }
 
   /// Appends ops, as one loop where there is one for them.
