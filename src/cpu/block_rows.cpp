@@ -65,7 +65,8 @@ void BlockRunner::store_rows(const Worker& w, const Block& b, Rows& rows) const 
     const bool streams = streams_ && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && step % 64 == 0;
     const BlockFn store = (streams ? table_.stream : table_.store)[static_cast<int>(output->walker.dtype())];
     const auto size = static_cast<std::int64_t>(dtype_size(output->walker.dtype()));
-    const bool one_run = to && step == b.cols * size && rows.steps[v] == b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    const auto lanes = b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    const bool one_run = to && step == b.cols * size && rows.steps[v] == lanes;
     if (one_run) store(from, to, static_cast<std::size_t>(b.size()));
     for (std::int64_t r = 0; r < b.rows && !one_run; ++r)
       if (to) store(from + r * rows.steps[v], to + r * step, static_cast<std::size_t>(b.cols));
@@ -79,7 +80,8 @@ bool BlockRunner::rows_lie_there(const Block& b) const {
     const auto matrix = operand.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
     return matrix && matrix->col == 1 && (half_rows_ || lanes_in_memory(operand.walker.dtype()));
   };
-  return goes_by_rows(b) && std::all_of(inputs_.begin(), inputs_.end(), lie) && std::all_of(outputs_.begin(), outputs_.end(), lie);
+  return goes_by_rows(b) && std::all_of(inputs_.begin(), inputs_.end(), lie) &&
+         std::all_of(outputs_.begin(), outputs_.end(), lie);
 }
 
 /// The loop from and to 16-bit memory, row by row; false where an operand's rows are none there.
@@ -112,7 +114,7 @@ void BlockRunner::run_rows(Worker& w, const Block& whole) const {
   const std::int64_t together = std::max<std::int64_t>(1, static_cast<std::int64_t>(slot_bytes_ / 8) / whole.cols);
   for (std::int64_t done = 0; done < whole.rows; done += together) {
     Block b = whole;
-    b.position += done * b.pitch, b.rows = std::min(together, whole.rows - done);
+    b.position += done * b.pitch, b.rows = std::min(together, whole.rows - done), b.kept = b.size();
     for (const Input* input : rows.loaded) load(w, *input, b.position, b.rows, b.cols, b.pitch);
     execute_rows(w, b, rows.steps);
     store_rows(w, b, rows);

@@ -70,10 +70,6 @@ const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 std::int64_t bytes_of(const detail::View& view, const AxisOrder& space) {
   std::int64_t count = 1;
   for (int i = 0; i < space.rank; ++i)
@@ -168,6 +164,7 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
 }
 
 bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
+  // A single op is a kernel as it is; as a loop it is one for what does not fit a block.
   const Tape::Way& way = loops_enabled() && tape.ops.size() > 1 ? tape.compiled : tape.plain;
   std::int64_t count = 1;
   for (const std::int64_t size : r.space) count *= size;
@@ -237,7 +234,9 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
   half_rows_ = find_half_loop();
   const auto lies_so = [count = full.count()](const auto& operand) { return operand.walker.direct(0, count) != nullptr; };
-  if (half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) && std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
+  // The blocks of a product (skip > 0) are rectangles and no runs: those of few columns take lanes.
+  if (skip == 0 && half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) &&
+      std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
     half_loop_ = half_rows_;
     for (Output& output : outputs_) output.direct = true;
   }
@@ -250,7 +249,10 @@ LoopFn BlockRunner::find_half_loop() const {
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
   const DType dtype = outputs_[0].walker.dtype();
   if (inputs_.size() != loop.inputs.size() || outputs_.size() != loop.outputs.size()) return nullptr;
-  if (!std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return i.full && i.walker.dtype() == dtype; }) ||
+  const auto read_so = [&](const Input& i) {
+    return i.full && i.walker.dtype() == dtype && std::count(loop.inputs.begin(), loop.inputs.end(), i.value) == 1;
+  };
+  if (!std::all_of(inputs_.begin(), inputs_.end(), read_so) ||
       !std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) {
         return o.walker.dtype() == dtype && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
       }))

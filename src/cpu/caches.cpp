@@ -38,7 +38,7 @@ int count_of(const std::string& list) {
   return std::max(count, 1);
 }
 
-/// As Linux describes the first processor's. glibc's sysconf adds up those of all cores that AMD's processors have, 320 MiB
+/// As Linux describes the first processor's; nothing where there is no third level, as a second is one core's. glibc's sysconf adds up those of all cores that AMD's processors have, 320 MiB
 /// where two cores share 32: results of `silu_mul` went through the caches up to that size, at 0.8 of the speed.
 Cache described_last_level() {
   Cache last;

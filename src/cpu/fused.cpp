@@ -365,7 +365,7 @@ class FusedRun {
       length = std::min(chunk_length_, end - at);
       if (by_piece_) length = std::max(length, (end - at) / chunk_length_ * chunk_length_);
       Block b = block(chunk, at, length);
-      if (at + length < end) b.next = block(chunk, at + length, 0).position;
+      if (at + length < end && (b.rows == 1 || b.pitch == b.cols)) b.next = block(chunk, at + length, 0).position;
       runner_.load_full(w, b, pass);
       runner_.aim_outputs(w, b, true, pass);
       runner_.execute(w, runner_.pass(pass), b);

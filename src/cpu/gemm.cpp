@@ -41,8 +41,8 @@ constexpr Part part_of(Index i, Index parts, Index total) {
 
 // ---- scratch memory
 
-/// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed. `shared` is the calling thread's,
-/// read by all.
+/// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed. `shared` is
+/// the calling thread's, read by all.
 struct Scratch {
   Buffer a, b, tile, group, turned, shared;
   Buffer own;                 // B as this thread has packed it …

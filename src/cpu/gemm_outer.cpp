@@ -35,10 +35,13 @@ class OuterRun {
         stream_(streams()) {}
 
   void run() const {
-    const Index across = divide_up(g_.n, cols_), down = divide_up(g_.m, rows_);
-    parallel_for(g_.batches * down * across, [&](Index t) {
-      const Index row = t / across % down * rows_, col = t % across * cols_;
-      run_tile(t / (across * down), row, std::min(rows_, g_.m - row), col, std::min(cols_, g_.n - col));
+    const Index across = divide_up(g_.n, cols_), down = divide_up(g_.m, rows_), tiles = g_.batches * down * across;
+    const Index together = std::clamp<Index>(kOuterTile / (rows_ * cols_), 1, tiles);
+    parallel_for(divide_up(tiles, together), [&](Index task) {
+      for (Index t = task * together; t < std::min(tiles, (task + 1) * together); ++t) {
+        const Index row = t / across % down * rows_, col = t % across * cols_;
+        run_tile(t / (across * down), row, std::min(rows_, g_.m - row), col, std::min(cols_, g_.n - col));
+      }
       if (stream_) hwy::FlushStream();
     });
   }

@@ -285,8 +285,8 @@ class PairRun {
     const Index height = round_up(area.rows, 16);
     // The epilogue takes panels while they are near, where they are done one after the other.
     const Index group = rounded || blocks_ == 0 || blocks_ > most_blocks_ ? round_up(area.cols, kPairCols)
-                        : area.rows <= kNearRows                                    ? kNearGroup
-                                                                                    : kFarGroup;
+                        : area.rows <= kNearRows                              ? kNearGroup
+                                                                              : kFarGroup;
     Sums c{nullptr, 0};
     if (!rounded || blocks_ > most_blocks_) {
       // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of L1.

@@ -35,9 +35,13 @@ struct MomentsMove {
 };
 using MoveMomentsFn = void (*)(const MomentsMove& move, std::size_t n);
 
+/// Memory that is brought near while a loop computes.
+struct Fetch {
+  const void* from;
+  std::size_t bytes;  // of an element
+};
 /// A loop compiled ahead of time (cpu/loops.hpp), for each of `rows` rows: inputs, scalars (one lane each) and outputs of n
 /// elements; an output may be one of the inputs.
-struct Fetch;
 struct LoopCall {
   const void* const* in;
   const void* const* scalars;
@@ -47,13 +51,9 @@ struct LoopCall {
   std::size_t rows = 1;
   /// Bytes from row to row of each; not read where there is one row.
   const std::int64_t *in_steps = nullptr, *scalar_steps = nullptr, *out_steps = nullptr;
-  /// Memory of as many elements that is brought near meanwhile.
+  /// Of as many elements as the loop has.
   const Fetch* fetch = nullptr;
   std::size_t fetches = 0;
-};
-struct Fetch {
-  const void* from;
-  std::size_t bytes;  // of an element
 };
 using LoopFn = void (*)(const LoopCall& call);
 /// By its lanes; f16 and bf16: lanes of f32 and such elements in memory, null for most.

@@ -86,15 +86,15 @@ template <class L, int kArity, class T> void LeafLoop(const void* const* args, v
   if (i == n) return;
   if constexpr (kWide) {
     hn::BlendedStore(RunOn<L, kArity>(d, Left<T>{in, i, n - i}), hn::FirstN(dr, n - i), dr, result + i);
-    return;
+  } else {
+    HWY_ALIGN T tail[3][hn::MaxLanes(d)] = {};
+    HWY_ALIGN R tail_out[hn::MaxLanes(d)];
+    const T* tail_in[3] = {tail[0], tail[1], tail[2]};
+    for (int a = 0; a < kArity; ++a)
+      for (std::size_t j = 0; j < n - i; ++j) tail[a][j] = in[a][i + j];
+    hn::StoreU(RunOn<L, kArity>(d, Whole<T>{tail_in, 0}), dr, tail_out);
+    for (std::size_t j = 0; j < n - i; ++j) result[i + j] = tail_out[j];
   }
-  HWY_ALIGN T tail[3][hn::MaxLanes(d)] = {};
-  HWY_ALIGN R tail_out[hn::MaxLanes(d)];
-  const T* tail_in[3] = {tail[0], tail[1], tail[2]};
-  for (int a = 0; a < kArity; ++a)
-    for (std::size_t j = 0; j < n - i; ++j) tail[a][j] = in[a][i + j];
-  hn::StoreU(RunOn<L, kArity>(d, Whole<T>{tail_in, 0}), dr, tail_out);
-  for (std::size_t j = 0; j < n - i; ++j) result[i + j] = tail_out[j];
 }
 
 template <Leaf L, int kArity, Lane lane> constexpr LeafFn LeafKernel() {
@@ -324,13 +324,13 @@ template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* 
     if constexpr (kWide) {
       const auto half = Narrow<D>(d, hn::MaskedLoad(hn::FirstN(d, n - i), d, x + i));
       hn::BlendedStore(half, hn::FirstN(dh, n - i), dh, y + i);
-      return;
+    } else {
+      HWY_ALIGN T rest[hn::MaxLanes(d)] = {};
+      HWY_ALIGN std::uint16_t narrow[hn::MaxLanes(d)];
+      for (std::size_t j = 0; i + j < n; ++j) rest[j] = x[i + j];
+      hn::StoreU(Narrow<D>(d, hn::Load(d, rest)), dh, narrow);
+      for (std::size_t j = 0; i + j < n; ++j) y[i + j] = narrow[j];
     }
-    HWY_ALIGN T rest[hn::MaxLanes(d)] = {};
-    HWY_ALIGN std::uint16_t narrow[hn::MaxLanes(d)];
-    for (std::size_t j = 0; i + j < n; ++j) rest[j] = x[i + j];
-    hn::StoreU(Narrow<D>(d, hn::Load(d, rest)), dh, narrow);
-    for (std::size_t j = 0; i + j < n; ++j) y[i + j] = narrow[j];
   } else {
     if constexpr (kStream && sizeof(T) == sizeof(MemoryT<D>))
       for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) hn::Stream(hn::LoadU(d, x + i), d, y + i);

@@ -109,7 +109,8 @@ template <class M> struct Rest {
     else StoreMasked(hn::Rebind<hn::TFromV<V>, D>(), value, out[i]);
   }
 
-  template <class Loop, class D> static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t left) {
+  template <class Loop, class D>
+  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t left) {
     Loop::Step(d, Rest{in, out, left}, numbers);
   }
 
@@ -124,7 +125,8 @@ template <class M> struct Rest {
 /// Of two vectors, as Access.
 template <> struct Rest<Half<DType::bf16>> {
   using M = Half<DType::bf16>;
-  template <class Loop, class D> static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t left) {
+  template <class Loop, class D>
+  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t left) {
     const hn::RebindToUnsigned<D> du;
     const hn::Repartition<std::uint16_t, D> dh;
     using W = hn::Vec<decltype(du)>;
@@ -139,19 +141,24 @@ template <> struct Rest<Half<DType::bf16>> {
 /// Less than a step, elements from `at` to n. Through a small block without masks, as in the tape's kernels.
 template <class Loop, class D, class M>
 HWY_INLINE void StepOfRest(D d, const M* const* from, const hn::Vec<D>* numbers, M* const* to, std::size_t at, std::size_t n) {
-  constexpr std::size_t kMost = kWide ? 1 : Access<M>::kVectors * hn::MaxLanes(D());
-  HWY_ALIGN M rest[Loop::kInputs + 1][kMost] = {};
-  HWY_ALIGN M results[Loop::kOutputs][kMost];
   const M* in[Loop::kInputs + 1];
   M* out[Loop::kOutputs];
-  for (int i = 0; i < Loop::kInputs; ++i) {
-    in[i] = kWide ? from[i] + at : rest[i];
-    if (!kWide) __builtin_memcpy(rest[i], from[i] + at, (n - at) * sizeof(M));
+  if constexpr (kWide) {
+    for (int i = 0; i < Loop::kInputs; ++i) in[i] = from[i] + at;
+    for (int i = 0; i < Loop::kOutputs; ++i) out[i] = to[i] + at;
+    Rest<M>::template Step<Loop>(d, in, numbers, out, n - at);
+  } else {
+    constexpr std::size_t kMost = Access<M>::kVectors * hn::MaxLanes(D());
+    HWY_ALIGN M rest[Loop::kInputs + 1][kMost] = {};
+    HWY_ALIGN M results[Loop::kOutputs][kMost];
+    for (int i = 0; i < Loop::kInputs; ++i) {
+      in[i] = rest[i];
+      __builtin_memcpy(rest[i], from[i] + at, (n - at) * sizeof(M));
+    }
+    for (int i = 0; i < Loop::kOutputs; ++i) out[i] = results[i];
+    Access<M>::template Step<Loop>(d, in, numbers, out, 0, false);
+    for (int i = 0; i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(M));
   }
-  for (int i = 0; i < Loop::kOutputs; ++i) out[i] = kWide ? to[i] + at : results[i];
-  if constexpr (kWide) return Rest<M>::template Step<Loop>(d, in, numbers, out, n - at);
-  else Access<M>::template Step<Loop>(d, in, numbers, out, 0, false);
-  for (int i = 0; !kWide && i < Loop::kOutputs; ++i) __builtin_memcpy(to[i] + at, results[i], (n - at) * sizeof(M));
 }
 
 template <class M> HWY_INLINE void Advance(M*& at, std::int64_t bytes) {

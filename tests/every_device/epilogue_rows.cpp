@@ -1,6 +1,7 @@
 // Epilogues of results of many shapes: whichever way a device takes its tiles' rows and columns, the values are those of the
 // passes one by one.
 #include <array>
+#include <cmath>
 #include <functional>
 
 #include "reference.hpp"
@@ -72,6 +73,29 @@ TEST_P(EpilogueRows, OfEveryWidthInSixteenBits) {
           ASSERT_NEAR(x[i], y[i], bound) << what << " at " << i << ", " << m << " x " << n << " x " << k << (views ? ", strided" : "");
       });
     });
+}
+/// Formulas that do not read the product: what they give is that of a pass over their operands. On a GPU that is another
+/// kernel, whose driver may contract otherwise: two results within a leaf's budget and a rounding of each.
+TEST_P(EpilogueRows, OfOperandsAlone) {
+  const int before = num_threads();
+  for (const DType dtype : {f16, bf16, f32})
+    for_each_size(device(), {{40, 200, 40}, {78, 300, 40}, {3, 33, 1}, {65, 513, 1}, {20, 20, 40}},
+                  [&](std::int64_t m, std::int64_t n, std::int64_t k, bool views) {
+      const Operands o = operands(m, n, k, dtype, device(), views);
+      const auto same = [&](const Tensor& got, const Tensor& want) {
+        const std::vector<double> x = doubles(got), y = doubles(want);
+        const double bound = device() == cpu() ? 0 : 8 * epsilon(dtype);
+        for (std::size_t i = 0; i < x.size(); ++i)
+          ASSERT_LE(std::abs(x[i] - y[i]), bound * std::abs(y[i])) << to_string(dtype) << " " << m << " x " << n << " at " << i;
+      };
+      for (const int threads : {1, 2, 3}) {
+        set_num_threads(threads);
+        const Tensor moved = o.tile + o.row;
+        same(matmul_epilogue(o.a, o.b, [](auto, auto z) { return tanh(z); }, o.tile), tanh(o.tile));
+        same(matmul_epilogue(o.a, o.b, [](auto, auto x, auto y) { return silu_mul(x, y); }, o.tile, moved), silu_mul(o.tile, moved));
+      }
+    });
+  set_num_threads(before);
 }
 /// Batches of one b are rows of one product; a result may be wider than what a device takes at a time.
 TEST_P(EpilogueRows, OfBatches) {
