@@ -365,7 +365,7 @@ class FusedRun {
       length = std::min(chunk_length_, end - at);
       if (by_piece_) length = std::max(length, (end - at) / chunk_length_ * chunk_length_);
       Block b = block(chunk, at, length);
-      if (at + length < end && (b.rows == 1 || b.pitch == b.cols)) b.next = block(chunk, at + length, 0).position;
+      if (at + length < end && (b.rows == 1 || b.pitch == b.cols)) b.next = b.position + length * (rows_ ? 1 : width_);
       runner_.load_full(w, b, pass);
       runner_.aim_outputs(w, b, true, pass);
       runner_.execute(w, runner_.pass(pass), b);
@@ -373,8 +373,8 @@ class FusedRun {
         const TapeOp& op = reduction(r);
         std::byte* sum = partial(partials, segment, r);
         const void* in = w.at[static_cast<std::size_t>(op.args[0])];
-        if (!rows_ && b.rows == 1 && !counts(r)) return join_rows(op, in, sum, b, at == begin);
-        if (by_row_) return join_rows(op, in, sum, b, at == begin);
+        const bool one_row = !rows_ && b.rows == 1 && !counts(r);
+        if (by_row_ || one_row) return join_rows(op, in, sum, b, at == begin);
         if (by_piece_) return join_pieces(op, in, sum, length, at == begin);
         if (counts(r)) count(op, at == begin ? sum : scratch, b);
         else runner_.reduce(op, in, at == begin ? sum : scratch, b);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string>
 
 #include "cpu/block_runner.hpp"
@@ -199,16 +200,20 @@ class Compiler {
     Order order, all;
     for (std::size_t i = 0; i < needed.size(); ++i)
       if (needed[i]) all.push_back(static_cast<int>(i));
-    for (std::size_t k = 0; k < all.size();) {
-      const auto is_full_leaf = [&] {
-        return k < all.size() && tape_->ops[at(all[k])].full && tape_->ops[at(all[k])].kind == TapeOp::Kind::leaf;
-      };
-      Order run;
-      for (; is_full_leaf(); ++k) run.push_back(all[k]);
-      if (run.empty()) order.push_back(all[k++]);
-      else append(order, run, wanted_outside(run), loops);
-    }
+    append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
+  }
+  /// Appends ops one by one, but full leaves that follow each other as a part, of which `wanted_of(part, later ops)` is kept.
+  template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
+    for (std::size_t k = 0; k < ops.size();) {
+      const auto is_full_leaf = [&] {
+        return k < ops.size() && tape_->ops[at(ops[k])].full && tape_->ops[at(ops[k])].kind == TapeOp::Kind::leaf;
+      };
+      Order part;
+      for (; is_full_leaf(); ++k) part.push_back(ops[k]);
+      if (part.empty()) order.push_back(ops[k++]);
+      else append(order, part, wanted_of(part, std::span(ops).subspan(k)), loops);
+    }
   }
   std::vector<bool> needed_ops() const {
     std::vector<bool> values(tape_->values.size()), ops(tape_->ops.size());
@@ -265,29 +270,21 @@ class Compiler {
     }
     if (loops == Loops::none) tape_->needs.push_back(std::move(values));
     Order order, run;
-    for (std::size_t i = 0; i < needed.size(); ++i)
-      if (needed[i]) (tape_->ops[i].kind == TapeOp::Kind::expand && loops != Loops::none ? order : run).push_back(static_cast<int>(i));
-    append_parts(order, run, wanted, loops);
-    return order;
-  }
-  /// Appends the ops of a walk, what gives `wanted`: a loop ends where a conversion does not fit into one.
-  void append_parts(Order& order, const Order& run, const std::vector<int>& wanted, Loops loops) {
-    for (std::size_t k = 0; k < run.size();) {
-      Order part;
-      std::vector<int> results;
-      for (; k < run.size() && tape_->ops[at(run[k])].kind == TapeOp::Kind::leaf; ++k) part.push_back(run[k]);
-      if (part.empty()) {
-        order.push_back(run[k++]);
-        continue;
-      }
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      const bool first = tape_->ops[i].kind == TapeOp::Kind::expand && loops != Loops::none;
+      if (needed[i]) (first ? order : run).push_back(static_cast<int>(i));
+    }
+    append_parts(order, run, loops, [&](const Order& part, std::span<const int> later) {
       std::vector<bool> read(tape_->values.size());
       for (const int value : wanted) read[at(value)] = true;
-      for (std::size_t later = k; later < run.size(); ++later)
-        for (int a = 0; a < tape_->ops[at(run[later])].arity; ++a) read[at(tape_->ops[at(run[later])].args[a])] = true;
+      for (const int i : later)
+        for (int a = 0; a < tape_->ops[at(i)].arity; ++a) read[at(tape_->ops[at(i)].args[a])] = true;
+      std::vector<int> results;
       for (const int i : part)
         if (read[at(tape_->ops[at(i)].result)]) results.push_back(tape_->ops[at(i)].result);
-      append(order, part, results, loops);
-    }
+      return results;
+    });
+    return order;
   }
 
   /// Appends ops, as one loop where there is one for them.
