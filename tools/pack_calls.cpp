@@ -88,7 +88,8 @@ void call_reductions(const Shape& shape) {
                                  +[](const Tensor&t, const Axes&a) { return argmin(t, a); },
                                  +[](const Tensor&t, const Axes&a) { return logsumexp(t, a); },
                                  +[](const Tensor&t, const Axes&a) { return var(t, a); },
-                                 +[](const Tensor&t, const Axes&a) { return tern::std(t, a); }})
+                                 +[](const Tensor&t, const Axes&a) { return tern::std(t, a); },
+                                 +[](const Tensor&t, const Axes&a) { return norm(t, a); }})
         attempt([&] { reduce(x, axes); });
     }
   }
@@ -103,7 +104,8 @@ void call_tracked_reductions(const Shape& shape) {
             +[](const Var&t, const Axes&a) { return max(t, a); }, +[](const Var&t, const Axes&a) { return min(t, a); },
             +[](const Var&t, const Axes&a) { return logsumexp(t, a); },
             +[](const Var&t, const Axes&a) { return var(t, a); },
-            +[](const Var&t, const Axes&a) { return tern::std(t, a); }})
+            +[](const Var&t, const Axes&a) { return tern::std(t, a); },
+            +[](const Var&t, const Axes&a) { return norm(t, a); }})
         attempt([&] { back(reduce(x, axes)); });
   }
 }

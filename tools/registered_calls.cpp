@@ -134,6 +134,7 @@ void call_rows(DType dtype, const Shape& shape) {
                                          [&] { back(logsumexp(x, {-1})); },
                                          [&] { back(var(x, {-1})); },
                                          [&] { back(tern::std(x, {-1})); },
+                                         [&] { back(norm(x, {-1})); },
                                          [&] { back(mean(x, {-1})); },
                                          [&] { back(mean(x)); },
                                          [&] { back(sum(x * x)); },

@@ -58,6 +58,17 @@ struct VarMeta {
   std::shared_ptr<GradFn> grad_fn;  // null for leaves
   std::shared_ptr<Hooks<Var(const Var&)>> hooks;
   int output = 0;                   // which output of grad_fn
+
+  VarMeta() = default;
+  VarMeta(const VarMeta&) = delete;
+  VarMeta& operator=(const VarMeta&) = delete;
+  ~VarMeta() {
+    if (grad_fn || hooks) bury();
+  }
+
+ private:
+  /// Lets go of the operation and of the hooks, which may hold further variables, without recursing along a chain.
+  void bury() noexcept;
 };
 /// The inputs of an operation: up to four in itself.
 class EdgeList {

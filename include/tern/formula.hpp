@@ -27,7 +27,8 @@ template <class> inline constexpr bool always_false = false;
 }  // namespace detail
 
 /// A symbolic value: what a formula's arguments are while it is traced. It has no value yet, so it cannot decide an
-/// `if`.
+/// `if`. One made by `Expr()` is undefined: it may be assigned to, anything else throws `shape`; a sum begins as
+/// `Expr s = 0`.
 class Expr {
  public:
   constexpr Expr() = default;
@@ -92,6 +93,7 @@ class Trace {
   /// Interns what was traced; `derivative` is empty, or ∂output/∂input for every input.
   const Graph* finish(std::span<const Expr> outputs, std::span<const Expr> derivative);
   std::vector<Number> take_values() { return std::move(values_); }
+  const char* name() const { return name_; }
 
  private:
   friend class tern::Expr;
@@ -183,9 +185,9 @@ class Pointwise {
                   "the lambda returns another number of outputs than Pointwise<N> says");
     if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> &&
                   (std::is_null_pointer_v<D> || (std::is_empty_v<D> && std::is_default_constructible_v<D>))) {
-      thunk_ = [] {
-        static const detail::Graph* const graph = [] {
-          detail::Trace trace("formula", detail::arity_of<F>(), false);
+      thunk_ = [](const char* traced) {
+        static const detail::Graph* const graph = [traced] {
+          detail::Trace trace(traced, detail::arity_of<F>(), false);
           if constexpr (std::is_null_pointer_v<D>) return detail::run_trace(trace, F{}, nullptr);
           else return detail::run_trace(trace, F{}, D{});
         }();
@@ -208,7 +210,7 @@ class Pointwise {
   }
 
   constexpr const char* name() const { return name_; }
-  const detail::Graph* graph() const { return captured_ ? captured_->graph : thunk_(); }
+  const detail::Graph* graph() const { return captured_ ? captured_->graph : thunk_(name_); }
   std::span<const Number> values() const {
     return captured_ ? std::span<const Number>(captured_->values) : std::span<const Number>();
   }
@@ -236,7 +238,7 @@ class Pointwise {
 
  private:
   const char* name_;
-  const detail::Graph* (*thunk_)() = nullptr;
+  const detail::Graph* (*thunk_)(const char* name) = nullptr;
   detail::Captured* captured_ = nullptr;
 };
 template <class F> Pointwise(F) -> Pointwise<detail::outputs_of<F>>;

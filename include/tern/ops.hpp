@@ -47,6 +47,9 @@ TERN_DECLARE_REDUCTION(logsumexp)
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch.
 TERN_DECLARE_REDUCTION(var)
 TERN_DECLARE_REDUCTION(std)
+/// √Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes. Over nothing: 0. Of nothing but
+/// zeros the gradient is 0, one of its subgradients.
+TERN_DECLARE_REDUCTION(norm)
 /// Position (i32) of the first largest (smallest) element, row-major within the axes; of the first NaN where there is
 /// one.
 TERN_DECLARE_INDEX_REDUCTION(argmax)
@@ -84,7 +87,8 @@ Var matmul_bias_residual(const detail::VarArg& a, const detail::VarArg& b, const
                          const detail::VarArg& residual);
 
 struct MatmulBiasActivationGrads { Tensor d_a, d_b, d_bias; };
-/// What to do where the activation's derivative is not finite (a NaN pre-activation).
+/// What to do where the activation's derivative is not finite (a NaN pre-activation): `zero` takes it as 0, which a NaN or
+/// infinity in `grad` makes NaN as any other derivative does.
 enum class NonFinite { zero, propagate };
 struct Wanted { bool d_a = true, d_b = true, d_bias = true; };
 struct MatmulBwdOptions {

@@ -21,20 +21,20 @@ std::atomic<bool> leaf_hooks{false};
 
 using detail::next_number;
 
-/// Operations waiting for destruction on this thread: a chain of 100,000 must not recurse.
-thread_local detail::PoolVector<std::shared_ptr<GradFn>>* graveyard = nullptr;
+/// Operations and hooks waiting for destruction on this thread: a chain of 100,000 must not recurse.
+thread_local detail::PoolVector<std::shared_ptr<void>>* graveyard = nullptr;
 
-void bury(std::shared_ptr<GradFn>&& fn) {
-  if (!fn || fn.use_count() > 1) return;
+void bury(std::shared_ptr<void>&& what) {
+  if (!what || what.use_count() > 1) return what.reset();
   if (graveyard) {
-    graveyard->push_back(std::move(fn));
+    graveyard->push_back(std::move(what));
     return;
   }
-  detail::PoolVector<std::shared_ptr<GradFn>> dead;
+  detail::PoolVector<std::shared_ptr<void>> dead;
   graveyard = &dead;
-  fn.reset();
+  what.reset();
   while (!dead.empty()) {
-    const std::shared_ptr<GradFn> last = std::move(dead.back());
+    const std::shared_ptr<void> last = std::move(dead.back());
     dead.pop_back();
   }
   graveyard = nullptr;
@@ -77,11 +77,11 @@ bool grad_enabled() { return recording_enabled; }
 GradFn::GradFn(std::span<const Var* const> inputs, std::uint64_t sequence) : sequence_(sequence) {
   for (const Var* input : inputs) edges_.push_back(input ? input->meta() : nullptr);
 }
-GradFn::~GradFn() {
-  for (std::shared_ptr<detail::VarMeta>& edge : edges_.view()) {  // one by one: x * x holds one variable twice
-    if (edge && edge.use_count() == 1) bury(std::move(edge->grad_fn));
-    edge.reset();
-  }
+// Whatever keeps an operation alive but its users does so through a variable, its edges do, or through a hook's function.
+GradFn::~GradFn() { bury(std::move(hooks_)); }
+void detail::VarMeta::bury() noexcept {
+  tern::bury(std::move(grad_fn));
+  tern::bury(std::move(hooks));
 }
 std::vector<std::uint64_t> GradFn::inputs() const {
   std::vector<std::uint64_t> ids;

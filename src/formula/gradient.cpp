@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "formula/caches.hpp"
+#include "formula/cotangent.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail {
@@ -18,32 +19,40 @@ class ReverseSweep {
       if (active) active_.insert(node);
     }
   }
-  void seed(const Node* output, Expr cotangent) { add(output, cotangent, output->full); }
+  void seed(const Node* output, Expr cotangent) { add(output, {cotangent, cotangent, {}}, output->full); }
   void run() {
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       const auto found = adjoints_.find(*it);
       if (found == adjoints_.end() || !active_.contains(*it)) continue;
-      if ((*it)->kind == NodeKind::call) through_call(**it, found->second);
-      if ((*it)->kind == NodeKind::leaf) through_leaf(**it, found->second);
+      const Cotangent g = found->second;
+      if ((*it)->kind == NodeKind::call) through_call(**it, g);
+      if ((*it)->kind == NodeKind::leaf) through_leaf(**it, g);
     }
   }
   Expr adjoint(const Node* node) const {
     const auto found = adjoints_.find(node);
-    return found == adjoints_.end() ? Expr() : found->second;
+    return found == adjoints_.end() ? Expr() : found->second.value;
   }
 
  private:
   /// The transpose of the implicit broadcast of a reduced value into a full one is a sum over the reduced axes.
-  void add(const Node* to, Expr contribution, bool user_full) {
+  void add(const Node* to, Cotangent contribution, bool user_full) {
     if (!active_.contains(to)) return;
-    if (user_full && !to->full) contribution = contribution.node()->full ? sum(contribution) : contribution * extent();
-    Expr& sum_so_far = adjoints_[to];
-    sum_so_far = sum_so_far.defined() ? sum_so_far + contribution : contribution;
+    if (user_full && !to->full) {
+      if (contribution.value.node()->full) {  // where elements are live says nothing of their row
+        const Expr total = sum(contribution.value);
+        contribution = {total, total, {}};
+      } else {
+        contribution.value = contribution.value * extent(), contribution.open = contribution.open * extent();
+      }
+    }
+    accumulate(adjoints_[to], contribution);
   }
 
-  void through_leaf(const Node& node, Expr g) {
+  void through_leaf(const Node& node, const Cotangent& g) {
     if (node.leaf == Leaf::cast) {  // back to the argument's type, whichever that will be
-      add(node.args[0], make_leaf(Leaf::cast, {g, Expr(node.args[0])}, kCastGradient), node.full);
+      const auto back = [&](Expr e) { return make_leaf(Leaf::cast, {e, Expr(node.args[0])}, kCastGradient); };
+      add(node.args[0], passed(g, back(g.value), back(g.open)), node.full);
       return;
     }
     const Rule& rule = rule_of(node.leaf);
@@ -52,25 +61,28 @@ class ReverseSweep {
         throw Error(ErrorKind::autograd, std::string(rule.name) + ": has no derivative inside a formula");
       return;
     }
-    Vjp arguments{g, Expr(&node), {}};
+    Vjp arguments{g.value, Expr(&node), {}};
     for (std::size_t i = 0; i < node.args.size(); ++i) arguments.x[i] = Expr(node.args[i]);
-    const Partials partials = rule.vjp(arguments);
+    const Partials closed = rule.vjp(arguments);
+    arguments.g = g.open;
+    const Partials open = g.live.empty() ? closed : rule.vjp(arguments);
     // A reduction is read by the full values it is made from: its transpose is a plain broadcast.
     const bool full = node.full;
     for (std::size_t i = 0; i < node.args.size(); ++i)
-      if (partials[i].defined()) add(node.args[i], partials[i], full);
+      if (closed[i].defined()) add(node.args[i], passed(g, closed[i], open[i]), full);
   }
 
-  void through_call(const Node& node, Expr g) {
+  void through_call(const Node& node, const Cotangent& g) {
     std::vector<Expr> args;
     for (const Node* arg : node.args) args.push_back(Expr(arg));
     const std::vector<Expr> partials = substitute(node.definition->derivative, args);
-    for (std::size_t i = 0; i < partials.size(); ++i) add(node.args[i], g * partials[i], node.full);
+    for (std::size_t i = 0; i < partials.size(); ++i)
+      add(node.args[i], passed(g, g.value * partials[i], g.open * partials[i]), node.full);
   }
 
   std::vector<const Node*> order_;
   std::unordered_set<const Node*> active_;
-  std::unordered_map<const Node*, Expr> adjoints_;
+  std::unordered_map<const Node*, Cotangent> adjoints_;
 };
 
 /// Reads outputs in place of their expressions: see gradient().
@@ -112,9 +124,9 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, const IndexSet& presen
     Expr g = sweep.adjoint(make_input(i).node());
     if (!g.defined()) g = sweep.adjoint(make_input(i, false).node());
     if (!g.defined()) continue;
-    if (finite_only) {  // g is the derivative
+    if (finite_only) {  // g is the derivative: it is 0 where it is not finite, but NaN that arrives stays NaN
       const Expr seed = make_input(n, graph->outputs[0]->full);
-      g = g.node()->kind == NodeKind::constant ? seed * g : where(abs(g) < make_constant(kInf), seed * g, 0);
+      g = seed * (g.node()->kind == NodeKind::constant ? g : where(abs(g) < make_constant(kInf), g, 0));
     }
     result->output_of[static_cast<std::size_t>(i)] = static_cast<int>(gradients.size());
     gradients.push_back(g);

@@ -139,6 +139,7 @@ Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index) {
   Node node;
   node.kind = NodeKind::leaf, node.leaf = leaf, node.index = index;
   for (const Expr& arg : args) {
+    if (!arg.defined()) fail_undefined(rule_of(leaf).name, node.args.size());
     const Node& a = *arg.node();
     node.full |= a.full, node.reduces |= a.reduces, node.calls |= a.calls;
     node.args.push_back(&a);
@@ -249,7 +250,7 @@ Expr Rewriter::rebuilt(const Node* node) {
     changed |= args.back().node() != arg;
   }
   if (node->kind == NodeKind::call) {
-    if (inline_calls_) return substitute(node->definition->value, args, true)[0];
+    if (inline_calls_) return substitute(node->definition->value->inlined, args)[0];  // which calls nothing: no recursion
     return changed ? make_call(node->definition, args) : Expr(node);
   }
   if (!changed) return Expr(node);
@@ -276,8 +277,8 @@ Expr Rewriter::operator()(Expr x) {
   return map_.at(x.node());
 }
 
-std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args, bool inline_calls) {
-  Rewriter rewrite(inline_calls);
+std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args) {
+  Rewriter rewrite;
   for (int i = 0; i < graph->inputs; ++i) {
     rewrite.replace(make_input(i).node(), args[static_cast<std::size_t>(i)]);
     rewrite.replace(make_input(i, false).node(), args[static_cast<std::size_t>(i)]);

@@ -68,10 +68,15 @@ inline constexpr int kCastLike = -2, kCastGradient = -1;
 /// Index of `index` nodes that count within the reduced axes.
 inline constexpr int kOrdinalAxis = 1 << 20;
 
+/// The formula that this thread is tracing, for messages.
+const char* traced_name();
+/// Throws shape: argument `index` of `what` is an Expr that nothing was assigned to.
+[[noreturn]] void fail_undefined(const char* what, std::size_t index);
 Expr make_input(int index, bool full = true);
 Expr make_constant(Number number);
 Expr make_extent();
-/// Interns leaf(args…) after rewrites that keep rounding (x - (-y), …; while a Derivation lives, more of them).
+/// Interns leaf(args…) after rewrites that keep rounding (x - (-y), …; while a Derivation lives, more of them). Throws
+/// shape where an argument is undefined.
 Expr make_leaf(Leaf leaf, std::initializer_list<Expr> args, int index = 0);
 /// The argument whose bits leaf(args…) has for every input (x·1, x / 1, x - 0, -(-x), where(c, a, a)), or nothing.
 Expr same_as_argument(Leaf leaf, std::span<const Node* const> args);
@@ -114,6 +119,6 @@ class Rewriter {
 };
 
 /// graph's outputs with its inputs replaced by `args` (parameters included).
-std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args, bool inline_calls = false);
+std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args);
 
 }  // namespace tern::detail

@@ -34,10 +34,11 @@ class Typing {
     program_.inputs.assign(inputs.begin(), inputs.end());
     program_.reduces = graph_->reduces;
     choose_default();
-    for (const Node* node : topological(graph_->outputs)) types_[node] = infer(*node);
+    for (const Node* node : topological(graph_->outputs)) types_[node] = infer(*node), note_nesting(*node);
   }
 
   Program run() {
+    for (const Node* node : deep_) emit(node, concrete(node));
     for (const Node* output : graph_->outputs) {
       const Type type = types_.at(output);
       const DType dtype = type.weak ? default_ : type.dtype;
@@ -57,6 +58,20 @@ class Typing {
   }
 
  private:
+  /// Emitting a sum asks about what is summed, reductions in it included, and so recurses with their nesting: every 16th
+  /// is emitted beforehand.
+  void note_nesting(const Node& node) {
+    constexpr int kMost = 256, kTogether = 16;
+    int depth = 0;
+    for (const Node* arg : node.args)
+      if (const auto found = nesting_.find(arg); found != nesting_.end()) depth = std::max(depth, found->second);
+    const bool reduction = node.kind == NodeKind::leaf && rule_of(node.leaf).reduction;
+    if (reduction && ++depth % kTogether == 0) deep_.push_back(&node);
+    if (depth > kMost)
+      throw Error(ErrorKind::unsupported, std::string(op_) + ": more than " + std::to_string(kMost) +
+                                              " reductions in a formula wait for each other; call several formulas");
+    if (depth > 0) nesting_[&node] = depth;
+  }
   /// What plain numbers become where nothing else decides: the first floating operand's type, else the first's.
   void choose_default() {
     bool found = false;
@@ -167,18 +182,78 @@ class Typing {
     return at(arg).result_lane() == lane ? arg : unary(StepKind::convert, arg, lane, at(arg).dtype);
   }
 
-  /// The step that holds `node` with logical type `dtype` (its own type, or what a weak node is to become).
+  /// A node and the logical type its step is to have (its own type, or what a weak node is to become).
+  using Wanted = std::pair<const Node*, DType>;
+
+  /// The step that holds it. Formulas may be long chains: what is to be emitted first is kept in a list.
   int emit(const Node* node, DType dtype) {
-    const Type type = types_.at(node);
-    if (!type.weak) dtype = type.dtype;
-    if (node->kind == NodeKind::leaf)
-      if (const Expr same = same_as_argument(node->leaf, node->args); same.defined() && same.node()->full == node->full)
-        return emit(same.node(), dtype);
-    const auto key = std::pair(node, dtype);
-    if (const auto found = emitted_.find(key); found != emitted_.end()) return found->second;
-    const int step = emit_new(*node, dtype);
-    emitted_[key] = step;
+    std::vector<Wanted> pending{{node, dtype}};
+    int step = -1;
+    while (!pending.empty()) {
+      const Wanted wanted = resolved(pending.back());
+      const auto found = emitted_.find(wanted);
+      if (found == emitted_.end()) {
+        if (const std::optional<Wanted> first = missing_argument(*wanted.first, wanted.second)) {
+          pending.push_back(*first);
+          continue;
+        }
+      }
+      step = found != emitted_.end() ? found->second : emitted_[wanted] = emit_new(*wanted.first, wanted.second);
+      pending.pop_back();
+    }
     return step;
+  }
+  /// Behind leaves that give back an argument, with the node's own type where it has one.
+  Wanted resolved(Wanted wanted) const {
+    for (;;) {
+      const Node* const node = wanted.first;
+      if (const Type type = types_.at(node); !type.weak) wanted.second = type.dtype;
+      if (node->kind != NodeKind::leaf) return wanted;
+      const Expr same = same_as_argument(node->leaf, node->args);
+      if (!same.defined() || same.node()->full != node->full) return wanted;
+      wanted.first = same.node();
+    }
+  }
+  /// The first argument that emit_new would have to emit itself; those before it are converted, in the same order.
+  std::optional<Wanted> missing_argument(const Node& node, DType dtype) {
+    if (node.kind != NodeKind::leaf || node.leaf == Leaf::index) return {};
+    const bool is_cast = node.leaf == Leaf::cast;
+    if (is_cast) {
+      const Wanted value = resolved({node.args[0], cast_operand(node, dtype)});
+      return emitted_.contains(value) ? std::nullopt : std::optional(value);
+    }
+    const DType operand = operand_dtype(node, dtype);
+    if (node.leaf == Leaf::sum && is_floating(operand)) return {};  // it may be written otherwise: see emit_leaf
+    for (std::size_t i = 0; i < node.args.size(); ++i) {
+      const Wanted argument = resolved({node.args[i], argument_dtype(node, i, operand)});
+      const auto found = emitted_.find(argument);
+      if (found == emitted_.end()) return argument;
+      converted(found->second, argument_lane(node, i, operand));
+    }
+    return {};
+  }
+  /// The type that an elementwise leaf's or a reduction's arguments have.
+  DType operand_dtype(const Node& node, DType dtype) const {
+    const Rule& rule = rule_of(node.leaf);
+    const Type unified = unify(node, rule.gives == Gives::branch ? 1 : 0);
+    const DType operand = unified.weak ? (rule.gives == Gives::truth ? default_ : dtype) : unified.dtype;
+    return rule.reduction ? reduced_dtype(node.leaf, operand) : operand;
+  }
+  static bool is_condition(const Node& node, std::size_t i) {
+    return i == 0 && rule_of(node.leaf).gives == Gives::branch;
+  }
+  static DType argument_dtype(const Node& node, std::size_t i, DType operand) {
+    return is_condition(node, i) ? DType::boolean : operand;
+  }
+  static Lane argument_lane(const Node& node, std::size_t i, DType operand) {
+    const Lane lane = lane_of(operand);
+    return !is_condition(node, i) ? lane : is_wide_lane(lane) ? Lane::i64 : Lane::i32;
+  }
+  /// The type in which a cast's argument is emitted.
+  DType cast_operand(const Node& node, DType to) const {
+    const bool whole_lane = to != DType::boolean && dtype_size(to) >= 4;
+    const bool becomes = types_.at(node.args[0]).weak && whole_lane && node.index != kCastGradient;
+    return becomes ? to : concrete(node.args[0]);
   }
 
   int emit_new(const Node& node, DType dtype) {
@@ -211,9 +286,7 @@ class Typing {
   }
 
   int emit_cast(const Node& node, DType to) {
-    const DType from = concrete(node.args[0]);
-    const bool whole_lane = to != DType::boolean && dtype_size(to) >= 4;
-    if (types_.at(node.args[0]).weak && whole_lane && node.index != kCastGradient) return emit(node.args[0], to);
+    const DType from = cast_operand(node, to);
     int value = emit(node.args[0], from);
     const Lane lane = lane_of(to);
     if (node.index == kCastGradient && !is_floating(to)) {  // a gradient arriving at an integer: none
@@ -248,10 +321,7 @@ class Typing {
 
   int emit_leaf(const Node& node, DType dtype) {
     const Rule& rule = rule_of(node.leaf);
-    const bool chooses = rule.gives == Gives::branch;
-    const Type unified = unify(node, chooses ? 1 : 0);
-    DType operand = unified.weak ? (rule.gives == Gives::truth ? default_ : dtype) : unified.dtype;
-    if (rule.reduction) operand = reduced_dtype(node.leaf, operand);
+    const DType operand = operand_dtype(node, dtype);
     if (node.leaf == Leaf::sum && is_floating(operand)) {
       Expr sums = scaled_sum(node);
       if (!sums.defined()) sums = split_sum(node);
@@ -262,10 +332,7 @@ class Typing {
     step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
     step.leaf = node.leaf, step.lane = lane, step.dtype = dtype, step.full = node.full;
     for (std::size_t i = 0; i < node.args.size(); ++i) {
-      const bool condition = chooses && i == 0;
-      int arg = emit(node.args[i], condition ? DType::boolean : operand);
-      const Lane wanted = condition ? (is_wide_lane(lane) ? Lane::i64 : Lane::i32) : lane;
-      arg = converted(arg, wanted);
+      const int arg = converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_lane(node, i, operand));
       step.args[i] = arg;
       step.phase = std::max(step.phase, at(arg).phase);
     }
@@ -324,10 +391,15 @@ class Typing {
   /// The factors of a product of full values.
   void take_factors(int value, std::vector<int>& factors) const {
     constexpr std::size_t kMost = 8;
-    const Step& product = at(value);
-    const bool is_product = product.kind == StepKind::leaf && product.leaf == Leaf::mul && factors.size() < kMost;
-    if (!is_product || as_centred(value)) return factors.push_back(value);
-    take_factors(product.args[0], factors), take_factors(product.args[1], factors);
+    std::vector<int> pending{value};
+    while (!pending.empty()) {
+      const int factor = pending.back();
+      pending.pop_back();
+      const Step& product = at(factor);
+      const bool is_product = product.kind == StepKind::leaf && product.leaf == Leaf::mul && factors.size() < kMost;
+      if (is_product && !as_centred(factor)) pending.push_back(product.args[1]), pending.push_back(product.args[0]);
+      else factors.push_back(factor);
+    }
   }
   /// What sum(weight · (x - mean)^n) is taken with, n being 1 or 2, if `argument` is that product; or nothing.
   std::optional<OnlineSum> as_moment(int argument) {
@@ -436,20 +508,20 @@ class Typing {
     bool negative = false;
   };
   /// Adds the factors of `node`, or of 1 / node (`leaf` is div). False where that is no such product.
-  bool take_apart(const Node* node, Leaf leaf, Factors& f) {
+  bool take_apart(const Node* node, Leaf leaf, Factors& f, std::size_t depth = 0) {
     constexpr std::size_t kMost = 16;  // x = x * x, again and again, has no end of them
-    if (f.scalars.size() + f.weights.size() > kMost) return false;
-    if (const Type type = types_.at(node); !type.weak && !is_floating(type.dtype)) return false;
-    if (!node->full) return f.scalars.emplace_back(leaf, node), true;
-    if (node->kind == NodeKind::leaf && node->leaf == Leaf::neg) {
-      f.negative = !f.negative;
-      return take_apart(node->args[0], leaf, f);
+    if (f.scalars.size() + f.weights.size() > kMost || depth > kMost + 2) return false;  // each level has one more
+    for (;; node = node->args[0], f.negative = !f.negative) {
+      if (const Type type = types_.at(node); !type.weak && !is_floating(type.dtype)) return false;
+      if (!node->full) return f.scalars.emplace_back(leaf, node), true;
+      if (node->kind != NodeKind::leaf || node->leaf != Leaf::neg) break;
     }
-    if (node->kind == NodeKind::leaf && node->leaf == Leaf::mul)
-      return take_apart(node->args[0], leaf, f) && take_apart(node->args[1], leaf, f);
-    if (node->kind == NodeKind::leaf && node->leaf == Leaf::div)
-      return take_apart(node->args[0], leaf, f) &&
-             take_apart(node->args[1], leaf == Leaf::mul ? Leaf::div : Leaf::mul, f);
+    const bool is_leaf = node->kind == NodeKind::leaf;
+    if (is_leaf && (node->leaf == Leaf::mul || node->leaf == Leaf::div)) {
+      const Leaf other = leaf == Leaf::mul ? Leaf::div : Leaf::mul;
+      return take_apart(node->args[0], leaf, f, depth + 1) &&
+             take_apart(node->args[1], node->leaf == Leaf::mul ? leaf : other, f, depth + 1);
+    }
     if (leaf == Leaf::mul && !f.power && base_of(node)) return f.power = node, true;
     return f.weights.emplace_back(leaf, node), true;
   }
@@ -503,15 +575,17 @@ class Typing {
   };
   /// Adds the terms of ±node. False where one of them has no scalar: it may be there to cancel another digit by digit,
   /// as the mean in x - mean(x), while a product is rounded as it is.
-  bool split(const Node* node, bool negative, std::vector<Term>& terms) const {
+  bool split(const Node* node, bool negative, std::vector<Term>& terms, std::size_t depth = 0) const {
     constexpr std::size_t kMost = 8;
-    const Type type = types_.at(node);
-    if (!node->full || node->kind != NodeKind::leaf || terms.size() > kMost || type.weak || !is_floating(type.dtype))
-      return false;
-    if (node->leaf == Leaf::neg) return split(node->args[0], !negative, terms);
+    if (terms.size() > kMost || depth > kMost + 1) return false;  // each level has one more
+    for (;; node = node->args[0], negative = !negative) {
+      const Type type = types_.at(node);
+      if (!node->full || node->kind != NodeKind::leaf || type.weak || !is_floating(type.dtype)) return false;
+      if (node->leaf != Leaf::neg) break;
+    }
     if (node->leaf == Leaf::add || node->leaf == Leaf::sub)
-      return split(node->args[0], negative, terms) &&
-             split(node->args[1], node->leaf == Leaf::sub ? !negative : negative, terms);
+      return split(node->args[0], negative, terms, depth + 1) &&
+             split(node->args[1], node->leaf == Leaf::sub ? !negative : negative, terms, depth + 1);
     Term term{node, negative, {}};
     while (term.value->kind == NodeKind::leaf && (term.value->leaf == Leaf::mul || term.value->leaf == Leaf::div)) {
       const Node *a = term.value->args[0], *b = term.value->args[1];
@@ -552,6 +626,8 @@ class Typing {
   DType default_ = DType::f32;
   bool all_boolean_ = false;  // every operand that is no number
   std::map<const Node*, Type> types_;
+  std::map<const Node*, int> nesting_;  // how many reductions wait for each other, up to a node; 0: none
+  std::vector<const Node*> deep_;
   std::map<std::pair<const Node*, DType>, int> emitted_;
   std::map<std::tuple<StepKind, int, Lane, DType, bool>, int> conversions_;
   int one_of_lane_[2] = {-1, -1};  // the number 1 in f32 and f64

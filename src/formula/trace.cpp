@@ -19,7 +19,25 @@ Trace::Trace(const char* name, int inputs, bool captures)
 Trace::~Trace() { open_trace = outer_; }
 Expr Trace::input(int index) const { return make_input(index); }
 
+const char* traced_name() { return open_trace ? open_trace->name() : "formula"; }
+void fail_undefined(const char* what, std::size_t index) {
+  throw Error(ErrorKind::shape, std::string(traced_name()) + ": argument " + std::to_string(index + 1) + " of " + what +
+                                    " is an undefined Expr, to which nothing was assigned; begin a sum as Expr s = 0, "
+                                    "a product as Expr p = 1");
+}
+
 const Graph* Trace::finish(std::span<const Expr> outputs, std::span<const Expr> derivative) {
+  const auto check = [&](std::span<const Expr> results, const std::string& what) {
+    for (std::size_t k = 0; k < results.size(); ++k)
+      if (!results[k].defined())
+        throw Error(ErrorKind::shape, std::string(name_) + ": " + what + std::to_string(k + 1) +
+                                          " is an undefined Expr, to which nothing was assigned");
+  };
+  check(outputs, "result "), check(derivative, "the declared derivative by argument ");
+  if (!derivative.empty() && derivative.size() != static_cast<std::size_t>(inputs_))
+    throw Error(ErrorKind::shape, std::string(name_) + ": declares " + std::to_string(derivative.size()) +
+                                      " derivatives, it must be one for each of its " + std::to_string(inputs_) +
+                                      " arguments");
   const int total = inputs_ + static_cast<int>(values_.size());
   if (total > kMaxInputs)
     throw Error(ErrorKind::unsupported, std::string(name_) + ": a formula has at most " + std::to_string(kMaxInputs) +
@@ -43,6 +61,8 @@ std::vector<Expr> apply_symbolic(const char* name, const Graph* graph, std::span
     throw Error(ErrorKind::shape, std::string(name) + ": takes " +
                                       std::to_string(graph->inputs - static_cast<int>(values.size())) +
                                       " arguments, got " + std::to_string(arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (!arguments[i].defined()) fail_undefined(name, i);
   std::vector<Expr> args(arguments.begin(), arguments.end());
   for (const Number& value : values) args.push_back(Expr(value));  // parameters of the formula being traced
   return substitute(graph, args);

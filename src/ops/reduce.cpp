@@ -90,6 +90,18 @@ const Reduction& std_reduction() {
   static const Reduction r{"std", graph_of([](auto x) { return sqrt(variance(x)); }), nullptr};
   return r;
 }
+/// The norm does not depend on the scale, which has no gradient therefore. Where all is 0 the root is not taken.
+const Reduction& norm_reduction() {
+  static const Reduction r{"norm", graph_of([](auto x) {
+                             auto top = detach(max(abs(x)));
+                             auto scale = where((top > 0) & (top < Expr(kInf)), top, 1);
+                             auto scaled = x / scale;
+                             auto squares = sum(scaled * scaled);
+                             return scale * where(squares == 0, 0, sqrt(squares));
+                           }),
+                           nullptr};
+  return r;
+}
 template <class Best> const Graph* arg_graph(Best best) {
   const Expr x = make_input(0), extreme = best(x);
   const Expr nan = first_where(x, [](Expr e) { return e != e; });
@@ -164,6 +176,8 @@ TERN_REDUCTION(var)
 TERN_VAR_REDUCTION(var)
 TERN_REDUCTION(std)
 TERN_VAR_REDUCTION(std)
+TERN_REDUCTION(norm)
+TERN_VAR_REDUCTION(norm)
 TERN_REDUCTION(argmax)
 TERN_INDEX_REDUCTION(argmax)
 TERN_REDUCTION(argmin)
