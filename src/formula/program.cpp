@@ -8,40 +8,28 @@
 #include <string>
 
 #include "formula/caches.hpp"
+#include "formula/types.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail {
 
 namespace {
 
-/// A node's dtype, or "weak": numbers and what is computed from numbers alone take the type of what they meet.
-struct Type {
-  DType dtype = DType::f32;
-  bool weak = false;
-};
-
-DType reduced_dtype(Leaf leaf, DType dtype) {
-  const bool accumulates = leaf == Leaf::sum || leaf == Leaf::prod;
-  const bool narrow = dtype == DType::boolean || (is_integer(dtype) && dtype_size(dtype) < 4);
-  return accumulates && narrow ? DType::i32 : dtype;
-}
-
 class Typing {
  public:
   Typing(const char* op, const Graph* graph, std::span<const InputType> inputs)
-      : op_(op), graph_(graph->inlined), inputs_(inputs) {
+      : op_(op), graph_(graph->inlined), types_(op, inputs) {
     program_.graph = graph_;
     program_.inputs.assign(inputs.begin(), inputs.end());
     program_.reduces = graph_->reduces;
-    choose_default();
-    for (const Node* node : topological(graph_->outputs)) types_[node] = infer(*node), note_nesting(*node);
+    for (const Node* node : topological(graph_->outputs)) types_.add(node), note_nesting(*node);
   }
 
   Program run() {
-    for (const Node* node : deep_) emit(node, concrete(node));
+    for (const Node* node : deep_) emit(node, types_.concrete(node));
     for (const Node* output : graph_->outputs) {
-      const Type type = types_.at(output);
-      const DType dtype = type.weak ? default_ : type.dtype;
+      const Type type = types_.of(output);
+      const DType dtype = type.weak ? types_.default_dtype() : type.dtype;
       int step = emit(output, dtype);
       if (dtype == DType::boolean) step = converted(step, Lane::i32);
       program_.outputs.push_back(
@@ -72,94 +60,6 @@ class Typing {
                                               " reductions in a formula wait for each other; call several formulas");
     if (depth > 0) nesting_[&node] = depth;
   }
-  /// What plain numbers become where nothing else decides: the first floating operand's type, else the first's.
-  void choose_default() {
-    bool found = false;
-    for (const InputType& input : inputs_) {
-      if (input.number || input.dtype == DType::boolean) continue;
-      if (!found || (!is_floating(default_) && is_floating(input.dtype))) default_ = input.dtype;
-      found = true;
-    }
-    all_boolean_ = !found;
-  }
-
-  [[noreturn]] void fail(const std::string& message) const {
-    throw Error(ErrorKind::dtype, std::string(op_) + ": " + message);
-  }
-
-  Type unify(const Node& node, std::size_t first) const {
-    Type result{DType::boolean, true};
-    bool any_boolean = false;
-    for (std::size_t i = first; i < node.args.size(); ++i) {
-      const Type t = types_.at(node.args[i]);
-      if (t.weak) continue;
-      if (t.dtype == DType::boolean) {
-        any_boolean = true;
-      } else if (result.weak) {
-        result = t;
-      } else if (result.dtype != t.dtype) {
-        fail("operands have different dtypes, " + std::string(to_string(result.dtype)) + " and " +
-             std::string(to_string(t.dtype)) + "; convert one of them with .to(" +
-             std::string(to_string(result.dtype)) + ")");
-      }
-    }
-    if (!result.weak || !any_boolean) return result;
-    if (all_boolean_) return {DType::boolean, false};  // no operand has another dtype that numbers could take
-    for (std::size_t i = first; i < node.args.size(); ++i)  // booleans and numbers only
-      if (types_.at(node.args[i]).weak && !boolean_number(*node.args[i])) return {DType::boolean, true};
-    return {DType::boolean, false};
-  }
-  static bool boolean_number(const Node& node) {
-    return node.kind == NodeKind::constant && node.number.is_integer &&
-           (node.number.integer == 0 || node.number.integer == 1);
-  }
-
-  void check(const Node& node, const Rule& rule, Type t) const {
-    const DType dtype = t.weak ? default_ : t.dtype;
-    const std::string got = " of dtype " + std::string(to_string(dtype));
-    const std::string what = std::string(rule.name) == op_ ? "" : std::string(rule.name) + " ";
-    const bool ok = rule.takes == Takes::any || (rule.takes == Takes::numeric && dtype != DType::boolean) ||
-                    (rule.takes == Takes::floating && is_floating(dtype)) ||
-                    (rule.takes == Takes::integral && is_integer(dtype)) ||
-                    (rule.takes == Takes::bits && !is_floating(dtype));
-    if (ok || rule.reduction) return;
-    if (rule.takes == Takes::floating)
-      fail(what + "needs floating-point operands, got one" + got + "; convert it with .to(f32)" +
-           (node.leaf == Leaf::div ? ", or use floor_divide for integers" : ""));
-    if (rule.takes == Takes::numeric)
-      fail(what + "does not take operands" + got + "; convert them with .to(f32) or .to(i32)");
-    fail(what + "needs integers" + (rule.takes == Takes::bits ? " or booleans" : "") + ", got an operand" + got);
-  }
-
-  Type infer(const Node& node) const {
-    switch (node.kind) {
-      case NodeKind::input: {
-        const InputType& input = inputs_[static_cast<std::size_t>(node.index)];
-        return {input.dtype, input.number};
-      }
-      case NodeKind::constant:
-      case NodeKind::extent: return {default_, true};
-      case NodeKind::call:  // inlined before
-      case NodeKind::leaf: break;
-    }
-    if (node.leaf == Leaf::index) return {DType::i32, false};
-    if (node.leaf == Leaf::cast)
-      return {node.index >= 0 ? static_cast<DType>(node.index) : concrete(node.args[1]), false};
-    const Rule& rule = rule_of(node.leaf);
-    const bool chooses = rule.gives == Gives::branch;
-    if (chooses && concrete(node.args[0]) != DType::boolean)
-      fail("where needs a boolean condition, got " + std::string(to_string(concrete(node.args[0]))));
-    const Type type = unify(node, chooses ? 1 : 0);
-    check(node, rule, type);
-    if (rule.gives == Gives::truth) return {DType::boolean, false};
-    if (rule.reduction) return {reduced_dtype(node.leaf, type.weak ? default_ : type.dtype), false};
-    return type;
-  }
-  DType concrete(const Node* node) const {
-    const Type t = types_.at(node);
-    return t.weak ? default_ : t.dtype;
-  }
-
   int push(Step step) {
     if (!program_.reduces && step.kind != StepKind::number && step.kind != StepKind::param &&
         step.kind != StepKind::extent)
@@ -207,7 +107,7 @@ class Typing {
   Wanted resolved(Wanted wanted) const {
     for (;;) {
       const Node* const node = wanted.first;
-      if (const Type type = types_.at(node); !type.weak) wanted.second = type.dtype;
+      if (const Type type = types_.of(node); !type.weak) wanted.second = type.dtype;
       if (node->kind != NodeKind::leaf) return wanted;
       const Expr same = same_as_argument(node->leaf, node->args);
       if (!same.defined() || same.node()->full != node->full) return wanted;
@@ -235,8 +135,8 @@ class Typing {
   /// The type that an elementwise leaf's or a reduction's arguments have.
   DType operand_dtype(const Node& node, DType dtype) const {
     const Rule& rule = rule_of(node.leaf);
-    const Type unified = unify(node, rule.gives == Gives::branch ? 1 : 0);
-    const DType operand = unified.weak ? (rule.gives == Gives::truth ? default_ : dtype) : unified.dtype;
+    const Type unified = types_.unify(node, rule.gives == Gives::branch ? 1 : 0);
+    const DType operand = unified.weak ? (rule.gives == Gives::truth ? types_.default_dtype() : dtype) : unified.dtype;
     return rule.reduction ? reduced_dtype(node.leaf, operand) : operand;
   }
   static bool is_condition(const Node& node, std::size_t i) {
@@ -252,8 +152,8 @@ class Typing {
   /// The type in which a cast's argument is emitted.
   DType cast_operand(const Node& node, DType to) const {
     const bool whole_lane = to != DType::boolean && dtype_size(to) >= 4;
-    const bool becomes = types_.at(node.args[0]).weak && whole_lane && node.index != kCastGradient;
-    return becomes ? to : concrete(node.args[0]);
+    const bool becomes = types_.of(node.args[0]).weak && whole_lane && node.index != kCastGradient;
+    return becomes ? to : types_.concrete(node.args[0]);
   }
 
   int emit_new(const Node& node, DType dtype) {
@@ -262,7 +162,7 @@ class Typing {
     step.number = node.number;
     switch (node.kind) {
       case NodeKind::input:
-        step.kind = types_.at(&node).weak ? StepKind::param : StepKind::input;
+        step.kind = types_.of(&node).weak ? StepKind::param : StepKind::input;
         if (step.kind == StepKind::param) {
           step.full = false;
           if (!is_floating(dtype)) program_.integral_numbers.push_back({node.index, dtype});
@@ -271,7 +171,7 @@ class Typing {
       case NodeKind::constant:
         step.kind = StepKind::number;
         if (!is_floating(dtype) && !fits(node.number, dtype))
-          fail("a number that is not a value of dtype " + std::string(to_string(dtype)) +
+          types_.fail("a number that is not a value of dtype " + std::string(to_string(dtype)) +
                " meets an operand of it; convert the operand with .to(f32)");
         return push(step);
       case NodeKind::extent: step.kind = StepKind::extent; return push(step);
@@ -512,7 +412,7 @@ class Typing {
     constexpr std::size_t kMost = 16;  // x = x * x, again and again, has no end of them
     if (f.scalars.size() + f.weights.size() > kMost || depth > kMost + 2) return false;  // each level has one more
     for (;; node = node->args[0], f.negative = !f.negative) {
-      if (const Type type = types_.at(node); !type.weak && !is_floating(type.dtype)) return false;
+      if (const Type type = types_.of(node); !type.weak && !is_floating(type.dtype)) return false;
       if (!node->full) return f.scalars.emplace_back(leaf, node), true;
       if (node->kind != NodeKind::leaf || node->leaf != Leaf::neg) break;
     }
@@ -526,7 +426,7 @@ class Typing {
     return f.weights.emplace_back(leaf, node), true;
   }
   std::optional<OnlineSum> base_of(const Node* node) {
-    const int step = emit(node, concrete(node));
+    const int step = emit(node, types_.concrete(node));
     const std::optional<OnlineSum> power = as_power(step);
     return power ? power : as_centred(step);
   }
@@ -539,10 +439,10 @@ class Typing {
     if (!take_apart(sum.args[0], Leaf::mul, f) || !f.power) return {};
     const OnlineSum base = *base_of(f.power);
     for (const auto& [leaf, weight] : f.weights)
-      if (!is_known_to(base.pivot, emit(weight, concrete(weight)))) return {};
+      if (!is_known_to(base.pivot, emit(weight, types_.concrete(weight)))) return {};
     if (base.power > 0 && !f.weights.empty()) {
       const auto early = std::stable_partition(f.scalars.begin(), f.scalars.end(), [&](const auto& scalar) {
-        return at(emit(scalar.second, concrete(scalar.second))).walk >= at(base.pivot).walk;
+        return at(emit(scalar.second, types_.concrete(scalar.second))).walk >= at(base.pivot).walk;
       });
       f.weights.insert(f.weights.end(), early, f.scalars.end()), f.scalars.erase(early, f.scalars.end());
     }
@@ -563,7 +463,7 @@ class Typing {
   Expr typed(Expr e) {
     const Node* const output = e.node();
     for (const Node* node : topological({&output, 1}))
-      if (!types_.contains(node)) types_[node] = infer(*node);
+      if (!types_.contains(node)) types_.add(node);
     return e;
   }
 
@@ -579,7 +479,7 @@ class Typing {
     constexpr std::size_t kMost = 8;
     if (terms.size() > kMost || depth > kMost + 1) return false;  // each level has one more
     for (;; node = node->args[0], negative = !negative) {
-      const Type type = types_.at(node);
+      const Type type = types_.of(node);
       if (!node->full || node->kind != NodeKind::leaf || type.weak || !is_floating(type.dtype)) return false;
       if (node->leaf != Leaf::neg) break;
     }
@@ -607,8 +507,8 @@ class Typing {
     std::vector<Term> terms;
     if (!split(sum.args[0], false, terms) || terms.size() < 2) return {};
     int parts = 0;  // walks that their sums take
-    for (const Term& term : terms) parts = std::max(parts, walk_of_sum(emit(term.value, concrete(term.value))));
-    if (parts >= walk_of_sum(emit(sum.args[0], concrete(sum.args[0])))) return {};
+    for (const Term& term : terms) parts = std::max(parts, walk_of_sum(emit(term.value, types_.concrete(term.value))));
+    if (parts >= walk_of_sum(emit(sum.args[0], types_.concrete(sum.args[0])))) return {};
     Expr result;
     for (const Term& term : terms) {
       Expr part = make_leaf(Leaf::sum, {Expr(term.value)}, sum.index);
@@ -622,10 +522,7 @@ class Typing {
 
   const char* op_;
   const Graph* graph_;
-  std::span<const InputType> inputs_;
-  DType default_ = DType::f32;
-  bool all_boolean_ = false;  // every operand that is no number
-  std::map<const Node*, Type> types_;
+  Types types_;
   std::map<const Node*, int> nesting_;  // how many reductions wait for each other, up to a node; 0: none
   std::vector<const Node*> deep_;
   std::map<std::pair<const Node*, DType>, int> emitted_;

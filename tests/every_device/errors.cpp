@@ -189,6 +189,7 @@ TEST_P(Errors, IntegersWhereFloatsAreNeeded) {
   expect_error(dtype, {"cross_entropy", "labels", "f32"}, [&] { cross_entropy(ones({2, 2}), ones({2})); });
   expect_error(dtype, {"logsumexp", "i32"}, [&] { logsumexp(i); });
   expect_error(dtype, {"var", "i32"}, [&] { var(i); });
+  expect_error(dtype, {"norm", "i32"}, [&] { norm(i); });
   expect_error(dtype, {"Var", "i32"}, [&] { Var v(i); });
 }
 TEST_P(Errors, FractionalNumbersWithIntegers) {

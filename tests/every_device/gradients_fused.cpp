@@ -90,6 +90,10 @@ TEST_P(FusedGradients, Logsumexp) {
   for (const Axes& axes : {Axes{}, Axes{0}, Axes{1}, Axes{-1, 0}})
     check_three_orders("logsumexp", [&](const Var& x) { return logsumexp(x, axes); }, random({2, 3}, -2, 2));
 }
+TEST_P(FusedGradients, Norm) {
+  for (const Axes& axes : {Axes{}, Axes{0}, Axes{1}, Axes{-1, 0}})
+    check_three_orders("norm", [&](const Var& x) { return norm(x, axes); }, random({2, 3}, -2, 2));
+}
 TEST_P(FusedGradients, CrossEntropy) {
   const Tensor labels = tensor({2, 0, 1});
   check_three_orders("cross_entropy", [&](const Var& x) { return cross_entropy(x, labels); }, random({3, 4}, -2, 2));

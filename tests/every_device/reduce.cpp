@@ -57,6 +57,8 @@ double smallest(const Values& v) { return *std::min_element(v.begin(), v.end());
 double log_total(const Values& v) { const double top = largest(v); double s = 0; for (double x : v) s += std::exp(x - top); return std::log(s) + top; }
 double variance(const Values& v) { const double m = average(v); double s = 0; for (double x : v) s += (x - m) * (x - m); return s / (count(v) - 1); }
 double deviation(const Values& v) { return std::sqrt(variance(v)); }
+double length_of(const Values& v) { double s = 0; for (double x : v) s += x * x; return std::sqrt(s); }
+double length_bound(const Values& v) { return (count(v) + 6) * length_of(v); }
 double sum_bound(const Values& v) { return (count(v) + 1) * magnitude(v); }
 double mean_bound(const Values& v) { return sum_bound(v) / count(v) + 1; }
 double product_bound(const Values& v) { return (count(v) + 1) * std::abs(product(v)); }
@@ -67,7 +69,8 @@ double deviation_bound(const Values& v) { return variance_bound(v) / deviation(v
 
 std::vector<Reference> references() {
   return {{"sum", sum, total, sum_bound}, {"mean", mean, average, mean_bound}, {"prod", prod, product, product_bound}, {"max", max, largest, exact},
-          {"min", min, smallest, exact}, {"logsumexp", logsumexp, log_total, log_bound}, {"var", var, variance, variance_bound}, {"std", std, deviation, deviation_bound}};
+          {"min", min, smallest, exact}, {"logsumexp", logsumexp, log_total, log_bound}, {"var", var, variance, variance_bound}, {"std", std, deviation, deviation_bound},
+          {"norm", norm, length_of, length_bound}};
 }
 Array expected(const Reference& r, const Sets& s, const Tensor& x, bool keepdim) {
   Array want(kept_shape(s, keepdim));
@@ -258,6 +261,27 @@ TEST_P(Reduce, Infinities) {
   expect_values(argmax(tensor({-inf, -inf})), {}, {0});
   expect_values(softmax(tensor({-inf, 0.0f})), {2}, {0, 1});
   expect_within(logsumexp(tensor({1000.0f, 1000.0f})), Array({}, {1000 + std::log(2.0)}), "large values");
+}
+TEST_P(Reduce, NormsOfAnySize) {
+  const float inf = INFINITY;
+  expect_values(norm(tensor({-inf, 1.0f})), {}, {inf});
+  expect_values(norm(zeros({0})), {}, {0});
+  expect_values(norm(zeros({0, 2}), 0), {2}, {0, 0});
+  for (const double scale : {1.0, 0x1p100, 0x1p-100, 0x1p-140}) {
+    const Var x(tensor({3 * scale, 0.0, 0.0, -4 * scale}, {4}, cpu()).to(f32).to(device()));
+    const Var y = norm(x);
+    expect_values(y.value(), {}, {5 * scale});
+    expect_within(backward(y)[x], Array({4}, {0.6, 0, 0, -0.8}), "gradient of a norm");
+  }
+}
+/// The subgradient 0, beside rows that have a gradient; and derivatives of it.
+TEST_P(Reduce, NormsOfZeros) {
+  const Var x(tensor({0.0f, 0.0f, 3.0f, 4.0f}, {2, 2}));
+  const Var y = norm(x, 1);
+  expect_values(y.value(), {2}, {0, 5});
+  const Gradients g = backward(sum(y), {.create_graph = true});
+  expect_within(g[x], Array({2, 2}, {0, 0, 0.6, 0.8}), "gradient");
+  expect_within(backward(sum(g.var(x) * tensor({1.0f, 1.0f, 1.0f, 0.0f}, {2, 2})))[x], Array({2, 2}, {0, 0, 0.128, -0.096}), "second order");
 }
 TEST_P(Reduce, GradientsOfTiesGoToTheFirst) {
   const Var x(tensor({1.0f, 3.0f, 3.0f, 0.0f, 0.0f, 3.0f}, {2, 3}));
