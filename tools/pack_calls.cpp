@@ -78,6 +78,7 @@ void call_reductions(const Shape& shape) {
     const Tensor x = zeros(shape, dtype);
     for (const Axes& axes : {Axes{1}, Axes{0}, Axes{}}) {
       for (const auto& reduce : {+[](const Tensor&t, const Axes&a) { return sum(t, a); },
+                                 +[](const Tensor&t, const Axes&a) { return sum(t, a, false, DType::i64); },
                                  +[](const Tensor&t, const Axes&a) { return prod(t, a); },
                                  +[](const Tensor&t, const Axes&a) { return mean(t, a); },
                                  +[](const Tensor&t, const Axes&a) { return max(t, a); },
@@ -115,6 +116,7 @@ void call_by_index() {
   for (const DType dtype : kDTypes) {
     const Tensor x = zeros(kSquare, dtype);
     attempt([&] { take(x, indices), take(x, indices, 1); });
+    attempt([&] { take(x, indices.to(DType::i64)); });
     attempt([&] { gather(x, zeros(kSquare, DType::i32), 1); });
     attempt([&] { scatter_add(x, indices, x); });
     attempt([&] { scatter_add(x, many, zeros({1 << 14, kSide}, dtype)); });
@@ -155,6 +157,8 @@ void call_random() {
     attempt([&] { rand({kSide}, generator, {.dtype = dtype}); });
     attempt([&] { randn({kSide}, generator, {.dtype = dtype}); });
     attempt([&] { randint(0, 5, {kSide}, generator, {.dtype = dtype}); });
+    attempt([&] { randint(INT32_MIN, std::int64_t{1} << 31, {kSide}, generator, {.dtype = dtype}); });
+    attempt([&] { randint(0, std::int64_t{1} << 32, {kSide}, generator, {.dtype = dtype}); });
   }
 }
 

@@ -116,12 +116,20 @@ inline constexpr DType dtype_of = detail::DTypeOf<std::remove_cv_t<T>>::value;
 struct Number {
   double real = 0;
   std::int64_t integer = 0;
-  bool is_integer = true;
+  bool is_integer = true;  // false also of integers beyond int64_t, which no tensor of integers can meet
   constexpr Number() = default;
   template <class T> requires std::is_integral_v<T>
-  constexpr Number(T value) : real(static_cast<double>(value)), integer(static_cast<std::int64_t>(value)) {}
+  constexpr Number(T value)
+      : real(static_cast<double>(value)), integer(fits(value) ? static_cast<std::int64_t>(value) : 0),
+        is_integer(fits(value)) {}
   template <class T> requires(std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
   constexpr Number(T value) : real(static_cast<double>(static_cast<double>(value))), is_integer(false) {}
+
+ private:
+  template <class T> static constexpr bool fits(T value) {
+    if constexpr (std::is_unsigned_v<T> && sizeof(T) >= sizeof(std::int64_t)) return value <= T{INT64_MAX};
+    else return true;
+  }
 };
 
 }  // namespace tern

@@ -33,25 +33,33 @@ Var cast(const Var& x, DType dtype);
 #define TERN_DECLARE_INDEX_REDUCTION(name)                                        \
   Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdim = false);      \
   Tensor name(const Var& x, const Axes& axes = {}, bool keepdim = false);
-/// Booleans and narrow integers give i32, other dtypes their own (integers wrap). Over nothing: 0.
+/// Booleans give i32 (more than 2^31 - 1 of them are an error of kind `shape`), u8, i8 and i16 give i64 (i32, which wraps,
+/// on devices without i64), other dtypes their own (integers wrap). Over nothing: 0.
 TERN_DECLARE_REDUCTION(sum)
-/// Booleans and integers give f32.
+/// Booleans and integers give f32, of a sum taken in f64 (on devices without f64 in i32 where it cannot overflow, else in
+/// f32). Over nothing: NaN.
 TERN_DECLARE_REDUCTION(mean)
-/// Over nothing: 1.
+/// The elements are converted to `dtype` and summed in it (u8, i8 and i16: modulo their range); booleans are an error.
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdim, DType dtype);
+Var sum(const Var& x, const Axes& axes, bool keepdim, DType dtype);
+/// Floats are converted to `dtype` before, means of integers and booleans afterwards; it must be floating (`dtype` error).
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdim, DType dtype);
+Var mean(const Var& x, const Axes& axes, bool keepdim, DType dtype);
+/// Booleans and integers narrower than 32 bits give i32, which wraps as all integers do. Over nothing: 1.
 TERN_DECLARE_REDUCTION(prod)
 /// NaN where one is NaN; over nothing an error. The gradient goes to the first largest (smallest) element.
 TERN_DECLARE_REDUCTION(max)
 TERN_DECLARE_REDUCTION(min)
 /// log Σ exp(x), whatever the size of x.
 TERN_DECLARE_REDUCTION(logsumexp)
-/// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch.
+/// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch. Of one element, and of none, NaN.
 TERN_DECLARE_REDUCTION(var)
 TERN_DECLARE_REDUCTION(std)
 /// √Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes. Over nothing: 0. Of nothing but
 /// zeros the gradient is 0, one of its subgradients.
 TERN_DECLARE_REDUCTION(norm)
 /// Position (i32) of the first largest (smallest) element, row-major within the axes; of the first NaN where there is
-/// one.
+/// one. Axes of more than 2^31 - 1 elements throw `shape`.
 TERN_DECLARE_INDEX_REDUCTION(argmax)
 TERN_DECLARE_INDEX_REDUCTION(argmin)
 /// Whether any (all) elements are true (not zero). Over nothing: false (true).
@@ -179,7 +187,7 @@ struct CrossEntropyOptions {
   std::optional<std::int32_t> ignored = {};  // rows with this label count nothing; where all do, the loss is 0
   double smoothing = 0;  // in [0, 1): this share of the target is spread evenly over the classes
 };
-/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 in [0, C) or ignored.
+/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 or i64, in [0, C) or ignored.
 /// Without rows it is NaN, or 0 with `.ignored`. What stands in an ignored row (NaN, too) changes no value or gradient.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
 Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
@@ -206,8 +214,9 @@ auto row_formula(const P& formula, const A&... arguments) {
 }
 
 // ---- index ----
-/// Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32). Negative
-/// positions count from the end; out of range throws `index`.
+/// Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 or i64).
+/// Negative positions count from the end; out of range throws `index`, and so does any index into an empty axis. Axes of
+/// more than 2^31 - 1 elements throw `shape`. So for gather and scatter_add.
 Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
 Var take(const Var& x, const Tensor& indices, int axis = 0);
 /// result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices have x's rank.
@@ -217,7 +226,7 @@ Var gather(const Var& x, const Tensor& indices, int axis);
 /// has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`).
 Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis = 0);
 Var scatter_add(const detail::VarArg& x, const Tensor& indices, const detail::VarArg& source, int axis = 0);
-/// Running sums along an axis; booleans and narrow integers give i32.
+/// Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do.
 Tensor cumsum(const Tensor& x, int axis);
 Var cumsum(const Var& x, int axis);
 template <class T> struct Sorted {
@@ -239,9 +248,9 @@ Var stack(const std::vector<Var>& vars, int axis = 0);
 /// Parts of equal size along an axis: views.
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis = 0);
 std::vector<Var> split(const Var& x, std::int64_t parts, int axis = 0);
-/// labels (i32) as rows with a 1 at the label.
+/// labels (i32 or i64) as rows with a 1 at the label; one outside [0, classes) throws `index`.
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype = DType::f32);
-/// Whether |a - b| ≤ atol + rtol·|b| everywhere.
+/// Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing but itself.
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
 }  // namespace tern

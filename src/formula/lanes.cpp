@@ -17,7 +17,7 @@ Lane lane_of(DType dtype) {
   }
 }
 bool fits(const Number& n, DType dtype) {
-  if (!n.is_integer && !(std::abs(n.real) < 9e18 && n.real == std::trunc(n.real))) return false;
+  if (!n.is_integer && !(n.real >= -0x1p63 && n.real < 0x1p63 && n.real == std::trunc(n.real))) return false;
   const std::int64_t value = n.is_integer ? n.integer : static_cast<std::int64_t>(n.real);
   const int bits = 8 * static_cast<int>(dtype_size(dtype));
   if (dtype == DType::boolean) return value == 0 || value == 1;

@@ -211,6 +211,16 @@ class Typing {
     return value;
   }
 
+  /// A count modulo the width of a dtype. Kernels take it modulo the lane's, which is wider for 8 and 16 bits.
+  int counted(int count, DType dtype) {
+    const int width = 8 * static_cast<int>(dtype_size(dtype));
+    const Step given = at(count);
+    if (width >= 32 || (given.kind == StepKind::number && given.number.integer >= 0 && given.number.integer < width))
+      return count;
+    Step mask;
+    mask.kind = StepKind::number, mask.lane = given.lane, mask.dtype = dtype, mask.full = false, mask.number = width - 1;
+    return binary(Leaf::bit_and, count, push(mask), given.lane, dtype);
+  }
   int binary(Leaf leaf, int a, int b, Lane lane, DType dtype) {
     Step step;
     step.kind = StepKind::leaf, step.leaf = leaf, step.lane = lane, step.dtype = dtype;
@@ -232,7 +242,8 @@ class Typing {
     step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
     step.leaf = node.leaf, step.lane = lane, step.dtype = dtype, step.full = node.full;
     for (std::size_t i = 0; i < node.args.size(); ++i) {
-      const int arg = converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_lane(node, i, operand));
+      int arg = converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_lane(node, i, operand));
+      if (rule.counts && i == 1) arg = counted(arg, operand);
       step.args[i] = arg;
       step.phase = std::max(step.phase, at(arg).phase);
     }

@@ -50,6 +50,7 @@ struct Rule {
   int edge_count = 0;
   Partials (*vjp)(const Vjp&) = nullptr;  // null: no gradient flows (comparisons, rounding, detach)
   double identity = 0;                    // reductions: of nothing (±inf: the lowest and highest value of any type)
+  bool counts = false;                    // its second argument is a count, taken modulo the dtype's width
   bool differentiable = true;             // false with a null vjp: asking for a gradient is an error
 };
 

@@ -1,5 +1,7 @@
 #include "gpu/gpu_backend.hpp"
 
+#include <algorithm>
+
 #include "formula/rule.hpp"
 #include "gpu/elementwise.hpp"
 #include "gpu/gemm.hpp"
@@ -34,6 +36,21 @@ void GpuBackend::require_supported(const char* op, const detail::Program& progra
                                               " on " + device().to_string());
 }
 
+namespace {
+/// Kernels get the extent in 32 bits.
+void require_extent(const detail::FusedRequest& r, const std::string& device) {
+  if (!r.program->reduces || r.space.numel() <= UINT32_MAX) return;
+  std::int64_t extent = 1;
+  for (int i = 0; i < r.space.rank(); ++i)
+    if (r.reduced >> i & 1) extent *= r.space[static_cast<std::size_t>(i)];
+  const auto reads = [](const detail::Step& step) { return step.kind == detail::StepKind::extent; };
+  if (extent > UINT32_MAX && std::ranges::any_of(r.program->steps, reads))
+    throw Error(ErrorKind::unsupported, std::string(r.op) + ": the reduced axes of " + to_string(r.space) +
+                                            " have more than 2^32-1 elements, whose number a formula asks for, on " +
+                                            device + "; take it in parts");
+}
+}  // namespace
+
 const GemmTiles& GpuBackend::gemm_tiles() {
   const GemmTiles* tiles = gemm_tiles_.load(std::memory_order_acquire);
   if (!tiles) gemm_tiles_.store(tiles = &GemmTiles::of(device_class(), limits()), std::memory_order_release);
@@ -44,6 +61,7 @@ void GpuBackend::fused(const detail::FusedRequest& r) {
   if (Preparing::current()) return plan(r);  // part of another request
   if (prepared_.run(*this, r)) return;
   require_supported(r.op, *r.program);
+  require_extent(r, device().to_string());
   Preparing preparing;
   plan(r);
   prepared_.remember(preparing.result());

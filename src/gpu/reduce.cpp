@@ -324,6 +324,14 @@ class ReduceRun {
     Shape space;
     std::vector<std::int64_t> begin;
   };
+  int longest_reduced_axis(const Shape& space) const {
+    int longest = -1;
+    std::int64_t most = 1;
+    for (int i = 0; i < space.rank(); ++i)
+      if ((r_.reduced >> i & 1) && space[static_cast<std::size_t>(i)] > most)
+        most = space[static_cast<std::size_t>(i)], longest = i;
+    return longest;
+  }
   std::vector<Chunk> chunk(const Chunk& whole) const {
     const std::int64_t most = window();
     const std::vector<std::int64_t> sizes(whole.space.begin(), whole.space.end());
@@ -340,6 +348,7 @@ class ReduceRun {
         if (whole.space[a] > 1 && (r_.reduced >> i & 1) && reach > furthest) furthest = reach, axis = i;
       }
     }
+    if (!fits && axis < 0) axis = longest_reduced_axis(whole.space);  // broadcast operands reach nowhere
     if (fits || axis < 0) return {whole};
     const auto a = static_cast<std::size_t>(axis);
     Chunk first = whole, second = whole;

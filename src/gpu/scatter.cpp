@@ -151,6 +151,8 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
       if (r.space[a] > 1 && reach > furthest) furthest = reach, axis = i;
     }
   }
+  if (axis < 0 && r.space.numel() > INT32_MAX)  // of a broadcast source: kernels count in 32 bits
+    axis = static_cast<int>(std::ranges::max_element(sizes) - sizes.begin());
   if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
   if (axis < 0)
     return run_in_layouts(backend.limits(),

@@ -48,32 +48,96 @@ Tensor full(const Shape& shape, Number value, const Options& options) {
 Tensor zeros(const Shape& shape, const Options& options) { return full(shape, 0, options); }
 Tensor ones(const Shape& shape, const Options& options) { return full(shape, 1, options); }
 
-Tensor arange(Number begin, Number end, Number step, const Options& options) {
+namespace {
+
+std::string text_of(const Number& n) {
+  return n.is_integer ? std::to_string(n.integer) : std::to_string(n.real);
+}
+
+/// 2.0 as 2; other numbers as they are.
+Number as_integer(const Number& n) {
+  return !n.is_integer && fits(n, DType::i64) ? Number(static_cast<std::int64_t>(n.real)) : n;
+}
+/// A step modulo the range of an integer dtype, in which positions times steps wrap: -1 as 255 of u8.
+Number wrapped(const Number& step, DType dtype) {
+  if (!is_integer(dtype) || !step.is_integer || fits(step, dtype)) return step;
+  const int unused = 64 - 8 * static_cast<int>(dtype_size(dtype));
+  const auto bits = static_cast<std::uint64_t>(step.integer) << unused;
+  const bool is_signed = dtype != DType::u8 && dtype != DType::u32;
+  return is_signed ? Number(static_cast<std::int64_t>(bits) >> unused) : Number(bits >> unused);
+}
+
+/// How many of begin, begin + step, … are below end, of integers: a fractional end is rounded away from begin. -1: more
+/// than kMostPositions.
+std::int64_t count_integers(std::int64_t begin, const Number& end, std::int64_t step) {
+  using Wide = __int128;
+  const double rounded = step > 0 ? std::ceil(end.real) : std::floor(end.real);
+  if (!end.is_integer && !(std::abs(rounded) < 0x1p64)) return (rounded > 0) == (step > 0) ? -1 : 0;
+  const Wide last = end.is_integer ? Wide{end.integer} : static_cast<Wide>(rounded);
+  const Wide distance = step > 0 ? last - begin : Wide{begin} - last;
+  const Wide size = step > 0 ? Wide{step} : -Wide{step};
+  if (distance <= 0) return 0;
+  const Wide count = (distance + size - 1) / size;
+  return count > kMostPositions ? -1 : static_cast<std::int64_t>(count);
+}
+std::int64_t count_reals(double begin, double end, double step) {
+  const double count = std::ceil((end - begin) / step);
+  if (!(count <= static_cast<double>(kMostPositions))) return -1;
+  return count > 0 ? static_cast<std::int64_t>(count) : 0;
+}
+
+/// The number of values, which integers can hold; throws shape and dtype.
+std::int64_t checked_count(const Number& begin, const Number& end, const Number& step, DType dtype) {
   if (step.real == 0) throw Error(ErrorKind::shape, "arange: the step is 0");
-  const double count = std::ceil((end.real - begin.real) / step.real);
-  if (!(count < 2147483648.0)) throw Error(ErrorKind::shape, "arange: more than 2^31-1 values");
-  static const Graph* const graph = [] {
-    const Expr x = make_input(0);
-    const Expr value = make_input(1) + make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike) * make_input(2);
-    return make_graph({&value, 1}, 3);
-  }();
-  const Number numbers[] = {begin, step};
-  return generate("arange", graph, Shape{count > 0 ? static_cast<std::int64_t>(count) : 0}, options, numbers);
+  if (std::isnan(begin.real) || std::isnan(end.real) || std::isnan(step.real))
+    throw Error(ErrorKind::shape, "arange: a bound or the step is NaN");
+  const bool integers = begin.is_integer && step.is_integer;
+  const std::int64_t count = integers ? count_integers(begin.integer, end, step.integer)
+                                      : count_reals(begin.real, end.real, step.real);
+  if (count < 0) throw Error(ErrorKind::shape, "arange: more than 2^31-1 values");
+  if (!integers || count < 2) return count;
+  const __int128 last = __int128{begin.integer} + __int128{step.integer} * (count - 1);
+  if (!is_floating(dtype) && (last < INT64_MIN || last > INT64_MAX || !fits(static_cast<std::int64_t>(last), dtype)))
+    throw Error(ErrorKind::dtype, "arange: the last value from " + text_of(begin) + " to " + text_of(end) +
+                                      " is not a value of " + std::string(to_string(dtype)) +
+                                      "; ask for a wider dtype");
+  return count;
+}
+
+/// What positions are computed in: f32 for 16-bit floats, which hold few integers.
+Expr position_like(const Expr& x, bool halves) {
+  return halves ? cast(index(x, 0), DType::f32) : make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike);
+}
+bool is_half(DType dtype) { return is_floating(dtype) && dtype_size(dtype) == 2; }
+const Graph* arange_graph(bool halves) {
+  return like_first(make_input(1) + position_like(make_input(0), halves) * make_input(2), 3);
+}
+const Graph* linspace_graph(bool halves) {
+  const Expr x = make_input(0), step = position_like(x, halves) * make_input(2);
+  return like_first(where(index(x, 0) == make_input(4), make_input(3), make_input(1) + step), 5);
+}
+
+}  // namespace
+
+Tensor arange(Number begin, Number end, Number step, const Options& options) {
+  if (!is_floating(options.dtype)) begin = as_integer(begin), step = as_integer(step);
+  const std::int64_t count = checked_count(begin, end, step, options.dtype);
+  static const Graph *const graph = arange_graph(false), *const halves = arange_graph(true);
+  const Number numbers[] = {begin, wrapped(step, options.dtype)};
+  return generate("arange", is_half(options.dtype) ? halves : graph, Shape{count}, options, numbers);
 }
 
 Tensor linspace(double begin, double end, std::int64_t count, const Options& options) {
   if (count < 0) throw Error(ErrorKind::shape, "linspace: the count is negative");
+  if (count > kMostPositions) throw Error(ErrorKind::shape, "linspace: more than 2^31-1 values");
   const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
-  static const Graph* const graph = [] {
-    const Expr x = make_input(0), at = make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike);
-    const Expr value = where(index(x, 0) == make_input(4), make_input(3), make_input(1) + at * make_input(2));
-    return make_graph({&value, 1}, 5);
-  }();
+  static const Graph *const graph = linspace_graph(false), *const halves = linspace_graph(true);
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype,
                 "linspace: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   const Number numbers[] = {begin, step, end, count - 1};
-  return count == 1 ? full({1}, begin, options) : generate("linspace", graph, {count}, options, numbers);
+  if (count == 1) return full({1}, begin, options);
+  return generate("linspace", is_half(options.dtype) ? halves : graph, {count}, options, numbers);
 }
 
 Tensor eye(std::int64_t size, const Options& options) {

@@ -37,7 +37,8 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
     const Number& number = arguments[static_cast<std::size_t>(n.input)].number;
     if (fits(number, n.dtype)) continue;
     const bool fractional = !number.is_integer && number.real != std::trunc(number.real);
-    const std::string text = number.is_integer ? std::to_string(number.integer) : std::to_string(number.real);
+    std::string text = number.is_integer ? std::to_string(number.integer) : std::to_string(number.real);
+    if (!fractional && !number.is_integer) text = text.substr(0, text.find('.'));  // beyond int64_t
     throw Error(ErrorKind::dtype,
                 std::string(op) + ": the " + (fractional ? "fractional " : "") + "number " + text +
                     (fractional ? " meets an integer tensor" : " is not a value of the tensor's dtype") + " (" +
@@ -96,11 +97,35 @@ Shape broadcast_space(const char* op, std::span<const Argument> arguments) {
   return space;
 }
 
-void check_coordinates(const char* op, const Program& program, int rank) {
+namespace {
+/// The number of elements along the axes in `mask` of a space that is not empty.
+std::int64_t elements_along(const Shape& space, std::uint32_t mask) {
+  std::int64_t count = 1;
+  for (int i = 0; i < space.rank(); ++i)
+    if (mask >> i & 1) count *= space[static_cast<std::size_t>(i)];
+  return count;
+}
+void check_position(const char* op, const Step& step, const Shape& space, std::uint32_t reduced) {
+  const int rank = space.rank();
+  const bool ordinal = step.kind == StepKind::extent || step.index == kOrdinalAxis;
+  if (!ordinal && (step.index < -rank || step.index >= rank))
+    throw Error(ErrorKind::index, std::string(op) + ": index(x, " + std::to_string(step.index) +
+                                      ") in a formula applied to " + std::to_string(rank) + " axes");
+  if (space.numel() <= kMostPositions) return;  // so along fewer axes
+  const int axis = step.index < 0 ? step.index + rank : step.index;
+  const std::int64_t count = elements_along(space, ordinal ? reduced : 1u << axis);
+  if (count > kMostPositions)
+    throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and " +
+                                      (ordinal ? "the reduced axes" : "axis " + std::to_string(axis)) + " of " +
+                                      to_string(space) + " have " + std::to_string(count) +
+                                      " elements, more than 2^31-1; take it in parts");
+}
+}  // namespace
+
+void check_coordinates(const char* op, const Program& program, const Shape& space, std::uint32_t reduced) {
   for (const Step& step : program.steps)
-    if (step.kind == StepKind::position && step.index != kOrdinalAxis && (step.index < -rank || step.index >= rank))
-      throw Error(ErrorKind::index, std::string(op) + ": index(x, " + std::to_string(step.index) +
-                                        ") in a formula applied to " + std::to_string(rank) + " axes");
+    if (step.kind == StepKind::position || (step.kind == StepKind::extent && !is_float_lane(step.lane) && !is_wide_lane(step.lane)))
+      check_position(op, step, space, reduced);
 }
 
 FusedCall with_numbers(FusedCall call, std::span<const Argument> arguments) {
@@ -146,8 +171,8 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
   }
   const Program& program = type_program(call.op, call.graph, types);
   check_numbers(call.op, program, arguments);
-  check_coordinates(call.op, program, space.rank());
   space.numel();  // throws where it overflows
+  check_coordinates(call.op, program, space, call.reduced);
   bound.op = call.op, bound.program = &program, bound.space = space, bound.reduced = call.reduced;
   if (!into.empty()) bound.copies.reserve(arguments.size());
   for (const Argument& a : arguments) {

@@ -118,8 +118,11 @@ FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const 
 /// The gradients of every argument (all tensors), from those of the outputs.
 PoolVector<Var> fused_gradients(const FusedCall& call, std::span<const Argument> arguments, std::span<const Var> grads);
 
-/// Throws index where the program asks for a coordinate along an axis that a space of this rank lacks.
-void check_coordinates(const char* op, const Program& program, int rank);
+/// The most elements of axes along which positions are asked for: those are i32.
+inline constexpr std::int64_t kMostPositions = 2147483647;
+/// Throws index where the program asks for a coordinate along an axis that the space lacks; shape where positions, or
+/// the extent among integers, would not fit their dtype.
+void check_coordinates(const char* op, const Program& program, const Shape& space, std::uint32_t reduced);
 
 /// The space the arguments broadcast to; throws shape or device.
 Shape broadcast_space(const char* op, std::span<const Argument> arguments);
@@ -136,6 +139,10 @@ template <class F> const Graph* graph_of(F f) {
 /// Reads something at `indices` (i32, not empty), so that one outside [0, size) throws `index`, naming op: inside a
 /// capture at replay.
 void require_indices(const char* op, const Tensor& indices, std::int64_t size);
+/// Throws dtype unless `indices` are i32 or i64.
+void require_index_dtype(const char* op, const char* name, const Tensor& indices);
+/// Indices as i32: themselves, or i64 converted. What i32 cannot hold becomes `invalid`, which must be no place.
+Tensor as_i32(const char* op, const Tensor& indices, std::int32_t invalid = INT32_MIN);
 
 /// A public view-like or reduction helper: removes the axes in `mask` (of size 1).
 Shape without_axes(const Shape& shape, std::uint32_t mask);

@@ -88,8 +88,8 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
     inputs.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, argument.number, nullptr});
   }
   const Program& program = type_program(call.op, call.epilogue ? call.epilogue : plain_epilogue(), types);
-  check_coordinates(call.op, program, space.rank());
-  space.numel();
+  space.numel();  // throws where it overflows
+  check_coordinates(call.op, program, space, 0);
   Backend& backend = a.impl()->storage->backend();
   SmallVector<View, 4> views;
   const auto given = [&](std::size_t i) { return i < into.size() && into[i].defined(); };

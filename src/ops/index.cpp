@@ -44,9 +44,7 @@ Layout gather_layout(const Strides& strides, const Tensor& indices, int axis) {
 void check_indices(const char* op, const Tensor& x, const Tensor& indices) {
   require_defined(op, "x", x), require_defined(op, "indices", indices);
   require_same_device(op, x, indices);
-  if (indices.dtype() != DType::i32)
-    throw Error(ErrorKind::dtype,
-                std::string(op) + ": indices must be i32, got " + describe(indices) + "; convert them with .to(i32)");
+  require_index_dtype(op, "indices", indices);
   if (x.dim() == 0) throw Error(ErrorKind::shape, std::string(op) + ": x needs at least one axis, got " + describe(x));
 }
 
@@ -68,9 +66,23 @@ Gather table_of(const Tensor& indices, const Strides& strides, std::int64_t step
   return {{t.storage.get(), t.dtype, t.offset, strides}, step, size};
 }
 
+std::string place_of(int axis, const Tensor& x) { return " on axis " + std::to_string(axis) + " of " + describe(x); }
+
+/// Throws index where there are indices but no place, shape where there are more places than i32 can name. Devices find
+/// the other indices that are out of range when they read them.
+void require_places(const char* op, const Tensor& x, int axis, const Tensor& indices) {
+  const std::int64_t size = x.shape()[static_cast<std::size_t>(axis)];
+  if (size == 0 && indices.numel() > 0)
+    throw Error(ErrorKind::index, std::string(op) + ": any index is out of range for size 0" + place_of(axis, x) +
+                                      "; the indices are " + describe(indices));
+  if (size > kMostPositions)
+    throw Error(ErrorKind::shape, std::string(op) + ": indices are i32, and axis " + std::to_string(axis) + " of " +
+                                      describe(x) + " has more than 2^31-1 elements");
+}
+
 /// Index errors name the operation and the tensor.
 template <class F> void with_context(const char* op, int axis, const Tensor& x, F run) {
-  const auto place = [&] { return " on axis " + std::to_string(axis) + " of " + describe(x); };
+  const auto place = [&] { return place_of(axis, x); };
   const IndexScope scope(place);
   try {
     run();
@@ -80,6 +92,7 @@ template <class F> void with_context(const char* op, int axis, const Tensor& x, 
   }
 }
 
+/// `indices` are i32, which x has places for (require_places).
 Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis, bool wraps = true) {
   static const Graph* const identity = graph_of([](auto v) { return v; });
   const auto along = static_cast<std::size_t>(axis);
@@ -120,7 +133,13 @@ bool is_take_like(const Tensor& x, const Tensor& indices, const Tensor& source, 
   return take_layout(x.shape(), x.strides(), indices, axis).space == source.shape();
 }
 
-Tensor scatter_tensors(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
+/// What scatter_add was checked to do: indices as i32, the axis, and whether the source is like a take's result.
+struct Scatter {
+  Tensor indices;
+  int axis;
+  bool take_like;
+};
+Scatter checked_scatter(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
   constexpr const char* op = "scatter_add";
   check_indices(op, x, indices), require_defined(op, "source", source), require_same_device(op, x, source);
   const int a = normalize_axis(op, axis, x.dim());
@@ -134,12 +153,37 @@ Tensor scatter_tensors(const Tensor& x, const Tensor& indices, const Tensor& sou
                     ": source must have the shape of the indices, or x's with the axis replaced by theirs: x is " +
                     describe(x) + ", indices are " + describe(indices) + ", source is " + describe(source));
   if (!take_like) gather_axis(op, x, indices, axis);
+  require_places(op, x, a, indices);
+  return {as_i32(op, indices), a, take_like};
+}
+
+Tensor run_scatter(const Tensor& x, const Scatter& s, const Tensor& source) {
   const DType wide = summing_dtype(x.dtype());
   Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
-  const Layout layout =
-      take_like ? take_layout(sum.shape(), sum.strides(), indices, a) : gather_layout(sum.strides(), indices, a);
-  add_at(op, sum, indices, source.to(wide), layout, a);
+  const Layout layout = s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
+                                    : gather_layout(sum.strides(), s.indices, s.axis);
+  add_at("scatter_add", sum, s.indices, source.to(wide), layout, s.axis);
   return sum.to(x.dtype());
+}
+
+/// Checked, and the indices as i32.
+Tensor take_indices(const Tensor& x, const Tensor& indices, int axis) {
+  check_indices("take", x, indices);
+  require_places("take", x, normalize_axis("take", axis, x.dim()), indices);
+  return as_i32("take", indices);
+}
+Tensor gather_indices(const Tensor& x, const Tensor& indices, int axis) {
+  check_indices("gather", x, indices);
+  require_places("gather", x, gather_axis("gather", x, indices, axis), indices);
+  return as_i32("gather", indices);
+}
+Tensor take_at(const Tensor& x, const Tensor& at, int axis) {
+  const int a = normalize_axis("take", axis, x.dim());
+  return read_at("take", x, at, take_layout(x.shape(), x.strides(), at, a), a);
+}
+Tensor gather_at(const Tensor& x, const Tensor& at, int axis) {
+  const int a = normalize_axis("gather", axis, x.dim());
+  return read_at("gather", x, at, gather_layout(x.strides(), at, a), a);
 }
 
 Tensor zeros_of(const Shape& shape, const Var& like) {
@@ -158,43 +202,55 @@ void detail::require_indices(const char* op, const Tensor& indices, std::int64_t
   read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, false);
 }
 
+void detail::require_index_dtype(const char* op, const char* name, const Tensor& indices) {
+  if (indices.dtype() != DType::i32 && indices.dtype() != DType::i64)
+    throw Error(ErrorKind::dtype, std::string(op) + ": " + name + " must be i32 or i64, got " + describe(indices) +
+                                      "; convert them with .to(i32)");
+}
+
+Tensor detail::as_i32(const char* op, const Tensor& indices, std::int32_t invalid) {
+  if (indices.dtype() == DType::i32) return indices;
+  static const Graph* const graph = graph_of([](auto i, auto other) {
+    return cast(where(bit_and(i >= INT32_MIN, i <= INT32_MAX), i, other), DType::i32);
+  });
+  const Argument arguments[] = {Argument(indices), Argument(invalid)};
+  return run_fused_one({op, graph, 0, {}}, arguments);
+}
+
 Tensor take(const Tensor& x, const Tensor& indices, int axis) {
-  check_indices("take", x, indices);
-  const int a = normalize_axis("take", axis, x.dim());
-  return read_at("take", x, indices, take_layout(x.shape(), x.strides(), indices, a), a);
+  return take_at(x, take_indices(x, indices, axis), axis);
 }
 Var take(const Var& x, const Tensor& indices, int axis) {
+  const Tensor positions = take_indices(x.value(), indices, axis);
   return record_one(
-      "take", {&x, 1}, take(x.value(), indices, axis), {{as_var(indices)}},
+      "take", {&x, 1}, take_at(x.value(), positions, axis), {{as_var(positions)}},
       [axis, shape = x.shape()](const RuleContext& c) {
         const Tensor& at = c.saved[0].value();
         return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};
       });
 }
 Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
-  check_indices("gather", x, indices);
-  const int a = gather_axis("gather", x, indices, axis);
-  return read_at("gather", x, indices, gather_layout(x.strides(), indices, a), a);
+  return gather_at(x, gather_indices(x, indices, axis), axis);
 }
 Var gather(const Var& x, const Tensor& indices, int axis) {
+  const Tensor positions = gather_indices(x.value(), indices, axis);
   return record_one(
-      "gather", {&x, 1}, gather(x.value(), indices, axis), {{as_var(indices)}},
+      "gather", {&x, 1}, gather_at(x.value(), positions, axis), {{as_var(positions)}},
       [axis, shape = x.shape()](const RuleContext& c) {
         const Tensor& at = c.saved[0].value();
         return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};
       });
 }
 Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
-  return scatter_tensors(x, indices, source, axis);
+  return run_scatter(x, checked_scatter(x, indices, source, axis), source);
 }
 Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, int axis) {
   const Var inputs[] = {*x, *source};
-  Tensor result = scatter_tensors(x->value(), indices, source->value(), axis);
-  const bool take_like =
-      is_take_like(x->value(), indices, source->value(), normalize_axis("scatter_add", axis, x->dim()));
+  const Scatter scatter = checked_scatter(x->value(), indices, source->value(), axis);
+  Tensor result = run_scatter(x->value(), scatter, source->value());
   PoolVector<Save> saved;
-  if (source->requires_grad()) saved.push_back({as_var(indices)});
-  const auto rule = [axis, take_like](const RuleContext& c) {
+  if (source->requires_grad()) saved.push_back({as_var(scatter.indices)});
+  const auto rule = [axis, take_like = scatter.take_like](const RuleContext& c) {
     PoolVector<Var> grads(2);
     if (c.wanted[0]) grads[0] = c.grads[0];
     if (c.wanted[1]) {
@@ -268,23 +324,49 @@ Sorted<Var> topk(const Var& x, std::int64_t k, int axis, bool largest) {
 }
 
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
-  require_defined("one_hot", "labels", labels);
-  if (labels.dtype() != DType::i32)
-    throw Error(ErrorKind::dtype, "one_hot: labels must be i32, got " + describe(labels));
+  constexpr const char* op = "one_hot";
+  require_defined(op, "labels", labels);
+  require_index_dtype(op, "labels", labels);
   if (classes < 0) throw Error(ErrorKind::shape, "one_hot: the number of classes is negative");
+  const bool any = labels.numel() > 0;
+  if (any && classes == 0)
+    throw Error(ErrorKind::index, "one_hot: any label is out of range of 0 classes; labels are " + describe(labels));
   const Tensor positions = arange(0, classes, 1, {.dtype = DType::i32, .device = labels.device()});
-  return (labels.unsqueeze(-1) == positions).to(dtype);
+  const Tensor at = as_i32(op, labels);
+  if (any) require_indices("one_hot (labels)", at, classes);
+  return (at.unsqueeze(-1) == positions).to(dtype);
 }
+
+namespace {
+const Graph* close_graph() {
+  return graph_of([](auto x, auto y, auto rtol, auto atol) {  // x - y is NaN for equal infinities
+    const auto near = bit_and(abs(y) < Expr(kInf), abs(x - y) <= atol + rtol * abs(y));
+    return bit_or(x == y, near);
+  });
+}
+/// Of integers, through i64: their distance as an unsigned number, against the tolerance rounded down.
+const Graph* close_integers_graph() {
+  return graph_of([](auto x, auto y, auto rtol, auto atol) {
+    const auto a = cast(x, DType::i64), b = cast(y, DType::i64);
+    const auto distance = where(a > b, a - b, b - a);  // modulo 2^64
+    const auto tolerance = cast(atol, DType::f64) + cast(rtol, DType::f64) * abs(cast(b, DType::f64));
+    const auto near = bit_and(distance >= 0, distance <= cast(tolerance, DType::i64));
+    const auto far = bit_and(distance < 0, cast(distance, DType::f64) + Expr(0x1p64) <= tolerance);
+    return bit_or(x == y, bit_or(near, far));
+  });
+}
+}  // namespace
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   require_defined("allclose", "a", a), require_defined("allclose", "b", b);
-  const auto close = [rtol, atol](auto x, auto y) {  // equal infinities are close; x - y is NaN for them
-    return bit_or(x == y, abs(x - y) <= atol + rtol * abs(y));
-  };
-  Tensor result;
-  if (!is_floating(a.dtype())) result = a == b;
-  else result = Pointwise("allclose", close)(a, b);
-  if (equal_nan && is_floating(a.dtype())) result = bit_or(result, bit_and(a != a, b != b));
+  const bool floating = is_floating(a.dtype()) || is_floating(b.dtype());
+  const auto lacks_f64 = [](const Tensor& t) { return !t.impl()->storage->backend().supports(DType::f64); };
+  if (!floating && a.device() == b.device() && lacks_f64(a))
+    return allclose(a.to(cpu()), b.to(cpu()), rtol, atol, equal_nan);
+  const Argument arguments[] = {Argument(a), Argument(b), Argument(rtol), Argument(atol)};
+  const Graph* const graph = floating ? close_graph() : close_integers_graph();
+  Tensor result = run_fused_one({"allclose", graph, 0, {}}, arguments);
+  if (equal_nan && floating) result = bit_or(result, bit_and(a != a, b != b));
   return all(result).item<bool>();
 }
 

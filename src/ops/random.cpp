@@ -1,10 +1,12 @@
 // Random numbers as formulas: Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) over
 // the element's position, so that every device gives the same bits.
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "autodiff/draws.hpp"
 #include "ops/fused.hpp"
+#include "ops/random.hpp"
 
 namespace tern {
 
@@ -42,16 +44,55 @@ std::array<Expr, 4> random_words(Expr position) {
 Expr random_word(Expr position) { return word_of(position, random_words(position)); }
 /// Where the element is.
 Expr place() { return cast(index(make_input(0), 0), DType::u32); }
+/// The words of an element that takes two, at 2i and 2i + 1: of one block, so ten rounds give both.
+std::array<Expr, 2> random_pair() {
+  const Expr at = place() * constant(2);
+  const std::array<Expr, 4> c = random_words(at);
+  const Expr first = (at & constant(2)) == constant(0);
+  return {where(first, c[0], c[2]), where(first, c[1], c[3])};
+}
 /// The graph of a value of each element, cast to the dtype that is asked for, which is that of input 0.
 const Graph* draw_graph(Expr value, int inputs) {
   const Expr result = make_leaf(Leaf::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&result, 1}, inputs);
 }
-/// Uniform in [0, 1) with 24 bits: exact in f32.
-Expr unit(Expr bits) { return cast(cast(bits >> constant(8), DType::i32), DType::f32) * constant(0x1p-24); }
+/// Uniform in [0, 1) by a word's upper bits, 24 at most: exact in f32.
+Expr unit(Expr bits, int count = 24) {
+  return cast(cast(bits >> constant(32 - count), DType::i32), DType::f32) * constant(std::ldexp(1.0, -count));
+}
+/// Uniform in [0, 1) with 53 bits, exact in f64.
+Expr wide_unit(Expr high, Expr low) {
+  const Expr upper = cast(high >> constant(5), DType::f64), lower = cast(low >> constant(6), DType::f64);
+  return (upper * constant(0x1p26) + lower) * constant(0x1p-53);
+}
+/// Uniform with as many bits as the dtype holds: one more would round to 1.
+const Graph* uniform_graph(DType dtype) {
+  switch (dtype) {
+    case DType::f16: {
+      static const Graph* const f16_graph = draw_graph(unit(random_word(place()), 11), 5);
+      return f16_graph;
+    }
+    case DType::bf16: {
+      static const Graph* const bf16_graph = draw_graph(unit(random_word(place()), 8), 5);
+      return bf16_graph;
+    }
+    case DType::f64: {
+      static const Graph* const f64_graph = [] {
+        const auto [high, low] = random_pair();
+        return draw_graph(wide_unit(high, low), 5);
+      }();
+      return f64_graph;
+    }
+    default: {
+      static const Graph* const f32_graph = draw_graph(unit(random_word(place())), 5);
+      return f32_graph;
+    }
+  }
+}
 
+/// `words`: how many an element takes at most, of the four of a block.
 Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, DType dtype, Device device,
-            std::span<const Number> extra = {}) {
+            std::span<const Number> extra = {}, std::uint64_t words = 2) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
@@ -59,8 +100,7 @@ Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& o
   const auto half = [](std::uint64_t v, int shift) {
     return Number(static_cast<std::int64_t>(v >> shift & 0xffffffffu));
   };
-  const Generator generator =
-      next_draw(own, static_cast<std::uint64_t>(count) / 2 + 4);  // randn draws two words an element
+  const Generator generator = next_draw(own, static_cast<std::uint64_t>(count) * words / 4 + 4);
   PoolVector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
                                  Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
                                  Argument(half(generator.seed, 32))};
@@ -71,6 +111,33 @@ Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& o
 
 }  // namespace
 
+namespace detail {
+namespace {
+Expr box_muller(Expr u, Expr v) { return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v); }
+}  // namespace
+
+Expr normal_of(Expr a, Expr b) {
+  // Two exact halves and one rounding: by the word as a float, devices would differ where it is rounded.
+  const Expr lower = cast(cast(a & constant(255), DType::i32), DType::f32) * constant(0x1p-32) + constant(0x1p-33);
+  return box_muller(unit(a) + lower, unit(b));
+}
+Expr wide_normal_of(const std::array<Expr, 4>& words) {
+  const Expr lower = cast(words[1], DType::f64) * constant(0x1p-64) + constant(0x1p-65);
+  return box_muller(cast(words[0], DType::f64) * constant(0x1p-32) + lower, wide_unit(words[2], words[3]));
+}
+Expr wide_mul_high(const std::array<Expr, 2>& a, const std::array<Expr, 2>& b) {
+  // Schoolbook multiplication in words of 32 bits, of which the lower two are kept for their carries alone.
+  const auto carry = [](Expr sum, Expr addend) { return where(sum < addend, word(1), word(0)); };
+  const Expr middle = a[0] * b[1], second = a[1] * b[0], top = a[1] * b[1];
+  const Expr first = mul_high(a[0], b[0]) + middle, both = first + second;
+  const Expr carried = carry(first, middle) + carry(both, second);
+  const Expr left = mul_high(a[0], b[1]), right = mul_high(a[1], b[0]);
+  const Expr sides = left + right, lower = sides + top, low = lower + carried;
+  const Expr high = mul_high(a[1], b[1]) + carry(sides, left) + carry(lower, top) + carry(low, carried);
+  return bit_or(cast(high, DType::i64) << constant(32), cast(low, DType::i64));
+}
+}  // namespace detail
+
 Expr random_uniform(Expr position, Expr seed, Expr stream) {
   const Expr p = cast(position, DType::u32);
   return unit(word_of(p, philox_words(p, word(0), word(0), cast(seed, DType::u32), cast(stream, DType::u32))));
@@ -79,35 +146,66 @@ Expr random_uniform(Expr position, Expr seed, Expr stream) {
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  static const Graph* const graph = draw_graph(unit(random_word(place())), 5);
-  return draw("rand", graph, shape, generator, options.dtype, options.device);
+  return draw("rand", uniform_graph(options.dtype), shape, generator, options.dtype, options.device);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "randn: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  static const Graph* const graph = [] {  // Box-Muller: (0, 1] under the logarithm
-    // Words 2i and 2i + 1, which are of one block: ten rounds for both.
-    const Expr at = place() * constant(2);
-    const std::array<Expr, 4> c = random_words(at);
-    const Expr first = (at & constant(2)) == constant(0);
-    const Expr u = unit(where(first, c[0], c[2])) + 0x1p-24, v = unit(where(first, c[1], c[3]));
-    return draw_graph(sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v), 5);
+  if (options.dtype == DType::f64) {
+    static const Graph* const wide = draw_graph(wide_normal_of(random_words(place() * constant(4))), 5);
+    return draw("randn", wide, shape, generator, options.dtype, options.device, {}, 4);
+  }
+  static const Graph* const graph = [] {
+    const auto [a, b] = random_pair();
+    return draw_graph(normal_of(a, b), 5);
   }();
   return draw("randn", graph, shape, generator, options.dtype, options.device);
 }
 
-Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator, const Options& options) {
-  if (!is_integer(options.dtype))
-    throw Error(ErrorKind::dtype, "randint: needs an integer dtype, got " + std::string(to_string(options.dtype)));
-  if (low >= high || high - low > std::int64_t{1} << 31 || low < INT32_MIN || high > std::int64_t{INT32_MAX} + 1)
-    throw Error(ErrorKind::shape, "randint: needs low < high within 32 bits, got [" + std::to_string(low) + ", " +
-                                      std::to_string(high) + ")");
-  // Multiply-shift: the bias is below range / 2^32.
+namespace {
+Expr word_parameter(int input) { return cast(make_input(input), DType::u32); }
+Number word_number(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
+
+/// low + floor(word · range / 2^32), modulo 2^32. Inputs: range and low as words.
+const Graph* narrow_integers() {
+  static const Graph* const graph = draw_graph(
+      cast(mul_high(random_word(place()), word_parameter(5)) + word_parameter(6), DType::i32), 7);
+  return graph;
+}
+/// The same where the range is 2^32.
+const Graph* whole_words() {
   static const Graph* const graph =
-      draw_graph(cast(mul_high(random_word(place()), cast(make_input(5), DType::u32)), DType::i32) + make_input(6), 7);
-  const Number extra[] = {high - low, low};
-  return draw("randint", graph, shape, generator, options.dtype, options.device, extra);
+      draw_graph(cast(random_word(place()) + word_parameter(6), DType::i32), 7);
+  return graph;
+}
+/// In 64 bits. Inputs: the range's lower and upper half, and low.
+const Graph* wide_integers() {
+  static const Graph* const graph = draw_graph(
+      wide_mul_high(random_pair(), {word_parameter(5), word_parameter(6)}) + cast(make_input(7), DType::i64), 8);
+  return graph;
+}
+}  // namespace
+
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator, const Options& options) {
+  const DType dtype = options.dtype;
+  const std::string bounds = "[" + std::to_string(low) + ", " + std::to_string(high) + ")";
+  if (!is_integer(dtype))
+    throw Error(ErrorKind::dtype, "randint: needs an integer dtype, got " + std::string(to_string(dtype)));
+  if (low >= high) throw Error(ErrorKind::shape, "randint: needs low < high, got " + bounds);
+  if (!fits(low, dtype) || !fits(high - 1, dtype))
+    throw Error(ErrorKind::dtype, "randint: " + bounds + " has integers that are not values of " +
+                                      std::string(to_string(dtype)) + "; ask for a wider dtype");
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  const bool in_words = dtype != DType::i64 || (fits(low, DType::i32) && fits(high - 1, DType::i32));
+  // Multiply-shift: the bias is below range / 2^32, or range / 2^64.
+  if (in_words) {
+    const Number extra[] = {word_number(range), word_number(static_cast<std::uint64_t>(low))};
+    const Graph* const graph = range >> 32 ? whole_words() : narrow_integers();
+    return draw("randint", graph, shape, generator, dtype, options.device, extra);
+  }
+  const Number extra[] = {word_number(range), word_number(range >> 32), low};
+  return draw("randint", wide_integers(), shape, generator, dtype, options.device, extra);
 }
 
 }  // namespace tern

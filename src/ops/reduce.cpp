@@ -1,4 +1,5 @@
 // Reductions: formulas over a set of axes.
+#include <array>
 #include <string>
 
 #include "ops/fused.hpp"
@@ -47,14 +48,101 @@ Var run(const Reduction& r, const Var& x, const Axes& axes, bool keepdim) {
 
 template <class F> Expr first_where(Expr x, F condition) { return min(where(condition(x), ordinal(x), kNowhere)); }
 
-const Reduction& sum_reduction() {
-  static const Reduction r{"sum", graph_of([](auto x) { return sum(x); }), nullptr};
-  return r;
+/// One graph for each dtype.
+using GraphsByDType = std::array<const Graph*, kDTypeCount>;
+template <class F> GraphsByDType graphs_by_dtype(F output) {
+  GraphsByDType list{};
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Expr e = output(make_input(0), static_cast<DType>(i));
+    list[i] = make_graph({&e, 1}, 1);
+  }
+  return list;
 }
-const Reduction& mean_reduction() {
-  static const Reduction r{"mean", graph_of([](auto x) { return mean(x); }),
-                           graph_of([](auto x) { return mean(cast(x, DType::f32)); })};
-  return r;
+const Graph* of_dtype(const GraphsByDType& graphs, DType dtype) { return graphs[static_cast<std::size_t>(dtype)]; }
+const Graph* plain_sum() {
+  return graph_of([](auto x) { return sum(x); });
+}
+/// sum(x) in its own lanes, then converted.
+const Graph* converted_sum(DType dtype) {
+  static const GraphsByDType graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(x), to); });
+  return of_dtype(graphs, dtype);
+}
+const Graph* sum_of_converted(DType dtype) {
+  static const GraphsByDType graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(cast(x, to)), to); });
+  return of_dtype(graphs, dtype);
+}
+/// Means of integers: sums without rounding, where that is so, divided in f64 or (`narrow`) in f32.
+const Graph* mean_of_sum(DType dtype, bool narrow) {
+  static const GraphsByDType in_f64 = graphs_by_dtype(
+                                 [](Expr x, DType to) { return cast(cast(sum(x), DType::f64) / extent(), to); }),
+                             in_f32 = graphs_by_dtype(
+                                 [](Expr x, DType to) { return cast(cast(sum(x), DType::f32) / extent(), to); });
+  return of_dtype(narrow ? in_f32 : in_f64, dtype);
+}
+const Graph* mean_of_converted(DType dtype, DType accumulated) {
+  static const GraphsByDType in_f64 =
+      graphs_by_dtype([](Expr x, DType to) { return cast(mean(cast(x, DType::f64)), to); });
+  static const GraphsByDType in_f32 =
+      graphs_by_dtype([](Expr x, DType to) { return cast(mean(cast(x, DType::f32)), to); });
+  static const GraphsByDType own = graphs_by_dtype([](Expr x, DType to) { return mean(cast(x, to)); });
+  return of_dtype(accumulated == dtype ? own : accumulated == DType::f64 ? in_f64 : in_f32, dtype);
+}
+
+bool is_narrow(DType dtype) { return is_integer(dtype) && dtype_size(dtype) < 4; }
+/// How many elements of a dtype i32 holds the sum of, whatever they are.
+std::int64_t most_in_i32(DType dtype) {
+  constexpr std::int64_t most = 2147483647;
+  switch (dtype) {
+    case DType::boolean: return most;
+    case DType::u8: return most / 255;
+    case DType::i8: return most / 128;
+    case DType::i16: return most / 32768;
+    default: return 0;
+  }
+}
+std::int64_t count_along(const Tensor& x, std::uint32_t mask) {
+  if (x.numel() == 0) return 0;
+  std::int64_t count = 1;
+  for (int i = 0; i < x.dim(); ++i)
+    if (mask >> i & 1) count *= x.shape()[static_cast<std::size_t>(i)];
+  return count;
+}
+bool has(const Tensor& x, DType dtype) { return x.impl()->storage->backend().supports(dtype); }
+
+const Graph* sum_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
+  const DType from = x.dtype();
+  if (asked == DType::boolean) throw Error(ErrorKind::dtype, "sum: booleans hold no sums; ask for i32");
+  const std::int64_t count = count_along(x, mask);
+  const bool exact = count <= most_in_i32(from);
+  if (!asked && from == DType::boolean && !exact)
+    throw Error(ErrorKind::shape, "sum: i32 cannot count the " + std::to_string(count) + " booleans of " + describe(x) +
+                                      "; give dtype i64");
+  const bool widens = from == DType::boolean || is_narrow(from);
+  const DType widened = is_narrow(from) && has(x, DType::i64) ? DType::i64 : DType::i32;
+  const DType to = asked.value_or(widens ? widened : from);
+  if ((to == from && !widens) || (to == DType::i32 && widens)) return plain_sum();
+  return exact && is_integer(to) && dtype_size(to) >= 4 ? converted_sum(to) : sum_of_converted(to);
+}
+const Graph* mean_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
+  const DType from = x.dtype(), to = asked.value_or(is_floating(from) ? from : DType::f32);
+  if (!is_floating(to))
+    throw Error(ErrorKind::dtype, "mean: needs a floating-point dtype, got " + std::string(to_string(to)));
+  if (is_floating(from)) return to == from ? graph_of([](auto v) { return mean(v); }) : mean_of_converted(to, to);
+  const DType accumulated = has(x, DType::f64) ? DType::f64 : DType::f32;
+  if (count_along(x, mask) <= most_in_i32(from)) return mean_of_sum(to, accumulated == DType::f32);
+  return mean_of_converted(to, accumulated);
+}
+/// A reduction whose graph depends on the dtype that is asked for.
+using GraphFor = const Graph* (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
+Tensor run_as(const char* op, GraphFor graph, const Tensor& x, const Axes& axes, bool keepdim,
+              std::optional<DType> dtype) {
+  const std::uint32_t mask = checked_mask({op, nullptr, nullptr}, x, axes);
+  const Tensor result = run_fused_one({op, graph(x, mask, dtype), mask, {}}, std::array{Argument(x)});
+  return keepdim ? result : result.reshape(without_axes(x.shape(), mask));
+}
+Var run_as(const char* op, GraphFor graph, const Var& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
+  const std::uint32_t mask = checked_mask({op, nullptr, nullptr}, x.value(), axes);
+  return fused_one({op, graph(x.value(), mask, dtype), mask, {}, {}, !keepdim}, std::array{Argument(x)});
 }
 const Reduction& prod_reduction() {
   static const Reduction r{"prod", graph_of([](auto x) { return prod(x); }), nullptr};
@@ -80,7 +168,7 @@ const Reduction& logsumexp_reduction() {
 }
 Expr variance(Expr x) {
   const Expr centred = x - mean(x);
-  return sum(centred * centred) / (extent() - 1);
+  return sum(centred * centred) / maximum(extent() - 1, 0);  // of nothing 0 / 0, and not 0 / -1
 }
 const Reduction& var_reduction() {
   static const Reduction r{"var", graph_of([](auto x) { return variance(x); }), nullptr};
@@ -161,10 +249,18 @@ Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
   Var name(const Var& x, const Axes& axes, bool keepdim) { return run(name##_reduction(), x, axes, keepdim); }
 #define TERN_INDEX_REDUCTION(name) \
   Tensor name(const Var& x, const Axes& axes, bool keepdim) { return name(x.value(), axes, keepdim); }
-TERN_REDUCTION(sum)
-TERN_VAR_REDUCTION(sum)
-TERN_REDUCTION(mean)
-TERN_VAR_REDUCTION(mean)
+#define TERN_REDUCTION_AS(T, name)                                             \
+  T name(const T& x, const Axes& axes, bool keepdim) {                         \
+    return run_as(#name, name##_graph, x, axes, keepdim, std::nullopt);        \
+  }                                                                            \
+  T name(const T& x, const Axes& axes, bool keepdim, DType dtype) {            \
+    return run_as(#name, name##_graph, x, axes, keepdim, dtype);               \
+  }
+TERN_REDUCTION_AS(Tensor, sum)
+TERN_REDUCTION_AS(Var, sum)
+TERN_REDUCTION_AS(Tensor, mean)
+TERN_REDUCTION_AS(Var, mean)
+#undef TERN_REDUCTION_AS
 TERN_REDUCTION(prod)
 TERN_REDUCTION(max)
 TERN_VAR_REDUCTION(max)

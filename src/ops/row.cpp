@@ -113,22 +113,27 @@ void check_cross_entropy(const Tensor& logits, const Tensor& labels, const Cross
     throw Error(ErrorKind::shape, "cross_entropy: logits " + describe(logits) + " have no classes");
   if (!is_floating(logits.dtype()))
     throw Error(ErrorKind::dtype, "cross_entropy: logits must be floating-point, got " + describe(logits));
-  if (labels.dtype() != DType::i32)
-    throw Error(ErrorKind::dtype,
-                "cross_entropy: labels must be i32, got " + describe(labels) + "; convert them with .to(i32)");
+  require_index_dtype("cross_entropy", "labels", labels);
   if (!(options.smoothing >= 0 && options.smoothing < 1))
     throw Error(ErrorKind::shape,
                 "cross_entropy: smoothing must be in [0, 1), got " + std::to_string(options.smoothing));
+  if (logits.size(1) > kMostPositions)
+    throw Error(ErrorKind::shape, "cross_entropy: logits " + describe(logits) + " have more than 2^31-1 classes");
   require_same_device("cross_entropy", logits, labels);
-  if (labels.numel() == 0) return;
-  const auto classes = static_cast<int>(logits.size(1));
+}
+/// The labels as i32; those out of range throw index, at replay inside a capture.
+Tensor checked_labels(const Tensor& logits, const Tensor& given, const CrossEntropyOptions& options) {
+  const Tensor labels = as_i32("cross_entropy", given, options.ignored == INT32_MIN ? INT32_MAX : INT32_MIN);
+  if (labels.numel() == 0) return labels;
   const Tensor checked = options.ignored ? where(labels == *options.ignored, 0, labels) : labels;
-  require_indices("cross_entropy (labels)", checked, classes);
+  require_indices("cross_entropy (labels)", checked, logits.size(1));
+  return labels;
 }
 
-Var cross_entropy_vars(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options) {
-  check_cross_entropy(logits.value(), labels, options);
+Var cross_entropy_vars(const Var& logits, const Tensor& given, const CrossEntropyOptions& options) {
+  check_cross_entropy(logits.value(), given, options);
   constexpr const char* op = "cross_entropy";
+  const Tensor labels = checked_labels(logits.value(), given, options);
   const Tensor column = labels.unsqueeze(1);
   SmallVector<Argument, 4> arguments;
   arguments.push_back(Argument(logits)), arguments.push_back(Argument(column));

@@ -1,5 +1,5 @@
 // Leaves and formulas on integers and booleans, against plain C++ with the documented semantics: wrap modulo 2^width;
-// x floor_divide 0 = 0; x % 0 = 0; MIN % -1 = 0; shift counts modulo the width of the lane.
+// x floor_divide 0 = 0; x % 0 = 0; MIN % -1 = 0; shift counts modulo the width.
 #include <limits>
 #include <optional>
 
@@ -12,8 +12,7 @@ namespace {
 using detail::Leaf;
 using Wide = __int128;
 
-/// The lane a type is computed in: narrow ones in 32 bits.
-template <class T> inline constexpr int kLaneBits = sizeof(T) == 8 ? 64 : 32;
+template <class T> inline constexpr int kBits = 8 * sizeof(T);
 template <class T> T wrap(Wide v) { return static_cast<T>(static_cast<std::uint64_t>(v)); }
 
 Wide floor_quotient(Wide a, Wide b) {
@@ -22,7 +21,7 @@ Wide floor_quotient(Wide a, Wide b) {
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
 template <class T> Wide shifted(Leaf leaf, Wide a, Wide b) {
-  const int count = static_cast<int>(static_cast<std::uint64_t>(b) & (kLaneBits<T> - 1));
+  const int count = static_cast<int>(static_cast<std::uint64_t>(b) & (kBits<T> - 1));
   if (leaf == Leaf::shift_left) return static_cast<Wide>(static_cast<unsigned __int128>(a) << count);
   return a >> count;  // arithmetic; of unsigned types a is not negative
 }

@@ -199,7 +199,9 @@ TEST_P(Reduce, AnyAndAll) {
 
 // ---- dtypes ----
 TEST_P(Reduce, ResultDtypes) {
-  for (const DType d : {boolean, u8, i8, i16, i32}) EXPECT_EQ(sum(ones({3}, d)).dtype(), i32) << to_string(d);
+  const DType widened = supports(device(), i64) ? i64 : i32;
+  for (const DType d : {u8, i8, i16}) EXPECT_EQ(sum(ones({3}, d)).dtype(), widened) << to_string(d);
+  for (const DType d : {boolean, i32}) EXPECT_EQ(sum(ones({3}, d)).dtype(), i32) << to_string(d);
   for (const DType d : dtypes_of(device(), {u32, i64, f16, bf16, f32, f64})) {
     EXPECT_EQ(sum(ones({3}, d)).dtype(), d);
     EXPECT_EQ(prod(ones({3}, d)).dtype(), d);
@@ -208,8 +210,8 @@ TEST_P(Reduce, ResultDtypes) {
   for (const DType d : dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64})) EXPECT_EQ(mean(ones({3}, d)).dtype(), f32) << to_string(d);
 }
 TEST_P(Reduce, Integers) {
-  EXPECT_EQ(sum(full({300}, 255, u8)).item<std::int32_t>(), 76500);
-  EXPECT_EQ(sum(full({300}, -128, i8)).item<std::int32_t>(), -38400);
+  expect_values(sum(full({300}, 255, u8)), {}, {76500});
+  expect_values(sum(full({300}, -128, i8)), {}, {-38400});
   EXPECT_EQ(prod(tensor(std::vector<std::int8_t>{100, 100})).item<std::int32_t>(), 10000);
   EXPECT_EQ(sum(ones({5}, boolean)).item<std::int32_t>(), 5);
   EXPECT_EQ(sum(full({2}, 2147483647, i32)).item<std::int32_t>(), -2) << "wraps";

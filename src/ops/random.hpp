@@ -1,0 +1,17 @@
+// What random numbers are made of Philox's words: u32 expressions, uniform in all 32 bits.
+#pragma once
+#include <array>
+
+#include "tern/formula.hpp"
+
+namespace tern::detail {
+
+/// Standard normal in f32 of two words (Box-Muller). Under the logarithm stands a number of (0, 1] that is 2^-33 at
+/// least, so that values reach 6.7.
+Expr normal_of(Expr a, Expr b);
+/// The same in f64 of four words: 2^-65 at least, values reach 9.4.
+Expr wide_normal_of(const std::array<Expr, 4>& words);
+/// The upper 64 bits, in lanes of i64, of the product of two numbers of 64 bits given as {low, high}.
+Expr wide_mul_high(const std::array<Expr, 2>& a, const std::array<Expr, 2>& b);
+
+}  // namespace tern::detail
