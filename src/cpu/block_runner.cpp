@@ -359,6 +359,10 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
   const std::size_t size = lane_size(value.lane);
   if (const auto* copy = rows > 1 ? matrix_copy(input.walker.dtype()) : nullptr)
     if (const auto matrix = input.walker.rectangle(position, rows, cols, pitch); matrix && matrix->col != 0) {
+      if (matrix->row == 1 && rows < kShortRun && lanes_in_memory(input.walker.dtype())) {
+        split_short_rows(size, {static_cast<const std::byte*>(matrix->data), matrix->col, rows, cols}, to);
+        return;
+      }
       (*copy)({matrix->data, matrix->row, matrix->col}, rows, cols, to, cols, cols);
       return;
     }
@@ -399,6 +403,12 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) 
     const std::size_t size = lane_size(value.lane);
     if (!full || b.rows == 1 || b.pitch == b.cols) {
       output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at, streams_);
+      continue;
+    }
+    const auto matrix = output.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    if (matrix && matrix->row == 1 && b.rows < kShortRun && lanes_in_memory(output.walker.dtype())) {
+      join_short_rows(size, static_cast<const std::byte*>(at),
+                {static_cast<std::byte*>(const_cast<void*>(matrix->data)), matrix->col, b.rows, b.cols});
       continue;
     }
     for (std::int64_t r = 0; r < b.rows; ++r)

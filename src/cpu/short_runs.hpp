@@ -24,4 +24,14 @@ void gather_pattern(const ShortRuns& runs, std::size_t size, const std::byte* ba
 void scatter_pattern(const ShortRuns& runs, std::size_t size, std::byte* base, std::int64_t within, std::int64_t n,
                      const std::byte* from);
 
+/// `count` rows of `length` elements, fewer than kShortRun, in memory, `step` elements apart.
+template <class Byte> struct ShortRows {
+  Byte* data;
+  std::int64_t step, length, count;
+};
+/// to[j * count + i] = element j of row i.
+void split_short_rows(std::size_t size, const ShortRows<const std::byte>& rows, std::byte* to);
+/// The reverse.
+void join_short_rows(std::size_t size, const std::byte* from, const ShortRows<std::byte>& rows);
+
 }  // namespace tern::detail_cpu
