@@ -359,7 +359,7 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
   const std::size_t size = lane_size(value.lane);
   if (const auto* copy = rows > 1 ? matrix_copy(input.walker.dtype()) : nullptr)
     if (const auto matrix = input.walker.rectangle(position, rows, cols, pitch); matrix && matrix->col != 0) {
-      if (matrix->row == 1 && rows < kShortRun && lanes_in_memory(input.walker.dtype())) {
+      if (matrix->row == 1 && rows < 4 && lanes_in_memory(input.walker.dtype())) {
         split_short_rows(size, {static_cast<const std::byte*>(matrix->data), matrix->col, rows, cols}, to);
         return;
       }
@@ -407,7 +407,9 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) 
     }
     const auto matrix = output.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
     if (matrix && matrix->row == 1 && b.rows < kShortRun && lanes_in_memory(output.walker.dtype())) {
-      join_short_rows(size, static_cast<const std::byte*>(at),
+      if (const auto* copy = b.rows >= 4 ? matrix_copy(output.walker.dtype()) : nullptr)
+        (*copy)({at, 1, b.cols}, b.cols, b.rows, const_cast<void*>(matrix->data), matrix->col, b.rows);
+      else join_short_rows(size, static_cast<const std::byte*>(at),
                 {static_cast<std::byte*>(const_cast<void*>(matrix->data)), matrix->col, b.rows, b.cols});
       continue;
     }
