@@ -36,15 +36,15 @@ std::int64_t number_bits(Lane lane, const Number& n) {
   return 0;
 }
 
-/// This thread's register file: `slots` blocks of so many bytes, 64-byte aligned.
-std::byte* register_file(int slots, std::size_t slot_bytes) {
+/// This thread's register file: `slots` blocks of so many bytes, 64-byte aligned, and more behind them.
+std::byte* register_file(int slots, std::size_t slot_bytes, std::size_t more = 0) {
   struct File {
     std::byte* data = nullptr;
     std::size_t bytes = 0;
     ~File() { ::operator delete (data, std::align_val_t{64}); }
   };
   thread_local File file;
-  const std::size_t bytes = static_cast<std::size_t>(slots) * slot_bytes;
+  const std::size_t bytes = static_cast<std::size_t>(slots) * slot_bytes + more;
   if (file.bytes < bytes) {
     ::operator delete (file.data, std::align_val_t{64});
     file.data = nullptr, file.bytes = 0;
@@ -170,7 +170,7 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
   for (const std::int64_t size : r.space) count *= size;
   if (!is_small(r, tape, way, count)) return false;
   const auto n = static_cast<std::size_t>(count);
-  Worker w{register_file(tape.slots, kSlotBytes), {}};
+  Worker w{register_file(tape.slots, kSlotBytes), {}, nullptr};
   for (std::size_t v = 0; v < tape.values.size(); ++v) {
     const TapeValue& value = tape.values[v];
     std::byte* const slot = value.slot < 0 ? nullptr : w.file + static_cast<std::size_t>(value.slot) * kSlotBytes;
@@ -229,6 +229,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
     outputs_.push_back(
         {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
+  if (skip == 0) find_patterns(full.count());
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
@@ -239,6 +240,29 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
       std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
     half_loop_ = half_rows_;
     for (Output& output : outputs_) output.direct = true;
+  }
+}
+
+/// Operands that repeat after a few elements, and are read in blocks: repeated once for all blocks.
+void BlockRunner::find_patterns(std::int64_t count) {
+  for (Input& input : inputs_) {
+    const std::int64_t period = input.full ? input.walker.period() : 0;
+    if (period == 0 || 2 * period > count || tape_.values[static_cast<std::size_t>(input.value)].slot < 0) continue;
+    input.period = period, input.pattern = patterns_++;
+  }
+}
+void BlockRunner::fill_patterns(const Worker& w, std::int64_t fill) const {
+  for (const Input& input : inputs_) {
+    if (input.period == 0) continue;
+    const std::size_t lane = lane_size(tape_.values[static_cast<std::size_t>(input.value)].lane);
+    std::byte* const to = w.patterns + input.pattern * 2 * kSlotBytes;
+    input.walker.load(table_, 0, input.period, to);
+    const std::size_t wanted = static_cast<std::size_t>(std::min(fill, kBlock) + input.period) * lane;
+    for (std::size_t bytes = static_cast<std::size_t>(input.period) * lane; bytes < wanted;) {
+      const std::size_t more = std::min(bytes, wanted - bytes);
+      std::memcpy(to + bytes, to, more);
+      bytes += more;
+    }
   }
 }
 
@@ -294,7 +318,10 @@ bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View
 }
 
 Worker BlockRunner::make_worker(std::int64_t fill) const {
-  Worker w{register_file(tape_.slots, slot_bytes_), detail::SmallVector<void*, 32>(tape_.values.size(), nullptr)};
+  Worker w{register_file(tape_.slots, slot_bytes_, pattern_bytes()),
+           detail::SmallVector<void*, 32>(tape_.values.size(), nullptr), nullptr};
+  w.patterns = w.file + static_cast<std::size_t>(tape_.slots) * slot_bytes_;
+  fill_patterns(w, fill);
   for (std::size_t v = 0; v < tape_.values.size(); ++v)
     if (tape_.values[v].slot >= 0) w.at[v] = slot(w, static_cast<int>(v));
   for (const auto& [value, filled, bits] : numbers_) {
@@ -323,11 +350,19 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
     }
   const TapeValue& value = tape_.values[static_cast<std::size_t>(input.value)];
   if (value.slot < 0) return;
+  if (rows == 1 && input.period > 0 && cols <= kBlock) {
+    at = w.patterns + input.pattern * 2 * kSlotBytes + static_cast<std::size_t>(position % input.period) * lane_size(value.lane);
+    return;
+  }
   std::byte* to = slot(w, input.value);
   at = to;
   const std::size_t size = lane_size(value.lane);
   if (const auto* copy = rows > 1 ? matrix_copy(input.walker.dtype()) : nullptr)
     if (const auto matrix = input.walker.rectangle(position, rows, cols, pitch); matrix && matrix->col != 0) {
+      if (matrix->row == 1 && rows < 4 && lanes_in_memory(input.walker.dtype())) {
+        split_short_rows(size, {static_cast<const std::byte*>(matrix->data), matrix->col, rows, cols}, to);
+        return;
+      }
       (*copy)({matrix->data, matrix->row, matrix->col}, rows, cols, to, cols, cols);
       return;
     }
@@ -368,6 +403,14 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) 
     const std::size_t size = lane_size(value.lane);
     if (!full || b.rows == 1 || b.pitch == b.cols) {
       output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at, streams_);
+      continue;
+    }
+    const auto matrix = output.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    if (matrix && matrix->row == 1 && b.rows < kShortRun && lanes_in_memory(output.walker.dtype())) {
+      if (const auto* copy = b.rows >= 4 ? matrix_copy(output.walker.dtype()) : nullptr)
+        (*copy)({at, 1, b.cols}, b.cols, b.rows, const_cast<void*>(matrix->data), matrix->col, b.rows);
+      else join_short_rows(size, static_cast<const std::byte*>(at),
+                {static_cast<std::byte*>(const_cast<void*>(matrix->data)), matrix->col, b.rows, b.cols});
       continue;
     }
     for (std::int64_t r = 0; r < b.rows; ++r)

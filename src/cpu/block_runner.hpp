@@ -28,6 +28,7 @@ struct Block {
 struct Worker {
   std::byte* file;
   detail::SmallVector<void*, 32> at;
+  std::byte* patterns = nullptr;  // operands that repeat after few elements, over a block and one period more
 };
 
 /// Rows that a loop is called for, of n elements each. `steps`: bytes from row to row of each value; none: rows follow each
@@ -113,6 +114,9 @@ class BlockRunner {
     int value;
     Walker walker;
     bool full;
+    /// Positions after which it repeats, where a worker keeps it repeated (Worker::patterns); else 0.
+    std::int64_t period = 0;
+    std::size_t pattern = 0;  // which of those
   };
   struct Output {
     Walker walker;
@@ -120,6 +124,9 @@ class BlockRunner {
     bool full, direct;
     int pass;
   };
+  void find_patterns(std::int64_t count);
+  std::size_t pattern_bytes() const { return patterns_ * 2 * kSlotBytes; }
+  void fill_patterns(const Worker& w, std::int64_t fill) const;
   static const Tape::Way& way_of(const Tape& tape, const KernelTable& table, std::int64_t row);
   static bool lies_there(const Walker& walker, std::int64_t count);
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
@@ -162,7 +169,7 @@ class BlockRunner {
   const Tape::Way& way_;
   const KernelTable& table_;
   bool rows_;
-  std::size_t slot_bytes_ = kSlotBytes;
+  std::size_t slot_bytes_ = kSlotBytes, patterns_ = 0;
   /// Outputs pass by the caches (finish() when a thread has written its last), as all that is read and written cannot be
   /// in them afterwards: that saves reading their lines first.
   bool streams_ = false;

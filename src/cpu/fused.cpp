@@ -57,6 +57,10 @@ constexpr std::int64_t kLargeRow = 8 * kBlock;
 /// 128: 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
 constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
 
+/// Elements of rows, and of a few columns of reduced axes, up to which many of them make the columns of a block, and how many
+/// there must be.
+constexpr std::int64_t kTurnedRow = 16, kTurnedColumns = 256, kFewestTurned = 16;
+
 class FusedRun {
  public:
   FusedRun(const FusedRequest& request, const Tape& tape, const KernelTable& table)
@@ -76,31 +80,70 @@ class FusedRun {
 
  private:
   // ---- layout ----
-  /// Whether the reduced axes are innermost.
-  bool order_axes() {
-    const int rank = request_.space.rank();
-    int last = -1;  // innermost axis that matters
-    for (int i = 0; i < rank; ++i)
-      if (request_.space[static_cast<std::size_t>(i)] != 1) last = i;
-    const bool rows = last < 0 || (request_.reduced >> last & 1);
-    const auto add = [&](AxisOrder& order, int axis) {
-      order.axes[order.rank] = axis;
-      order.sizes[order.rank++] = request_.space[static_cast<std::size_t>(axis)];
-    };
-    int inner_begin = rank;  // columns: the kept axes behind the last reduced one
-    while (!rows && inner_begin > 0 && !(request_.reduced >> (inner_begin - 1) & 1)) --inner_begin;
-    for (int i = 0; i < inner_begin; ++i)
-      if (!(request_.reduced >> i & 1)) add(full_, i), add(kept_, i);
-    for (int i = 0; i < rank; ++i)
-      if (request_.reduced >> i & 1) {
-        add(full_, i);
-        length_ *= request_.space[static_cast<std::size_t>(i)];
-      }
-    for (int i = inner_begin; i < rank; ++i) {
-      add(full_, i), add(kept_, i);
-      width_ *= request_.space[static_cast<std::size_t>(i)];
+  /// The axes as what decides the memory's order has them, the furthest apart first: the result of what is elementwise (in
+  /// place it may be a transposed view), the largest operand of what only reduces. Sums then depend on strides as well.
+  detail::SmallVector<int, kMaxRank> axes_by_memory() const {
+    const auto rank = static_cast<std::size_t>(request_.space.rank());
+    detail::SmallVector<int, kMaxRank> axes;
+    for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int>(i));
+    const detail::View* guide = request_.outputs.empty() ? nullptr : &request_.outputs[0];
+    if (tape_.program->reduces) {
+      guide = nullptr;
+      for (const detail::ProgramOutput& output : tape_.program->outputs)
+        if (output.full) return axes;
+      std::int64_t most = 0;
+      for (const detail::Operand& operand : request_.inputs)
+        if (operand.view.storage && !operand.gather && elements_of(operand.view) > most)
+          most = elements_of(operand.view), guide = &operand.view;
     }
-    return rows;
+    if (!guide || elements_of(*guide) != request_.space.numel()) return axes;  // repeated along an axis
+    const auto step = [&](int axis) { return std::abs(guide->strides[static_cast<std::size_t>(axis)]); };
+    for (std::size_t i = 1; i < rank; ++i)
+      for (std::size_t j = i; j > 0 && step(axes[j - 1]) < step(axes[j]); --j) std::swap(axes[j - 1], axes[j]);
+    return axes;
+  }
+  /// Those that differ.
+  std::int64_t elements_of(const detail::View& view) const {
+    std::int64_t count = 1;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(request_.space.rank()); ++i)
+      if (view.strides[i] != 0) count *= request_.space[i];
+    return count;
+  }
+
+  /// Whether the reduced axes are innermost. Those of few elements are not, though they lie there: they come first, so that
+  /// a block has many short rows as its columns (turned_).
+  bool order_axes() {
+    const detail::SmallVector<int, kMaxRank> axes = axes_by_memory();
+    const auto size = [&](std::size_t i) { return request_.space[static_cast<std::size_t>(axes[i])]; };
+    const auto reduced = [&](std::size_t i) { return (request_.reduced >> axes[i] & 1) != 0; };
+    const std::size_t rank = axes.size();
+    bool rows = true;  // of the innermost axis that matters
+    for (std::size_t i = 0; i < rank; ++i)
+      if (size(i) != 1) rows = reduced(i);
+    std::size_t inner_begin = rank;  // columns: the kept axes behind the last reduced one
+    while (!rows && inner_begin > 0 && !reduced(inner_begin - 1)) --inner_begin;
+    std::int64_t kept = 1, columns = 1;
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (reduced(i)) length_ *= size(i);
+      else (i < inner_begin ? kept : columns) *= size(i);
+    }
+    turned_ = tape_.program->reduces && length_ > 0 && kept >= kFewestTurned &&
+              length_ * columns <= (rows ? kTurnedRow : kTurnedColumns);
+    if (turned_) inner_begin = 0;
+    const auto add = [&](AxisOrder& order, std::size_t i) {
+      order.axes[order.rank] = axes[i];
+      order.sizes[order.rank++] = size(i);
+    };
+    for (std::size_t i = 0; i < inner_begin; ++i)
+      if (!reduced(i)) add(full_, i), add(kept_, i);
+    for (std::size_t i = 0; i < rank; ++i)
+      if (reduced(i)) add(full_, i);
+    for (std::size_t i = inner_begin; i < rank; ++i)
+      if (!reduced(i)) {
+        add(full_, i), add(kept_, i);
+        width_ *= size(i);
+      }
+    return rows && !turned_;
   }
 
   Strides coordinate_strides(int axis) const {
@@ -168,6 +211,7 @@ class FusedRun {
   std::optional<Tiling> tiling() const {
     int last = full_.rank - 1;
     while (last > 0 && full_.sizes[last] == 1) --last;
+    if (last >= 0 && full_.sizes[last] < kShortRun) return {};  // moved by patterns
     std::optional<Tiling> found;
     const auto consider = [&](const detail::View& view) {
       if (found || last < 1 || !view.storage) return;
@@ -270,7 +314,8 @@ class FusedRun {
       chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, kBlock);
       chunks_ = (groups + chunk_kept_ - 1) / chunk_kept_;
     } else {
-      chunk_kept_ = std::min(width_, tape_.online.empty() ? kBlock : kOnlineColumns);
+      const std::int64_t most = turned_ ? kBlock / length_ / 16 * 16 : tape_.online.empty() ? kBlock : kOnlineColumns;
+      chunk_kept_ = std::min(width_, std::max<std::int64_t>(most, 1));
       chunk_length_ = std::min(length_, std::max<std::int64_t>(1, kBlock / chunk_kept_));
       by_row_ = in_place && chunk_length_ == 1;
       if (by_row_) runner_.set_block(kWideRow);
@@ -573,6 +618,7 @@ class FusedRun {
   const KernelTable& table_;
   AxisOrder full_, kept_;
   std::int64_t length_ = 1, width_ = 1;  // elements along the reduced axes; kept elements innermost (columns)
+  bool turned_ = false;                  // columns that are short rows in memory
   bool rows_;                            // the reduced axes are innermost; else the kept ones
   BlockRunner runner_;
   detail::SmallVector<OnlineKernels, 2> online_;

@@ -8,6 +8,8 @@ namespace {
 using detail::lane_of;
 
 std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
+/// Elements that are gathered before they are widened.
+constexpr std::int64_t kRawElements = 1024;
 }  // namespace
 
 void Walker::place(const AxisOrder& order, const Strides& strides) {
@@ -66,6 +68,52 @@ template <class Run> void Walker::runs(std::int64_t position, std::int64_t n, Ru
   }
 }
 
+std::int64_t Walker::period() const {
+  if (gather_ || counts_ || strides_[0] != 0) return 0;
+  std::int64_t period = 1;
+  for (int i = 1; i < rank_ && period <= kLongestPeriod; ++i) period *= sizes_[i];
+  return period <= kLongestPeriod ? period : 0;
+}
+
+bool Walker::has_short_runs(std::int64_t n) const {
+  const int inner = rank_ - 1;
+  return inner > 0 && sizes_[inner] < kShortRun && n > 2 * sizes_[inner] && !counts_ && !gather_;
+}
+
+ShortRuns Walker::short_runs() const {
+  ShortRuns runs;
+  int first = rank_ - 1;  // of the axes that are the pattern
+  runs.period = sizes_[first];
+  while (first > 1 && runs.period * sizes_[first - 1] <= kShortRun) runs.period *= sizes_[--first];
+  runs.axes = rank_ - first, runs.step = strides_[first - 1];
+  for (int i = 0; i < runs.axes; ++i) runs.sizes[i] = sizes_[first + i], runs.strides[i] = strides_[first + i];
+  return runs;
+}
+
+/// Calls move(runs, element offset of a pattern, position within it, index of the first element, length) for each run of
+/// patterns along the axis that they are repeated along.
+template <class Move> void Walker::patterns(std::int64_t position, std::int64_t n, const Move& move) const {
+  const ShortRuns runs = short_runs();
+  const int along = rank_ - runs.axes - 1;
+  std::int64_t coordinates[kMaxRank], offset = 0, within = position % runs.period, rest = position / runs.period;
+  for (int i = along; i >= 0; --i) {
+    coordinates[i] = rest % sizes_[i];
+    rest /= sizes_[i];
+    offset += coordinates[i] * strides_[i];
+  }
+  for (std::int64_t done = 0; done < n; within = 0) {
+    const std::int64_t left = (sizes_[along] - coordinates[along]) * runs.period - within;
+    const std::int64_t length = std::min(n - done, left);
+    move(runs, offset, within, done, length);
+    done += length;
+    offset += (sizes_[along] - coordinates[along]) * strides_[along], coordinates[along] = sizes_[along];
+    for (int i = along; i > 0 && coordinates[i] == sizes_[i]; --i) {
+      coordinates[i] = 0, ++coordinates[i - 1];
+      offset += strides_[i - 1] - sizes_[i] * strides_[i];
+    }
+  }
+}
+
 const void* Walker::direct(std::int64_t position, std::int64_t n) const {
   if (counts_ || gather_) return nullptr;
   const int inner = rank_ - 1;
@@ -102,6 +150,7 @@ std::optional<Walker::Rectangle> Walker::rectangle(std::int64_t position, std::i
 
 void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
   if (gather_) return load_gathered(table, position, n, lanes);
+  if (has_short_runs(n)) return load_patterns(table, position, n, lanes);
   const int type = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
   const Lane lane = lane_of(dtype_);
@@ -127,6 +176,41 @@ void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t 
            table.load_strided[type](from, stride, to, count);
          }
        });
+}
+
+void Walker::load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
+  const auto size = dtype_size(dtype_), width = lane_size(lane_of(dtype_));
+  const bool are_lanes = size == width;
+  alignas(64) std::byte raw[kRawElements * 4];  // what is widened has 4 bytes at most
+  const std::int64_t most = are_lanes ? n : kRawElements;
+  for (std::int64_t begin = 0; begin < n; begin += most) {
+    const std::int64_t count = std::min(most, n - begin);
+    std::byte* const to = static_cast<std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
+    std::byte* const into = are_lanes ? to : raw;
+    patterns(position + begin, count,
+             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+               gather_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
+                              into + static_cast<std::size_t>(first) * size);
+             });
+    if (!are_lanes) table.load[static_cast<int>(dtype_)](raw, to, static_cast<std::size_t>(count));
+  }
+}
+
+void Walker::store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const {
+  const auto size = dtype_size(dtype_), width = lane_size(lane_of(dtype_));
+  const bool are_lanes = size == width;
+  alignas(64) std::byte raw[kRawElements * 4];
+  const std::int64_t most = are_lanes ? n : kRawElements;
+  for (std::int64_t begin = 0; begin < n; begin += most) {
+    const std::int64_t count = std::min(most, n - begin);
+    const std::byte* const from = static_cast<const std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
+    if (!are_lanes) table.store[static_cast<int>(dtype_)](from, raw, static_cast<std::size_t>(count));
+    patterns(position + begin, count,
+             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+               scatter_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
+                               (are_lanes ? from : raw) + static_cast<std::size_t>(first) * size);
+             });
+  }
 }
 
 void Walker::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
@@ -156,6 +240,7 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
 
 void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
                    bool stream) const {
+  if (has_short_runs(n)) return store_patterns(table, position, n, lanes);
   const int type = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
   const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));

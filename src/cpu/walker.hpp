@@ -6,6 +6,7 @@
 
 #include "backend/backend.hpp"
 #include "cpu/kernel_table.hpp"
+#include "cpu/short_runs.hpp"
 
 namespace tern::detail_cpu {
 
@@ -49,9 +50,19 @@ class Walker {
              bool stream = false) const;
   DType dtype() const { return dtype_; }
   bool gathers() const { return gather_ != nullptr; }
+  /// Positions after which the operand repeats, however far it is read, if they are at most kLongestPeriod; else 0.
+  std::int64_t period() const;
+  static constexpr std::int64_t kLongestPeriod = 1024;
 
  private:
   template <class Run> void runs(std::int64_t position, std::int64_t n, Run run) const;
+  /// Whether elements are moved by patterns (short_runs.hpp), not run by run.
+  bool has_short_runs(std::int64_t n) const;
+  /// The innermost axes that are few elements together, and how they are repeated.
+  ShortRuns short_runs() const;
+  template <class Move> void patterns(std::int64_t position, std::int64_t n, const Move& move) const;
+  void load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
+  void store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const;
   void load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
   void place(const AxisOrder& order, const Strides& strides);
 

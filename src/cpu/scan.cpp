@@ -1,0 +1,124 @@
+// Running sums along an axis: line by line, or where lines lie side by side or are short, many of them at once.
+#include <algorithm>
+#include <vector>
+
+#include "cpu/block_runner.hpp"
+#include "cpu/line_tools.hpp"
+#include "cpu/lines.hpp"
+
+namespace tern::detail_cpu {
+
+using detail::ScanRequest;
+
+namespace {
+
+/// Runs of so many are summed on their own and joined, so that errors grow with kRun + n/kRun terms, not with n.
+constexpr std::int64_t kRun = 256;
+/// Lines that are summed at once, and the length below which they are wherever they lie.
+constexpr std::int64_t kTogether = 256, kShortLine = 128;
+
+template <class T, Leaf kCombine> void scan_line(T* x, std::int64_t n, bool reverse) {
+  const auto at = [&](std::int64_t i) -> T& { return x[reverse ? n - 1 - i : i]; };
+  T before{};
+  for (std::int64_t begin = 0; begin < n; begin += kRun) {
+    const std::int64_t end = std::min(n, begin + kRun);
+    T sum = at(begin);
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (i > begin) sum = combined(kCombine, sum, at(i));
+      at(i) = begin ? combined(kCombine, before, sum) : sum;
+    }
+    before = at(end - 1);
+  }
+}
+
+/// What `columns` lines have so far: of this run, and of all before it.
+template <class T> struct Sums {
+  T run[kTogether], before[kTogether];
+};
+/// The next element of each of these lines, the i-th of them: in the same order as scan_line.
+template <class T, Leaf kCombine> void scan_row(Sums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
+  if (i % kRun == 0) {
+    for (std::int64_t c = 0; i > 0 && c < columns; ++c)
+      sums.before[c] = i == kRun ? sums.run[c] : combined(kCombine, sums.before[c], sums.run[c]);
+    std::copy(x, x + columns, sums.run);
+  } else {
+    for (std::int64_t c = 0; c < columns; ++c) sums.run[c] = combined(kCombine, sums.run[c], x[c]);
+  }
+  if (i < kRun) std::copy(sums.run, sums.run + columns, x);
+  else
+    for (std::int64_t c = 0; c < columns; ++c) x[c] = combined(kCombine, sums.before[c], sums.run[c]);
+}
+
+class Scan {
+ public:
+  Scan(const ScanRequest& r, const KernelTable& table)
+      : r_(r), table_(table), lane_(detail::lane_of(r.input.dtype)), n_(r.space[static_cast<std::size_t>(r.axis)]) {}
+
+  void run() const {
+    const std::int64_t lines = lines_of(r_.space, r_.axis).count();
+    const bool lie_so = r_.input.strides[static_cast<std::size_t>(r_.axis)] == 1;
+    with_type(type_of_lanes(lane_), r_.op, [&]<class T>(T) {
+      const auto with = [&]<Leaf kCombine>() {
+        lines > 1 && (!lie_so || n_ < kShortLine) ? by_rows<T, kCombine>(lines) : by_lines<T, kCombine>(lines);
+      };
+      switch (r_.combine) {
+        case Leaf::mul: return with.template operator()<Leaf::mul>();
+        case Leaf::maximum: return with.template operator()<Leaf::maximum>();
+        case Leaf::minimum: return with.template operator()<Leaf::minimum>();
+        default: return with.template operator()<Leaf::add>();
+      }
+    });
+  }
+
+ private:
+  template <class T, Leaf kCombine> void by_lines(std::int64_t count) const {
+    const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
+    for_lines(count, n_, [&](std::int64_t first, std::int64_t last) {
+      thread_local std::vector<std::int64_t> buffer;
+      buffer.resize(static_cast<std::size_t>(n_));
+      for (std::int64_t line = first; line < last; ++line) {
+        Walker(at_line(r_.input, lines, line), order).load(table_, 0, n_, buffer.data());
+        scan_line<T, kCombine>(reinterpret_cast<T*>(buffer.data()), n_, r_.reverse);
+        Walker(at_line(r_.output, lines, line), order).store(table_, 0, n_, buffer.data());
+      }
+    });
+  }
+
+  /// Positions with the axis outermost: a row has the i-th elements of all lines.
+  template <class T, Leaf kCombine> void by_rows(std::int64_t lines) const {
+    AxisOrder order = along(r_.space, r_.axis);
+    const AxisOrder others = lines_of(r_.space, r_.axis);
+    for (int i = 0; i < others.rank; ++i)
+      order.axes[order.rank] = others.axes[i], order.sizes[order.rank++] = others.sizes[i];
+    const Walker input(r_.input, order), output(r_.output, order);
+    for_lines((lines + kTogether - 1) / kTogether, n_ * std::min(lines, kTogether), [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t chunk = first; chunk < last; ++chunk)
+        scan_columns<T, kCombine>(input, output, lines, chunk * kTogether);
+    });
+  }
+  template <class T, Leaf kCombine>
+  void scan_columns(const Walker& input, const Walker& output, std::int64_t lines, std::int64_t column) const {
+    alignas(64) T block[kBlock];
+    Sums<T> sums;
+    const std::int64_t columns = std::min(kTogether, lines - column), most = columns == lines ? kBlock / columns : 1;
+    for (std::int64_t i = 0; i < n_; i += most) {
+      const std::int64_t rows = std::min(most, n_ - i), row = r_.reverse ? n_ - i - rows : i;
+      const std::int64_t position = row * lines + column;
+      input.load(table_, position, rows * columns, block);
+      for (std::int64_t k = 0; k < rows; ++k)
+        scan_row<T, kCombine>(sums, block + (r_.reverse ? rows - 1 - k : k) * columns, columns, i + k);
+      output.store(table_, position, rows * columns, block);
+    }
+  }
+
+  const ScanRequest& r_;
+  const KernelTable& table_;
+  Lane lane_;
+  std::int64_t n_;
+};
+
+}  // namespace
+
+void run_scan(const ScanRequest& request, const KernelTable& table) { Scan(request, table).run(); }
+
+}  // namespace tern::detail_cpu
