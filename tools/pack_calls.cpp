@@ -153,6 +153,9 @@ void call_random() {
     attempt([&] { rand({kSide}, generator, {.dtype = dtype}); });
     attempt([&] { randn({kSide}, generator, {.dtype = dtype}); });
     attempt([&] { randint(0, 5, {kSide}, generator, {.dtype = dtype}); });
+    attempt([&] { capture(default_device(), [&] { rand({kSide}, generator, {.dtype = dtype}); }).replay(); });
+    attempt([&] { capture(default_device(), [&] { randn({kSide}, generator, {.dtype = dtype}); }).replay(); });
+    attempt([&] { capture(default_device(), [&] { randint(0, 5, {kSide}, generator, {.dtype = dtype}); }).replay(); });
   }
 }
 

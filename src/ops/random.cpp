@@ -50,20 +50,16 @@ const Graph* draw_graph(Expr value, int inputs) {
 /// Uniform in [0, 1) with 24 bits: exact in f32.
 Expr unit(Expr bits) { return cast(cast(bits >> constant(8), DType::i32), DType::f32) * constant(0x1p-24); }
 
-Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, DType dtype, Device device,
-            std::span<const Number> extra = {}) {
+/// `words`: how many an element takes.
+Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, std::uint64_t words, DType dtype,
+            Device device, std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
   Tensor result = make_tensor({count}, dtype, backend_of(device));
-  const auto half = [](std::uint64_t v, int shift) {
-    return Number(static_cast<std::int64_t>(v >> shift & 0xffffffffu));
-  };
-  const Generator generator =
-      next_draw(own, static_cast<std::uint64_t>(count) / 2 + 4);  // randn draws two words an element
-  PoolVector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
-                                 Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
-                                 Argument(half(generator.seed, 32))};
+  const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * words + 3) / 4);
+  PoolVector<Argument> arguments{Argument(result)};
+  for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));
   for (const Number& n : extra) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, Shape{count}}, arguments, {&result, 1});
   return result.reshape(shape);
@@ -80,7 +76,7 @@ Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   static const Graph* const graph = draw_graph(unit(random_word(place())), 5);
-  return draw("rand", graph, shape, generator, options.dtype, options.device);
+  return draw("rand", graph, shape, generator, 1, options.dtype, options.device);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
@@ -94,7 +90,7 @@ Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
     const Expr u = unit(where(first, c[0], c[2])) + 0x1p-24, v = unit(where(first, c[1], c[3]));
     return draw_graph(sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v), 5);
   }();
-  return draw("randn", graph, shape, generator, options.dtype, options.device);
+  return draw("randn", graph, shape, generator, 2, options.dtype, options.device);
 }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator, const Options& options) {
@@ -107,7 +103,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
   static const Graph* const graph =
       draw_graph(cast(mul_high(random_word(place()), cast(make_input(5), DType::u32)), DType::i32) + make_input(6), 7);
   const Number extra[] = {high - low, low};
-  return draw("randint", graph, shape, generator, options.dtype, options.device, extra);
+  return draw("randint", graph, shape, generator, 1, options.dtype, options.device, extra);
 }
 
 }  // namespace tern
