@@ -159,6 +159,9 @@ void call_random() {
     attempt([&] { randint(0, 5, {kSide}, generator, {.dtype = dtype}); });
     attempt([&] { randint(INT32_MIN, std::int64_t{1} << 31, {kSide}, generator, {.dtype = dtype}); });
     attempt([&] { randint(0, std::int64_t{1} << 32, {kSide}, generator, {.dtype = dtype}); });
+    attempt([&] { capture(default_device(), [&] { rand({kSide}, generator, {.dtype = dtype}); }).replay(); });
+    attempt([&] { capture(default_device(), [&] { randn({kSide}, generator, {.dtype = dtype}); }).replay(); });
+    attempt([&] { capture(default_device(), [&] { randint(0, 5, {kSide}, generator, {.dtype = dtype}); }).replay(); });
   }
 }
 

@@ -151,6 +151,15 @@ void call_optimisers(DType dtype, const Shape& shape) {
   const auto gradients = [&] { return backward(sum(x * x)); };
   attempt([&] { optim::AdamW({x}).step(gradients()); });
   attempt([&] { optim::AdamW({x}, {.weight_decay = 0}).step(gradients()); });
+  attempt([&] {  // recorded, its numbers may be in memory
+    optim::AdamW adam({x});
+    optim::SGD sgd({x});
+    capture(x.device(), [&] { adam.step(gradients()), sgd.step(gradients()); }).replay();
+  });
+  attempt([&] {
+    Gradients g = gradients();
+    optim::clip_grad_norm(g, {x}, 1), optim::clip_grad_value(g, {x}, 1);
+  });
   attempt([&] { optim::SGD({x}).step(gradients()); });
   attempt([&] { optim::SGD({x}, {.momentum = 0.9}).step(gradients()); });
   attempt([&] { optim::SGD({x}, {.momentum = 0.9, .weight_decay = 0.1}).step(gradients()); });

@@ -196,7 +196,8 @@ class GradFn : public std::enable_shared_from_this<GradFn> {
   std::uint64_t sequence_;  // inputs of an operation were made by operations with smaller ones
 };
 
-/// Gradients by variable, as backward returns them.
+/// Gradients by variable, as backward returns them. Each has memory of its own, which nothing else reads: it may be
+/// written to in place. (With create_graph what was recorded may have saved it; going through that again then throws.)
 class Gradients {
  public:
   /// The gradient of x; throws `autograd` where it got none.
@@ -205,6 +206,9 @@ class Gradients {
   const Tensor* get(std::uint64_t id) const;
   /// The gradient as a variable: differentiable where backward was called with create_graph.
   const Var& var(const Var& x) const;
+  /// Puts this in the place of x's gradient, or there where x got none. Throws `autograd` where x requires none;
+  /// `shape`, `dtype` or `device` where the gradient is not like x.
+  void set(const Var& x, const Tensor& gradient);
   std::size_t size() const { return gradients_.size(); }
 
   detail::PoolMap<std::uint64_t, Var>& map() { return gradients_; }
@@ -259,6 +263,12 @@ class RecordingScope {
  private:
   bool before_;
 };
+/// Whether these are part of a computation around them, that may be differentiated: an operation made one of them, or
+/// a transform, or a backward with create_graph, is running on this thread.
+bool in_computation(std::span<const Var> variables);
+/// Gives memory of their own to results that share theirs with another of them, with `others`, or (`recorded`: no
+/// matter) with anything else that lives, and to broadcast views: so that each can be written to in place.
+void make_own(std::span<Var* const> results, std::span<const Var> others, bool recorded);
 
 /// An argument that may be a Tensor (a constant) or a Var.
 class VarArg {

@@ -47,11 +47,11 @@ template <class F> auto checkpoint(F f) {
       return std::apply(g, detail::build_from<Arguments>(like, std::vector<Var>(at.begin(), at.end())));
     };
     Result result;
-    const auto first = [&](std::span<const Var> at) { return detail::leaves_of(result = run(f, all, at)); };
+    const auto first = [&](std::span<const Var> at) { return leaves_of(result = run(f, all, at)); };
     const auto again = [f, run, like = detail::hollow(all)](std::span<const Var> at) {
-      return detail::leaves_of(run(f, like, at));
+      return leaves_of(run(f, like, at));
     };
-    return detail::build_from<Result>(result, detail::checkpointed(first, again, detail::leaves_of(all)));
+    return detail::build_from<Result>(result, detail::checkpointed(first, again, leaves_of(all)));
   };
 }
 
@@ -72,7 +72,7 @@ template <class F, class B> auto custom_gradient(std::string name, F forward, B 
     using Values = std::tuple<detail::Rebound<T, Tensor>...>;
     using Arguments = std::tuple<detail::AsVars<T>...>;
     const std::tuple<T...> all{x...};
-    const std::vector<Var> inputs = detail::leaves_of(all);
+    const std::vector<Var> inputs = leaves_of(all);
     detail::check_arguments(name, inputs);
     const auto value = std::apply(forward, detail::build_from<Values>(all, inputs));
     using Value = std::remove_const_t<decltype(value)>;
@@ -84,9 +84,9 @@ template <class F, class B> auto custom_gradient(std::string name, F forward, B 
       const Arguments arguments = detail::build_from<Arguments>(like, at);
       if constexpr (reads) {
         const Output y = detail::build_from<Output>(shape, outputs);
-        return detail::leaves_of(std::apply([&](const auto&... a) { return backward(g, y, a...); }, arguments));
+        return leaves_of(std::apply([&](const auto&... a) { return backward(g, y, a...); }, arguments));
       } else {
-        return detail::leaves_of(std::apply([&](const auto&... a) { return backward(g, a...); }, arguments));
+        return leaves_of(std::apply([&](const auto&... a) { return backward(g, a...); }, arguments));
       }
     };
     const std::vector<Var> outputs = detail::custom(name, inputs, detail::tensors_of(value), {std::move(rule), reads});

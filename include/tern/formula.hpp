@@ -60,11 +60,13 @@ concept Field = std::same_as<T, Expr> || std::same_as<T, Tensor> || std::same_as
 template <class... A>
 concept PointwiseArgs = (Field<A> || ...) && ((Field<A> || Plain<A>) && ...);
 
+struct LiveSlot;
 /// One argument of a pointwise call on tensors.
 struct Argument {
   const Tensor* tensor = nullptr;
   const Var* var = nullptr;
   Number number;
+  const LiveSlot* live = nullptr;  // of a number (or a tensor that holds it) that replays read anew
   Argument(const Tensor& t) : tensor(&t) {}
   Argument(const Var& v) : var(&v) {}
   Argument(const Expr&) {}  // never reached: symbolic calls are inlined

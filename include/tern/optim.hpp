@@ -1,8 +1,53 @@
-// Optimisers. They hold Vars (the parameters) and update their tensors in place (on CUDA up to 16 a launch).
+// Optimisers. They hold Vars (the parameters) and update their tensors in place (on CUDA up to 16 a launch). Inside
+// capture() a step reads what belongs to the program (rates, decay, the count of steps) anew at each replay.
 #pragma once
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "tern/autodiff.hpp"
+#include "tern/tree.hpp"
+
+namespace tern::detail {
+
+/// A value that recordings refer to: it stays in its place when its owner moves, and a copy of the owner has its own.
+template <class T> class Kept {
+ public:
+  explicit Kept(T value) : at_(std::make_shared<T>(std::move(value))) {}
+  Kept(const Kept& other) : at_(std::make_shared<T>(*other.at_)) {}
+  Kept(Kept&& other) noexcept : at_(other.at_) {}
+  Kept& operator=(const Kept& other) {
+    *at_ = *other.at_;
+    return *this;
+  }
+  const std::shared_ptr<T>& shared() const { return at_; }
+  T* operator->() const { return at_.get(); }
+
+ private:
+  std::shared_ptr<T> at_;
+};
+
+/// A gradient for each parameter; null: none.
+using GradientList = PoolVector<const Tensor*>;
+
+/// The parameters of an optimiser. Throws `autograd` where one is no leaf that requires a gradient, or is given twice.
+class Parameters {
+ public:
+  Parameters(const char* optimiser, std::vector<Var> list);
+  std::size_t size() const { return list_.size(); }
+  const Tensor& operator[](std::size_t i) const { return list_[i].value(); }
+  GradientList gradients(const Gradients& gradients) const;
+  /// In order; undefined: none. Throws `shape` or `dtype` where they are not as many, or one is not like its parameter.
+  GradientList gradients(const std::vector<Tensor>& gradients) const;
+
+ private:
+  const char* optimiser_;
+  std::vector<Var> list_;
+};
+
+}  // namespace tern::detail
 
 namespace tern::optim {
 
@@ -14,16 +59,28 @@ struct SGDOptions {
 /// v = momentum·v + g + weight_decay·p; p -= learning_rate·v
 class SGD {
  public:
+  /// Throws `autograd` where a parameter is no leaf that requires a gradient, or is given twice.
   explicit SGD(std::vector<Var> parameters, SGDOptions options = {});
+  /// The parameters of a container (tern/tree.hpp), in order.
+  template <detail::TreeOfSeveral T>
+  explicit SGD(const T& parameters, SGDOptions options = {}) : SGD(leaves_of(parameters), options) {}
   /// Parameters without a gradient are left alone; those before one whose gradient is refused are updated.
-  void step(const Gradients& gradients);
-  void set_learning_rate(double rate) { options_.learning_rate = rate; }
-  double learning_rate() const { return options_.learning_rate; }
+  void step(const Gradients& gradients) { update(parameters_.gradients(gradients)); }
+  /// The gradients in a container like that of the parameters, as grad and value_and_grad give them. Throws `shape` or
+  /// `dtype` where they are not as many, or one is not like its parameter; nothing is updated then.
+  template <detail::Tree T> void step(const T& gradients) {
+    const std::vector<Tensor> list = detail::tensors_of(gradients);
+    update(parameters_.gradients(list));
+  }
+  void set_learning_rate(double rate);
+  double learning_rate() const { return options_->learning_rate; }
 
  private:
-  std::vector<Var> parameters_;
+  void update(const detail::GradientList& gradients);
+
+  detail::Parameters parameters_;
   std::vector<Tensor> velocity_;
-  SGDOptions options_;
+  detail::Kept<SGDOptions> options_;
 };
 
 struct AdamWOptions {
@@ -31,19 +88,45 @@ struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 1e-2;  // decoupled (Loshchilov and Hutter, 2019)
 };
+/// Steps are counted for each parameter: the first gradient that one gets is corrected as a first one is.
 class AdamW {
  public:
+  /// As SGD's.
   explicit AdamW(std::vector<Var> parameters, AdamWOptions options = {});
-  void step(const Gradients& gradients);
-  void set_learning_rate(double rate) { options_.learning_rate = rate; }
-  double learning_rate() const { return options_.learning_rate; }
+  template <detail::TreeOfSeveral T>
+  explicit AdamW(const T& parameters, AdamWOptions options = {}) : AdamW(leaves_of(parameters), options) {}
+  /// As SGD::step.
+  void step(const Gradients& gradients) { update(parameters_.gradients(gradients)); }
+  template <detail::Tree T> void step(const T& gradients) {
+    const std::vector<Tensor> list = detail::tensors_of(gradients);
+    update(parameters_.gradients(list));
+  }
+  void set_learning_rate(double rate);
+  double learning_rate() const { return options_->learning_rate; }
 
  private:
-  std::vector<Var> parameters_;
-  std::vector<Tensor> first_, second_;  // moments; f32 for 16-bit parameters
-  std::vector<Tensor> steps_;           // how many there were: one 0-d tensor for each device and dtype of moments
-  std::vector<std::size_t> step_of_;    // which of them counts for a parameter
-  AdamWOptions options_;
+  void update(const detail::GradientList& gradients);
+  std::function<void(std::span<detail::LiveSlot>)> counting(const std::vector<std::size_t>& parameters) const;
+
+  detail::Parameters parameters_;
+  std::vector<Tensor> first_, second_;                 // moments; f32 for 16-bit parameters
+  std::shared_ptr<std::vector<std::int64_t>> counts_;  // how many gradients each parameter had; copies share it, as moments
+  detail::Kept<AdamWOptions> options_;
 };
+
+/// Scales the gradients of these parameters in place so that their norm, the square root of the sum of all squares, is
+/// at most `limit`: by limit / (norm + 1e-6) where that is below 1. Gives the norm before (0-d, f32 or f64), which is not
+/// read on the host. Parameters without a gradient count nothing. A norm that is not finite makes gradients zero or NaN,
+/// as in PyTorch. Throws `shape` for a limit that is negative or NaN, `device` where gradients are on several devices.
+Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, double limit);
+template <detail::Tree T> Tensor clip_grad_norm(Gradients& gradients, const T& parameters, double limit) {
+  return clip_grad_norm(gradients, leaves_of(parameters), limit);
+}
+/// Limits every element of these gradients to [-limit, limit], in place. Throws `shape` for a limit that is negative or
+/// NaN.
+void clip_grad_value(Gradients& gradients, const std::vector<Var>& parameters, double limit);
+template <detail::Tree T> void clip_grad_value(Gradients& gradients, const T& parameters, double limit) {
+  clip_grad_value(gradients, leaves_of(parameters), limit);
+}
 
 }  // namespace tern::optim

@@ -192,11 +192,27 @@ Tensor linspace(double begin, double end, std::int64_t count, const Options& opt
 /// The identity matrix.
 Tensor eye(std::int64_t size, const Options& options = {});
 
+namespace detail {
+class GeneratorState;
+}
 /// Counter-based random numbers (Philox 4×32-10): the same seed gives the same numbers on every device. Each call
-/// advances the generator.
+/// advances the generator. A recorded step (tern/capture.hpp) draws from where the generator stands at each replay and
+/// advances it, as the program would; a copy, and what it was copied from, go their own ways.
 struct Generator {
   std::uint64_t seed = 0;
-  std::uint64_t position = 0;  // numbers drawn so far, in blocks of four
+  /// Blocks of four random words of 32 bits drawn so far; each call begins with a new block. An element takes one word
+  /// (`rand`, `randint`) or two (`randn`), in f64 twice as many.
+  std::uint64_t position = 0;
+
+  Generator(std::uint64_t seed = 0, std::uint64_t position = 0);
+  Generator(const Generator& other);
+  Generator(Generator&& other) noexcept;
+  Generator& operator=(const Generator& other);
+  ~Generator();
+
+ private:
+  friend class detail::GeneratorState;
+  mutable std::shared_ptr<detail::GeneratorState> state_;  // null until a recording draws from it
 };
 /// Uniform in [0, 1): multiples of 2^-11 in f16, 2^-8 in bf16, 2^-24 in f32, 2^-53 in f64.
 Tensor rand(const Shape& shape, Generator& generator, const Options& options = {});

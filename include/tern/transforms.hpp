@@ -1,6 +1,7 @@
 // Derivatives as functions: grad, vjp, jvp, hvp, jacobian, hessian, and checks of gradients. Arguments are Tensors,
 // Vars or containers of them (tern/tree.hpp); functions get Vars in the same containers. With Tensors a transform gives
-// Tensors; with Vars it gives Vars that are differentiable again, so transforms nest in any order.
+// Tensors; with Vars it gives Vars that are differentiable again, so transforms nest in any order. (`grad` of parameters
+// in containers gives plain values, unless it is part of a computation, or asked.)
 #pragma once
 #include <functional>
 
@@ -21,6 +22,8 @@ void check_results(const char* op, std::span<const Var> y);
 void check_one_element(const char* op, const Var& y);
 /// Undefined gradients become zeros.
 std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like);
+/// Gradients to hand out, with memory of their own: see make_own.
+std::vector<Var> owned(std::vector<Var> gradients, std::span<const Var> others, bool recorded);
 /// One or several variables as one of one axis.
 Var joined(const std::vector<Var>& parts);
 
@@ -32,7 +35,15 @@ std::pair<Var, std::vector<Var>> value_and_gradients(const char* op, const F& f,
   const Var y = f(build_from<AsVars<T>>(x, at));
   check_one_element(op, y);
   const Var seed = ones_like(y);
-  return {y, filled(walk_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested}), at)};
+  std::vector<Var> g = walk_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested});
+  return {nested ? y : y.detach(), owned(filled(std::move(g), at), {&seed, 1}, nested)};
+}
+/// Whether gradients of these arguments are differentiable: a Var by itself says so, Vars in containers where they are
+/// part of a computation, or where the caller asks.
+template <class... T> bool nests(const std::tuple<T...>& x, bool asked) {
+  if constexpr ((std::same_as<T, Var> || ...)) return true;
+  else if constexpr (holds_vars<std::tuple<T...>>()) return asked || in_computation(leaves_of(x));
+  else return false;
 }
 /// f of a tuple of its arguments.
 template <class F> auto of_tuple(const F& f) {
@@ -58,23 +69,29 @@ template <class V, class R = V> struct ValueAndResult {
   R result;
 };
 
+struct GradOptions {
+  bool create_graph = false;  // gradients of Vars in containers are differentiable
+};
 /// grad(f)(x…): the gradient of the one-element f(x…), as a function: one argument gives one gradient, several a
 /// std::tuple, each of its argument's type. Gradients of arguments that f does not depend on are zeros, and those of
 /// integers beside floating arguments (labels); without a floating argument or result: an error of kind `dtype`.
-template <class F> auto grad(F f) {
-  return [f = std::move(f)]<class... T>(const T&... x) {
+/// A Var given by itself gives a differentiable one. Vars in containers (parameters) give plain values in the same
+/// containers, as constant Vars, unless `create_graph` asks for more; inside another transform or a backward with
+/// create_graph, and where an operation made one of them, they are differentiable as well.
+template <class F> auto grad(F f, GradOptions options = {}) {
+  return [f = std::move(f), options]<class... T>(const T&... x) {
     const std::tuple<T...> all{x...};
-    constexpr bool nested = detail::holds_vars<std::tuple<T...>>();
+    const bool nested = detail::nests(all, options.create_graph);
     return detail::pack(all, detail::value_and_gradients("grad", detail::of_tuple(f), all, nested).second);
   };
 }
-/// The same with the value: `auto [value, gradients] = value_and_grad(f)(x…)`.
-template <class F> auto value_and_grad(F f) {
-  return [f = std::move(f)]<class... T>(const T&... x) {
-    constexpr bool nested = detail::holds_vars<std::tuple<T...>>();
+/// The same with the value: `auto [value, gradients] = value_and_grad(f)(x…)`; optimisers take such gradients.
+template <class F> auto value_and_grad(F f, GradOptions options = {}) {
+  return [f = std::move(f), options]<class... T>(const T&... x) {
     const std::tuple<T...> all{x...};
+    const bool nested = detail::nests(all, options.create_graph);
     auto [y, g] = detail::value_and_gradients("value_and_grad", detail::of_tuple(f), all, nested);
-    using V = std::conditional_t<nested, Var, Tensor>;
+    using V = std::conditional_t<detail::holds_vars<std::tuple<T...>>(), Var, Tensor>;
     auto packed = detail::pack(all, g);
     return ValueAndGradients<V, decltype(packed)>{detail::leaf_as<V>(y), std::move(packed)};
   };
@@ -84,13 +101,13 @@ template <class F> auto value_and_grad(F f) {
 template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& cotangent) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases("vjp", detail::leaves_of(x));
+  const std::vector<Var> at = detail::aliases("vjp", leaves_of(x));
   const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
-  const std::vector<Var> y = detail::leaves_of(value), seeds = detail::leaves_of(cotangent);
+  const std::vector<Var> y = leaves_of(value), seeds = leaves_of(cotangent);
   detail::check_results("vjp", y);
   detail::check_seeds("vjp", "cotangent", seeds, "result", y);
-  const std::vector<Var> g =
-      detail::filled(detail::walk_to(y, seeds, at, {.create_graph = nested, .keep_graph = nested}), at);
+  std::vector<Var> walked = detail::walk_to(y, seeds, at, {.create_graph = nested, .keep_graph = nested});
+  const std::vector<Var> g = detail::owned(detail::filled(std::move(walked), at), seeds, nested);
   using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
   return ValueAndResult<V, T>{detail::build_from<V>(value, y), detail::build_from<T>(x, g)};
 }
@@ -99,15 +116,15 @@ template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& c
 template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& tangent) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases("jvp", detail::leaves_of(x)), seeds = detail::leaves_of(tangent);
+  const std::vector<Var> at = detail::aliases("jvp", leaves_of(x)), seeds = leaves_of(tangent);
   detail::check_seeds("jvp", "tangent", seeds, "argument", at);
   const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
-  const std::vector<Var> y = detail::leaves_of(value);
+  const std::vector<Var> y = leaves_of(value);
   detail::check_results("jvp", y);
   const std::vector<Var> u = detail::aliases("jvp", detail::filled(std::vector<Var>(y.size()), y));
   const std::vector<Var> g = detail::walk_to(y, u, at, {.create_graph = true, .keep_graph = true});
-  const std::vector<Var> r =
-      detail::filled(detail::walk_to(g, seeds, u, {.create_graph = nested, .keep_graph = nested}), y);
+  std::vector<Var> walked = detail::walk_to(g, seeds, u, {.create_graph = nested, .keep_graph = nested});
+  const std::vector<Var> r = detail::owned(detail::filled(std::move(walked), y), seeds, nested);
   using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
   return ValueAndResult<V>{detail::build_from<V>(value, y), detail::build_from<V>(value, r)};
 }
@@ -115,12 +132,12 @@ template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& t
 template <class F, class T, class V> T hvp(const F& f, const T& x, const V& v) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases("hvp", detail::leaves_of(x)), seeds = detail::leaves_of(v);
+  const std::vector<Var> at = detail::aliases("hvp", leaves_of(x)), seeds = leaves_of(v);
   detail::check_seeds("hvp", "vector", seeds, "argument", at);
   const auto here = detail::build_from<detail::AsVars<T>>(x, at);
   const std::vector<Var> g = detail::value_and_gradients("hvp", detail::of_container(f), here, true).second;
-  return detail::build_from<T>(
-      x, detail::filled(detail::walk_to(g, seeds, at, {.create_graph = nested, .keep_graph = nested}), at));
+  std::vector<Var> walked = detail::walk_to(g, seeds, at, {.create_graph = nested, .keep_graph = nested});
+  return detail::build_from<T>(x, detail::owned(detail::filled(std::move(walked), at), seeds, nested));
 }
 
 /// How a Jacobian is computed: row by row (reverse, a pass for each element of the result), column by column (forward,
@@ -139,9 +156,9 @@ Var batched_jacobian(const Var& y, const Var& at, Mode mode, bool nested);
 template <class F, class T> auto jacobian(const F& f, const T& x, Mode mode = Mode::automatic) {
   constexpr bool nested = detail::holds_vars<T>();
   const detail::RecordingScope recording;
-  const std::vector<Var> at = detail::aliases("jacobian", detail::leaves_of(x));
+  const std::vector<Var> at = detail::aliases("jacobian", leaves_of(x));
   const auto value = detail::call_with(f, detail::build_from<detail::AsVars<T>>(x, at));
-  const std::vector<Var> list = detail::jacobians(detail::leaves_of(value), at, mode, nested);
+  const std::vector<Var> list = detail::jacobians(leaves_of(value), at, mode, nested);
   std::size_t i = 0;
   auto next_leaf = [&]() -> const Var& { return list[i++]; };
   auto next_row = [&] { return detail::build<T>(x, next_leaf); };

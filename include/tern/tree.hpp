@@ -84,6 +84,19 @@ template <class T> consteval bool holds_vars() {
   }(std::type_identity<decltype(Fields<T>::tie(std::declval<T&>()))>{});
 }
 
+/// Whether it is a Tensor, a Var, or a container of them.
+template <class T> consteval bool is_tree() {
+  if constexpr (TreeLeaf<T> || Aggregate<T>) return true;
+  else if constexpr (is_vector<T>) return is_tree<typename T::value_type>();
+  else if constexpr (TupleLike<T>) return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (is_tree<std::tuple_element_t<I, T>>() && ...);
+    }
+  (std::make_index_sequence<std::tuple_size_v<T>>{});
+  else return false;
+}
+template <class T> concept Tree = is_tree<T>();
+template <class T> concept TreeOfSeveral = Tree<T> && !TreeLeaf<T>;
+
 template <class R, class V> R leaf_as(const V& value) {
   if constexpr (std::same_as<R, V>) return value;
   else return value.value();  // a Tensor of a Var
@@ -125,11 +138,17 @@ template <class R, class T, class V> R build_from(const T& tree, const std::vect
   return build<R>(tree, next);
 }
 
+}  // namespace detail
+
+/// The tensors and variables of a container, in order; a Tensor becomes a constant Var.
 template <class T> std::vector<Var> leaves_of(const T& tree) {
   std::vector<Var> list;
-  each_leaf(tree, [&](const auto& leaf) { list.push_back(as_var(leaf)); });
+  detail::each_leaf(tree, [&](const auto& leaf) { list.push_back(detail::as_var(leaf)); });
   return list;
 }
+
+namespace detail {
+
 template <class T> std::vector<Tensor> tensors_of(const T& tree) {
   std::vector<Tensor> list;
   each_leaf(tree, [&](const auto& leaf) { list.push_back(as_var(leaf).value()); });

@@ -25,6 +25,22 @@ const Var& Gradients::var(const Var& x) const {
   return found->second;
 }
 
+void Gradients::set(const Var& x, const Tensor& gradient) {
+  using detail::describe;
+  detail::require_defined("Gradients::set", "the gradient", gradient);
+  if (!x.requires_grad())
+    throw Error(ErrorKind::autograd, "Gradients::set: the variable does not require a gradient");
+  const auto require = [&](bool holds, ErrorKind kind, const char* what) {
+    if (!holds)
+      throw Error(kind, std::string("Gradients::set: the gradient must have the ") + what + " of its variable: expected " +
+                            describe(x.value()) + ", got " + describe(gradient));
+  };
+  require(gradient.shape() == x.shape(), ErrorKind::shape, "shape");
+  require(gradient.dtype() == x.dtype(), ErrorKind::dtype, "dtype");
+  detail::require_same_device("Gradients::set", x.value(), gradient);
+  gradients_[x.id()] = detail::as_var(gradient);
+}
+
 namespace detail {
 namespace {
 
@@ -71,7 +87,9 @@ class Walk {
 
   void run() {
     std::optional<NoGrad> quiet;
-    if (!options_.create_graph) quiet.emplace();
+    std::optional<Computation> recorded;
+    if (options_.create_graph) recorded.emplace();
+    else quiet.emplace();
     if (!stops_ && leaf_hooks_used()) count_uses_of_hooked_leaves();
     while (!queue_.empty()) {
       const std::shared_ptr<GradFn> fn = queue_.top().second;
@@ -234,7 +252,27 @@ Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& op
   walk.run();
   Gradients gradients;
   gradients.map() = std::move(walk.leaves());
+  PoolVector<Var*> all;
+  all.reserve(gradients.size());
+  for (auto& [id, gradient] : gradients.map()) all.push_back(&gradient);
+  make_own(all, {&seed, 1}, options.create_graph);
   return gradients;
+}
+
+void make_own(std::span<Var* const> results, std::span<const Var> others, bool recorded) {
+  PoolVector<const Storage*> seen;
+  if (recorded)
+    for (const Var& other : others) seen.push_back(other.value().impl()->storage.get());
+  for (Var* const result : results) {
+    const std::shared_ptr<TensorImpl>& impl = result->value().impl();
+    const Storage* const storage = impl->storage.get();
+    // A share of the storage is a share of the memory: who holds one may read it, or write to it, later.
+    const bool shared = recorded ? std::ranges::find(seen, storage) != seen.end()
+                                 : impl.use_count() > 1 || impl->storage.use_count() > 1;
+    if (shared || is_broadcast_view(result->value()))
+      *result = recorded ? result->clone() : Var(result->value().clone(), result->meta());
+    if (recorded) seen.push_back(result->value().impl()->storage.get());
+  }
 }
 
 std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,

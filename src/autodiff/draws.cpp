@@ -1,22 +1,112 @@
 #include "autodiff/draws.hpp"
 
-namespace tern::detail {
+#include <utility>
+
+namespace tern {
+namespace detail {
 namespace {
+
 thread_local DrawScope* innermost = nullptr;
+
+struct Place {
+  std::uint64_t seed = 0, position = 0;
+  bool operator==(const Place&) const = default;
+};
+
+/// A word of a state: the low and the high half of the position, then of the seed.
+std::int64_t word_of(const Place& place, std::size_t i) {
+  const std::uint64_t value = i < 2 ? place.position : place.seed;
+  return static_cast<std::int64_t>((i % 2 ? value >> 32 : value) & 0xffffffffu);
+}
+
 }  // namespace
+
+/// What recordings know of a generator: where it is, or was when it was destroyed. They draw on from there.
+class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
+ public:
+  /// That of a generator; made where it has none.
+  static GeneratorState& of(const Generator& generator) {
+    if (!generator.state_) {
+      generator.state_ = std::make_shared<GeneratorState>();
+      generator.state_->owner_ = const_cast<Generator*>(&generator);  // written to by draws alone, which take no constant
+    }
+    return *generator.state_;
+  }
+
+  /// A generator that was made while recording: each replay makes it anew.
+  void made(CapturedCalls& capture) {
+    capture_ = capture.number(), expected_ = place();
+    capture.add_action([self = shared_from_this(), start = expected_] { self->set(start); });
+  }
+  /// A generator that became a copy of another while recording.
+  void copied(CapturedCalls& capture, GeneratorState& from) {
+    from.enter(capture);
+    if (capture_ != capture.number()) enter(capture);
+    capture.add_action([self = shared_from_this(), other = from.shared_from_this()] { self->set(other->place()); });
+  }
+  /// After a copy: what the members are now is what the recording knows.
+  void settle() { expected_ = place(); }
+  /// A draw while recording: replays draw from wherever the generator then is.
+  std::shared_ptr<const LiveNumbers> draw(CapturedCalls& capture, std::uint64_t blocks) {
+    enter(capture);
+    expected_.position += blocks;
+    return capture.add_live(DType::u32, DrawState::kWords, [self = shared_from_this(), blocks](std::span<LiveSlot> to) {
+      Place now = self->place();
+      for (std::size_t i = 0; i < to.size(); ++i) to[i].number = Number(word_of(now, i));
+      now.position += blocks;
+      self->set(now);
+    });
+  }
+
+  void moved_to(Generator& owner) { owner_ = &owner; }
+  void destroyed() { last_ = place(), owner_ = nullptr; }
+
+ private:
+  Place place() const { return owner_ ? Place{owner_->seed, owner_->position} : last_; }
+  void set(const Place& to) {
+    if (to == place()) return;
+    if (owner_) owner_->seed = to.seed, owner_->position = to.position;
+    else last_ = to;
+  }
+  /// The generator is used in this capture: its members change only as the recording knows, and are in the end what
+  /// they were, for nothing has been drawn.
+  void enter(CapturedCalls& capture) {
+    if (capture_ == capture.number()) {
+      if (expected_ == place()) return;
+      throw Error(ErrorKind::unsupported,
+                  "capture: seed or position of a Generator was assigned between its draws, which replays cannot "
+                  "repeat; assign a new Generator instead, or assign before the capture");
+    }
+    capture.at_end([self = shared_from_this(), before = capture_, expected = expected_, start = place()] {
+      self->capture_ = before, self->expected_ = expected;
+      self->set(start);
+    });
+    capture_ = capture.number(), expected_ = place();
+  }
+
+  Generator* owner_ = nullptr;
+  Place last_;                 // of a generator that is gone
+  std::uint64_t capture_ = 0;  // the last that used it
+  Place expected_;             // what the members are, if they change by draws alone
+};
 
 DrawScope::DrawScope(Draws& draws, Role role) : draws_(draws), role_(role), outer_(innermost) { innermost = this; }
 DrawScope::~DrawScope() { innermost = outer_; }
 
-Generator next_draw(Generator& generator, std::uint64_t blocks) {
+Argument DrawState::word(std::size_t i) const {
+  return live ? live->argument(i) : Argument(Number(word_of({seed, position}, i)));
+}
+
+DrawState next_draw(Generator& generator, std::uint64_t blocks) {
   DrawScope* replay = innermost;
   while (replay && replay->role_ != DrawScope::Role::replay) replay = replay->outer_;
-  Generator state = generator;
+  DrawState state{generator.seed, generator.position, nullptr};
   if (replay) {
     if (replay->next_ == replay->draws_.size())
       throw Error(ErrorKind::autograd, "checkpoint: the function drew more random numbers when it was computed again");
     state = replay->draws_[replay->next_++];
   } else {
+    if (CapturedCalls* capture = current_capture()) state.live = GeneratorState::of(generator).draw(*capture, blocks);
     generator.position += blocks;
   }
   // Recordings inside the replay (a checkpoint in a checkpoint) see what it gives.
@@ -24,4 +114,29 @@ Generator next_draw(Generator& generator, std::uint64_t blocks) {
   return state;
 }
 
-}  // namespace tern::detail
+}  // namespace detail
+
+Generator::Generator(std::uint64_t seed_, std::uint64_t position_) : seed(seed_), position(position_) {
+  if (detail::CapturedCalls* capture = detail::current_capture()) detail::GeneratorState::of(*this).made(*capture);
+}
+Generator::Generator(const Generator& other) : seed(other.seed), position(other.position) {
+  if (detail::CapturedCalls* capture = detail::current_capture())
+    detail::GeneratorState::of(*this).copied(*capture, detail::GeneratorState::of(other));
+}
+Generator::Generator(Generator&& other) noexcept
+    : seed(other.seed), position(other.position), state_(std::move(other.state_)) {
+  if (state_) state_->moved_to(*this);
+}
+Generator& Generator::operator=(const Generator& other) {
+  if (this == &other) return *this;
+  if (detail::CapturedCalls* capture = detail::current_capture())
+    detail::GeneratorState::of(*this).copied(*capture, detail::GeneratorState::of(other));
+  seed = other.seed, position = other.position;
+  if (state_) state_->settle();
+  return *this;
+}
+Generator::~Generator() {
+  if (state_) state_->destroyed();
+}
+
+}  // namespace tern

@@ -1,14 +1,28 @@
-// Random numbers that repeat: the states generators had, recorded in one run of a function and replayed in the next.
+// Random numbers that repeat: the states generators had, recorded in one run of a function and replayed in the next; and
+// generators that recordings draw from.
 #pragma once
+#include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
+#include "backend/capture.hpp"
 #include "tern/tensor.hpp"
 
 namespace tern::detail {
 
+/// The state a draw starts from.
+struct DrawState {
+  std::uint64_t seed = 0, position = 0;
+  std::shared_ptr<const LiveNumbers> live;  // in a recording: the words below at each replay
+
+  static constexpr std::size_t kWords = 4;
+  /// The low and the high word of the position, then those of the seed (i of kWords), as an argument of a formula.
+  Argument word(std::size_t i) const;
+};
+
 /// The state each draw started from, in order.
-using Draws = std::vector<Generator>;
+using Draws = std::vector<DrawState>;
 
 /// While one lives, draws on this thread are recorded, or replayed in their order.
 class DrawScope {
@@ -22,7 +36,7 @@ class DrawScope {
   std::size_t repeated() const { return next_; }
 
  private:
-  friend Generator next_draw(Generator& generator, std::uint64_t blocks);
+  friend DrawState next_draw(Generator& generator, std::uint64_t blocks);
   Draws& draws_;
   Role role_;
   std::size_t next_ = 0;
@@ -30,7 +44,8 @@ class DrawScope {
 };
 
 /// The state to draw from; the generator moves on by so many blocks, unless the draw is a replay.
-/// Throws autograd where a replay asks for more draws than there were.
-Generator next_draw(Generator& generator, std::uint64_t blocks);
+/// Throws autograd where a replay asks for more draws than there were; in a capture unsupported, where the program
+/// assigned to the generator's members since its last draw there.
+DrawState next_draw(Generator& generator, std::uint64_t blocks);
 
 }  // namespace tern::detail

@@ -17,6 +17,7 @@ std::uint64_t detail::next_number(std::uint64_t count) {
 namespace {
 
 thread_local bool recording_enabled = true;
+thread_local int computations = 0;  // transforms, and walks that are recorded, running now
 std::atomic<bool> leaf_hooks{false};
 
 using detail::next_number;
@@ -70,8 +71,13 @@ std::ostream& operator<<(std::ostream& stream, const Var& var) { return stream <
 
 NoGrad::NoGrad() : before_(recording_enabled) { recording_enabled = false; }
 NoGrad::~NoGrad() { recording_enabled = before_; }
-detail::RecordingScope::RecordingScope() : before_(recording_enabled) { recording_enabled = true; }
-detail::RecordingScope::~RecordingScope() { recording_enabled = before_; }
+detail::RecordingScope::RecordingScope() : before_(recording_enabled) { recording_enabled = true, ++computations; }
+detail::RecordingScope::~RecordingScope() { recording_enabled = before_, --computations; }
+detail::Computation::Computation() { ++computations; }
+detail::Computation::~Computation() { --computations; }
+bool detail::in_computation(std::span<const Var> variables) {
+  return computations > 0 || std::ranges::any_of(variables, [](const Var& v) { return v.grad_fn() != nullptr; });
+}
 bool grad_enabled() { return recording_enabled; }
 
 GradFn::GradFn(std::span<const Var* const> inputs, std::uint64_t sequence) : sequence_(sequence) {

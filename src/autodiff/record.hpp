@@ -93,6 +93,15 @@ template <class Rule> class RecordedWith final : public RecordedFn {
 /// `count`, which nobody else gets.
 std::uint64_t next_number(std::uint64_t count = 1);
 
+/// While one lives, what this thread computes may be differentiated: see in_computation.
+class Computation {
+ public:
+  Computation();
+  ~Computation();
+  Computation(const Computation&) = delete;
+  Computation& operator=(const Computation&) = delete;
+};
+
 /// Whether a leaf of this process has ever had a hook: else no walk need look for one.
 bool leaf_hooks_used();
 

@@ -33,12 +33,16 @@ class Storage : public std::enable_shared_from_this<Storage> {
   bool owned() const { return owned_; }
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
+  /// Whether it was made by a recording that has not been replayed: there are no values in it yet.
+  bool awaits_replay() const { return awaits_replay_.load(std::memory_order_relaxed); }
+  void set_awaits_replay(bool waits) { awaits_replay_.store(waits, std::memory_order_relaxed); }
 
  private:
   Backend* backend_;
   void* data_ = nullptr;
   std::size_t bytes_;
   bool owned_;
+  std::atomic<bool> awaits_replay_{false};
   std::atomic<std::uint32_t> version_{0};
   std::shared_ptr<const void> keep_alive_;
 };
@@ -60,11 +64,20 @@ struct Gather {
   bool wraps = true;
 };
 
+/// A number that a recording asks the program for at each replay. Where the backend records by itself, its place in the
+/// device's memory as well.
+struct LiveSlot {
+  Number number;
+  Storage* storage = nullptr;
+  std::int64_t offset = 0;  // in elements
+};
+
 /// One input of a kernel: memory, memory through an index, or a plain number.
 struct Operand {
   View view;
   Number number;
   const Gather* gather = nullptr;
+  const LiveSlot* live = nullptr;  // in a recording: what the number, or the element, is at each replay
 };
 
 /// Evaluates program over the index space; reductions inside it run over the axes in `reduced` (a bit each). Full

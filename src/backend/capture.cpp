@@ -1,5 +1,10 @@
 #include "backend/capture.hpp"
 
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "backend/tensor_impl.hpp"
 #include "backend/trace.hpp"
 #include "tern/capture.hpp"
 
@@ -9,10 +14,10 @@ namespace {
 
 thread_local CapturedCalls* running = nullptr;
 
-/// Makes a capture the one of this thread for a while.
+/// Makes a capture the one of this thread for a while; null: none.
 class Running {
  public:
-  explicit Running(CapturedCalls* calls) : outer_(running) { running = calls; }
+  explicit Running(CapturedCalls* calls) : outer_(std::exchange(running, calls)) {}
   ~Running() { running = outer_; }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
@@ -21,13 +26,102 @@ class Running {
   CapturedCalls* outer_;
 };
 
+std::uint64_t next_capture() {
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+/// A number as an element in memory.
+void write_number(std::byte* to, DType dtype, const Number& number) {
+  if (dtype == DType::u32) {
+    const auto value = static_cast<std::uint32_t>(number.integer);
+    std::memcpy(to, &value, sizeof value);
+  } else if (dtype == DType::f32) {
+    const auto value = static_cast<float>(number.real);
+    std::memcpy(to, &value, sizeof value);
+  } else {
+    std::memcpy(to, &number.real, sizeof number.real);
+  }
+}
+
 }  // namespace
+
+// ---- numbers that replays ask for ----
+
+LiveNumbers::LiveNumbers(CapturedCalls& capture, DType dtype, std::size_t count, Refresh refresh)
+    : capture_(capture.number()), dtype_(dtype), slots_(count), refresh_(std::move(refresh)) {}
+
+Argument LiveNumbers::argument(std::size_t i) const {
+  const LiveSlot& slot = slots_[i];
+  if (!running) return Argument(slot.number);
+  if (running->number() != capture_)
+    throw Error(ErrorKind::unsupported,
+                "capture: a draw of random numbers that another capture recorded cannot be repeated in this one; "
+                "record forward and backward in one capture");
+  Argument argument = tensors_.empty() ? Argument(slot.number) : Argument(tensors_[i]);
+  argument.live = &slot;
+  return argument;
+}
+
+std::shared_ptr<LiveNumbers> CapturedCalls::add_live(DType dtype, std::size_t count, LiveNumbers::Refresh refresh) {
+  auto live = std::make_shared<LiveNumbers>(*this, dtype, count, std::move(refresh));
+  if (count > 0 && backend_.records()) place(*live);
+  live_.push_back(live);
+  return live;
+}
+
+void CapturedCalls::add_action(std::function<void()> action) {
+  add_live(DType::u32, 0, [action = std::move(action)](std::span<LiveSlot>) { action(); });
+}
+
+/// Gives the numbers a place in the device's memory, so that a native recording finds them there.
+void CapturedCalls::place(LiveNumbers& live) {
+  constexpr std::size_t kBlock = 4096, kAligned = 16;  // bytes
+  const std::size_t size = dtype_size(live.dtype_), bytes = live.slots_.size() * size;
+  if (live_memory_.empty() || live_memory_.back().now.size() - live_memory_.back().used < bytes) {
+    LiveMemory& memory = live_memory_.emplace_back();
+    memory.now.resize(std::max(kBlock, bytes));
+    memory.storage = make_pooled<Storage>(backend_, memory.now.size());
+    bytes_ += memory.now.size(), made_here_.insert(memory.storage.get());
+  }
+  LiveMemory& memory = live_memory_.back();
+  live.memory_ = &memory;
+  for (LiveSlot& slot : live.slots_) {
+    slot.storage = memory.storage.get(), slot.offset = static_cast<std::int64_t>(memory.used / size);
+    auto impl = make_pooled<TensorImpl>();
+    impl->storage = memory.storage, impl->dtype = live.dtype_, impl->offset = slot.offset, impl->numel = 1;
+    live.tensors_.emplace_back(std::move(impl));
+    memory.used += size;
+  }
+  memory.used = std::min((memory.used + kAligned - 1) / kAligned * kAligned, memory.now.size());
+}
+
+void CapturedCalls::refresh_live() {
+  for (const std::shared_ptr<LiveNumbers>& live : live_) {
+    live->refresh_(live->slots_);
+    if (!live->memory_) continue;
+    for (const LiveSlot& slot : live->slots_)
+      write_number(&live->memory_->now[static_cast<std::size_t>(slot.offset) * dtype_size(live->dtype_)], live->dtype_,
+                   slot.number);
+  }
+  for (LiveMemory& memory : live_memory_) {
+    if (memory.sent == memory.now) continue;
+    backend_.upload(*memory.storage, 0, memory.now.data(), memory.used);
+    memory.sent = memory.now;
+  }
+}
+
+// ---- recording ----
+
+CapturedCalls::CapturedCalls(Backend& backend) : backend_(backend), number_(next_capture()) {}
+CapturedCalls::~CapturedCalls() = default;
 
 void CapturedCalls::keep(const View& view, bool written) {
   if (!view.storage || made_here_.contains(view.storage)) return;
   const std::shared_ptr<Storage> storage = view.storage->shared_from_this();
   outside_.insert(storage);
   if (written) written_.insert(storage);
+  else if (storage->awaits_replay() && !written_.contains(storage)) awaited_.push_back(storage);
 }
 
 CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand> inputs,
@@ -37,6 +131,11 @@ CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand
   owned.inputs.assign(inputs.begin(), inputs.end());
   owned.outputs.assign(outputs.begin(), outputs.end());
   for (Operand& operand : owned.inputs) {
+    if (const auto renamed = renamed_.find(operand.live); renamed != renamed_.end()) {
+      operand.live = renamed->second;
+      operand.view.storage = operand.live->storage, operand.view.offset = operand.live->offset;
+    }
+    owned.live |= operand.live && !operand.live->storage;
     keep(operand.view, false);
     if (!operand.gather) continue;
     keep(operand.gather->table, false);
@@ -49,41 +148,40 @@ CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand
 void CapturedCalls::add(const FusedRequest& request) { add({&request, 1}); }
 void CapturedCalls::add(std::span<const FusedRequest> requests) {
   std::vector<FusedRequest> copies(requests.begin(), requests.end());
-  const Owned* last = nullptr;
+  std::vector<Owned*> all;
   for (FusedRequest& copy : copies) {
-    const Owned& owned = own(copy.op, copy.inputs, copy.outputs);
+    Owned& owned = *all.emplace_back(&own(copy.op, copy.inputs, copy.outputs));
     copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
-    last = &owned;
   }
-  calls_.push_back({last, [copies](Backend& backend) { run(backend, std::span<const FusedRequest>(copies)); }});
+  calls_.push_back({std::move(all), [copies](Backend& backend) { run(backend, std::span<const FusedRequest>(copies)); }});
 }
 void CapturedCalls::add(const GemmRequest& request) {
-  Owned& owned = own(request.op, request.inputs, request.outputs);
   keep(request.a, false), keep(request.b, false);
+  Owned& owned = own(request.op, request.inputs, request.outputs);
   GemmRequest copy = request;
   copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
-  calls_.push_back({&owned, [copy](Backend& backend) { run(backend, copy); }});
+  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
 }
 void CapturedCalls::add(const ScatterRequest& request) {
   Owned& owned = own(request.op, {}, {});
   keep(request.source, false), keep(request.output, true), keep(request.target.table, false);
   ScatterRequest copy = request;
   copy.op = owned.op.c_str();
-  calls_.push_back({&owned, [copy](Backend& backend) { run(backend, copy); }});
+  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
 }
 void CapturedCalls::add(const ScanRequest& request) {
   Owned& owned = own(request.op, {}, {});
   keep(request.input, false), keep(request.output, true);
   ScanRequest copy = request;
   copy.op = owned.op.c_str();
-  calls_.push_back({&owned, [copy](Backend& backend) { run(backend, copy); }});
+  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
 }
 void CapturedCalls::add(const SortRequest& request) {
   Owned& owned = own(request.op, {}, {});
   keep(request.input, false), keep(request.values, true), keep(request.indices, true);
   SortRequest copy = request;
   copy.op = owned.op.c_str();
-  calls_.push_back({&owned, [copy](Backend& backend) { run(backend, copy); }});
+  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
 }
 void CapturedCalls::add_upload(Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) {
   Owned& owned = own("upload", {}, {});
@@ -92,41 +190,46 @@ void CapturedCalls::add_upload(Storage& to, std::size_t byte_offset, const void*
   keep(whole, true);
   const auto* begin = static_cast<const std::byte*>(from);
   owned.values.assign(begin, begin + bytes);
-  calls_.push_back({&owned, [&to, byte_offset, values = &owned.values](Backend& backend) {
+  calls_.push_back({{&owned}, [&to, byte_offset, values = &owned.values](Backend& backend) {
     upload(backend, to, byte_offset, values->data(), values->size());
   }});
 }
 
+std::shared_ptr<Storage> CapturedCalls::make_storage(std::size_t bytes) {
+  const auto& storage = made_.emplace_back(make_pooled<Storage>(backend_, bytes));
+  made_here_.insert(storage.get()), bytes_ += bytes;
+  return storage;
+}
+
+/// What the program holds is a handle of its own: when the last copy goes, the memory is free for the next tensor, as
+/// replay keeps the order of the calls. (Looking through all storages for one that nobody holds took time with the
+/// square of their number.)
 std::shared_ptr<Storage> CapturedCalls::storage(std::size_t bytes) {
-  auto& list = made_[bytes];
-  // Replay keeps the order of the calls, so memory may go from a dead tensor to a new one.
-  for (const std::shared_ptr<Storage>& storage : list)
-    if (storage.use_count() == 1) return storage;
-  list.push_back(std::make_shared<Storage>(backend_, bytes));
-  made_here_.insert(list.back().get());
-  return list.back();
-}
-
-std::size_t CapturedCalls::bytes() const {
-  std::size_t total = 0;
-  for (const auto& [bytes, list] : made_) total += bytes * list.size();
-  return total;
-}
-
-void CapturedCalls::run_all() const {
-  for (const Call& call : calls_) {
-    try {
-      call.run(backend_);
-    } catch (const Error& e) {
-      if (e.kind() != ErrorKind::index) throw;
-      throw Error(ErrorKind::index, "Graph::replay: " + call.owned->op + ": " + e.what());
-    }
+  std::shared_ptr<Storage> owned;
+  {
+    const std::lock_guard hold(free_->lock);
+    if (auto& list = free_->storages[bytes]; !list.empty()) owned = std::move(list.back()), list.pop_back();
   }
+  if (!owned) owned = make_storage(bytes);
+  const auto give_back = [free = free_, owned](Storage* storage) mutable noexcept {
+    const std::lock_guard hold(free->lock);
+    if (!free->closed) free->storages[storage->bytes()].push_back(std::move(owned));
+  };
+  return {owned.get(), give_back, PoolAllocator<Storage>{}};
+}
+
+void CapturedCalls::close() {
+  for (const std::shared_ptr<Storage>& storage : made_) storage->set_awaits_replay(true);
+  for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) (*undo)();
+  undo_.clear();
+  const std::lock_guard hold(free_->lock);
+  free_->closed = true, free_->storages.clear();
 }
 
 void CapturedCalls::finish() {
   if (!backend_.records()) return;
   const Uncounted uncounted;
+  const Running none(nullptr);
   backend_.begin_capture();
   try {
     run_all();
@@ -137,10 +240,51 @@ void CapturedCalls::finish() {
   native_ = backend_.end_capture();
 }
 
-void CapturedCalls::replay() const {
-  for (const std::shared_ptr<Storage>& storage : written_) storage->bump_version();
-  // A replay inside a capture is part of that.
-  if (native_ && !running) native_->replay();
+// ---- replay ----
+
+void CapturedCalls::run_all() {
+  for (const Call& call : calls_) {
+    for (Owned* owned : call.owned) {
+      if (!owned->live) continue;
+      for (Operand& operand : owned->inputs)
+        if (operand.live) operand.number = operand.live->number;
+    }
+    try {
+      call.run(backend_);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::index) throw;
+      throw Error(ErrorKind::index, "Graph::replay: " + call.owned[0]->op + ": " + e.what());
+    }
+  }
+}
+
+/// A replay inside a capture is part of that: so are the numbers, which each replay of it reads anew.
+void CapturedCalls::record_replay(CapturedCalls& inner) {
+  require_captured(*this, inner.backend_, "Graph::replay");
+  renamed_.clear();
+  for (const std::shared_ptr<LiveNumbers>& live : inner.live_) {
+    const LiveNumbers& own = *add_live(live->dtype_, live->slots_.size(), live->refresh_);
+    for (std::size_t i = 0; i < own.slots_.size(); ++i) renamed_[&live->slots_[i]] = &own.slots_[i];
+  }
+  inner.run_all();
+  renamed_.clear();
+  for (const std::shared_ptr<Storage>& storage : inner.written_) storage->bump_version();
+}
+
+void CapturedCalls::require_written() const {
+  for (const std::shared_ptr<Storage>& storage : awaited_) require_replayed("Graph::replay", *storage);
+}
+
+void CapturedCalls::replay() {
+  if (running) return running->record_replay(*this);
+  require_written();
+  refresh_live();
+  for (const std::shared_ptr<Storage>& storage : written_) storage->bump_version(), storage->set_awaits_replay(false);
+  if (!std::exchange(replayed_, true)) {
+    for (const std::shared_ptr<Storage>& storage : made_) storage->set_awaits_replay(false);
+    awaited_.clear();
+  }
+  if (native_) native_->replay();
   else run_all();
 }
 
@@ -160,20 +304,29 @@ void require_values(const char* op) {
                                           "read them after replay(), or before the capture");
 }
 
-std::shared_ptr<const CapturedCalls> capture_calls(Device device, CallRef call) {
-  auto calls = std::make_shared<CapturedCalls>(backend_of(device));
+void throw_awaits_replay(const char* op) {
+  throw Error(ErrorKind::unsupported, std::string(op) +
+                                          ": the tensor was made in a capture() that was not replayed since: it has no "
+                                          "values yet; replay() the Graph first");
+}
+
+std::shared_ptr<CapturedCalls> capture_calls(Device device, CallRef call) {
+  struct Closed {
+    std::shared_ptr<CapturedCalls> calls;
+    ~Closed() { calls->close(); }
+  } const capture{std::make_shared<CapturedCalls>(backend_of(device))};
   {
-    const Running guard(calls.get());
+    const Running guard(capture.calls.get());
     call();
   }
-  calls->finish();
-  return calls;
+  capture.calls->finish();
+  return capture.calls;
 }
 
 }  // namespace detail
 
 namespace {
-const detail::CapturedCalls& checked(const std::shared_ptr<const detail::CapturedCalls>& calls, const char* op) {
+detail::CapturedCalls& checked(const std::shared_ptr<detail::CapturedCalls>& calls, const char* op) {
   if (!calls)
     throw Error(ErrorKind::shape,
                 std::string(op) + ": the Graph is empty (default-constructed); make it with capture()");

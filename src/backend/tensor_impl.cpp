@@ -127,6 +127,13 @@ std::uint32_t axis_mask(const char* op, const Axes& axes, int rank) {
   return mask;
 }
 
+bool is_broadcast_view(const Tensor& tensor) {
+  const TensorImpl& t = *tensor.impl();
+  for (std::size_t i = 0; i < t.shape.size(); ++i)
+    if (t.strides[i] == 0 && t.shape[i] > 1) return true;
+  return false;
+}
+
 bool may_share_memory(const Tensor& x, const Tensor& y) {
   const TensorImpl &a = *x.impl(), &b = *y.impl();
   if (a.numel == 0 || b.numel == 0) return false;

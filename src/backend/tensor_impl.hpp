@@ -45,6 +45,8 @@ const Tensor& require_defined(const char* op, const char* argument, const Tensor
 int normalize_axis(const char* op, std::int64_t axis, int rank);
 /// The axes as a bit mask; `{}` gives all. Throws index for one that is out of range or twice.
 std::uint32_t axis_mask(const char* op, const Axes& axes, int rank);
+/// Whether several of its elements are one place in memory, as broadcast_to makes them: it is not to be written to.
+bool is_broadcast_view(const Tensor& tensor);
 /// Whether the memory between the first and the last element of each overlaps.
 bool may_share_memory(const Tensor& a, const Tensor& b);
 /// Throws device where two tensors live on different devices.

@@ -61,6 +61,21 @@ template <class Request> bool captured(const detail::Backend& backend, const cha
   return true;
 }
 
+/// Throws where something that is read belongs to a recording that was not replayed. What is written whole is no longer.
+void require_values_of(const char* op, std::span<const detail::Operand> inputs) {
+  for (const detail::Operand& operand : inputs) {
+    if (operand.view.storage) detail::require_replayed(op, *operand.view.storage);
+    if (operand.gather) detail::require_replayed(op, *operand.gather->table.storage);
+  }
+}
+void write(const detail::View& view, const Shape& space) {
+  if (!view.storage || !view.storage->awaits_replay()) return;
+  if (bytes(view, space) == static_cast<std::int64_t>(view.storage->bytes())) view.storage->set_awaits_replay(false);
+}
+void write(std::span<const detail::View> views, const Shape& space) {
+  for (const detail::View& view : views) write(view, space);
+}
+
 /// Counts one call, runs it, and reports it where somebody listens.
 template <class What, class Call>
 void traced(detail::Backend& backend, const char* verb, const char* op, const What& what, std::int64_t read,
@@ -209,6 +224,7 @@ CacheStats warm_up_calls(CallRef call) {
 void run(Backend& backend, const FusedRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
+  require_values_of(r.op, r.inputs), write(r.outputs, r.space);
   const auto [read, written] = bytes_of(r);
   count_flops(r);
   traced(
@@ -224,7 +240,8 @@ void run(Backend& backend, std::span<const FusedRequest> requests) {
     read += r_read, written += r_written;
   }
   if (captured(backend, requests[0].op, requests)) return;
-  for (const FusedRequest& r : requests) count_flops(r);
+  for (const FusedRequest& r : requests) require_values_of(r.op, r.inputs);
+  for (const FusedRequest& r : requests) write(r.outputs, r.space), count_flops(r);
   const auto all = [&] {
     std::string text;
     for (const FusedRequest& r : requests) text += (text.empty() ? "" : " and ") + what(r);
@@ -236,12 +253,14 @@ void run(Backend& backend, std::span<const FusedRequest> requests) {
 void run(Backend& backend, const GemmRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
+  require_replayed(r.op, *r.a.storage), require_replayed(r.op, *r.b.storage), require_values_of(r.op, r.inputs);
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
     Shape shape = r.batch;
     shape.push_back(rows), shape.push_back(cols);
     return shape;
   };
   const Shape space = matrix(r.m, r.n);
+  write(r.outputs, space);
   std::int64_t read = bytes(r.a, matrix(r.m, r.k)) + bytes(r.b, matrix(r.k, r.n)), written = 0;
   for (const Operand& operand : r.inputs) read += bytes(operand.view, space);
   for (const View& output : r.outputs) written += bytes(output, space);
@@ -262,6 +281,7 @@ void run(Backend& backend, const GemmRequest& r) {
 void run(Backend& backend, const ScatterRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
+  for (const View* read : {&r.source, &r.output, &r.target.table}) require_replayed(r.op, *read->storage);
   if (cost) add_cost(r.space.numel());
   traced(
       backend, "scatter", r.op, [&] { return to_string(r.space); },
@@ -270,6 +290,7 @@ void run(Backend& backend, const ScatterRequest& r) {
 void run(Backend& backend, const ScanRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
+  require_replayed(r.op, *r.input.storage), write(r.output, r.space);
   if (cost) add_cost(r.space.numel());
   traced(
       backend, "scan", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space), bytes(r.output, r.space),
@@ -278,6 +299,7 @@ void run(Backend& backend, const ScanRequest& r) {
 void run(Backend& backend, const SortRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
+  require_replayed(r.op, *r.input.storage), write(r.values, r.space), write(r.indices, r.space);
   if (cost) add_cost(0);
   Shape results = r.space;
   if (r.first > 0) results[static_cast<std::size_t>(r.axis)] = r.first;

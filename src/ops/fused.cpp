@@ -48,10 +48,9 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
 
 /// Throws shape where several elements are one place in memory (a broadcast view).
 void require_writable(const char* op, const Tensor& out) {
-  for (std::size_t i = 0; i < out.shape().size(); ++i)
-    if (out.strides()[i] == 0 && out.shape()[i] > 1)
-      throw Error(ErrorKind::shape,
-                  std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
+  if (is_broadcast_view(out))
+    throw Error(ErrorKind::shape,
+                std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
 }
 
 /// Whether writing `out` while reading `in` would be wrong: they share memory without being the same elements in the
@@ -181,7 +180,7 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
         std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
       t = &bound.copies.emplace_back(t->clone());
     bound.operands.push_made([&] {
-      return t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, a.number, nullptr};
+      return t ? Operand{view_over(*t, space), {}, nullptr, a.live} : Operand{{}, a.number, nullptr, a.live};
     });
   }
   Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();

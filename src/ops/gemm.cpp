@@ -85,7 +85,8 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
     const Tensor* t = argument.tensor ? argument.tensor : argument.var ? &argument.var->value() : nullptr;
     types.push_back(t ? InputType{t->dtype(), false} : InputType{DType::f32, true});
     if (t) require_same_device(call.op, a, *t);
-    inputs.push_back(t ? Operand{view_over(*t, space), {}, nullptr} : Operand{{}, argument.number, nullptr});
+    inputs.push_back(t ? Operand{view_over(*t, space), {}, nullptr, argument.live}
+                        : Operand{{}, argument.number, nullptr, argument.live});
   }
   const Program& program = type_program(call.op, call.epilogue ? call.epilogue : plain_epilogue(), types);
   space.numel();  // throws where it overflows

@@ -1,121 +1,91 @@
 // Optimiser steps as formulas with several outputs, written in place.
 #include "tern/optim.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <list>
+#include <functional>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
-#include "backend/trace.hpp"
-#include "ops/fused.hpp"
+#include "backend/capture.hpp"
+#include "ops/updates.hpp"
 
-namespace tern::optim {
+namespace tern {
+
+namespace detail {
+
+Parameters::Parameters(const char* optimiser, std::vector<Var> list) : optimiser_(optimiser), list_(std::move(list)) {
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const Var& p = list_[i];
+    if (!p.requires_grad() || p.grad_fn())
+      throw Error(ErrorKind::autograd,
+                  std::string(optimiser) + ": parameters must be leaf variables that require a gradient");
+    const auto [known, is_new] = places.emplace(p.id(), i);
+    if (!is_new)
+      throw Error(ErrorKind::autograd, std::string(optimiser) + ": parameter " + std::to_string(i) + " is parameter " +
+                                           std::to_string(known->second) + " again, " + describe(p.value()) +
+                                           "; give each once");
+  }
+}
+
+GradientList Parameters::gradients(const Gradients& gradients) const {
+  GradientList list;
+  list.reserve(list_.size());
+  for (const Var& p : list_) list.push_back(gradients.get(p.id()));
+  return list;
+}
+
+GradientList Parameters::gradients(const std::vector<Tensor>& gradients) const {
+  if (gradients.size() != list_.size())
+    throw Error(ErrorKind::shape, std::string(optimiser_) + ": expected a gradient for each of the " +
+                                      std::to_string(list_.size()) + " parameters, got " +
+                                      std::to_string(gradients.size()));
+  GradientList list;
+  list.reserve(list_.size());
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    const Tensor &g = gradients[i], &p = list_[i].value();
+    list.push_back(g.defined() ? &g : nullptr);
+    if (!g.defined() || (g.shape() == p.shape() && g.dtype() == p.dtype())) continue;
+    throw Error(g.shape() == p.shape() ? ErrorKind::dtype : ErrorKind::shape,
+                std::string(optimiser_) + ": gradient " + std::to_string(i) + " must be like its parameter: expected " +
+                    describe(p) + ", got " + describe(g));
+  }
+  return list;
+}
+
+}  // namespace detail
+
+namespace optim {
 
 using namespace detail;
 
 namespace {
 
-void check(const char* op, const std::vector<Var>& parameters) {
-  for (const Var& p : parameters)
-    if (!p.requires_grad() || p.grad_fn())
-      throw Error(ErrorKind::autograd, std::string(op) + ": parameters must be leaf variables that require a gradient");
-}
-
-Tensor state_like(const Tensor& p) {
-  return zeros(p.shape(), {.dtype = dtype_size(p.dtype()) == 2 ? DType::f32 : p.dtype(), .device = p.device()});
-}
-
-/// Updates of parameters that do not depend on each other: those of a device are run together.
-class Updates {
- public:
-  explicit Updates(const char* op) : op_(op) {}
-  /// A formula's outputs written over its first operands: (state…, read…, numbers…) → state…
-  void add(const Graph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
-           std::span<const Number> numbers) {
-    PoolVector<Argument> arguments;
-    for (const Tensor& s : state) arguments.push_back(Argument(s));
-    for (const Tensor* t : read) arguments.push_back(Argument(*t));
-    for (const Number& n : numbers) arguments.push_back(Argument(n));
-    try {
-      const Shape space = state[0].shape();
-      if (broadcast_space(op_, arguments) != space)
-        throw Error(ErrorKind::shape,
-                    std::string(op_) + ": the gradient of " + describe(state[0]) + " is " + describe(*read[0]));
-      if (calls_.size() == kMost || state[0].device() != device_ || depends(arguments, state.size())) run();
-      device_ = state[0].device();
-      PoolVector<Tensor> results(state.size());
-      BoundCall call;
-      bind_call(space, with_numbers({op_, graph, 0, space}, arguments), arguments, state, results, call);
-      calls_.push_back(std::move(call));
-    } catch (...) {
-      run();  // those before it are updated, as if each had been by itself
-      throw;
-    }
-    for (std::size_t i = 0; i < state.size() + read.size(); ++i)
-      (i < state.size() ? written_ : read_).push_back(*arguments[i].tensor);
-  }
-  void run() {
-    const Calls calls = std::exchange(calls_, {});  // once, whatever happens
-    written_.clear(), read_.clear();
-    SmallVector<FusedRequest, 4> requests;
-    for (const BoundCall& call : calls) requests.push_back(call.request());
-    if (!requests.empty()) detail::run(*calls.front().backend, requests);
-  }
-
- private:
-  using Calls = std::list<BoundCall, PoolAllocator<BoundCall>>;  // requests point into them
-  static constexpr std::size_t kMost = 16;                       // parts of a launch
-  /// Whether the next update reads what one of those before writes, or writes what one of them touches.
-  bool depends(std::span<const Argument> arguments, std::size_t state) const {
-    const auto among = [](const PoolVector<Tensor>& list, const Tensor& t) {
-      return std::ranges::any_of(list, [&](const Tensor& other) { return may_share_memory(t, other); });
-    };
-    for (std::size_t i = 0; i < arguments.size() && arguments[i].tensor; ++i)
-      if (among(written_, *arguments[i].tensor) || (i < state && among(read_, *arguments[i].tensor))) return true;
-    return false;
-  }
-  const char* op_;
-  Device device_ = cpu();
-  Calls calls_;
-  PoolVector<Tensor> written_, read_;
-};
-
-/// The graph of an update for a floating dtype; 16-bit parameters are computed with in f32, like their moments, and
-/// rounded once.
-using MakeGraph = const Graph*(bool narrow, DType dtype);
-struct Graphs {
-  const Graph *f16, *bf16, *f32, *f64;
-  explicit Graphs(MakeGraph make)
-      : f16(make(true, DType::f16)),
-        bf16(make(true, DType::bf16)),
-        f32(make(false, DType::f32)),
-        f64(make(false, DType::f64)) {}
-  const Graph* of(DType dtype) const {
-    return dtype == DType::f16 ? f16 : dtype == DType::bf16 ? bf16 : dtype == DType::f32 ? f32 : f64;
-  }
-};
+DType moment_dtype(const Tensor& p) { return p.dtype() == DType::f64 ? DType::f64 : DType::f32; }
+Tensor state_like(const Tensor& p) { return zeros(p.shape(), {.dtype = moment_dtype(p), .device = p.device()}); }
 
 const Graph* adamw_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), m0 = make_input(1), v0 = make_input(2), g0 = make_input(3);
-  const Expr c1 = make_input(4), c2 = make_input(5);  // of correction_graph
-  const Expr rate = make_input(6), decay = make_input(7), b1 = make_input(8), b2 = make_input(9), eps = make_input(10);
-  const Expr r1 = make_input(11), r2 = make_input(12);  // 1 - b1 and 1 - b2, which would cancel in f32
+  // Of shared_numbers and own_numbers.
+  const Expr decay = make_input(4), b1 = make_input(5), b2 = make_input(6), eps = make_input(7), r1 = make_input(8),
+             r2 = make_input(9), rate = make_input(10), c2 = make_input(11);
   const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
   const Expr m = b1 * m0 + r1 * g, v = b2 * v0 + r2 * (g * g);
-  const Expr step = (m * c1) / (sqrt(v * c2) + eps);
-  const Expr next = p - rate * (step + decay * p);
+  const Expr next = p - (rate * m / (sqrt(v * c2) + eps) + decay * p);
   const Expr outputs[] = {narrow ? cast(next, dtype) : next, m, v};
-  return make_graph(outputs, 13);
+  return make_graph(outputs, 12);
 }
-/// (steps, log b1, log b2) → steps + 1, and the corrections of the moments' bias, 1 / (1 - b^steps). The count is a
-/// tensor so that a captured step counts on; expm1 keeps the difference accurate where b^steps is near 1.
-const Graph* correction_graph() {
-  return graph_of([](auto steps, auto log1, auto log2) {
-    const auto next = steps + 1;
-    return std::array{next, -1 / expm1(next * log1), -1 / expm1(next * log2)};
-  });
+/// Of all updates of a step: rate·decay, b1, b2, epsilon, and 1 - b1 and 1 - b2, which would cancel in f32.
+std::array<double, 6> shared_numbers(const AdamWOptions& o) {
+  return {o.learning_rate * o.weight_decay, o.beta1, o.beta2, o.epsilon, 1 - o.beta1, 1 - o.beta2};
+}
+/// Of a parameter whose gradient is its n-th: rate and 1, over what corrects the moments' bias, 1 - b^n.
+std::array<double, 2> own_numbers(const AdamWOptions& o, std::int64_t n) {
+  const auto corrected = [&](double b) { return -std::expm1(static_cast<double>(n) * std::log(b)); };
+  return {o.learning_rate / corrected(o.beta1), 1 / corrected(o.beta2)};
 }
 const Graph* sgd_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), v0 = make_input(1), g0 = make_input(2), rate = make_input(3), momentum = make_input(4),
@@ -126,61 +96,130 @@ const Graph* sgd_graph(bool narrow, DType dtype) {
   return make_graph(outputs, 6);
 }
 
-}  // namespace
 
-SGD::SGD(std::vector<Var> parameters, SGDOptions options) : parameters_(std::move(parameters)), options_(options) {
-  check("SGD", parameters_);
-  for (const Var& p : parameters_) velocity_.push_back(state_like(p.value()));
+/// set_learning_rate: recorded, it is done at each replay, where it stands among the steps, and not yet.
+template <class Options> void set_rate(const Kept<Options>& options, double rate) {
+  if (CapturedCalls* capture = current_capture()) {
+    capture->add_action([kept = options.shared(), rate] { kept->learning_rate = rate; });
+    capture->at_end([kept = options.shared(), before = options->learning_rate] { kept->learning_rate = before; });
+  }
+  options->learning_rate = rate;
 }
 
-void SGD::step(const Gradients& gradients) {
+/// The numbers of recorded updates, which replays read anew, of one dtype of moments: `shared` for all, then `own` for
+/// each of the parameters, in order.
+struct RecordedNumbers {
+  std::vector<std::size_t> parameters;
+  std::shared_ptr<LiveNumbers> live;
+  std::size_t shared, own, done = 0;
+
+  PoolVector<Argument> next() {
+    PoolVector<Argument> list;
+    for (std::size_t i = 0; i < shared; ++i) list.push_back(live->argument(i));
+    for (std::size_t i = 0; i < own; ++i) list.push_back(live->argument(shared + done * own + i));
+    ++done;
+    return list;
+  }
+};
+/// make_refresh(parameters) gives what writes the numbers of these.
+template <class MakeRefresh>
+std::array<RecordedNumbers, 2> record_numbers(CapturedCalls& capture, const Parameters& parameters,
+                                              const GradientList& gradients, std::size_t shared, std::size_t own,
+                                              const MakeRefresh& make_refresh) {
+  std::array<RecordedNumbers, 2> both{{{{}, nullptr, shared, own}, {{}, nullptr, shared, own}}};  // f32 and f64
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (gradients[i]) both[moment_dtype(parameters[i]) == DType::f64].parameters.push_back(i);
+  for (const bool wide : {false, true}) {
+    RecordedNumbers& numbers = both[wide];
+    if (!numbers.parameters.empty())
+      numbers.live = capture.add_live(wide ? DType::f64 : DType::f32, shared + own * numbers.parameters.size(),
+                                      make_refresh(numbers.parameters));
+  }
+  return both;
+}
+
+}  // namespace
+
+SGD::SGD(std::vector<Var> parameters, SGDOptions options)
+    : parameters_("SGD", std::move(parameters)), options_(options) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) velocity_.push_back(state_like(parameters_[i]));
+}
+
+void SGD::set_learning_rate(double rate) { set_rate(options_, rate); }
+
+void SGD::update(const GradientList& gradients) {
   static const Graphs graphs(sgd_graph);
   Updates updates("SGD");
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor* g = gradients.get(parameters_[i].id());
-    if (!g) continue;
-    const Tensor& p = parameters_[i].value();
+  std::optional<std::array<RecordedNumbers, 2>> recorded;
+  if (CapturedCalls* capture = current_capture())
+    recorded = record_numbers(*capture, parameters_, gradients, 3, 0, [&](const std::vector<std::size_t>&) {
+      return [options = options_.shared()](std::span<LiveSlot> to) {
+        to[0].number = options->learning_rate, to[1].number = options->momentum, to[2].number = options->weight_decay;
+      };
+    });
+  const Argument plain[] = {Argument(options_->learning_rate), Argument(options_->momentum),
+                            Argument(options_->weight_decay)};
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i]) continue;
+    const Tensor& p = parameters_[i];
     const Tensor state[] = {p, velocity_[i]};
-    const Number numbers[] = {options_.learning_rate, options_.momentum, options_.weight_decay};
-    updates.add(graphs.of(p.dtype()), state, {&g, 1}, numbers);
+    const Graph* const graph = graphs.of(p.dtype());
+    if (recorded) updates.add(graph, state, {&gradients[i], 1}, (*recorded)[moment_dtype(p) == DType::f64].next());
+    else updates.add(graph, state, {&gradients[i], 1}, plain);
   }
   updates.run();
 }
 
 AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options)
-    : parameters_(std::move(parameters)), options_(options) {
-  check("AdamW", parameters_);
-  for (const Var& p : parameters_) {
-    first_.push_back(state_like(p.value())), second_.push_back(state_like(p.value()));
-    const Tensor& moment = first_.back();
-    std::size_t k = 0;
-    while (k < steps_.size() && (steps_[k].dtype() != moment.dtype() || steps_[k].device() != moment.device())) ++k;
-    if (k == steps_.size()) steps_.push_back(zeros({}, {.dtype = moment.dtype(), .device = moment.device()}));
-    step_of_.push_back(k);
-  }
+    : parameters_("AdamW", std::move(parameters)),
+      counts_(std::make_shared<std::vector<std::int64_t>>(parameters_.size())),
+      options_(options) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    first_.push_back(state_like(parameters_[i])), second_.push_back(state_like(parameters_[i]));
 }
 
-void AdamW::step(const Gradients& gradients) {
+void AdamW::set_learning_rate(double rate) { set_rate(options_, rate); }
+
+void AdamW::update(const GradientList& gradients) {
   static const Graphs graphs(adamw_graph);
-  PoolVector<std::array<Tensor, 3>> corrections;  // the count, and what correction_graph says
-  for (Tensor& steps : steps_) {
-    const Argument arguments[] = {Argument(steps), Argument(std::log(options_.beta1)),
-                                  Argument(std::log(options_.beta2))};
-    run_fused({"AdamW", correction_graph(), 0, {}}, arguments, {&steps, 1}, corrections.emplace_back());
-  }
-  const Number numbers[] = {options_.learning_rate, options_.weight_decay, options_.beta1,     options_.beta2,
-                            options_.epsilon,       1 - options_.beta1,    1 - options_.beta2};
   Updates updates("AdamW");
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Tensor* g = gradients.get(parameters_[i].id());
-    if (!g) continue;
-    const Tensor& p = parameters_[i].value();
+  const std::array<double, 6> shared = shared_numbers(*options_.shared());
+  std::optional<std::array<RecordedNumbers, 2>> recorded;
+  if (CapturedCalls* capture = current_capture())
+    recorded = record_numbers(*capture, parameters_, gradients, shared.size(), 2,
+                              [&](const std::vector<std::size_t>& of) { return counting(of); });
+  std::int64_t counted = 0;
+  std::array<double, 2> own{};  // of that count
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i]) continue;
+    const Tensor& p = parameters_[i];
     const Tensor state[] = {p, first_[i], second_[i]};
-    const std::array<Tensor, 3>& correction = corrections[step_of_[i]];
-    const Tensor* const read[] = {g, &correction[1], &correction[2]};
-    updates.add(graphs.of(p.dtype()), state, read, numbers);
+    const Graph* const graph = graphs.of(p.dtype());
+    if (recorded) {
+      updates.add(graph, state, {&gradients[i], 1}, (*recorded)[moment_dtype(p) == DType::f64].next());
+      continue;
+    }
+    const std::int64_t count = (*counts_)[i] + 1;
+    if (counted != count) own = own_numbers(*options_.shared(), counted = count);
+    PoolVector<Argument> numbers;
+    numbers.reserve(shared.size() + own.size());
+    for (const double n : shared) numbers.push_back(Argument(n));
+    for (const double n : own) numbers.push_back(Argument(n));
+    updates.add(graph, state, {&gradients[i], 1}, numbers);
+    (*counts_)[i] = count;
   }
   updates.run();
 }
 
-}  // namespace tern::optim
+/// Counts a step of these parameters and writes its numbers.
+std::function<void(std::span<LiveSlot>)> AdamW::counting(const std::vector<std::size_t>& parameters) const {
+  return [parameters, options = options_.shared(), counts = counts_](std::span<LiveSlot> to) {
+    std::size_t at = 0;
+    for (const double n : shared_numbers(*options)) to[at++].number = n;
+    for (const std::size_t i : parameters)
+      for (const double n : own_numbers(*options, ++(*counts)[i])) to[at++].number = n;
+  };
+}
+
+}  // namespace optim
+}  // namespace tern

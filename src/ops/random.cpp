@@ -90,20 +90,16 @@ const Graph* uniform_graph(DType dtype) {
   }
 }
 
-/// `words`: how many an element takes at most, of the four of a block.
-Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, DType dtype, Device device,
-            std::span<const Number> extra = {}, std::uint64_t words = 2) {
+/// `words`: how many an element takes, of the four of a block.
+Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, std::uint64_t words, DType dtype,
+            Device device, std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
   Tensor result = make_tensor({count}, dtype, backend_of(device));
-  const auto half = [](std::uint64_t v, int shift) {
-    return Number(static_cast<std::int64_t>(v >> shift & 0xffffffffu));
-  };
-  const Generator generator = next_draw(own, static_cast<std::uint64_t>(count) * words / 4 + 4);
-  PoolVector<Argument> arguments{Argument(result), Argument(half(generator.position, 0)),
-                                 Argument(half(generator.position, 32)), Argument(half(generator.seed, 0)),
-                                 Argument(half(generator.seed, 32))};
+  const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * words + 3) / 4);
+  PoolVector<Argument> arguments{Argument(result)};
+  for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));
   for (const Number& n : extra) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, Shape{count}}, arguments, {&result, 1});
   return result.reshape(shape);
@@ -146,7 +142,8 @@ Expr random_uniform(Expr position, Expr seed, Expr stream) {
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  return draw("rand", uniform_graph(options.dtype), shape, generator, options.dtype, options.device);
+  return draw("rand", uniform_graph(options.dtype), shape, generator, options.dtype == DType::f64 ? 2 : 1, options.dtype,
+              options.device);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
@@ -154,13 +151,13 @@ Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
     throw Error(ErrorKind::dtype, "randn: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   if (options.dtype == DType::f64) {
     static const Graph* const wide = draw_graph(wide_normal_of(random_words(place() * constant(4))), 5);
-    return draw("randn", wide, shape, generator, options.dtype, options.device, {}, 4);
+    return draw("randn", wide, shape, generator, 4, options.dtype, options.device);
   }
   static const Graph* const graph = [] {
     const auto [a, b] = random_pair();
     return draw_graph(normal_of(a, b), 5);
   }();
-  return draw("randn", graph, shape, generator, options.dtype, options.device);
+  return draw("randn", graph, shape, generator, 2, options.dtype, options.device);
 }
 
 namespace {
@@ -202,10 +199,10 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
   if (in_words) {
     const Number extra[] = {word_number(range), word_number(static_cast<std::uint64_t>(low))};
     const Graph* const graph = range >> 32 ? whole_words() : narrow_integers();
-    return draw("randint", graph, shape, generator, dtype, options.device, extra);
+    return draw("randint", graph, shape, generator, 1, dtype, options.device, extra);
   }
   const Number extra[] = {word_number(range), word_number(range >> 32), low};
-  return draw("randint", wide_integers(), shape, generator, dtype, options.device, extra);
+  return draw("randint", wide_integers(), shape, generator, 2, dtype, options.device, extra);
 }
 
 }  // namespace tern

@@ -81,6 +81,7 @@ Tensor Tensor::to(Device target) const {
   const TensorImpl& t = checked(*this, "to");
   if (device() == target) return *this;
   require_values("to");
+  require_replayed("to", *t.storage);
   Backend& backend = backend_of(target);
   const Tensor source = contiguous();
   Tensor result = make_tensor(t.shape, t.dtype, backend, "to");
@@ -102,6 +103,7 @@ void Tensor::read(void* destination, DType wanted, const char* op) const {
                                       std::string(to_string(wanted)) + "; convert it with .to(" +
                                       std::string(to_string(wanted)) + ")");
   require_values(op);
+  require_replayed(op, *t.storage);
   const Tensor source = contiguous();
   const TensorImpl& s = *source.impl();
   const std::size_t size = dtype_size(s.dtype);

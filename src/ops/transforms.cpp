@@ -58,6 +58,12 @@ std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like) {
   for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = or_zeros(gradients[i], like[i]);
   return gradients;
 }
+std::vector<Var> owned(std::vector<Var> gradients, std::span<const Var> others, bool recorded) {
+  std::vector<Var*> list;
+  for (Var& g : gradients) list.push_back(&g);
+  make_own(list, others, recorded);
+  return gradients;
+}
 Var joined(const std::vector<Var>& parts) {
   if (parts.size() == 1) return parts[0];
   std::vector<Var> flat;

@@ -1,0 +1,122 @@
+// Clipping of gradients, in place.
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "ops/updates.hpp"
+#include "tern/optim.hpp"
+
+namespace tern::optim {
+
+using namespace detail;
+
+namespace {
+
+void check_limit(const char* op, double limit) {
+  if (!(limit >= 0))
+    throw Error(ErrorKind::shape, std::string(op) + ": the limit must be 0 or more, got " + std::to_string(limit));
+}
+
+/// The gradients of these parameters, each once, in memory that is nobody else's, as constants.
+PoolVector<Var*> gradients_of(Gradients& gradients, const std::vector<Var>& parameters) {
+  PoolVector<Var*> list;
+  for (const Var& p : parameters) {
+    const auto found = gradients.map().find(p.id());
+    if (p.id() != 0 && found != gradients.map().end()) list.push_back(&found->second);
+  }
+  PoolVector<Var*> known;
+  std::erase_if(list, [&](Var* g) {
+    const bool again = std::ranges::find(known, g) != known.end();
+    if (!again) known.push_back(g);
+    return again;
+  });
+  for (Var* g : list)
+    if (g->requires_grad()) *g = as_var(g->value());
+  make_own(list, {}, false);
+  return list;
+}
+
+/// x → (d, Σ (x / d)²) in `result`, with d the largest |x|, so that no square overflows or vanishes. Where |x| is not
+/// finite, d is 1 and the sum says so.
+const Graph* squares_graph(DType work, DType result) {
+  const bool wide = work == DType::f64;
+  const double largest = wide ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  const Expr x = cast(make_input(0), work), top = max(abs(x));
+  const Expr d = where(top <= largest, maximum(top, 1e-30), cast(make_constant(1), work));
+  const Expr scaled = x / d;
+  const Expr outputs[] = {cast(d, result), cast(sum(scaled * scaled), result)};
+  return make_graph(outputs, 1);
+}
+/// Of all gradients together: (d, sums, limit) → (norm, what scales it to the limit).
+const Graph* norm_graph() {
+  const Expr d = make_input(0), sums = make_input(1), limit = make_input(2);
+  const Expr top = max(d), part = d / top;
+  const Expr norm = top * sqrt(sum(sums * (part * part)));
+  const Expr outputs[] = {norm, minimum(limit / (norm + 1e-6), 1)};
+  return make_graph(outputs, 3);
+}
+const Graph* scale_graph(bool narrow, DType dtype) {
+  const DType work = dtype == DType::f64 ? DType::f64 : DType::f32;
+  const Expr g = narrow ? cast(make_input(0), work) : make_input(0), scaled = g * cast(make_input(1), work);
+  const Expr output = narrow ? cast(scaled, dtype) : scaled;
+  return make_graph({&output, 1}, 2);
+}
+const Graph* clamp_graph(bool, DType) {
+  return graph_of([](auto g, auto limit) { return minimum(maximum(g, -limit), limit); });
+}
+
+/// squares_graph of every gradient: [2, n] in `dtype`.
+Tensor squares_of(std::span<Var* const> gradients, DType dtype) {
+  const auto count = static_cast<std::int64_t>(gradients.size());
+  const Tensor parts = zeros({2, count}, {.dtype = dtype, .device = gradients[0]->device()});
+  parts.slice(0, 0, 1).copy_from(full({}, 1e-30, {.dtype = dtype, .device = parts.device()}));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Tensor& g = gradients[static_cast<std::size_t>(i)]->value();
+    if (g.numel() == 0) continue;
+    const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << g.dim()) - 1);
+    const Shape one = with_ones(g.shape(), all);
+    const auto place = [&](std::int64_t row) {
+      return parts.slice(0, row, row + 1).slice(1, i, i + 1).reshape(one);
+    };
+    const DType work = g.dtype() == DType::f64 ? DType::f64 : DType::f32;
+    const Tensor into[] = {place(0), place(1)};
+    const Argument arguments[] = {Argument(g)};
+    Tensor results[2];
+    run_fused({"clip_grad_norm", squares_graph(work, dtype), all, {}}, arguments, into, results);
+  }
+  return parts;
+}
+
+}  // namespace
+
+Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, double limit) {
+  check_limit("clip_grad_norm", limit);
+  const PoolVector<Var*> list = gradients_of(gradients, parameters);
+  for (const Var* g : list) require_same_device("clip_grad_norm", list[0]->value(), g->value());
+  if (list.empty()) return zeros({}, {.device = parameters.empty() ? default_device() : parameters[0].device()});
+  const bool wide = std::ranges::any_of(list, [](const Var* g) { return g->dtype() == DType::f64; });
+  const Tensor parts = squares_of(list, wide ? DType::f64 : DType::f32);
+  const Tensor d = parts.slice(0, 0, 1), sums = parts.slice(0, 1, 2);
+  const Argument arguments[] = {Argument(d), Argument(sums), Argument(limit)};
+  static const Graph* const graph = norm_graph();
+  Tensor found[2];  // the norm, and the factor
+  run_fused({"clip_grad_norm", graph, 3, {}}, arguments, {}, found);
+  const Tensor factor = found[1].reshape({});
+  static const Graphs graphs(scale_graph);
+  Updates updates("clip_grad_norm");
+  const Tensor* const read[] = {&factor};
+  for (Var* g : list) updates.add(graphs.of(g->dtype()), {&g->value(), 1}, read, {});
+  updates.run();
+  return found[0].reshape({});
+}
+
+void clip_grad_value(Gradients& gradients, const std::vector<Var>& parameters, double limit) {
+  check_limit("clip_grad_value", limit);
+  static const Graphs graphs(clamp_graph);
+  const Argument numbers[] = {Argument(limit)};
+  Updates updates("clip_grad_value");
+  for (Var* g : gradients_of(gradients, parameters)) updates.add(graphs.of(g->dtype()), {&g->value(), 1}, {}, numbers);
+  updates.run();
+}
+
+}  // namespace tern::optim
