@@ -300,6 +300,18 @@ TEST_P(NumberEdges, SumsOfNarrowIntegersDoNotWrap) {
   EXPECT_EQ(sum(full({1 << 12, 1 << 12, 2}, -128, i8)).item<std::int64_t>(), -(1ll << 32));
   EXPECT_EQ(sum(full({2, 300, 300, 2}, -32768, i16), {0, 1, 3}).to_vector<std::int64_t>(), std::vector<std::int64_t>(300, -1200ll * 32768));
   EXPECT_EQ(sum(full({300, 300, 300}, 32767, i16), {0, 2}).to_vector<std::int64_t>(), std::vector<std::int64_t>(300, 90000ll * 32767));
+  // More along the other axes than i32 can sum; as many axes as there are; views of every kind.
+  const Tensor low = full({1, 1, 1}, -32768, i16);
+  EXPECT_EQ(sum(low.broadcast_to({300, 300, 300})).item<std::int64_t>(), -27000000ll * 32768);
+  EXPECT_EQ(sum(low.broadcast_to({70000, 3, 70000}).slice(2, 0, 70000, 700), {0, 2}).to_vector<std::int64_t>(), std::vector<std::int64_t>(3, -7000000ll * 32768));
+  EXPECT_EQ(sum(low.broadcast_to({1, 2, 1, 70000, 1, 1, 1, 1}), {1, 3}).item<std::int64_t>(), -140000ll * 32768);
+  const Tensor counted = arange(0, 210000, 1, i32).to(i16).reshape({70000, 3});
+  const std::vector<std::int16_t> values = counted.to_vector<std::int16_t>();
+  std::vector<std::int64_t> want(3);
+  for (std::size_t i = 0; i < values.size(); ++i) want[i % 3] += values[i];
+  EXPECT_EQ(sum(counted, 0).to_vector<std::int64_t>(), want);
+  EXPECT_EQ(sum(counted.transpose(0, 1), 1).to_vector<std::int64_t>(), want);
+  EXPECT_EQ(sum(Var(counted, false), 0).value().to_vector<std::int64_t>(), want);
 }
 TEST_P(NumberEdges, TheDtypeOfASumIsTheCallers) {
   const Tensor bytes = full({300}, 255, u8), truths = ones({300}, boolean), x = full({300}, 0.5);
