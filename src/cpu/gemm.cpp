@@ -21,6 +21,7 @@
 #include "cpu/gemm_kernels.hpp"
 #include "cpu/gemm_outer.hpp"
 #include "cpu/gemm_pairs.hpp"
+#include "cpu/gemm_small.hpp"
 #include "cpu/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
@@ -550,6 +551,7 @@ GemmProblem transposed(const GemmProblem& g) {
 }  // namespace
 
 void gemm(const GemmProblem& problem) {
+  if (gemm_small(problem)) return note_way("small products, their rows in registers");
   if (gemm_pairs(problem)) return note_way("pairs of bf16, as the processor has instructions for them");
   const GemmTypes types = gemm_types(problem.type);
   const GemmProblem swapped = transposed(problem);

@@ -503,17 +503,21 @@ template <class T> void Outer(const GemmOuter& call) {
   }
 }
 
+// ---- the small kernel
+
+#include "cpu/gemm_small-inl.h"
+
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;
   // SSE4 widens f16 by a dozen instructions: 16 × 1024 × 4096 at 0.78 of the speed of a packed B, 64: 0.57 (bf16 1.1, 0.87).
   constexpr bool kSlow = sizeof(S) < sizeof(T) && HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2;
   return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), kSlow ? kWideningRows : kDirectRows, Copy<T, S>,
           Widest<T>, Micro<T, T, kMaxRows, false>, Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>,
-          MicroPacking<T, S>, Dot<T, S>, Outer<T>};
+          MicroPacking<T, S>, Dot<T, S>, Outer<T>, Small<T>};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
   return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), kDirectRows, Copy<T, T>, Widest<T>, MicroInteger<T>,
-          MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>};
+          MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>, Small<T>};
 }
 
 inline constexpr GemmKernels kTable = {

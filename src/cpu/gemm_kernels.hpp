@@ -58,6 +58,17 @@ struct GemmOuter {
 };
 inline constexpr int kOuterDepth = 4;
 
+/// Products of up to kSmallMost steps and columns, of lane type: for i < count, c(c_offsets[i]) = a(a_offsets[i]) ·
+/// b(b_offsets[i]), offsets and strides in elements; without c_offsets the results lie below each other.
+struct GemmSmall {
+  const void *a, *b;
+  void* c;
+  const std::int64_t *a_offsets, *b_offsets, *c_offsets;
+  std::int64_t count, m, n, k;
+  std::int64_t a_row, a_col, b_row, b_col, c_row;
+};
+inline constexpr std::int64_t kSmallMost = 16;
+
 /// Rows of a call that widens B as it reads it: such kernels are 20 KB of code for each row.
 inline constexpr int kWideningRows = 8;
 /// Rows of A up to which B is read in place, by several calls where it takes them: 784 × 256 gains 8 % at 48 rows, none at
@@ -87,6 +98,7 @@ struct GemmKernelsOf {
   void (*micro_packing)(const GemmMicro& call);
   void (*dot)(const GemmDot& call);  // null for integers
   void (*outer)(const GemmOuter& call);  // a: depth elements a row
+  void (*small)(const GemmSmall& call);
 };
 
 struct GemmKernels {

@@ -8,15 +8,47 @@ namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Whether there are such vectors. Without F16C, Highway 1.0.3 takes inf and NaN for finite numbers.
-template <DType D>
-inline constexpr bool kNarrows = D == DType::bf16 || (D == DType::f16 && HWY_TARGET != HWY_SSE4);
+/// Whether 16-bit floats are loaded and stored by vectors.
+template <DType D> inline constexpr bool kNarrows = D == DType::bf16 || D == DType::f16;
+/// Without F16C, Highway 1.0.3 takes inf and NaN for finite numbers.
+inline constexpr bool kHalvesByBits = HWY_TARGET == HWY_SSE4;
+
+/// f16 by arithmetic on bits. In a float's place the exponent is 112 too small: one exact product sets that right, for
+/// subnormals too; the largest exponent becomes the float's.
+template <class V> HWY_INLINE auto WidenHalfBits(hn::ScalableTag<float> d, V half) {
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto raw = hn::PromoteTo(du, half);
+  const auto magnitude = hn::ShiftLeft<13>(hn::And(raw, hn::Set(du, 0x7fffu)));
+  const auto scaled = hn::Mul(hn::BitCast(d, magnitude), hn::Set(d, 0x1p112f));
+  const auto special = hn::Ge(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(du, 0x7c00u << 13)));
+  const auto all = hn::Or(hn::BitCast(du, scaled), hn::IfThenElseZero(hn::RebindMask(du, special), hn::Set(du, 0x7f800000u)));
+  return hn::BitCast(d, hn::Or(all, hn::ShiftLeft<16>(hn::And(raw, hn::Set(du, 0x8000u)))));
+}
+/// Rounded to nearest even by an addition: of the number's last bits or, where the result is subnormal, of a number whose last
+/// bit is that of subnormals.
+template <class V> HWY_INLINE auto NarrowToHalfBits(hn::ScalableTag<float> d, V x) {
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto bits = hn::BitCast(du, x), sign = hn::And(bits, hn::Set(du, 0x80000000u)), size = hn::Xor(bits, sign);
+  const auto odd = hn::And(hn::ShiftRight<13>(size), hn::Set(du, 1u));
+  const auto normal = hn::ShiftRight<13>(hn::Add(hn::Add(size, hn::Set(du, 0xc8000fffu)), odd));
+  const auto last = hn::Set(du, 126u << 23);  // 0.5: its last bit is 2^-24
+  const auto small = hn::Sub(hn::BitCast(du, hn::Add(hn::BitCast(d, size), hn::BitCast(d, last))), last);
+  const auto value = hn::BitCast(d, size);
+  const auto is_small = hn::RebindMask(du, hn::Lt(value, hn::Set(d, 0x1p-14f)));
+  const auto is_large = hn::RebindMask(du, hn::Ge(value, hn::Set(d, 65536.f)));
+  const auto finite = hn::IfThenElse(is_large, hn::Set(du, 0x7c00u), hn::IfThenElse(is_small, small, normal));
+  const auto number = hn::Or(finite, hn::ShiftRight<16>(sign));
+  const auto half = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Set(du, 0x7e00u), number);
+  return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), half);
+}
 
 /// 16-bit floats as lanes.
 template <DType D, class V> HWY_INLINE auto WidenBits(hn::ScalableTag<float> d, V bits) {
   if constexpr (D == DType::bf16) {
     const hn::RebindToUnsigned<decltype(d)> du;
     return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, bits)));
+  } else if constexpr (kHalvesByBits) {
+    return WidenHalfBits(d, bits);
   } else {
     return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, decltype(d)>(), bits));
   }
@@ -53,6 +85,8 @@ template <class V> HWY_INLINE auto NarrowPair(hn::ScalableTag<float> d, V low, V
 template <DType D, class V> HWY_INLINE auto Narrow(hn::ScalableTag<float> d, V x) {
   if constexpr (D == DType::bf16) {
     return hn::TruncateTo(hn::Rebind<std::uint16_t, decltype(d)>(), hn::ShiftRight<16>(RoundedBits(d, x)));
+  } else if constexpr (kHalvesByBits) {
+    return NarrowToHalfBits(d, x);
   } else {
     const V nan = hn::BitCast(d, hn::Set(hn::RebindToUnsigned<decltype(d)>(), 0x7fc00000));
     const V number = hn::IfThenElse(hn::IsNaN(x), nan, x);

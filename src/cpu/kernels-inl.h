@@ -256,6 +256,7 @@ HWY_INLINE float FromBits16(DType dtype, std::uint16_t bits) {
 }
 template <DType D, bool kClamp, class T> HWY_INLINE T WrapOne(T x) {
   if constexpr (D == DType::f16 || D == DType::bf16) {
+    if (x != x) return FromBits16(D, D == DType::f16 ? 0x7e00 : 0x7fc0);  // one NaN, as vectors have it
     return static_cast<T>(
         FromBits16(D, ToBits16(D, sizeof(T) == 8 ? detail::narrow_to_odd(x) : static_cast<float>(x))));
   } else if constexpr (D == DType::boolean) {
@@ -272,7 +273,21 @@ template <DType D, bool kClamp, class T> HWY_INLINE T WrapOne(T x) {
 template <DType D, bool kClamp, class T> void Wrap(const void* in, void* out, std::size_t n) {
   const T* x = static_cast<const T*>(in);
   T* y = static_cast<T*>(out);
-  for (std::size_t i = 0; i < n; ++i) y[i] = WrapOne<D, kClamp>(x[i]);
+  std::size_t i = 0;
+  if constexpr (kNarrows<D>) {
+    const hn::ScalableTag<float> d;
+    HWY_ALIGN float some[hn::MaxLanes(d)];
+    for (; i + hn::Lanes(d) <= n; i += hn::Lanes(d)) {
+      if constexpr (sizeof(T) == 4) {
+        hn::StoreU(WidenBits<D>(d, Narrow<D>(d, hn::LoadU(d, x + i))), d, y + i);
+      } else {
+        for (std::size_t j = 0; j < hn::Lanes(d); ++j) some[j] = detail::narrow_to_odd(x[i + j]);
+        hn::Store(WidenBits<D>(d, Narrow<D>(d, hn::Load(d, some))), d, some);
+        for (std::size_t j = 0; j < hn::Lanes(d); ++j) y[i + j] = some[j];
+      }
+    }
+  }
+  for (; i < n; ++i) y[i] = WrapOne<D, kClamp>(x[i]);
 }
 
 template <DType D> HWY_INLINE LaneT<WideLane(D)> LoadOne(MemoryT<D> x) {

@@ -25,24 +25,67 @@ int shared_axis(const ScatterRequest& r) {
   return best;
 }
 
-template <class T> void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
-  const T* source = pointer<T>(r.source);
-  T* output = pointer<T>(r.output);
-  const std::int32_t* table = pointer<std::int32_t>(r.target.table);
-  std::int64_t coordinates[kMaxRank] = {}, at_source = first[0], at_output = first[1], at_table = first[2];
-  for (std::int64_t left = space.numel(); left > 0; --left) {
-    const std::int64_t value = table[at_table], index = value < 0 ? value + r.target.size : value;
-    T& sum = output[at_output + index * r.target.step];
-    sum = combined(r.combine, sum, source[at_source]);
-    for (int i = space.rank() - 1; i >= 0; --i) {
-      const auto axis = static_cast<std::size_t>(i);
-      at_source += r.source.strides[axis], at_output += r.output.strides[axis],
-          at_table += r.target.table.strides[axis];
-      if (++coordinates[i] < space[axis]) break;
+/// Steps of the three operands along an axis.
+struct Steps {
+  std::int64_t source, output, table;
+};
+Steps steps_along(const ScatterRequest& r, int axis) {
+  const auto a = static_cast<std::size_t>(axis);
+  return {r.source.strides[a], r.output.strides[a], r.target.table.strides[a]};
+}
+
+/// Calls row(source, output, table) with the offsets of each row along the last axis, in order.
+template <class Row> void for_rows(const ScatterRequest& r, const Shape& space, const Strides& first, const Row& row) {
+  std::int64_t coordinates[kMaxRank] = {};
+  Steps at{first[0], first[1], first[2]};
+  for (bool more = true; more;) {
+    row(at);
+    more = false;
+    for (int i = space.rank() - 2; i >= 0 && !more; --i) {
+      const std::int64_t size = space[static_cast<std::size_t>(i)];
+      const Steps step = steps_along(r, i);
+      at.source += step.source, at.output += step.output, at.table += step.table;
+      more = ++coordinates[i] < size;
+      if (more) break;
       coordinates[i] = 0;
-      at_source -= space[axis] * r.source.strides[axis], at_output -= space[axis] * r.output.strides[axis];
-      at_table -= space[axis] * r.target.table.strides[axis];
+      at.source -= size * step.source, at.output -= size * step.output, at.table -= size * step.table;
     }
+  }
+}
+
+/// In the order of the space, one element after the other.
+template <class T, Leaf kCombine> void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
+  const T* const source = pointer<T>(r.source);
+  T* const output = pointer<T>(r.output);
+  const std::int32_t* const table = pointer<std::int32_t>(r.target.table);
+  const int last = space.rank() - 1;
+  const std::int64_t n = last < 0 ? 1 : space[static_cast<std::size_t>(last)];
+  const Steps step = last < 0 ? Steps{} : steps_along(r, last);
+  const std::int64_t target_size = r.target.size, target_step = r.target.step;
+  const auto place = [=](std::int64_t at) {
+    const std::int64_t value = table[at];
+    return (value < 0 ? value + target_size : value) * target_step;
+  };
+  for_rows(r, space, first, [&](const Steps& at) {
+    const T* const from = source + at.source;
+    T* const to = output + at.output;
+    if (step.table == 0) {
+      T* const row = to + place(at.table);
+      for (std::int64_t i = 0; i < n; ++i) row[i * step.output] = combined(kCombine, row[i * step.output], from[i * step.source]);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) {
+        T& sum = to[i * step.output + place(at.table + i * step.table)];
+        sum = combined(kCombine, sum, from[i * step.source]);
+      }
+    }
+  });
+}
+template <class T> void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
+  switch (r.combine) {
+    case Leaf::mul: return scatter_part<T, Leaf::mul>(r, space, first);
+    case Leaf::maximum: return scatter_part<T, Leaf::maximum>(r, space, first);
+    case Leaf::minimum: return scatter_part<T, Leaf::minimum>(r, space, first);
+    default: return scatter_part<T, Leaf::add>(r, space, first);
   }
 }
 
@@ -51,20 +94,19 @@ void check_table(const ScatterRequest& r) {
   Shape space = r.space;
   for (int i = 0; i < space.rank(); ++i)
     if (r.target.table.strides[static_cast<std::size_t>(i)] == 0) space[static_cast<std::size_t>(i)] = 1;
-  AxisOrder order;
-  order.rank = space.rank();
-  for (int i = 0; i < space.rank(); ++i) order.axes[i] = i, order.sizes[i] = space[static_cast<std::size_t>(i)];
-  const std::int32_t* table = pointer<std::int32_t>(r.target.table);
-  for (std::int64_t p = 0; p < order.count(); ++p) {
-    std::int64_t at = 0, rest = p;
-    for (int i = order.rank - 1; i >= 0; --i) {
-      at += rest % order.sizes[i] * r.target.table.strides[static_cast<std::size_t>(i)];
-      rest /= order.sizes[i];
+  const std::int32_t* const table = pointer<std::int32_t>(r.target.table);
+  const int last = space.rank() - 1;
+  const std::int64_t n = last < 0 ? 1 : space[static_cast<std::size_t>(last)], step = last < 0 ? 0 : steps_along(r, last).table;
+  Strides first;
+  first.resize(3, 0);
+  for_rows(r, space, first, [&](const Steps& at) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t value = table[at.table + i * step];
+      if (value < -r.target.size || value >= r.target.size)
+        throw Error(ErrorKind::index,
+                    "index " + std::to_string(value) + " is out of range for size " + std::to_string(r.target.size));
     }
-    if (table[at] < -r.target.size || table[at] >= r.target.size)
-      throw Error(ErrorKind::index,
-                  "index " + std::to_string(table[at]) + " is out of range for size " + std::to_string(r.target.size));
-  }
+  });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cpu/walker.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace tern::detail_cpu {
@@ -8,6 +9,18 @@ namespace {
 using detail::lane_of;
 
 std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
+/// A few bytes without a call.
+inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  switch (bytes) {
+    case 1: std::memcpy(to, from, 1); return;
+    case 2: std::memcpy(to, from, 2); return;
+    case 4: std::memcpy(to, from, 4); return;
+    case 8: std::memcpy(to, from, 8); return;
+    case 12: std::memcpy(to, from, 12); return;
+    case 16: std::memcpy(to, from, 16); return;
+    default: std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+}
 /// Elements that are gathered before they are widened.
 constexpr std::int64_t kRawElements = 1024;
 }  // namespace
@@ -172,10 +185,24 @@ void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t 
            std::int64_t value;
            table.load[type](from, &value, 1);
            table.fill[static_cast<int>(lane)](&value, to, count);
+         } else if (dtype_ == DType::f16 || dtype_ == DType::bf16) {
+           load_strided_halves(table, from, stride, to, length);
          } else {
            table.load_strided[type](from, stride, to, count);
          }
        });
+}
+
+/// Gathered as they lie, and widened many at a time.
+void Walker::load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride, std::byte* lanes,
+                                 std::int64_t n) const {
+  alignas(64) std::uint16_t raw[kRawElements];
+  const auto* const x = reinterpret_cast<const std::uint16_t*>(from);
+  for (std::int64_t begin = 0; begin < n; begin += kRawElements) {
+    const std::int64_t count = std::min(kRawElements, n - begin);
+    for (std::int64_t i = 0; i < count; ++i) raw[i] = x[(begin + i) * stride];
+    table.load[static_cast<int>(dtype_)](raw, lanes + begin * 4, static_cast<std::size_t>(count));
+  }
 }
 
 void Walker::load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
@@ -225,17 +252,29 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
                   "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_->size));
     return index * gather_->step;
   };
-  runs(position, n,
-       [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
-           std::int64_t at_stride) {
-         std::byte* to = static_cast<std::byte*>(lanes) + first * width;
-         if (at_stride == 0 && stride == 1) {  // one entry for the whole run: a row
-           table.load[type](base_ + (offset + entry(at)) * size, to, static_cast<std::size_t>(length));
-           return;
-         }
-         for (std::int64_t i = 0; i < length; ++i)
-           table.load[type](base_ + (offset + i * stride + entry(at + i * at_stride)) * size, to + i * width, 1);
-       });
+  // Elements are gathered as they lie, and widened many at a time.
+  const bool are_lanes = size == width;
+  alignas(64) std::byte raw[kRawElements * 4];
+  const std::int64_t most = are_lanes ? n : kRawElements;
+  for (std::int64_t begin = 0; begin < n; begin += most) {
+    const std::int64_t count = std::min(most, n - begin);
+    std::byte* const to = static_cast<std::byte*>(lanes) + begin * width;
+    std::byte* const into = are_lanes ? to : raw;
+    runs(position + begin, count,
+         [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
+             std::int64_t at_stride) {
+           std::byte* const place = into + first * size;
+           if (at_stride == 0) {  // one entry for the whole run: a row
+             const std::byte* const from = base_ + (offset + entry(at)) * size;
+             if (stride == 1) return copy_bytes(place, from, length * size);
+             for (std::int64_t i = 0; i < length; ++i) copy_bytes(place + i * size, from + i * stride * size, size);
+             return;
+           }
+           for (std::int64_t i = 0; i < length; ++i)
+             copy_bytes(place + i * size, base_ + (offset + i * stride + entry(at + i * at_stride)) * size, size);
+         });
+    if (!are_lanes) table.load[type](raw, to, static_cast<std::size_t>(count));
+  }
 }
 
 void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,

@@ -61,6 +61,8 @@ class Walker {
   /// The innermost axes that are few elements together, and how they are repeated.
   ShortRuns short_runs() const;
   template <class Move> void patterns(std::int64_t position, std::int64_t n, const Move& move) const;
+  void load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride, std::byte* lanes,
+                           std::int64_t n) const;
   void load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
   void store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const;
   void load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
