@@ -42,15 +42,15 @@ class Graph {
 ///   Graph step = capture(cpu(), [&] { loss = model(batch); optimizer.step(backward(loss)); });
 ///   for (…) batch.copy_from(next), step.replay();
 ///
-/// Shapes and dtypes are checked as ever. Tensors made in `f` have memory but no values before the first replay: reading
-/// one then throws `unsupported`, as does an operation outside that reads one.
+/// Shapes and dtypes are checked as ever. Tensors made in `f` have memory but no values before the first replay:
+/// reading one then throws `unsupported`, as does an operation outside that reads one.
 ///
 /// A replay does what running `f` again would do, also with what belongs to the program and not to a tensor:
 ///   - The steps of optimisers read rates, decay and the other options anew, and count on: set_learning_rate between
 ///     replays takes effect.
-///   - Generators that live outside `f` draw from where they stand, and are advanced by each replay, whether other draws
-///     come between or not: dropout has another mask each time. One that is made in `f` begins anew each time. Capturing
-///     itself advances none. A recording goes on by itself where its generator is destroyed.
+///   - Generators that live outside `f` draw from where they stand, and are advanced by each replay, whether other
+///     draws come between or not: dropout has another mask each time. One that is made in `f` begins anew each time.
+///     Capturing itself advances none. A recording goes on by itself where its generator is destroyed.
 ///
 ///   Generator dice{7};
 ///   Graph step = capture(device, [&] {

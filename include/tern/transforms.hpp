@@ -1,7 +1,7 @@
 // Derivatives as functions: grad, vjp, jvp, hvp, jacobian, hessian, and checks of gradients. Arguments are Tensors,
 // Vars or containers of them (tern/tree.hpp); functions get Vars in the same containers. With Tensors a transform gives
-// Tensors; with Vars it gives Vars that are differentiable again, so transforms nest in any order. (`grad` of parameters
-// in containers gives plain values, unless it is part of a computation, or asked.)
+// Tensors; with Vars it gives Vars that are differentiable again, so transforms nest in any order. (`grad` of
+// parameters in containers gives plain values, unless it is part of a computation, or asked.)
 #pragma once
 #include <functional>
 

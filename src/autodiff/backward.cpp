@@ -32,8 +32,8 @@ void Gradients::set(const Var& x, const Tensor& gradient) {
     throw Error(ErrorKind::autograd, "Gradients::set: the variable does not require a gradient");
   const auto require = [&](bool holds, ErrorKind kind, const char* what) {
     if (!holds)
-      throw Error(kind, std::string("Gradients::set: the gradient must have the ") + what + " of its variable: expected " +
-                            describe(x.value()) + ", got " + describe(gradient));
+      throw Error(kind, std::string("Gradients::set: the gradient must have the ") + what +
+                            " of its variable: expected " + describe(x.value()) + ", got " + describe(gradient));
   };
   require(gradient.shape() == x.shape(), ErrorKind::shape, "shape");
   require(gradient.dtype() == x.dtype(), ErrorKind::dtype, "dtype");
@@ -88,7 +88,7 @@ class Walk {
   void run() {
     std::optional<NoGrad> quiet;
     std::optional<Computation> recorded;
-    if (options_.create_graph) recorded.emplace();
+    if (options_.create_graph) recorded.emplace(true);
     else quiet.emplace();
     if (!stops_ && leaf_hooks_used()) count_uses_of_hooked_leaves();
     while (!queue_.empty()) {
@@ -260,18 +260,17 @@ Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& op
 }
 
 void make_own(std::span<Var* const> results, std::span<const Var> others, bool recorded) {
-  PoolVector<const Storage*> seen;
-  if (recorded)
-    for (const Var& other : others) seen.push_back(other.value().impl()->storage.get());
+  PoolMap<const Storage*, bool> seen;
+  for (const Var& other : others) seen[other.value().impl()->storage.get()] = true;
   for (Var* const result : results) {
     const std::shared_ptr<TensorImpl>& impl = result->value().impl();
     const Storage* const storage = impl->storage.get();
     // A share of the storage is a share of the memory: who holds one may read it, or write to it, later.
-    const bool shared = recorded ? std::ranges::find(seen, storage) != seen.end()
+    const bool shared = recorded ? seen.contains(storage)
                                  : impl.use_count() > 1 || impl->storage.use_count() > 1;
     if (shared || is_broadcast_view(result->value()))
       *result = recorded ? result->clone() : Var(result->value().clone(), result->meta());
-    if (recorded) seen.push_back(result->value().impl()->storage.get());
+    if (recorded) seen[result->value().impl()->storage.get()] = true;
   }
 }
 

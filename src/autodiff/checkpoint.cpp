@@ -54,6 +54,7 @@ struct CheckpointBackward {
   std::vector<Read> reads;  // of the first run, from outside: they must find the same again
   Metas captured;
   std::vector<Like> results;
+  bool in_computation = false;  // what the first run was part of
 
   void check_again(const std::vector<Var>& outputs, std::size_t drawn) const {
     const auto differs = [](const std::string& what) {
@@ -82,9 +83,10 @@ struct CheckpointBackward {
     }
     const bool nested = grad_enabled();
     const RecordingScope recording;
+    const Computation as_before(in_computation);
     std::vector<Var> at, targets, seeds, from;
     for (const Var& x : c.saved) {
-      at.push_back(!x.requires_grad() ? x : nested ? alias(x) : Var(x.value()));
+      at.push_back(!x.requires_grad() ? x : alias(nested ? x : Var(x.value())));  // an operation's, as in the first run
       if (x.requires_grad()) targets.push_back(at.back());
     }
     for (const auto& meta : captured) targets.push_back(Var(Tensor(), meta));
@@ -113,7 +115,7 @@ std::vector<Var> checkpointed(const ListRule& first, ListRule again, const std::
   std::vector<Var> at;
   for (const Var& x : inputs) at.push_back(x.requires_grad() ? alias(x) : x);
   const std::uint64_t begin = next_number();
-  CheckpointBackward rule{std::move(again), {}, {}, {}, {}};
+  CheckpointBackward rule{std::move(again), {}, {}, {}, {}, in_computation({})};
   std::vector<Var> outputs;
   Metas outside;
   {

@@ -28,7 +28,7 @@ class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
   static GeneratorState& of(const Generator& generator) {
     if (!generator.state_) {
       generator.state_ = std::make_shared<GeneratorState>();
-      generator.state_->owner_ = const_cast<Generator*>(&generator);  // written to by draws alone, which take no constant
+      generator.state_->owner_ = const_cast<Generator*>(&generator);  // draws alone write to it: they take no constant
     }
     return *generator.state_;
   }

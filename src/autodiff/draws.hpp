@@ -1,5 +1,5 @@
-// Random numbers that repeat: the states generators had, recorded in one run of a function and replayed in the next; and
-// generators that recordings draw from.
+// Random numbers that repeat: the states generators had, recorded in one run of a function and repeated in the next;
+// and generators that recordings draw from.
 #pragma once
 #include <array>
 #include <cstddef>

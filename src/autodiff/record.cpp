@@ -73,8 +73,8 @@ NoGrad::NoGrad() : before_(recording_enabled) { recording_enabled = false; }
 NoGrad::~NoGrad() { recording_enabled = before_; }
 detail::RecordingScope::RecordingScope() : before_(recording_enabled) { recording_enabled = true, ++computations; }
 detail::RecordingScope::~RecordingScope() { recording_enabled = before_, --computations; }
-detail::Computation::Computation() { ++computations; }
-detail::Computation::~Computation() { --computations; }
+detail::Computation::Computation(bool differentiated) : before_(computations) { computations = differentiated ? 1 : 0; }
+detail::Computation::~Computation() { computations = before_; }
 bool detail::in_computation(std::span<const Var> variables) {
   return computations > 0 || std::ranges::any_of(variables, [](const Var& v) { return v.grad_fn() != nullptr; });
 }

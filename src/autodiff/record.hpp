@@ -93,13 +93,16 @@ template <class Rule> class RecordedWith final : public RecordedFn {
 /// `count`, which nobody else gets.
 std::uint64_t next_number(std::uint64_t count = 1);
 
-/// While one lives, what this thread computes may be differentiated: see in_computation.
+/// While one lives, in_computation says whether what this thread computes may be differentiated.
 class Computation {
  public:
-  Computation();
+  explicit Computation(bool differentiated);
   ~Computation();
   Computation(const Computation&) = delete;
   Computation& operator=(const Computation&) = delete;
+
+ private:
+  int before_;
 };
 
 /// Whether a leaf of this process has ever had a hook: else no walk need look for one.

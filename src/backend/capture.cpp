@@ -53,6 +53,7 @@ LiveNumbers::LiveNumbers(CapturedCalls& capture, DType dtype, std::size_t count,
 
 Argument LiveNumbers::argument(std::size_t i) const {
   const LiveSlot& slot = slots_[i];
+  if (!running && !known_) throw_awaits_replay("a recorded draw of random numbers");
   if (!running) return Argument(slot.number);
   if (running->number() != capture_)
     throw Error(ErrorKind::unsupported,
@@ -99,6 +100,7 @@ void CapturedCalls::place(LiveNumbers& live) {
 void CapturedCalls::refresh_live() {
   for (const std::shared_ptr<LiveNumbers>& live : live_) {
     live->refresh_(live->slots_);
+    live->known_ = true;
     if (!live->memory_) continue;
     for (const LiveSlot& slot : live->slots_)
       write_number(&live->memory_->now[static_cast<std::size_t>(slot.offset) * dtype_size(live->dtype_)], live->dtype_,
@@ -153,7 +155,8 @@ void CapturedCalls::add(std::span<const FusedRequest> requests) {
     Owned& owned = *all.emplace_back(&own(copy.op, copy.inputs, copy.outputs));
     copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
   }
-  calls_.push_back({std::move(all), [copies](Backend& backend) { run(backend, std::span<const FusedRequest>(copies)); }});
+  const auto all_copies = [copies](Backend& backend) { run(backend, std::span<const FusedRequest>(copies)); };
+  calls_.push_back({std::move(all), all_copies});
 }
 void CapturedCalls::add(const GemmRequest& request) {
   keep(request.a, false), keep(request.b, false);
@@ -306,15 +309,18 @@ void require_values(const char* op) {
 
 void throw_awaits_replay(const char* op) {
   throw Error(ErrorKind::unsupported, std::string(op) +
-                                          ": the tensor was made in a capture() that was not replayed since: it has no "
-                                          "values yet; replay() the Graph first");
+                                          ": what it reads was made in a capture() and has no values yet; replay() "
+                                          "the Graph first");
 }
 
 std::shared_ptr<CapturedCalls> capture_calls(Device device, CallRef call) {
+  return capture_calls(backend_of(device), call);
+}
+std::shared_ptr<CapturedCalls> capture_calls(Backend& backend, CallRef call) {
   struct Closed {
     std::shared_ptr<CapturedCalls> calls;
     ~Closed() { calls->close(); }
-  } const capture{std::make_shared<CapturedCalls>(backend_of(device))};
+  } const capture{std::make_shared<CapturedCalls>(backend)};
   {
     const Running guard(capture.calls.get());
     call();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "tern/call_ref.hpp"
 #include "tern/tensor.hpp"
 
 namespace tern::detail {
@@ -35,7 +36,7 @@ class LiveNumbers {
   LiveNumbers(CapturedCalls& capture, DType dtype, std::size_t count, Refresh refresh);
 
   /// Number i as an argument of an operation of that capture; of one that is not recorded, as the last replay had it.
-  /// Throws unsupported in another capture.
+  /// Throws unsupported where there was none, and in another capture.
   Argument argument(std::size_t i) const;
 
  private:
@@ -45,6 +46,7 @@ class LiveNumbers {
   std::vector<LiveSlot> slots_;
   std::vector<Tensor> tensors_;  // one for each, where the backend records by itself
   LiveMemory* memory_ = nullptr;  // where those are
+  bool known_ = false;            // a replay has asked for them
   Refresh refresh_;
 };
 
@@ -132,6 +134,8 @@ class CapturedCalls {
   std::unique_ptr<Recording> native_;
 };
 
+/// Records what `call` asks of a backend.
+std::shared_ptr<CapturedCalls> capture_calls(Backend& backend, CallRef call);
 /// The capture running on this thread, or null.
 CapturedCalls* current_capture();
 /// Throws device where a request of `op` for `backend` meets the capture of another device.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "ops/updates.hpp"
 #include "tern/optim.hpp"
@@ -24,12 +25,8 @@ PoolVector<Var*> gradients_of(Gradients& gradients, const std::vector<Var>& para
     const auto found = gradients.map().find(p.id());
     if (p.id() != 0 && found != gradients.map().end()) list.push_back(&found->second);
   }
-  PoolVector<Var*> known;
-  std::erase_if(list, [&](Var* g) {
-    const bool again = std::ranges::find(known, g) != known.end();
-    if (!again) known.push_back(g);
-    return again;
-  });
+  PoolMap<const Var*, bool> known;
+  std::erase_if(list, [&](const Var* g) { return std::exchange(known[g], true); });
   for (Var* g : list)
     if (g->requires_grad()) *g = as_var(g->value());
   make_own(list, {}, false);

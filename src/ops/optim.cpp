@@ -1,6 +1,7 @@
 // Optimiser steps as formulas with several outputs, written in place.
 #include "tern/optim.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -106,6 +107,11 @@ template <class Options> void set_rate(const Kept<Options>& options, double rate
   options->learning_rate = rate;
 }
 
+/// An optimiser that is made while recording is made anew by each replay.
+void record_making(std::function<void()> make) {
+  if (CapturedCalls* capture = current_capture()) capture->add_action(std::move(make));
+}
+
 /// The numbers of recorded updates, which replays read anew, of one dtype of moments: `shared` for all, then `own` for
 /// each of the parameters, in order.
 struct RecordedNumbers {
@@ -143,6 +149,7 @@ std::array<RecordedNumbers, 2> record_numbers(CapturedCalls& capture, const Para
 SGD::SGD(std::vector<Var> parameters, SGDOptions options)
     : parameters_("SGD", std::move(parameters)), options_(options) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) velocity_.push_back(state_like(parameters_[i]));
+  record_making([kept = options_.shared(), options] { *kept = options; });
 }
 
 void SGD::set_learning_rate(double rate) { set_rate(options_, rate); }
@@ -176,6 +183,10 @@ AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options)
       options_(options) {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     first_.push_back(state_like(parameters_[i])), second_.push_back(state_like(parameters_[i]));
+  record_making([kept = options_.shared(), options, counts = counts_] {
+    *kept = options;
+    std::ranges::fill(*counts, 0);
+  });
 }
 
 void AdamW::set_learning_rate(double rate) { set_rate(options_, rate); }

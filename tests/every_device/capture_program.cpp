@@ -85,6 +85,18 @@ TEST_P(CaptureProgram, RecordingsOutliveAndFollowTheirOptimiser) {
   optimizer.reset(), compare();
   moved.reset(), compare();
 }
+TEST_P(CaptureProgram, AnOptimiserMadeInTheStepBeginsAnew) {
+  const Var run(ones({2})), replayed(ones({2}));
+  const auto step = [](const Var& p) {
+    optim::AdamW adam({p}, {.learning_rate = 0.25});
+    adam.step(backward(sum(p * p))), adam.set_learning_rate(0.125), adam.step(backward(sum(p * p)));
+  };
+  const Graph graph = capture(device(), [&] { step(replayed); });
+  for (int i = 0; i < 3; ++i) {
+    step(run), graph.replay();
+    EXPECT_EQ(doubles(run), doubles(replayed)) << i;
+  }
+}
 TEST_P(CaptureProgram, NestedReplaysReadTheirNumbersEach) {
   Trained<optim::AdamW> run(f32, optim::AdamWOptions{}), replayed(f32, optim::AdamWOptions{});
   Generator of_run{5}, of_replayed{5};
@@ -215,6 +227,7 @@ TEST_P(CaptureProgram, ACheckpointRecordedElsewhereIsRefused) {
   const Graph forward = capture(device(), [&] {
     y = sum(checkpoint([&](const Var& v) { return v * v * rand({4}, dice); })(x));
   });
+  expect_error(unsupported, {"random", "replay()"}, [&] { backward(y, {.keep_graph = true}); });
   forward.replay();
   expect_error(unsupported, {"one capture"}, [&] {
     capture(device(), [&] { backward(y, {.keep_graph = true}); });
@@ -261,7 +274,8 @@ TEST_P(CaptureProgram, ReadingBeforeTheFirstReplayIsAnError) {
   const Graph reads = capture(device(), [&] { root * 2; });
   refused("replay", [&] { reads.replay(); });
   g.replay(), reads.replay();
-  expect_values(root, {2}, {2, 3}), EXPECT_EQ(total.item<float>(), 5);
+  expect_values(root, {2}, {2, 3});
+  EXPECT_EQ(total.item<float>(), 5);
 }
 TEST_P(CaptureProgram, WhatAFailedCaptureMadeHasNoValues) {
   Tensor left;

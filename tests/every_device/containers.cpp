@@ -51,12 +51,43 @@ TEST_P(Containers, GradOfAggregates) {
   EXPECT_EQ(dl.width, 7);
   expect_values(dl.weight, {2}, {20, 10}), expect_values(dl.bias, {1}, {20}), expect_values(dx, {2}, {10, 20});
   const Pendulum p{Var(of({0.5}, {})), Var(of({2}, {}))};
-  const Pendulum g = grad([](const Pendulum& q) { return q.speed * q.speed * q.angle; })(p);
+  const auto energy = [](const Pendulum& q) { return q.speed * q.speed * q.angle; };
+  const Pendulum g = grad(energy)(p), asked = grad(energy, {.create_graph = true})(p);
   expect_values(g.angle.value(), {}, {4}), expect_values(g.speed.value(), {}, {2});
-  EXPECT_TRUE(g.angle.requires_grad());
+  EXPECT_FALSE(g.angle.requires_grad());
+  EXPECT_TRUE(asked.angle.requires_grad());
   const std::vector<Layer<Tensor>> layers{layer, layer};
   const auto all = grad([](const std::vector<Layer<Var>>& l) { return sum(l[0].weight * l[1].weight) + sum(l[1].bias); })(layers);
   expect_values(all[0].weight, {2}, {1, 2}), expect_values(all[0].bias, {1}, {0}), expect_values(all[1].bias, {1}, {1});
+}
+/// Parameters in a container: plain gradients, unless they are asked for or are part of something that is differentiated.
+TEST_P(Containers, GradOfVarsInContainersIsPlainUnlessItIsDifferentiated) {
+  const std::vector<Var> w{Var(of({1, 2}, {2})), Var(of({3}, {1}))};
+  const auto f = [](const std::vector<Var>& v) { return sum(v[0] * v[0] * v[1]); };
+  const auto [value, plain] = value_and_grad(f)(w);
+  EXPECT_FALSE(value.requires_grad());
+  EXPECT_FALSE(plain[0].requires_grad());
+  expect_values(value.value(), {}, {15}), expect_values(plain[0].value(), {2}, {6, 12});
+  const auto [tracked, asked] = value_and_grad(f, {.create_graph = true})(w);
+  EXPECT_TRUE(tracked.requires_grad());
+  EXPECT_TRUE(asked[0].requires_grad());
+  expect_values(backward(sum(asked[0]))[w[1]], {1}, {6});
+  const auto [du, dv] = grad([&](const Var& u, const std::vector<Var>& v) { return u * f(v); })(Var(of({2}, {})), w);
+  EXPECT_TRUE(du.requires_grad());
+  EXPECT_TRUE(dv[0].requires_grad()) << "a Var by itself asks";
+  const std::vector<Var> made{w[0] * 2, w[1]};
+  EXPECT_TRUE(grad(f)(made)[0].requires_grad()) << "an operation made one";
+  // Inside a transform, also of what the function captures, and inside a recorded backward.
+  const auto slope = [&](const Var& z) { return sum(grad([&](const std::vector<Var>& v) { return f(v) * z; })(w)[0]); };
+  expect_values(grad(slope)(of({1}, {})), {}, {18});
+  const auto total_slope = [&](const Var& z) { return sum(grad(f)(std::vector{z, w[1]})[0]); };
+  expect_values(backward(checkpoint(total_slope)(w[0]))[w[0]], {2}, {6, 6});
+  const auto doubled = custom_gradient([](const Tensor& t) { return t * t; }, [&](const Var& c, const Var& t) {
+    return c * grad([](const std::vector<Var>& v) { return sum(v[0] * v[0]); })(std::vector{t})[0];
+  });
+  const Var t(of({3}, {}));
+  const Gradients first = backward(doubled(t), {.create_graph = true});
+  expect_values(backward(first.var(t))[t], {}, {2});
 }
 TEST_P(Containers, VjpAndJvpOfSeveralArgumentsAndResults) {
   const Tensor a = of({1, 2}, {2}), b = of({3, 4}, {2});

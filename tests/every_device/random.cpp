@@ -24,6 +24,38 @@ TEST_P(Random, SeedsAndPositionsAreExact) {
   EXPECT_EQ(doubles(rand({2, 4}, Generator{1})), first) << "the shape does not matter";
 }
 
+TEST_P(Random, PositionCountsBlocksOfFourWords) {
+  Generator g{1};
+  const auto expect_step = [&](std::uint64_t blocks, const char* what) {
+    EXPECT_EQ(g.position, blocks) << what;
+    g.position = 0;
+  };
+  rand({8}, g), expect_step(2, "a word an element");
+  rand({2, 5}, g), expect_step(3, "a block that is begun");
+  randint(0, 7, {4}, g), expect_step(1, "a word an element");
+  randn({8}, g), expect_step(4, "two words an element");
+  rand({0}, g), expect_step(0, "nothing");
+  // So no two draws overlap, and none leaves numbers out.
+  const std::vector<double> all = doubles(rand({12}, Generator{5}));
+  Generator parts{5};
+  std::vector<double> joined;
+  for (const std::int64_t n : {4, 8})
+    for (const double v : doubles(rand({n}, parts))) joined.push_back(v);
+  EXPECT_EQ(joined, all);
+}
+TEST_P(Random, CopiesGoTheirOwnWays) {
+  Generator a(7), b = a, c{1};
+  EXPECT_EQ(doubles(rand({4}, a)), doubles(rand({4}, b)));
+  c = a;
+  EXPECT_EQ(c.seed, 7u);
+  EXPECT_EQ(c.position, 1u);
+  rand({4}, c);
+  EXPECT_EQ(a.position, 1u);
+  EXPECT_EQ(c.position, 2u);
+  const Generator moved = std::move(c);
+  EXPECT_EQ(moved.position, 2u);
+}
+
 TEST_P(Random, Moments) {
   const std::int64_t n = 100000;
   const auto moments = [](const std::vector<double>& x) {
