@@ -18,9 +18,11 @@ using namespace detail;
 namespace {
 
 void check(const char* op, const std::vector<Var>& parameters) {
-  for (const Var& p : parameters)
+  for (const Var& p : parameters) {
     if (!p.requires_grad() || p.grad_fn())
       throw Error(ErrorKind::autograd, std::string(op) + ": parameters must be leaf variables that require a gradient");
+    require_writable(op, p.value());
+  }
 }
 
 Tensor state_like(const Tensor& p) {
