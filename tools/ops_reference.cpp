@@ -94,7 +94,7 @@ std::string first_sentence(const std::string& comment) {
 }
 std::string without_types(const std::string& arguments) {
   const std::regex marks("const |&"),
-      types(R"(\b([A-Z]|[A-Z]\.\.\.|detail::VarArg|std::vector<Tensor>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
+      types(R"(\b([A-Z]|[A-Z]\.\.\.|detail::VarArg|std::vector<Tensor>|std::optional<std::int64_t>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
             R"(MatmulBwdOptions|CrossEntropyOptions|EpilogueOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
   return std::regex_replace(std::regex_replace(arguments, marks, ""), types, "");
 }
@@ -104,6 +104,7 @@ std::vector<Operation> operations(const std::string& text, const std::string& in
   const std::regex declaration("^" + indent +
                                R"((Tensor|Var|std::vector<Tensor>|std::vector<Var>|Sorted<Tensor>|Sorted<Var>|bool|)"
                                R"(MatmulBiasActivationGrads|ResidualNorm<Tensor>|ResidualNorm<Var>|auto) (\w+)\((.*))");
+  const std::regex body(R"(\) const \{.*\}$)");
   const std::regex macro(R"(^TERN_DECLARE_(INDEX_)?REDUCTION\((\w+)\)$)");
   std::vector<Operation> list;
   std::map<std::string, std::size_t> index;
@@ -111,6 +112,7 @@ std::vector<Operation> operations(const std::string& text, const std::string& in
   std::string comment, above;
   for (std::string line; std::getline(lines, line);) {
     std::smatch match;
+    line = std::regex_replace(line, body, ") const;");
     if (line == "namespace detail {")
       while (std::getline(lines, line) && line[0] != '}') {
       }
@@ -154,7 +156,7 @@ void operation_rows() {
       operations(var.substr(var.find("class Var {"), var.find("class GradFn :")), "  ");
   for (Operation& method : operations(tensor.substr(copies, end - copies), "  ")) {
     for (const Operation& other : of_vars) method.differentiable |= other.name == method.name;
-    if (method.name == "defined" || method.name == "is_contiguous" || method.name == "borrow") continue;
+    if (method.name == "matmul" || method.name == "defined" || method.name == "is_contiguous" || method.name == "borrow") continue;
     method.name = "x." + method.name;
     list.push_back(std::move(method));
   }
@@ -198,5 +200,12 @@ int main(int argc, char** argv) {
       "\n## Other operations\n\nMade of the above and a few kernels. Those with a gradient take Vars, and have "
       "gradients of every order.\n\n| name | arguments | gradient | what |\n|---|---|---|---|\n");
   operation_rows();
+  std::printf("\nOf Tensors and Vars these are methods, too (`x.sum(0)`):");
+  const char* before = " ";
+#define TERN_METHOD(result, name, ...)             \
+  std::printf("%s`%s`", before, #name), before = ", ";
+#include "tern/methods.inc"
+#undef TERN_METHOD
+  std::printf(", `matmul`.\n");
   return 0;
 }

@@ -129,7 +129,7 @@ Predictions predict(const GatedMlp& model, const tern::Tensor& images) {
   const tern::NoGrad guard;
   const tern::Tensor logits = model(images).value();
   const tern::Tensor probabilities = tern::softmax(logits.to(tern::f32));
-  return {tern::argmax(logits, 1).to_vector<std::int32_t>(), tern::max(probabilities, 1).to_vector<float>()};
+  return {tern::argmax(logits, 1).to_vector<std::int32_t>(), tern::max(probabilities, {1}).to_vector<float>()};
 }
 
 }  // namespace digits

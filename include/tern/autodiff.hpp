@@ -18,6 +18,9 @@
 namespace tern {
 
 class GradFn;
+namespace detail {
+class VarArg;
+}
 
 /// A hook that can be taken away again. It stays when the handle goes.
 class HookHandle {
@@ -37,6 +40,9 @@ class HookHandle {
 };
 
 namespace detail {
+Var as_var(const Tensor& t);
+inline const Var& as_var(const Var& v) { return v; }
+template <class T> concept Seed = std::same_as<T, Tensor> || std::same_as<T, Var>;
 /// Functions in the order they were added.
 template <class Signature> struct Hooks {
   std::vector<std::pair<int, std::function<Signature>>> list;
@@ -95,6 +101,17 @@ class EdgeList {
 class Var {
  public:
   Var() = default;
+  Var(const Var&) = default;
+  Var(Var&&) noexcept = default;
+  Var& operator=(const Var&) & = default;
+  Var& operator=(Var&&) & noexcept = default;
+  ~Var() = default;
+  template <class T> Var& operator=(T&&) && {
+    static_assert(detail::always_false<T>,
+                  "this assigns to a temporary Var, which changes nothing: make a new Var of the parts (where, "
+                  "concatenate), or write the elements, unrecorded, with x.value().slice(0, 0, 1).copy_from(values)");
+    return *this;
+  }
   /// A leaf. Only floating-point tensors can require a gradient.
   explicit Var(Tensor value, bool requires_grad = true);
   Var(Tensor value, std::shared_ptr<detail::VarMeta> meta) : value_(std::move(value)), meta_(std::move(meta)) {}
@@ -130,6 +147,7 @@ class Var {
   bool is_contiguous() const { return value_.is_contiguous(); }
   template <Element T> std::vector<T> to_vector() const { return value_.to_vector<T>(); }
   template <Element T> T item() const { return value_.item<T>(); }
+  template <Element T> const T* data_ptr() const { return value_.data_ptr<T>(); }
 
   Var to(DType dtype) const;
   Var to(Device device) const;
@@ -138,10 +156,43 @@ class Var {
   Var reshape(const Shape& shape) const;
   Var transpose(int axis_a, int axis_b) const;
   Var permute(const Axes& order) const;
-  Var slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const;
+  Var slice(int axis, std::optional<std::int64_t> begin, std::optional<std::int64_t> end = {},
+            std::int64_t step = 1) const;
+  template <std::same_as<Slice> S> Var slice(int axis, const S& s) const { return slice(axis, s.begin, s.end, s.step); }
+  /// Entry i of the first axis, which is removed.
+  Var operator[](std::int64_t i) const;
   Var squeeze(int axis) const;
   Var unsqueeze(int axis) const;
   Var broadcast_to(const Shape& shape) const;
+  Var flatten() const { return reshape({-1}); }
+  Var T() const;
+  Var mT() const { return transpose(-2, -1); }
+#define TERN_SELF Var
+#define TERN_METHOD(result, name, declared, ...) result name declared const;
+#include "tern/methods.inc"
+#undef TERN_METHOD
+#undef TERN_SELF
+  Var matmul(const detail::VarArg& other) const;
+
+  // x += y is x = x + y, recorded: this handle then stands for the sum, other handles and the elements stay as they are.
+  // An undefined Var is where a sum begins: `Var total; total += loss;` makes total that loss.
+#define TERN_REBIND(symbol)                                                                                     \
+  template <class T>                                                                                            \
+    requires detail::Seed<T> || detail::Plain<T>                                                                \
+  Var& operator symbol##=(const T& other)& {                                                                    \
+    return *this = *this symbol other;                                                                          \
+  }
+  template <class T>
+    requires detail::Seed<T> || detail::Plain<T>
+  Var& operator+=(const T& other) & {
+    if constexpr (detail::Seed<T>)
+      if (!defined()) return *this = detail::as_var(other);
+    return *this = *this + other;
+  }
+  TERN_REBIND(-)
+  TERN_REBIND(*)
+  TERN_REBIND(/)
+#undef TERN_REBIND
 
   const std::shared_ptr<detail::VarMeta>& meta() const { return meta_; }
 
@@ -152,7 +203,13 @@ class Var {
   std::shared_ptr<detail::VarMeta> meta_;
 };
 
+/// Prints the value.
 std::ostream& operator<<(std::ostream& stream, const Var& var);
+
+/// A Var that requires no gradient: `constant(tensor({1.0, 2.0}))`. It shares the tensor's memory.
+inline Var constant(Tensor value) { return Var(std::move(value), false); }
+/// A leaf that requires a gradient, as optimisers take; floating dtypes only (`dtype` error otherwise).
+inline Var parameter(Tensor value) { return Var(std::move(value), true); }
 
 /// A recorded operation. Its rule is written on Var, so gradients of gradients are recorded like anything else.
 class GradFn : public std::enable_shared_from_this<GradFn> {
@@ -225,13 +282,11 @@ struct BackwardOptions {
 /// kept; a second walk is then an error of kind `autograd`.
 Gradients backward(const Var& y, const BackwardOptions& options = {});
 namespace detail {
-template <class T> concept Seed = std::same_as<T, Tensor> || std::same_as<T, Var>;
 Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& options);
 /// Gradients of the outputs with respect to exactly these targets; the walk stops at them. Undefined: independent.
 std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
                          const BackwardOptions& options);
 inline Var as_var(const Tensor& t) { return Var(t, std::shared_ptr<VarMeta>()); }
-inline const Var& as_var(const Var& v) { return v; }
 }  // namespace detail
 /// The same for y of any shape, with ∂loss/∂y given.
 template <detail::Seed S> Gradients backward(const Var& y, const S& seed, const BackwardOptions& options = {}) {

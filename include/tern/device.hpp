@@ -1,6 +1,7 @@
 // Devices: which there are, which one is the default, and how many processor threads tern may use.
 #pragma once
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ class Device {
   DeviceKind kind_ = DeviceKind::cpu;
   int index_ = 0;
 };
+
+/// Prints "cuda:0".
+std::ostream& operator<<(std::ostream& stream, const Device& device);
 
 constexpr Device cpu() { return {}; }
 constexpr Device cuda(int index = 0) { return {DeviceKind::cuda, index}; }

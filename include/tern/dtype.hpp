@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <string_view>
 #include <type_traits>
 
@@ -87,6 +88,8 @@ constexpr std::string_view to_string(DType dtype) {
                                                    "i64",     "f16", "bf16", "f32", "f64"};
   return names[static_cast<int>(dtype)];
 }
+/// Prints "f32".
+std::ostream& operator<<(std::ostream& stream, DType dtype);
 constexpr bool is_floating(DType dtype) { return dtype >= DType::f16; }
 constexpr bool is_integer(DType dtype) { return dtype >= DType::u8 && dtype <= DType::i64; }
 

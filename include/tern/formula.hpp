@@ -61,6 +61,25 @@ template <class... A>
 concept PointwiseArgs = (Field<A> || ...) && ((Field<A> || Plain<A>) && ...);
 
 struct LiveSlot;
+template <class T> inline constexpr bool is_standard_list = false;
+template <class T, class A> inline constexpr bool is_standard_list<std::vector<T, A>> = true;
+template <class T, std::size_t N> inline constexpr bool is_standard_list<std::array<T, N>> = true;
+/// Arguments that are refused in words: something that is no operand beside a tensor, or a container in its place. Others
+/// are left to whoever else has a function of that name.
+template <class... A>
+concept WrongArgs = !PointwiseArgs<A...> && ((Field<A> || is_standard_list<A>) || ...);
+template <class A, class B>
+concept WrongOperand = !PointwiseArgs<A, B> && (Field<A> || Field<B>);
+/// What a refused call gives, so that the message stands alone.
+struct Refused {
+  template <class T> operator T() const;
+};
+#define TERN_REFUSE_OPERANDS(A)                                                                                       \
+  static_assert(detail::always_false<A>,                                                                              \
+                "the operands must be Tensors, Vars, symbolic values (Expr) and plain numbers, at least one of them " \
+                "not a number: make a tensor of other values, as in tern::tensor(values)");                           \
+  return {}
+
 /// One argument of a pointwise call on tensors.
 struct Argument {
   const Tensor* tensor = nullptr;
@@ -272,7 +291,9 @@ Expr random_uniform(Expr position, Expr seed, Expr stream = 0);
 #define TERN_DECLARE_POINTWISE(name)                             \
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
-  auto name(const A&... arguments) { return op::name(arguments...); }
+  auto name(const A&... arguments) { return op::name(arguments...); } \
+  template <class... A> requires detail::WrongArgs<A...>         \
+  detail::Refused name(const A&...) { TERN_REFUSE_OPERANDS(std::tuple<A...>); }
 namespace detail {
 /// Truths have no gradient: of Vars, they are plain tensors.
 template <class T> auto truth(T result) {
@@ -297,12 +318,16 @@ template <class T> auto truth(T result) {
 #undef TERN_FORMULA
 #undef TERN_GATED
 
-#define TERN_BINARY_OPERATOR(symbol, leaf)                       \
+#define TERN_BINARY_OPERATOR(symbol, leaf)                         \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
   auto operator symbol(const A& a, const B& b) { return op::leaf(a, b); }
-#define TERN_COMPARISON(symbol, leaf)                            \
+#define TERN_REFUSING_OPERATOR(symbol)                             \
+  template <class A, class B> requires detail::WrongOperand<A, B>  \
+  detail::Refused operator symbol(const A&, const B&) { TERN_REFUSE_OPERANDS(A); }
+#define TERN_COMPARISON(symbol, leaf)                              \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
-  auto operator symbol(const A& a, const B& b) { return detail::truth(op::leaf(a, b)); }
+  auto operator symbol(const A& a, const B& b) { return detail::truth(op::leaf(a, b)); } \
+  TERN_REFUSING_OPERATOR(symbol)
 TERN_BINARY_OPERATOR(+, add)
 TERN_BINARY_OPERATOR(-, sub)
 TERN_BINARY_OPERATOR(*, mul)
@@ -319,8 +344,18 @@ TERN_BINARY_OPERATOR(|, bit_or)
 TERN_BINARY_OPERATOR(^, bit_xor)
 TERN_BINARY_OPERATOR(<<, shift_left)
 TERN_BINARY_OPERATOR(>>, shift_right)
+TERN_REFUSING_OPERATOR(+)  // not << and >>: what prints a tensor is a stream's business
+TERN_REFUSING_OPERATOR(-)
+TERN_REFUSING_OPERATOR(*)
+TERN_REFUSING_OPERATOR(/)
+TERN_REFUSING_OPERATOR(%)
+TERN_REFUSING_OPERATOR(&)
+TERN_REFUSING_OPERATOR(|)
+TERN_REFUSING_OPERATOR(^)
 #undef TERN_BINARY_OPERATOR
+#undef TERN_REFUSING_OPERATOR
 #undef TERN_COMPARISON
+#undef TERN_REFUSE_OPERANDS
 template <class A> requires detail::PointwiseArgs<A>
 auto operator-(const A& a) { return op::neg(a); }
 template <class A> requires detail::PointwiseArgs<A>

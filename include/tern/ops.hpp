@@ -47,9 +47,21 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdim, DType dtype);
 Var mean(const Var& x, const Axes& axes, bool keepdim, DType dtype);
 /// Booleans and integers narrower than 32 bits give i32, which wraps as all integers do. Over nothing: 1.
 TERN_DECLARE_REDUCTION(prod)
-/// NaN where one is NaN; over nothing an error. The gradient goes to the first largest (smallest) element.
+/// NaN where one is NaN; over nothing an error. The gradient goes to the first largest (smallest) element. An axis is
+/// given in braces, max(x, {0}): a bare number beside x is refused, for it may be meant for maximum(x, 0).
 TERN_DECLARE_REDUCTION(max)
 TERN_DECLARE_REDUCTION(min)
+#define TERN_REFUSE_PAIR(name, pairwise)                                                                           \
+  template <class A, class B>                                                                                      \
+    requires detail::PointwiseArgs<A, B>                                                                           \
+  detail::Refused name(const A&, const B&, bool = false) {                                                         \
+    static_assert(detail::always_false<A>, #name " reduces one tensor: write " #pairwise                           \
+                  "(x, y) for each element's own, or braces for the axes, " #name "(x, {0}) or x." #name "(0)");   \
+    return {};                                                                                                     \
+  }
+TERN_REFUSE_PAIR(max, maximum)
+TERN_REFUSE_PAIR(min, minimum)
+#undef TERN_REFUSE_PAIR
 /// log Σ exp(x), whatever the size of x.
 TERN_DECLARE_REDUCTION(logsumexp)
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch. Of one element, and of none, NaN.
@@ -249,7 +261,7 @@ Var stack(const std::vector<Var>& vars, int axis = 0);
 std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis = 0);
 std::vector<Var> split(const Var& x, std::int64_t parts, int axis = 0);
 /// labels (i32 or i64) as rows with a 1 at the label; one outside [0, classes) throws `index`.
-Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype = DType::f32);
+Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype = default_dtype());
 /// Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing but itself.
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 

@@ -4,7 +4,9 @@
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
+#include <iosfwd>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -75,6 +77,11 @@ class DimVector {
 };
 }  // namespace detail
 
+namespace detail {
+/// Prints "[2, 3]": shapes, strides and axes.
+std::ostream& operator<<(std::ostream& stream, const DimVector& dims);
+}  // namespace detail
+
 /// Sizes of a tensor's axes, outermost first. `{}` is the 0-d shape, which has one element.
 class Shape : public detail::DimVector {
  public:
@@ -102,7 +109,14 @@ class Axes : public detail::DimVector {
   constexpr Axes(T axis) : DimVector({detail::Dim(axis)}) {}
 };
 
+/// Positions begin, begin + step, … before end. Negative ones count from the end; what is left open is the first or last
+/// in the step's direction: `Slice(2, 8, 2)`, `Slice()` (all), `Slice{.step = -1}` (all, backwards).
+struct Slice {
+  std::optional<std::int64_t> begin = {}, end = {};
+  std::int64_t step = 1;
+};
+
 /// "[2, 3]"
-std::string to_string(const Shape& shape);
+std::string to_string(const detail::DimVector& dims);
 
 }  // namespace tern

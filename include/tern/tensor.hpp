@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <vector>
@@ -27,16 +28,28 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(std::shared_ptr<detail::TensorImpl> impl) : impl_(std::move(impl)) {}
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  ~Tensor() = default;
+  template <class T> Tensor& operator=(T&&) && {
+    static_assert(detail::always_false<T>,
+                  "this assigns to a temporary Tensor, which changes no element: write through a view with copy_from, "
+                  "as in x.slice(0, 0, 1).copy_from(values)");
+    return *this;
+  }
 
   /// A tensor over the caller's memory, which must outlive it (hold `keep_alive` to make sure).
   /// `strides` are in elements; none: row-major. On a CUDA device the pointer is one of its memory, as of cudaMalloc,
   /// aligned to its elements; other work of the program on it needs cuda_stream_scope, or waiting. Throws `device` where
   /// the memory is not that device's or the pointer is not aligned, `shape` where the memory ends before the tensor.
+  /// A pointer to const: the tensor and its views can only be read, and writing into them throws `unsupported`.
   template <Element T>
   static Tensor view(T* pointer, const Shape& shape, const std::vector<std::int64_t>& strides = {},
                      std::shared_ptr<const void> keep_alive = {}, Device device = cpu()) {
-    return borrow(const_cast<std::remove_cv_t<T>*>(pointer), dtype_of<T>, shape, strides, std::move(keep_alive),
-                  device);
+    return borrow(const_cast<std::remove_cv_t<T>*>(pointer), dtype_of<T>, shape, strides, std::move(keep_alive), device,
+                  std::is_const_v<T>);
   }
 
   /// A tensor over the program's own WebGPU buffer, of a `device` that webgpu_device() gave. The buffer's usage must have
@@ -77,13 +90,23 @@ class Tensor {
     }
     return values;
   }
-  /// The only element. T must be the exact element type.
+  /// The only element. T is the element type, double (of any floating dtype) or std::int64_t (of any integer dtype);
+  /// another one throws `dtype`.
   template <Element T> T item() const {
     T value{};
-    check_single("item");
-    read(&value, dtype_of<T>, "item");
+    read_item(&value, dtype_of<T>);
     return value;
   }
+  /// The elements where they lie in the CPU's memory, row-major, after waiting for what still computes them. T must be
+  /// the exact element type (else `dtype`), the tensor contiguous (else `shape`; `contiguous()` is the remedy) and on the
+  /// CPU (else `device`). The pointer is good as long as a tensor shares the memory.
+  /// To write: the call itself counts as a write of the whole memory (backward through a graph that saved it throws);
+  /// throws `unsupported` where the memory can only be read. Ask for `data_ptr<const T>()` to read.
+  template <Element T> T* data_ptr() {
+    return static_cast<T*>(pointer(dtype_of<T>, !std::is_const_v<T>));
+  }
+  /// The same, to read.
+  template <Element T> const T* data_ptr() const { return static_cast<const T*>(pointer(dtype_of<T>, false)); }
   /// Itself where contiguous, else a row-major copy.
   Tensor contiguous() const;
   /// A row-major copy with memory of its own.
@@ -108,76 +131,157 @@ class Tensor {
   Tensor transpose(int axis_a, int axis_b) const;
   /// Axes in a new order: axis i of the result is axis order[i].
   Tensor permute(const Axes& order) const;
-  /// Elements begin, begin + step, … below end along an axis. Negative positions count from the end; out of range
-  /// throws.
-  Tensor slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const;
+  /// Elements begin, begin + step, … before end along an axis. Negative positions count from the end, and what is left
+  /// open ({}) is the first or last: `x.slice(0, 2)`, `x.slice(0, {}, 3)`, `x.slice(0, {}, {}, -1)` (backwards). Out of
+  /// range throws `index`.
+  Tensor slice(int axis, std::optional<std::int64_t> begin, std::optional<std::int64_t> end = {},
+               std::int64_t step = 1) const;
+  template <std::same_as<Slice> S> Tensor slice(int axis, const S& s) const { return slice(axis, s.begin, s.end, s.step); }
+  /// Entry i of the first axis, which is removed; negative i count from the end, out of range throws `index`.
+  Tensor operator[](std::int64_t i) const;
   /// Removes an axis of size 1.
   Tensor squeeze(int axis) const;
   /// Inserts an axis of size 1 in front of `axis`.
   Tensor unsqueeze(int axis) const;
   /// Axes of size 1 repeated (stride 0), new ones in front.
   Tensor broadcast_to(const Shape& shape) const;
+  /// All elements along one axis.
+  Tensor flatten() const { return reshape({-1}); }
+  /// The transposed matrix; the tensor must have two axes (`shape` error otherwise: `mT()` takes any number).
+  Tensor T() const;
+  /// The last two axes exchanged.
+  Tensor mT() const { return transpose(-2, -1); }
+
+  // ---- functions of one tensor as methods: x.sum(0), x.exp(), x.softmax() ----
+#define TERN_SELF Tensor
+#define TERN_METHOD(result, name, declared, ...) result name declared const;
+#include "tern/methods.inc"
+#undef TERN_METHOD
+#undef TERN_SELF
+  /// matmul(*this, other)
+  Tensor matmul(const Tensor& other) const;
+  Var matmul(const Var& other) const;
 
   const std::shared_ptr<detail::TensorImpl>& impl() const { return impl_; }
 
  private:
   static Tensor borrow(void* pointer, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides,
-                       std::shared_ptr<const void> keep_alive, Device device);
+                       std::shared_ptr<const void> keep_alive, Device device, bool read_only);
   void read(void* destination, DType dtype, const char* op) const;
-  void check_single(const char* op) const;
+  void read_item(void* destination, DType dtype) const;
+  void* pointer(DType dtype, bool writes) const;
 
   std::shared_ptr<detail::TensorImpl> impl_;
 };
 
-/// Prints like NumPy: nested brackets, the middle of long axes left out.
+/// Prints like NumPy: nested brackets, the middle of long axes left out. std::setprecision, std::fixed and
+/// std::scientific are honoured; at the stream's default precision (6) f64 shows 8 digits, f32 6, f16 and bf16 4.
 std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
+
+/// The floating dtype of new tensors of which none is given, on this thread: f32, unless a DefaultDType lives.
+DType default_dtype();
+/// While one lives, default_dtype() of this thread is its own: `DefaultDType scope(f64);`. It is what creation functions
+/// and braced floating literals (`tensor({1.0, 2.0})`) use; whatever has a dtype keeps it. Throws `dtype` where it is
+/// not floating.
+class DefaultDType {
+ public:
+  explicit DefaultDType(DType dtype);
+  ~DefaultDType();
+  DefaultDType(const DefaultDType&) = delete;
+  DefaultDType& operator=(const DefaultDType&) = delete;
+
+ private:
+  DType before_;
+};
 
 /// What creation functions take: `{.dtype = f64, .device = cuda()}`, or a bare DType or Device.
 struct Options {
-  DType dtype = DType::f32;
+  DType dtype = default_dtype();
   Device device = default_device();
 };
 
 namespace detail {
-Tensor from_host(const void* data, std::size_t count, DType dtype, const Shape& shape, Device device);
 template <class T> concept ExactDType = std::same_as<T, DType>;
 template <class T> concept ExactDevice = std::same_as<T, Device>;
+
+/// Values in the program's memory.
+class HostValues {
+ public:
+  template <std::ranges::contiguous_range R>
+    requires Element<std::ranges::range_value_t<R>>
+  HostValues(const R& values)
+      : data_(std::ranges::data(values)), shape_{std::ranges::size(values)}, dtype_(dtype_of<std::ranges::range_value_t<R>>) {}
+  HostValues(const std::vector<bool>& values) : shape_{values.size()}, dtype_(DType::boolean) {
+    bool* const bytes = own<bool>(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = values[i];
+  }
+  /// Braces; floating literals have no dtype of their own.
+  template <Element T> HostValues(std::initializer_list<T> values)
+      : data_(values.begin()), shape_{values.size()}, dtype_(dtype_of<T>), literal_(std::is_same_v<T, double>) {}
+  template <class List>
+    requires(!Element<List>)
+  HostValues(std::initializer_list<List> rows) {
+    std::vector<HostValues> parts(rows.begin(), rows.end());
+    join(parts);
+  }
+
+  /// Throws `shape` where the count does not fit. dtype: none for that of the values.
+  Tensor on(Device device, std::optional<DType> dtype = {}) const { return on(device, dtype, shape_); }
+  Tensor on(Device device, std::optional<DType> dtype, const Shape& shape) const;
+
+ private:
+  template <class T> T* own(std::size_t count) {
+    const std::shared_ptr<T[]> memory(new T[count]);
+    owned_ = memory, data_ = memory.get();
+    return memory.get();
+  }
+  void join(std::span<const HostValues> rows);  // throws `shape` where they are ragged
+
+  const void* data_ = nullptr;
+  Shape shape_;
+  DType dtype_ = DType::f32;
+  bool literal_ = false;
+  std::shared_ptr<const void> owned_;
+};
 }  // namespace detail
 
-/// A tensor with the values of a contiguous range, one axis unless a shape is given.
-/// Braced floating literals make f32, integers i32. A count that does not fit the shape throws `shape`.
-template <std::ranges::contiguous_range R>
-  requires Element<std::ranges::range_value_t<R>>
-Tensor tensor(const R& values, const Shape& shape, Device device = default_device()) {
-    return detail::from_host(std::ranges::data(values), std::ranges::size(values),
-                             dtype_of<std::ranges::range_value_t<R>>, shape, device);
-}
-template <std::ranges::contiguous_range R>
-  requires Element<std::ranges::range_value_t<R>>
-Tensor tensor(const R& values) {
-  return tensor(values, Shape{std::ranges::size(values)});
-}
-template <std::same_as<std::vector<bool>> V>  // exactly: braces of mixed types must not end here
-Tensor tensor(const V& values, const Shape& shape, Device device = default_device()) {
-  const auto bytes = std::make_unique<bool[]>(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = values[i];
-  return detail::from_host(bytes.get(), values.size(), DType::boolean, shape, device);
-}
-template <std::same_as<std::vector<bool>> V> Tensor tensor(const V& values) {
-  return tensor(values, Shape{values.size()});
-}
-template <class T> requires(Element<T> || std::is_arithmetic_v<T>)
-Tensor tensor(std::initializer_list<T> values, const Shape& shape, Device device = default_device()) {
-  using E = std::conditional_t<std::is_same_v<T, double>, float, T>;
-  const auto converted = std::make_unique<E[]>(values.size());
-  std::size_t i = 0;
-  for (const T& value : values) converted[i++] = static_cast<E>(value);
-  return detail::from_host(converted.get(), values.size(), dtype_of<E>, shape, device);
-}
-template <class T> requires(Element<T> || std::is_arithmetic_v<T>)
-Tensor tensor(std::initializer_list<T> values) {
-  return tensor(values, Shape{values.size()});
-}
+// tensor(values), and after the values a shape, a dtype, a device, or several of them in this order. Values are any
+// contiguous range, std::vector<bool>, or braces; nested braces are rows, to rank 3: tensor({{1.0, 2.0}, {3.0, 4.0}}).
+// Without a shape the result has one axis (braces: one for each level; ragged rows throw `shape`). One size of a shape
+// may be -1; a count that does not fit throws `shape`. Without a dtype it is that of the values; of braced floating
+// literals it is default_dtype(), of braced integers i32. Values are converted as `.to(dtype)` does, before they go to
+// the device. Where a device lacks the dtype of the values (f64 and i64 on WebGPU), the tensor keeps them there as they
+// are: it can be read, viewed and converted (`tensor(doubles).to(f32)`), and everything else throws UnsupportedDType.
+#define TERN_TENSOR(values_type, ...)                                                              \
+  template <__VA_ARGS__, detail::ExactDevice D>                                                    \
+  Tensor tensor(const values_type& values, D device) {                                             \
+    return detail::HostValues(values).on(device);                                                  \
+  }                                                                                                \
+  template <__VA_ARGS__>                                                                           \
+  Tensor tensor(const values_type& values) {                                                       \
+    return detail::HostValues(values).on(default_device());                                        \
+  }                                                                                                \
+  template <__VA_ARGS__, detail::ExactDType D>                                                     \
+  Tensor tensor(const values_type& values, D dtype, Device device = default_device()) {            \
+    return detail::HostValues(values).on(device, dtype);                                           \
+  }
+#define TERN_SHAPED_TENSOR(values_type, ...)                                                       \
+  TERN_TENSOR(values_type, __VA_ARGS__)                                                            \
+  template <__VA_ARGS__>                                                                           \
+  Tensor tensor(const values_type& values, const Shape& shape, Device device = default_device()) { \
+    return detail::HostValues(values).on(device, {}, shape);                                       \
+  }                                                                                                \
+  template <__VA_ARGS__, detail::ExactDType D>                                                     \
+  Tensor tensor(const values_type& values, const Shape& shape, D dtype, Device device = default_device()) { \
+    return detail::HostValues(values).on(device, dtype, shape);                                    \
+  }
+TERN_SHAPED_TENSOR(R, std::ranges::contiguous_range R)
+TERN_SHAPED_TENSOR(V, std::same_as<std::vector<bool>> V)  // exactly: braces of mixed types must not end here
+TERN_SHAPED_TENSOR(std::initializer_list<T>, Element T)
+TERN_TENSOR(std::initializer_list<std::initializer_list<T>>, Element T)
+TERN_TENSOR(std::initializer_list<std::initializer_list<std::initializer_list<T>>>, Element T)
+#undef TERN_SHAPED_TENSOR
+#undef TERN_TENSOR
 
 /// Every element 0.
 Tensor zeros(const Shape& shape, const Options& options = {});

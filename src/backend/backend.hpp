@@ -31,6 +31,9 @@ class Storage : public std::enable_shared_from_this<Storage> {
   std::size_t bytes() const { return bytes_; }
   /// Whether its backend allocated it; borrowed memory ends where it ends, without padding.
   bool owned() const { return owned_; }
+  /// Memory that the program lent for reading alone.
+  bool read_only() const { return read_only_; }
+  void make_read_only() { read_only_ = true; }
   std::uint32_t version() const { return version_.load(std::memory_order_relaxed); }
   void bump_version() { version_.fetch_add(1, std::memory_order_relaxed); }
   /// Whether it was made by a recording that has not been replayed: there are no values in it yet.
@@ -43,6 +46,7 @@ class Storage : public std::enable_shared_from_this<Storage> {
   std::size_t bytes_;
   bool owned_;
   std::atomic<bool> awaits_replay_{false};
+  bool read_only_ = false;
   std::atomic<std::uint32_t> version_{0};
   std::shared_ptr<const void> keep_alive_;
 };

@@ -1,15 +1,17 @@
 #include "backend/tensor_impl.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "backend/capture.hpp"
 
 namespace tern {
 
-std::string to_string(const Shape& shape) {
+std::string to_string(const detail::DimVector& dims) {
   std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
+  for (std::size_t i = 0; i < dims.size(); ++i) text += (i ? ", " : "") + std::to_string(dims[i]);
   return text + "]";
 }
 
@@ -45,6 +47,9 @@ Strides contiguous_strides(const Shape& shape) {
 
 Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char* op) {
   if (!backend.supports(dtype)) throw UnsupportedDType(op, dtype, backend.device().to_string());
+  return make_stored_tensor(shape, dtype, backend);
+}
+Tensor make_stored_tensor(const Shape& shape, DType dtype, Backend& backend) {
   const std::int64_t numel = shape.numel();
   auto impl = make_pooled<TensorImpl>();
   const std::size_t bytes = static_cast<std::size_t>(numel) * dtype_size(dtype);
@@ -132,6 +137,59 @@ bool is_broadcast_view(const Tensor& tensor) {
   for (std::size_t i = 0; i < t.shape.size(); ++i)
     if (t.strides[i] == 0 && t.shape[i] > 1) return true;
   return false;
+}
+namespace {
+/// Whether no two elements are one place: each axis, from the smallest step on, steps over all that the smaller ones reach.
+/// (Every view of a tensor does. Borrowed memory may have strides that interleave without meeting; they count as meeting.)
+bool elements_are_apart(const TensorImpl& t) {
+  std::pair<std::uint64_t, std::uint64_t> axes[kMaxRank];  // step and size
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < t.shape.size(); ++i)
+    if (t.shape[i] > 1) {
+      const auto stride = static_cast<std::uint64_t>(t.strides[i]);
+      axes[count++] = {t.strides[i] < 0 ? 0 - stride : stride, static_cast<std::uint64_t>(t.shape[i])};
+    }
+  std::sort(axes, axes + count);
+  std::uint64_t reach = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (axes[i].first <= reach) return false;
+    reach += axes[i].first * (axes[i].second - 1);
+  }
+  return true;
+}
+}  // namespace
+
+void require_writable(const char* op, const Tensor& out) {
+  const TensorImpl& t = *out.impl();
+  if (t.storage->read_only())
+    throw Error(ErrorKind::unsupported, std::string(op) + ": cannot write into " + describe(out) +
+                                            ", a view of constant memory (Tensor::view of a pointer to const); "
+                                            "clone() it first");
+  if (t.numel > 0 && !elements_are_apart(t))
+    throw Error(ErrorKind::shape, std::string(op) + ": cannot write into a broadcast view, " + describe(out) +
+                                      ", several elements of which are one place in memory; clone() it first");
+}
+void require_kernels(const char* op, const Tensor& tensor) {
+  const Backend& backend = tensor.impl()->storage->backend();
+  if (!backend.supports(tensor.dtype())) throw UnsupportedDType(op, tensor.dtype(), backend.device().to_string());
+}
+
+Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, const std::string& what) {
+  Shape result = shape;
+  std::int64_t known = 1;
+  int open = -1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const std::int64_t size = shape[static_cast<std::size_t>(i)];
+    if (size == -1 && open < 0) open = i;
+    else if (size < 0)
+      throw Error(ErrorKind::shape, std::string(op) + ": " + to_string(shape) + " has more than one size below 0");
+    else if (__builtin_mul_overflow(known, size, &known))
+      throw Error(ErrorKind::shape, std::string(op) + ": " + to_string(shape) + " is too large");
+  }
+  if (open >= 0 && known > 0 && numel % known == 0) result[static_cast<std::size_t>(open)] = numel / known;
+  else if (open >= 0 || known != numel)
+    throw Error(ErrorKind::shape, std::string(op) + ": " + what + ", which do not fit " + to_string(shape));
+  return result;
 }
 
 bool may_share_memory(const Tensor& x, const Tensor& y) {

@@ -22,6 +22,11 @@ struct TensorImpl {
 Strides contiguous_strides(const Shape& shape);
 /// A new, uninitialised tensor. Throws UnsupportedDType, naming op, where the device has no kernels for the dtype.
 Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char* op = "tensor");
+/// The same for any dtype: where the device has no kernels for it, the tensor can be written once, read and viewed.
+Tensor make_stored_tensor(const Shape& shape, DType dtype, Backend& backend);
+/// The given shape with its one size of -1 replaced by what `numel` elements leave for it; throws shape, with `what` has
+/// them, where they do not fit.
+Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, const std::string& what);
 /// Another view of a tensor's storage.
 Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset);
 
@@ -47,6 +52,11 @@ int normalize_axis(const char* op, std::int64_t axis, int rank);
 std::uint32_t axis_mask(const char* op, const Axes& axes, int rank);
 /// Whether several of its elements are one place in memory, as broadcast_to makes them: it is not to be written to.
 bool is_broadcast_view(const Tensor& tensor);
+/// Throws where writing into the tensor's elements is an error: `unsupported` where the program lent the memory for
+/// reading, `shape` where several elements are one place in memory (a broadcast view).
+void require_writable(const char* op, const Tensor& out);
+/// Throws UnsupportedDType, naming op, where the tensor's device has no kernels for its dtype.
+void require_kernels(const char* op, const Tensor& tensor);
 /// Whether the memory between the first and the last element of each overlaps.
 bool may_share_memory(const Tensor& a, const Tensor& b);
 /// Throws device where two tensors live on different devices.

@@ -79,6 +79,7 @@ class Request {
     if (!a || !b) return false;
     p.a = *a, p.b = *b;
     if (p.batches > 1) p.a.batch_stride = kept.strides[0][0], p.b.batch_stride = kept.strides[1][0];
+    if (p.a.batch_stride < 0 || p.b.batch_stride < 0) return false;  // of a batch read backwards
     if (plain) {
       p.out = *matrix_of(r_.outputs[0], r_.outputs[0].strides[row_], 1, p.m, p.n);
       p.out.transposed = false, p.out.stride = p.m == 1 ? p.n : r_.outputs[0].strides[row_];

@@ -1,8 +1,13 @@
 // Creation of tensors, and random numbers.
 #include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <memory>
 #include <numbers>
 #include <string>
 
+#include "backend/elements.hpp"
 #include "backend/trace.hpp"
 #include "ops/fused.hpp"
 
@@ -11,13 +16,73 @@ namespace tern {
 using namespace detail;
 
 namespace detail {
-Tensor from_host(const void* data, std::size_t count, DType dtype, const Shape& shape, Device device) {
-  if (shape.numel() != static_cast<std::int64_t>(count))
-    throw Error(ErrorKind::shape, "tensor: " + std::to_string(count) + " values do not fit shape " + to_string(shape));
-  Tensor result = make_tensor(shape, dtype, backend_of(device));
-  Storage& storage = *result.impl()->storage;
-  upload(storage.backend(), storage, 0, data, count * dtype_size(dtype));
+namespace {
+/// A number as an element of type T, as `.to()` gives it.
+template <class T> T converted(double value) {
+  if constexpr (std::is_same_v<T, bool>) return value != 0;
+  else if constexpr (std::is_integral_v<T>) {
+    if (std::isnan(value)) return 0;
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    return static_cast<T>(value);
+  } else return static_cast<T>(value);
+}
+template <class T> T converted(std::int64_t value) {
+  if constexpr (std::is_same_v<T, bool>) return value != 0;
+  else return static_cast<T>(value);
+}
+
+/// Values on the host in another dtype: every one is a double or an int64_t, exactly.
+std::unique_ptr<std::byte[]> convert(const void* data, std::size_t count, DType from, DType to) {
+  std::unique_ptr<std::byte[]> result(new std::byte[count * dtype_size(to)]);
+  with_element(from, [&]<class From>(std::type_identity<From>) {
+    using Exact = std::conditional_t<std::is_integral_v<From>, std::int64_t, double>;
+    with_element(to, [&]<class To>(std::type_identity<To>) {
+      const From* const in = static_cast<const From*>(data);
+      for (std::size_t i = 0; i < count; ++i) {
+        const To value = converted<To>(static_cast<Exact>(in[i]));
+        std::memcpy(result.get() + i * sizeof(To), &value, sizeof(To));
+      }
+    });
+  });
   return result;
+}
+
+thread_local DType chosen_dtype = DType::f32;
+}  // namespace
+
+Tensor HostValues::on(Device device, std::optional<DType> wanted, const Shape& shape) const {
+  const std::int64_t count = shape_.numel();
+  const Shape full = completed_shape("tensor", shape, count, std::to_string(count) + " values are given");
+  full.numel();  // throws where it overflows
+  const DType dtype = wanted ? *wanted : literal_ ? default_dtype() : dtype_;
+  Backend& backend = backend_of(device);
+  // What the values' own dtype is, the device need only keep.
+  Tensor result = wanted ? make_tensor(full, dtype, backend) : make_stored_tensor(full, dtype, backend);
+  const auto changed = dtype == dtype_ ? nullptr : convert(data_, static_cast<std::size_t>(count), dtype_, dtype);
+  upload(backend, *result.impl()->storage, 0, changed ? changed.get() : data_,
+         static_cast<std::size_t>(count) * dtype_size(dtype));
+  return result;
+}
+
+void HostValues::join(std::span<const HostValues> rows) {
+  std::size_t bytes = 0;
+  for (const HostValues& row : rows) {
+    if (row.shape_ != rows[0].shape_)
+      throw Error(ErrorKind::shape, "tensor: the rows in braces have different shapes, " + to_string(rows[0].shape_) +
+                                        " and " + to_string(row.shape_));
+    bytes += static_cast<std::size_t>(row.shape_.numel()) * dtype_size(row.dtype_);
+  }
+  shape_ = {rows.size()};
+  if (rows.empty()) return;
+  for (const std::int64_t size : rows[0].shape_) shape_.push_back(size);
+  dtype_ = rows[0].dtype_, literal_ = rows[0].literal_;
+  auto* to = own<std::byte>(bytes);
+  for (const HostValues& row : rows) {
+    const std::size_t size = bytes / rows.size();
+    if (size > 0) std::memcpy(to, row.data_, size);
+    to += size;
+  }
 }
 
 namespace {
@@ -37,6 +102,15 @@ const Graph* like_first(Expr value, int inputs) {
 }
 }  // namespace
 }  // namespace detail
+
+DType default_dtype() { return chosen_dtype; }
+DefaultDType::DefaultDType(DType dtype) : before_(chosen_dtype) {
+  if (!is_floating(dtype))
+    throw Error(ErrorKind::dtype,
+                "DefaultDType: needs a floating-point dtype, got " + std::string(to_string(dtype)));
+  chosen_dtype = dtype;
+}
+DefaultDType::~DefaultDType() { chosen_dtype = before_; }
 
 Tensor full(const Shape& shape, Number value, const Options& options) {
   static const Graph* const graph = like_first(make_input(1), 2);

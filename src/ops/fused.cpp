@@ -46,11 +46,13 @@ void check_numbers(const char* op, const Program& program, std::span<const Argum
   }
 }
 
-/// Throws shape where several elements are one place in memory (a broadcast view).
-void require_writable(const char* op, const Tensor& out) {
-  if (is_broadcast_view(out))
-    throw Error(ErrorKind::shape,
-                std::string(op) + ": cannot write into a broadcast view, " + describe(out) + "; clone() it first");
+/// Throws where a given output cannot take the program's.
+void check_output(const char* op, const Tensor& out, const ProgramOutput& output) {
+  if (!out.defined()) return;
+  require_writable(op, out);
+  if (out.dtype() != output.dtype)
+    throw Error(ErrorKind::dtype, std::string(op) + ": cannot write " + std::string(to_string(output.dtype)) + " into " +
+                                      describe(out));
 }
 
 /// Whether writing `out` while reading `in` would be wrong: they share memory without being the same elements in the
@@ -172,10 +174,12 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
   check_numbers(call.op, program, arguments);
   space.numel();  // throws where it overflows
   check_coordinates(call.op, program, space, call.reduced);
+  for (std::size_t k = 0; k < into.size() && k < program.outputs.size(); ++k) check_output(call.op, into[k], program.outputs[k]);
   bound.op = call.op, bound.program = &program, bound.space = space, bound.reduced = call.reduced;
   if (!into.empty()) bound.copies.reserve(arguments.size());
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);
+    if (t) require_kernels(call.op, *t);
     if (t &&
         std::any_of(into.begin(), into.end(), [&](const Tensor& out) { return out.defined() && overlaps(*t, out); }))
       t = &bound.copies.emplace_back(t->clone());
@@ -189,10 +193,6 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
     const ProgramOutput& output = program.outputs[k];
     const bool full = output.full || !program.reduces;
     if (k < into.size() && into[k].defined()) {
-      require_writable(call.op, into[k]);
-      if (into[k].dtype() != output.dtype)
-        throw Error(ErrorKind::dtype, std::string(call.op) + ": cannot write " + std::string(to_string(output.dtype)) +
-                                          " into " + describe(into[k]));
       into[k].impl()->storage->bump_version();
       outputs[k] = into[k];
     } else {

@@ -68,6 +68,9 @@ PoolVector<Tensor> run_product(const ProductCall& call, const Tensor& a, const T
 void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std::span<const Argument> operands,
                  std::span<const Tensor> into, std::span<Tensor> outputs) {
   const ProductShape p = product_shape(call.op, a, b);
+  require_kernels(call.op, a);
+  for (const Tensor& out : into)
+    if (out.defined()) require_writable(call.op, out);
   Shape kept;  // the output's batch, with size 1 along contracted axes
   std::uint32_t contracted = 0;
   const int shift = p.batch.rank() - call.batch.rank();

@@ -234,6 +234,11 @@ void check_accumulator(const char* name, const Tensor& sum, const Tensor& like,
         sum.shape() != like.shape() ? ErrorKind::shape : ErrorKind::dtype,
         std::string(kBwd) + ": accumulate_into." + name + " must be " + describe(like) + ", got " + describe(sum));
   require_same_device(kBwd, sum, like);
+  try {
+    require_writable(kBwd, sum);
+  } catch (const Error& e) {
+    throw Error(e.kind(), std::string(e.what()) + " (it is accumulate_into." + name + ")");
+  }
   for (const Tensor* input : inputs)
     if (input->defined() && may_share_memory(sum, *input))
       throw Error(ErrorKind::shape, std::string(kBwd) + ": accumulate_into." + name + " overlaps an input");

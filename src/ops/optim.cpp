@@ -24,6 +24,7 @@ Parameters::Parameters(const char* optimiser, std::vector<Var> list) : optimiser
     if (!p.requires_grad() || p.grad_fn())
       throw Error(ErrorKind::autograd,
                   std::string(optimiser) + ": parameters must be leaf variables that require a gradient");
+    require_writable(optimiser, p.value());
     const auto [known, is_new] = places.emplace(p.id(), i);
     if (!is_new)
       throw Error(ErrorKind::autograd, std::string(optimiser) + ": parameter " + std::to_string(i) + " is parameter " +

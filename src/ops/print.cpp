@@ -6,65 +6,83 @@
 #include <string>
 #include <vector>
 
+#include "backend/capture.hpp"
+#include "backend/elements.hpp"
 #include "backend/tensor_impl.hpp"
 
 namespace tern {
 namespace {
 
+using namespace detail;
+
 constexpr std::int64_t kShowAll = 1000;  // NumPy's threshold: larger tensors are abridged
 constexpr std::int64_t kEdge = 3;        // entries shown at each end of an abridged axis
 
-template <class T> std::string text_of(T value) {
-  if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
-  else if constexpr (std::is_integral_v<T>) return std::to_string(static_cast<long long>(value));
-  else {
-    char buffer[40];
-    const int digits = std::is_same_v<T, double> ? 8 : std::is_same_v<T, float> ? 6 : 4;
-    std::snprintf(
-        buffer, sizeof buffer, "%.*g", digits,
-        static_cast<double>(static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(value)));
-    std::string text = buffer;
-    if (std::isfinite(static_cast<double>(value)) && text.find_first_of(".e") == std::string::npos) text += '.';
+/// How a stream wants numbers: std::setprecision, std::fixed, std::scientific.
+struct Format {
+  char letter = 'g';
+  int digits = 0;
+  Format(const std::ostream& stream, DType dtype) {
+    const auto field = stream.flags() & std::ios_base::floatfield;
+    letter = field == std::ios_base::fixed ? 'f' : field == std::ios_base::scientific ? 'e' : 'g';
+    constexpr std::streamsize untouched = 6, most = 1000;
+    const std::streamsize asked = stream.precision();
+    const bool own = asked == untouched && letter == 'g';  // nobody has said how many digits
+    digits = own ? (dtype == DType::f64 ? 8 : dtype == DType::f32 ? 6 : 4)
+                 : static_cast<int>(asked < 0 ? untouched : std::min(asked, most));
+  }
+  std::string operator()(double value) const {
+    const char pattern[] = {'%', '.', '*', letter, '\0'};
+    std::string text(static_cast<std::size_t>(std::snprintf(nullptr, 0, pattern, digits, value)), ' ');
+    std::snprintf(text.data(), text.size() + 1, pattern, digits, value);
+    if (letter == 'g' && std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += '.';
     return text;
   }
+};
+
+template <class T> std::string text_of(T value, const Format& format) {
+  if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
+  else if constexpr (std::is_integral_v<T>) return std::to_string(static_cast<long long>(value));
+  else return format(static_cast<double>(value));
 }
 
 class Printer {
  public:
-  Printer(std::ostream& stream, const Tensor& t) : stream_(stream), shape_(t.shape()), abridged_(t.numel() > kShowAll) {
-    switch (t.dtype()) {
-      case DType::boolean: read<bool>(t); break;
-      case DType::u8: read<std::uint8_t>(t); break;
-      case DType::i8: read<std::int8_t>(t); break;
-      case DType::i16: read<std::int16_t>(t); break;
-      case DType::i32: read<std::int32_t>(t); break;
-      case DType::u32: read<std::uint32_t>(t); break;
-      case DType::i64: read<std::int64_t>(t); break;
-      case DType::f16: read<float16>(t); break;
-      case DType::bf16: read<bfloat16>(t); break;
-      case DType::f32: read<float>(t); break;
-      case DType::f64: read<double>(t); break;
-    }
+  Printer(std::ostream& stream, const Tensor& t)
+      : stream_(stream), format_(stream, t.dtype()), shape_(t.shape()), abridged_(t.numel() > kShowAll) {
+    require_values("print");
+    with_element(t.dtype(), [&]<class T>(std::type_identity<T>) { collect<T>(t, 0); });
   }
   void print() { axis(0); }
 
  private:
-  /// Only the entries that are shown are read.
-  template <class T> void read(const Tensor& t) { collect<T>(t, 0); }
-  template <class T> void collect(const Tensor& t, int at) {
-    if (at == t.dim()) {
-      texts_.push_back(text_of(t.item<T>()));
-      width_ = std::max(width_, texts_.back().size());
+  bool hides(std::int64_t size) const { return abridged_ && size > 2 * kEdge; }
+  bool hidden(std::int64_t i, std::int64_t size) const { return hides(size) && i >= kEdge && i < size - kEdge; }
+
+  /// The texts of t, whose first axis is axis `first` of the whole. Only what is shown leaves the device, in one copy: both
+  /// ends of an abridged axis are a view of two axes, [2, kEdge]. Where those are too many axes, one copy for each entry.
+  template <class T> void collect(const Tensor& t, int first) {
+    const TensorImpl& whole = *t.impl();
+    const auto abridged = std::count_if(whole.shape.begin(), whole.shape.end(), [&](auto n) { return hides(n); });
+    if (whole.shape.rank() + abridged > kMaxRank) {
+      for (std::int64_t i = 0; i < whole.shape[0]; ++i)
+        if (!hidden(i, whole.shape[0])) collect<T>(t[i], first + 1);
       return;
     }
-    const std::int64_t size = t.size(at);
-    for (std::int64_t i = 0; i < size; ++i) {
-      if (hidden(i, size)) continue;
-      collect<T>(t.slice(at, i, i + 1), at + 1);
+    Shape shape;
+    Strides strides;
+    for (std::size_t i = 0; i < whole.shape.size(); ++i) {
+      const std::int64_t size = whole.shape[i], step = whole.strides[i];
+      if (hides(size)) shape.push_back(2), strides.push_back((size - kEdge) * step);
+      shape.push_back(hides(size) ? kEdge : size), strides.push_back(step);
     }
-  }
-  bool hidden(std::int64_t i, std::int64_t size) const {
-    return abridged_ && size > 2 * kEdge && i >= kEdge && i < size - kEdge;
+    const Tensor shown = make_view(t, shape, strides, whole.offset).to(cpu()).contiguous();
+    const std::int64_t count = shown.numel();
+    const T* values = shown.data_ptr<T>();
+    for (std::int64_t i = 0; i < count; ++i) {
+      texts_.push_back(text_of(values[i], format_));
+      width_ = std::max(width_, texts_.back().size());
+    }
   }
 
   void axis(int depth) {
@@ -93,6 +111,7 @@ class Printer {
   }
 
   std::ostream& stream_;
+  Format format_;
   Shape shape_;
   bool abridged_;
   std::vector<std::string> texts_;
@@ -103,8 +122,12 @@ class Printer {
 
 std::ostream& operator<<(std::ostream& stream, const Tensor& tensor) {
   if (!tensor.defined()) return stream << "undefined";
-  Printer(stream, tensor.to(cpu())).print();
+  stream.width(0);  // of no use for several lines
+  Printer(stream, tensor).print();
   return stream;
 }
+std::ostream& operator<<(std::ostream& stream, DType dtype) { return stream << to_string(dtype); }
+std::ostream& operator<<(std::ostream& stream, const Device& device) { return stream << device.to_string(); }
+std::ostream& detail::operator<<(std::ostream& stream, const DimVector& dims) { return stream << to_string(dims); }
 
 }  // namespace tern

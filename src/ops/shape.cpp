@@ -1,9 +1,11 @@
 // Views and copies: Tensor's own methods, and the same on variables.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
 
 #include "backend/capture.hpp"
+#include "backend/elements.hpp"
 #include "backend/reads.hpp"
 #include "backend/trace.hpp"
 #include "ops/fused.hpp"
@@ -28,6 +30,12 @@ Tensor as_bits(const Tensor& t) {
   Tensor view = make_view(t, t.shape(), t.strides(), t.impl()->offset);
   view.impl()->dtype = DType::i16;
   return view;
+}
+void require_dtype(const char* op, const Tensor& t, DType wanted) {
+  if (t.dtype() == wanted) return;
+  throw Error(ErrorKind::dtype, std::string(op) + ": the tensor is " + describe(t) + ", asked for " +
+                                    std::string(to_string(wanted)) + "; convert it with .to(" +
+                                    std::string(to_string(wanted)) + ")");
 }
 const Graph* cast_graph(DType dtype) {
   static const std::array<const Graph*, kDTypeCount> graphs = [] {
@@ -73,8 +81,23 @@ Tensor Tensor::clone() const {
   return result;
 }
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
+namespace {
+bool has_kernels(const Tensor& t) { return t.impl()->storage->backend().supports(t.dtype()); }
+/// The elements on the CPU, laid out as they are: for a dtype that the device keeps but has no kernels for.
+Tensor on_host(const Tensor& t, const char* op) {
+  require_values(op);
+  note_read(op, t);
+  const Storage& storage = *t.impl()->storage;
+  const auto elements = static_cast<std::int64_t>(storage.bytes() / dtype_size(t.dtype()));
+  Tensor all = make_tensor({elements}, t.dtype(), backend_of(cpu()));
+  storage.backend().download(storage, 0, all.impl()->storage->data(), storage.bytes());
+  return make_view(all, t.shape(), t.strides(), t.impl()->offset);
+}
+}  // namespace
 Tensor Tensor::to(DType to) const {
-  if (checked(*this, "to").dtype == to) return *this;
+  const TensorImpl& t = checked(*this, "to");
+  if (t.dtype == to) return *this;
+  if (!has_kernels(*this)) return on_host(*this, "to").to(to).to(device());
   return run_fused({"to", cast_graph(to), 0, {}}, PoolVector<Argument>{Argument(*this)})[0];
 }
 Tensor Tensor::to(Device target) const {
@@ -83,6 +106,7 @@ Tensor Tensor::to(Device target) const {
   require_values("to");
   require_replayed("to", *t.storage);
   Backend& backend = backend_of(target);
+  if (!has_kernels(*this)) return on_host(*this, "to").to(target);
   const Tensor source = contiguous();
   Tensor result = make_tensor(t.shape, t.dtype, backend, "to");
   Storage& storage = *result.impl()->storage;
@@ -98,25 +122,49 @@ Tensor Tensor::to(Device target) const {
 }
 void Tensor::read(void* destination, DType wanted, const char* op) const {
   const TensorImpl& t = checked(*this, op);
-  if (t.dtype != wanted)
-    throw Error(ErrorKind::dtype, std::string(op) + ": the tensor is " + describe(*this) + ", asked for " +
-                                      std::string(to_string(wanted)) + "; convert it with .to(" +
-                                      std::string(to_string(wanted)) + ")");
+  require_dtype(op, *this, wanted);
   require_values(op);
   require_replayed(op, *t.storage);
-  const Tensor source = contiguous();
+  const Tensor source = has_kernels(*this) || is_contiguous() ? contiguous() : on_host(*this, op).contiguous();
   const TensorImpl& s = *source.impl();
-  const std::size_t size = dtype_size(s.dtype);
+  const std::size_t size = dtype_size(t.dtype);
   note_read(op, source);
   s.storage->backend().download(*s.storage, static_cast<std::size_t>(s.offset) * size, destination,
                                 static_cast<std::size_t>(s.numel) * size);
 }
-void Tensor::check_single(const char* op) const {
-  if (numel() != 1)
-    throw Error(ErrorKind::shape, std::string(op) + ": the tensor must have one element, it is " + describe(*this));
+void Tensor::read_item(void* destination, DType wanted) const {
+  const TensorImpl& t = checked(*this, "item");
+  if (t.numel != 1)
+    throw Error(ErrorKind::shape, "item: the tensor must have one element, it is " + describe(*this));
+  const bool widens = wanted == DType::f64 ? is_floating(t.dtype) : wanted == DType::i64 && is_integer(t.dtype);
+  if (!widens || t.dtype == wanted) return read(destination, wanted, "item");
+  std::byte element[8];
+  read(element, t.dtype, "item");
+  with_element(t.dtype, [&]<class T>(std::type_identity<T>) {
+    T value;
+    std::memcpy(&value, element, sizeof value);
+    if (wanted == DType::f64) *static_cast<double*>(destination) = static_cast<double>(value);
+    else *static_cast<std::int64_t*>(destination) = static_cast<std::int64_t>(value);
+  });
+}
+void* Tensor::pointer(DType wanted, bool writes) const {
+  const TensorImpl& t = checked(*this, "data_ptr");
+  if (device() != cpu())
+    throw Error(ErrorKind::device, "data_ptr: " + describe(*this) + " is on " + device().to_string() +
+                                       ", whose memory has no pointers here; copy it with .to(cpu())");
+  require_dtype("data_ptr", *this, wanted);
+  if (!is_contiguous())
+    throw Error(ErrorKind::shape, "data_ptr: " + describe(*this) + " is not contiguous, its strides are " +
+                                      to_string(t.strides) + "; copy it with .contiguous()");
+  if (writes) require_writable("data_ptr", *this);
+  require_values("data_ptr");
+  t.storage->backend().synchronize();
+  if (writes) t.storage->bump_version();
+  else note_read("data_ptr", *this);
+  return static_cast<std::byte*>(t.storage->data()) + t.offset * static_cast<std::int64_t>(dtype_size(t.dtype));
 }
 Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std::vector<std::int64_t>& strides,
-                      std::shared_ptr<const void> keep_alive, Device device) {
+                      std::shared_ptr<const void> keep_alive, Device device, bool read_only) {
   const std::int64_t numel = shape.numel();
   if (!pointer && numel > 0) throw Error(ErrorKind::shape, "view: the pointer is null");
   if (device.kind() == DeviceKind::webgpu)
@@ -128,6 +176,7 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
   impl->dtype = dtype, impl->shape = shape, impl->numel = numel;
   impl->strides = strides.empty() ? contiguous_strides(shape) : Strides(strides);
   detail::borrow(*impl, pointer, std::move(keep_alive), device);
+  if (read_only) impl->storage->make_read_only();
   return Tensor(std::move(impl));
 }
 
@@ -205,30 +254,12 @@ std::optional<Strides> reshaped_strides(const TensorImpl& t, const Shape& shape)
   return result;
 }
 
-Shape completed(const Tensor& t, const Shape& shape) {
-  Shape result = shape;
-  std::int64_t known = 1;
-  int open = -1;
-  for (int i = 0; i < shape.rank(); ++i) {
-    const std::int64_t size = shape[static_cast<std::size_t>(i)];
-    if (size == -1 && open < 0) open = i;
-    else if (size < 0)
-      throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " has more than one size below 0");
-    else if (__builtin_mul_overflow(known, size, &known))
-      throw Error(ErrorKind::shape, "reshape: " + to_string(shape) + " is too large");
-  }
-  if (open >= 0 && known > 0 && t.numel() % known == 0) result[static_cast<std::size_t>(open)] = t.numel() / known;
-  else if (open >= 0 || known != t.numel())
-    throw Error(ErrorKind::shape, "reshape: " + describe(t) + " has " + std::to_string(t.numel()) +
-                                      " elements, which do not fit " + to_string(shape));
-  return result;
-}
-
 }  // namespace
 
 Tensor Tensor::reshape(const Shape& wanted) const {
   const TensorImpl& t = checked(*this, "reshape");
-  const Shape shape = completed(*this, wanted);
+  const Shape shape =
+      completed_shape("reshape", wanted, t.numel, describe(*this) + " has " + std::to_string(t.numel) + " elements");
   if (shape == t.shape) return *this;
   if (t.numel == 0) return make_view(*this, shape, contiguous_strides(shape), t.offset);
   if (const auto strides = reshaped_strides(t, shape)) return make_view(*this, shape, *strides, t.offset);
@@ -257,19 +288,53 @@ Tensor Tensor::transpose(int axis_a, int axis_b) const {
   std::swap(shape[a], shape[b]), std::swap(strides[a], strides[b]);
   return make_view(*this, shape, strides, t.offset);
 }
-Tensor Tensor::slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step) const {
+namespace {
+/// "[2, 3)", with a step where it is not 1, as the caller wrote it.
+std::string range_text(std::optional<std::int64_t> begin, std::optional<std::int64_t> end, std::int64_t step) {
+  const auto text = [](const std::optional<std::int64_t>& at) { return at ? std::to_string(*at) : std::string(); };
+  return "[" + text(begin) + ", " + text(end) + (step == 1 ? ")" : ") with step " + std::to_string(step));
+}
+}  // namespace
+Tensor Tensor::slice(int axis, std::optional<std::int64_t> begin, std::optional<std::int64_t> end,
+                     std::int64_t step) const {
   const TensorImpl& t = checked(*this, "slice");
   const auto a = static_cast<std::size_t>(normalize_axis("slice", axis, t.shape.rank()));
-  const std::int64_t size = t.shape[a], from = begin < 0 ? begin + size : begin, to = end < 0 ? end + size : end;
-  if (step < 1) throw Error(ErrorKind::index, "slice: the step must be at least 1, got " + std::to_string(step));
-  if (from < 0 || to > size || from > to)
-    throw Error(ErrorKind::index, "slice: [" + std::to_string(begin) + ", " + std::to_string(end) +
-                                      ") is out of range for axis " + std::to_string(axis) + " of " + describe(*this));
+  if (step == 0) throw Error(ErrorKind::index, "slice: the step must not be 0");
+  const std::int64_t size = t.shape[a];
+  const auto place = [&](const std::optional<std::int64_t>& at, std::int64_t open) {
+    return !at ? open : *at < 0 ? *at + size : *at;
+  };
+  const bool backwards = step < 0;
+  const std::int64_t from = place(begin, backwards ? size - 1 : 0), to = place(end, backwards ? -1 : size);
+  const std::int64_t low = backwards ? to : from, high = backwards ? from : to;
+  // Backwards `from` is an entry; only where it is none, of an empty range, may it stand behind the last.
+  const bool inside = low >= (backwards && !end ? -1 : 0) && high <= (backwards && low < high ? size - 1 : size);
+  if (!inside || low > high)
+    throw Error(ErrorKind::index, "slice: " + range_text(begin, end, step) + " is out of range for axis " +
+                                      std::to_string(axis) + " of " + describe(*this));
+  const auto reach = static_cast<std::uint64_t>(high - low),
+             every = backwards ? 0 - static_cast<std::uint64_t>(step) : static_cast<std::uint64_t>(step);
   Shape shape = t.shape;
   Strides strides = t.strides;
-  shape[a] = (to - from) / step + ((to - from) % step != 0);
-  strides[a] *= step;
-  return make_view(*this, shape, strides, t.offset + from * t.strides[a]);
+  shape[a] = static_cast<std::int64_t>(reach / every + (reach % every != 0));
+  if (shape[a] > 1) strides[a] *= step;  // else the step may be any number
+  return make_view(*this, shape, strides, t.offset + (shape[a] > 0 ? from * t.strides[a] : 0));
+}
+Tensor Tensor::operator[](std::int64_t i) const {
+  const TensorImpl& t = checked(*this, "[]");
+  const std::int64_t size = t.shape.rank() > 0 ? t.shape[0] : 0, at = i < 0 ? i + size : i;
+  if (at < 0 || at >= size)
+    throw Error(ErrorKind::index, "[]: entry " + std::to_string(i) + " is out of range for " +
+                                      (t.shape.rank() > 0 ? "the first axis of " : "a tensor without axes, ") +
+                                      describe(*this));
+  Strides strides;
+  for (std::size_t k = 1; k < t.strides.size(); ++k) strides.push_back(t.strides[k]);
+  return make_view(*this, without_axes(t.shape, 1), strides, t.offset + at * t.strides[0]);
+}
+Tensor Tensor::T() const {
+  if (dim() != 2)
+    throw Error(ErrorKind::shape, "T: needs two axes, got " + describe(*this) + "; mT() exchanges the last two");
+  return transpose(0, 1);
 }
 Tensor Tensor::squeeze(int axis) const {
   const TensorImpl& t = checked(*this, "squeeze");
@@ -338,18 +403,28 @@ Var Var::broadcast_to(const Shape& shape) const {
 
 namespace {
 /// The transpose of slice: g's elements at their places among zeros.
-Var unslice(const Var& g, const Shape& shape, int axis, std::int64_t begin, std::int64_t end, std::int64_t step) {
+Var unslice(const Var& g, const Shape& shape, int axis, const Slice& at) {
   Tensor result = zeros(shape, {.dtype = g.dtype(), .device = g.device()});
-  result.slice(axis, begin, end, step).copy_from(g.value());
+  result.slice(axis, at).copy_from(g.value());
   return record_one("unslice", {&g, 1}, std::move(result), {},
-                    [=](const RuleContext& c) { return PoolVector<Var>{c.grads[0].slice(axis, begin, end, step)}; });
+                    [=](const RuleContext& c) { return PoolVector<Var>{c.grads[0].slice(axis, at)}; });
 }
 }  // namespace
-Var Var::slice(int axis, std::int64_t begin, std::int64_t end, std::int64_t step) const {
-  return record_one("slice", {this, 1}, value_.slice(axis, begin, end, step), {},
-                    [=, from = value_.shape()](const RuleContext& c) {
-                      return PoolVector<Var>{unslice(c.grads[0], from, axis, begin, end, step)};
-                    });
+Var Var::slice(int axis, std::optional<std::int64_t> begin, std::optional<std::int64_t> end, std::int64_t step) const {
+  const Slice at{begin, end, step};
+  return record_one("slice", {this, 1}, value_.slice(axis, at), {}, [=, from = value_.shape()](const RuleContext& c) {
+    return PoolVector<Var>{unslice(c.grads[0], from, axis, at)};
+  });
+}
+Var Var::operator[](std::int64_t i) const {
+  return record_one("select", {this, 1}, value_[i], {}, [=, from = value_.shape()](const RuleContext& c) {
+    const std::int64_t at = i < 0 ? i + from[0] : i;
+    return PoolVector<Var>{unslice(c.grads[0].unsqueeze(0), from, 0, {at, at + 1})};
+  });
+}
+Var Var::T() const {
+  value_.T();  // throws where there is none
+  return transpose(0, 1);
 }
 Var Var::clone() const {
   const Argument arguments[] = {Argument(*this)};

@@ -104,11 +104,11 @@ TEST_P(Errors, Undefined) {
 }
 TEST_P(Errors, MaxOverNothing) {
   const Tensor none = zeros({2, 0});
-  expect_error(shape, {"max", "f32[2, 0]"}, [&] { max(none, 1); });
+  expect_error(shape, {"max", "f32[2, 0]"}, [&] { max(none, {1}); });
   expect_error(shape, {"min", "f32[2, 0]"}, [&] { min(none); });
   expect_error(shape, {"argmax", "f32[2, 0]"}, [&] { argmax(none, 1); });
   expect_error(shape, {"argmin", "f32[2, 0]"}, [&] { argmin(none, -1); });
-  expect_error(shape, {"max"}, [&] { max(Var(none), 1); });
+  expect_error(shape, {"max"}, [&] { max(Var(none), {1}); });
 }
 TEST_P(Errors, WrongNumberOfArguments) {
   constexpr Pointwise two{"two", [](auto x, auto y) { return x + y; }};

@@ -101,7 +101,7 @@ TEST_P(LongRowGradients, MaskedAndNanRows) {
 
 /// Fused on the device against operation by operation in f64, relative to the largest of what is there.
 TEST_P(LongRowGradients, ToTheThirdOrder) {
-  const auto top = [](const Var& v) { return max(v.value(), -1, true); };
+  const auto top = [](const Var& v) { return max(v.value(), {-1}, true); };
   const auto plain = [top](const Var& v) { const Var e = exp(v - top(v)); return e / sum(e, -1, true); };
   const auto rows = [](const Var& v, const Var& w) { return row_formula([](auto x, auto y) { auto e = exp(x - detach(max(x))); return sum(-(e * y) / 3) / sum(e); }, v, w); };
   std::vector<std::int64_t> lengths = held_and_walked(device(), 1500);
@@ -138,7 +138,7 @@ TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
     for (const DType dtype : wide_floats(device())) {
       Random random(9);
       const Tensor x = random.tensor({3, length}, dtype, device(), -4, 4), y = random.tensor({3, length}, dtype, device(), -4, 4);
-      const Tensor u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64), z = u / total(abs(u)) * 100, e = exp(u - max(u, -1, true)), f = exp(z - max(z, -1, true));
+      const Tensor u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64), z = u / total(abs(u)) * 100, e = exp(u - max(u, {-1}, true)), f = exp(z - max(z, {-1}, true));
       const Tensor p = e / total(e), q = f / total(f), places = arange(0, static_cast<double>(length), 1, {.dtype = f64, .device = cpu()}), m = total(p * v);
       const auto check = [&](const char* what, const Tensor& got, const Tensor& want, const Tensor& norm) {
         const std::vector<double> g = doubles(got), w = doubles(want), n = doubles(norm);

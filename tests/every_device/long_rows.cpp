@@ -132,7 +132,7 @@ TEST_P(LongRows, UsersFormulas) {
     ASSERT_EQ(g.size(), w.size()) << what;
     for (std::size_t i = 0; i < g.size(); ++i) ASSERT_NEAR(g[i], w[i], 2 * tolerance(got.dtype(), 16) * std::abs(w[i]) + tiniest(got.dtype()) + 0x1p-126) << what << " at " << i;
   };
-  const auto top = [](const Tensor& t) { return max(t, -1, true); };
+  const auto top = [](const Tensor& t) { return max(t, {-1}, true); };
   const auto total = [](const Tensor& t) { return sum(t, -1, true); };
   for (const std::int64_t n : held_and_walked(device(), 4100))
     for (const DType dtype : wide_floats(device())) {
@@ -160,7 +160,7 @@ TEST_P(LongRows, Gradients) {
   if (refuses_f64(device())) return;
   Random random(3);
   const Tensor x = random.tensor({2, 3000}, f64, device(), -3, 3), w = random.tensor({2, 3000}, f64, device());
-  const auto plain = [](const Var& v) { const Var e = exp(v - max(v.value(), -1, true)); return e / sum(e, -1, true); };
+  const auto plain = [](const Var& v) { const Var e = exp(v - max(v.value(), {-1}, true)); return e / sum(e, -1, true); };
   const auto check = [&](const char* what, auto fused, auto unfused) {
     const auto second = [&](auto f) { return [&, f](const Var& v) { return sum(grad([&](Var u) { return sum(f(u) * w); })(v) * w); }; };
     for (const bool twice : {false, true}) {
@@ -172,7 +172,7 @@ TEST_P(LongRows, Gradients) {
   check("softmax", [](const Var& v) { return softmax(v); }, plain);
   check("log_softmax", [](const Var& v) { return log_softmax(v); }, [&](const Var& v) { return log(plain(v)); });
   check("logsumexp", [](const Var& v) { return logsumexp(v, -1, true); },
-        [](const Var& v) { return log(sum(exp(v - max(v.value(), -1, true)), -1, true)) + max(v.value(), -1, true); });
+        [](const Var& v) { return log(sum(exp(v - max(v.value(), {-1}, true)), -1, true)) + max(v.value(), {-1}, true); });
 }
 TEST_P(LongRows, CrossEntropy) {
   for (const std::int64_t n : held_and_walked(device(), 3000))
@@ -261,7 +261,7 @@ TEST_P(LongRows, ManySumsAreExact) {
       set_num_threads(threads);
       const std::string what = to_string(shape) + " with " + std::to_string(threads) + " threads";
       EXPECT_EQ(doubles(sum(x, 1)), total) << what;
-      EXPECT_EQ(doubles(max(x, 1)), largest) << what;
+      EXPECT_EQ(doubles(max(x, {1})), largest) << what;
       const std::vector<double> mean_of = doubles(mean(x, 1));
       for (std::size_t i = 0; i < rows; ++i) EXPECT_NEAR(mean_of[i], average[i], 4 * epsilon(f32) * average[i]) << what;
     }

@@ -38,7 +38,7 @@ Var products(int op, const Var& a, const Var& b, bool fused) {
 }
 Var rows(int op, const Var& a, const Var& b, bool fused) {
   constexpr Pointwise own{"own_norm", [](auto x, auto y) { return tanh(x) / (1 + sqrt(mean(y * y) + 0.5)); }};
-  const auto exps = [](const Var& x) { return exp(x - max(x.value(), -1, true)); };
+  const auto exps = [](const Var& x) { return exp(x - max(x.value(), {-1}, true)); };
   switch (op) {
     case 3: return (fused ? softmax(a) : exps(a) / sum(exps(a), -1, true)) * b;
     case 4: {
@@ -48,7 +48,7 @@ Var rows(int op, const Var& a, const Var& b, bool fused) {
     }
     case 5: return fused ? rms_norm(a, row_of(b), 0.1) : a / sqrt(mean(a * a, -1, true) + 0.1) * row_of(b);
     case 12: return fused ? row_formula(own, a, b) : tanh(a) / (1 + sqrt(mean(b * b, -1, true) + 0.5));
-    default: return (fused ? logsumexp(a, 1, true) : log(sum(exps(a), 1, true)) + max(a.value(), 1, true)) - b;
+    default: return (fused ? logsumexp(a, 1, true) : log(sum(exps(a), 1, true)) + max(a.value(), {1}, true)) - b;
   }
 }
 Var places(int op, const Var& a, const Var& b, bool fused) {

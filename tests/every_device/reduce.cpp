@@ -162,7 +162,7 @@ TEST_P(Reduce, BroadcastInputs) {
   const Tensor x = tensor({1.0f, 2.0f, 3.0f}).broadcast_to({4, 3});
   expect_values(sum(x, 0), {3}, {4, 8, 12});
   expect_values(sum(x), {}, {24});
-  expect_values(max(x, 1), {4}, {3, 3, 3, 3});
+  expect_values(max(x, {1}), {4}, {3, 3, 3, 3});
 }
 TEST_P(Reduce, AllAxesByDefault) {
   const Tensor x = ones({2, 3});
@@ -240,7 +240,7 @@ TEST_P(Reduce, OverNothing) {
     expect_values(sum(x), {}, {0});
   }
   EXPECT_EQ(sum(zeros({0, 3}), 1).shape(), Shape({0}));
-  EXPECT_EQ(max(zeros({0, 3}), 1).shape(), Shape({0})) << "no row: nothing to find";
+  EXPECT_EQ(max(zeros({0, 3}), {1}).shape(), Shape({0})) << "no row: nothing to find";
 }
 
 // ---- NaN, infinities, ties ----
@@ -289,9 +289,9 @@ TEST_P(Reduce, GradientsOfTiesGoToTheFirst) {
   const Var x(tensor({1.0f, 3.0f, 3.0f, 0.0f, 0.0f, 3.0f}, {2, 3}));
   expect_values(backward(max(x))[x], {2, 3}, {0, 1, 0, 0, 0, 0});
   expect_values(backward(min(x))[x], {2, 3}, {0, 0, 0, 1, 0, 0});
-  expect_values(backward(sum(max(x, 1)))[x], {2, 3}, {0, 1, 0, 0, 0, 1});
-  expect_values(backward(sum(max(x, 0)))[x], {2, 3}, {1, 1, 1, 0, 0, 0});
-  expect_values(backward(sum(min(x, 0)))[x], {2, 3}, {0, 0, 1, 1, 1, 0});
+  expect_values(backward(sum(max(x, {1})))[x], {2, 3}, {0, 1, 0, 0, 0, 1});
+  expect_values(backward(sum(max(x, {0})))[x], {2, 3}, {1, 1, 1, 0, 0, 0});
+  expect_values(backward(sum(min(x, {0})))[x], {2, 3}, {0, 0, 1, 1, 1, 0});
 }
 TEST_P(Reduce, GradientsOfProductsWithZeros) {
   const Var x(tensor({2.0f, 0.0f, 3.0f, 0.0f, 0.0f, 5.0f, 1.0f, 2.0f, 4.0f}, {3, 3}));

@@ -1,0 +1,342 @@
+// Entries, slices with open ends and negative steps, methods, and handles that are rebound.
+#include <numeric>
+
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+constexpr auto index = ErrorKind::index, shape = ErrorKind::shape, dtype = ErrorKind::dtype;
+
+class Indexing : public EveryDevice {};
+TERN_EVERY_DEVICE(Indexing);
+
+Tensor counted(const Shape& s) { return arange(0, s.numel(), 1, f32).reshape(s); }
+
+// ---- entries ----
+TEST_P(Indexing, EntriesAreViewsWithoutTheFirstAxis) {
+  Tensor x = counted({3, 4});
+  expect_values(x[1], {4}, {4, 5, 6, 7});
+  expect_values(x[-1], {4}, {8, 9, 10, 11});
+  expect_values(x[2][-4], {}, {8});
+  EXPECT_EQ(x[0][3].item<float>(), 3);
+  x[1] += 10;
+  x[0].copy_from(x[2]);
+  expect_values(x, {3, 4}, {8, 9, 10, 11, 14, 15, 16, 17, 8, 9, 10, 11});
+}
+TEST_P(Indexing, EntriesOutOfRange) {
+  const Tensor x = counted({3, 4});
+  for (const std::int64_t i : {std::int64_t{3}, std::int64_t{-4}, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+    expect_error(index, {"[]", std::to_string(i), "f32[3, 4]"}, [&] { x[i]; });
+  expect_error(index, {"[]", "f32[]"}, [&] { full({}, 1)[0]; });
+  expect_error(index, {"f32[0, 2]"}, [&] { zeros({0, 2})[0]; });
+  expect_error(shape, {"[]"}, [] { Tensor()[0]; });
+  expect_error(index, {"[]"}, [&] { Var(x)[5]; });
+}
+TEST_P(Indexing, EntriesAreDifferentiable) {
+  const Var x(counted({3, 2}));
+  expect_values(backward(sum(square(x[1]) + x[-1]))[x], {3, 2}, {0, 0, 4, 6, 1, 1});
+  const auto cubes = [](const Var& v) { return sum(v[-1] * v[-1] * v[-1] + v[0]); };
+  expect_values(hvp(cubes, x.value(), ones({3, 2})), {3, 2}, {0, 0, 0, 0, 24, 30});
+}
+
+// ---- slices ----
+TEST_P(Indexing, OpenEnds) {
+  const Tensor x = counted({10});
+  expect_values(x.slice(0, 7), {3}, {7, 8, 9});
+  expect_values(x.slice(0, {}, 3), {3}, {0, 1, 2});
+  expect_values(x.slice(0, -2), {2}, {8, 9});
+  expect_values(x.slice(0, {}, {}, 4), {3}, {0, 4, 8});
+  expect_values(x.slice(0, Slice()), {10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
+  expect_values(x.slice(0, Slice(2, 8, 2)), {3}, {2, 4, 6});
+  expect_values(x.slice(0, Slice{.begin = 8}), {2}, {8, 9});
+  expect_values(x.slice(0, Slice{.step = -3}), {4}, {9, 6, 3, 0});
+  const std::size_t from = 1;
+  expect_values(x.slice(0, from, from + 2), {2}, {1, 2});
+}
+TEST_P(Indexing, NegativeSteps) {
+  const Tensor x = counted({6});
+  expect_values(x.slice(0, {}, {}, -1), {6}, {5, 4, 3, 2, 1, 0});
+  expect_values(x.slice(0, 4, 1, -1), {3}, {4, 3, 2});
+  expect_values(x.slice(0, -1, -4, -1), {3}, {5, 4, 3});
+  expect_values(x.slice(0, 5, 0, -2), {3}, {5, 3, 1});
+  expect_values(x.slice(0, 3, {}, -1), {4}, {3, 2, 1, 0});
+  expect_values(x.slice(0, {}, 3, -1), {2}, {5, 4});
+  expect_values(x.slice(0, 2, 2, -1), {0}, {});
+  expect_values(x.slice(0, 6, 6, -1), {0}, {});
+  expect_values(x.slice(0, {}, {}, std::numeric_limits<std::int64_t>::min()), {1}, {5});
+  expect_values(zeros({0}).slice(0, {}, {}, -1), {0}, {});
+  expect_values(x.slice(0, {}, {}, -2).slice(0, {}, {}, -1), {3}, {1, 3, 5});
+  for (const Slice bad : {Slice(6, 2, -1), Slice(1, 4, -1), Slice(-7, {}, -1), Slice(4, -7, -1), Slice(4, 1, 0), Slice(7, 7, -1)})
+    expect_error(index, {"slice"}, [&] { x.slice(0, bad); });
+  expect_error(index, {"slice: [6, 2) with step -1", "f32[6]"}, [&] { x.slice(0, 6, 2, -1); });
+}
+TEST_P(Indexing, SlicesOfVars) {
+  const Var x(counted({5}));
+  expect_values(backward(x.slice(0, {}, {}, -2), tensor({1.0f, 2.0f, 3.0f}))[x], {5}, {3, 0, 2, 0, 1});
+  expect_values(backward(x.slice(0, 3), tensor({1.0f, 2.0f}))[x], {5}, {0, 0, 0, 1, 2});
+  const auto f = [](const Var& v) { return sum(v * v.slice(0, {}, {}, -1)); };
+  expect_values(hvp(f, x.value(), tensor({1.0f, 0.0f, 0.0f, 0.0f, 0.0f})), {5}, {0, 0, 0, 0, 2});
+}
+
+/// Views with axes walked backwards, each with the same elements in memory of their own.
+struct Reversed {
+  std::string name;
+  Tensor view, plain;
+};
+std::vector<Reversed> reversals(const Tensor& x) {
+  std::vector<Reversed> list;
+  const auto add = [&](const char* name, const Tensor& view) {
+    // By a way that reads no strides of the view: entry by entry from x's values.
+    const std::vector<double> all = doubles(x);
+    std::vector<double> values;
+    const std::int64_t rows = view.size(0), cols = view.size(1);
+    const bool flips_rows = view.strides()[0] < 0, flips_cols = view.strides()[1] < 0;
+    const std::int64_t step_r = std::abs(view.strides()[0]) / x.size(1), step_c = std::abs(view.strides()[1]);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < cols; ++c) {
+        const std::int64_t row = flips_rows ? x.size(0) - 1 - r * step_r : r * step_r, col = flips_cols ? x.size(1) - 1 - c * step_c : c * step_c;
+        values.push_back(all[static_cast<std::size_t>(row * x.size(1) + col)]);
+      }
+    list.push_back({name, view, make(values, {rows, cols}, x.dtype(), x.device())});
+  };
+  add("rows", x.slice(0, {}, {}, -1));
+  add("columns", x.slice(1, {}, {}, -1));
+  add("both", x.slice(0, {}, {}, -1).slice(1, {}, {}, -1));
+  add("every other row", x.slice(0, {}, {}, -2));
+  add("every third column", x.slice(1, {}, {}, -3));
+  return list;
+}
+Tensor numbers(const Shape& s, DType d, double high = 100) {
+  Random random(5);
+  return round(random.tensor(s, f32, default_device(), is_floating(d) || d == i32 || d == i64 ? -high : 0, high)).to(d);
+}
+
+TEST_P(Indexing, OperationsOnReversedViews) {
+  for (const DType d : dtypes_of(device(), {u8, i16, i32, i64, f16, bf16, f32, f64}))
+    for (const Shape& s : {Shape{5, 7}, Shape{64, 48}, Shape{3, 2100}}) {
+      const Tensor x = numbers(s, d);
+      for (const Reversed& r : reversals(x)) {
+        SCOPED_TRACE(std::string(to_string(d)) + to_string(s) + " reversed " + r.name);
+        const Tensor &v = r.view, &p = r.plain;
+        const auto same = [&](const char* what, const Tensor& got, const Tensor& want) {
+          ASSERT_EQ(got.shape(), want.shape()) << what;
+          EXPECT_TRUE(doubles(got) == doubles(want)) << what;
+        };
+        same("read", v, p), same("clone", v.clone(), p), same("reshape", v.reshape({-1}), p.reshape({-1}));
+        same("x + x", v + v, p + p), same("x * number", v * 2, p * 2), same("x + plain", v + p, p + p);
+        same("transpose", v.transpose(0, 1).clone(), p.transpose(0, 1).clone());
+        same("cast", v.to(f32), p.to(f32)), same("compare", v > p, p > p);
+        same("with a row", v + v[0], p + p[0]), same("with a column", v * v.slice(1, 0, 1), p * p.slice(1, 0, 1));
+        for (const Axes& axes : {Axes{}, Axes{0}, Axes{1}}) {
+          same("sum", sum(v, axes), sum(p, axes)), same("max", max(v, axes), max(p, axes)), same("argmax", argmax(v, axes), argmax(p, axes));
+        }
+        for (const int axis : {0, 1}) {
+          const Sorted<Tensor> a = sort(v, axis), b = sort(p, axis), top = topk(v, 2, axis), want = topk(p, 2, axis);
+          same("sort", a.values, b.values), same("sort's indices", a.indices, b.indices);
+          same("topk", top.values, want.values), same("topk's indices", top.indices, want.indices);
+          same("cumsum", cumsum(v, axis), cumsum(p, axis));
+          const Tensor at = tensor({1, 0, -1, 1});
+          same("take", take(v, at, axis), take(p, at, axis));
+          same("scatter_add", scatter_add(v, at, take(v, at, axis), axis), scatter_add(p, at, take(p, at, axis), axis));
+          same("reversed indices", take(p, at.slice(0, {}, {}, -1), axis), take(p, tensor({1, -1, 0, 1}), axis));
+          same("concatenate", concatenate(std::vector<Tensor>{v, p, v}, axis), concatenate(std::vector<Tensor>{p, p, p}, axis));
+          if (is_floating(d)) same("softmax", softmax(v, axis), softmax(p, axis)), same("var", var(v, axis), var(p, axis));
+        }
+        if (is_floating(d)) same("rms_norm", rms_norm(v, v[0]), rms_norm(p, p[0]));
+      }
+    }
+}
+TEST_P(Indexing, ProductsOfReversedViews) {
+  for (const DType d : dtypes_of(device(), {i32, f16, bf16, f32, f64}))
+    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{5, 7, 3}, {64, 96, 80}, {1, 40, 33}, {130, 4, 1}}) {
+      const Tensor a = numbers({m, k}, d, 3), b = numbers({k, n}, d, 3);
+      for (const Reversed& x : reversals(a))
+        for (const Reversed& y : reversals(b)) {
+          if (x.view.size(1) != y.view.size(0)) continue;
+          SCOPED_TRACE(std::string(to_string(d)) + to_string(a.shape()) + " " + x.name + ", " + to_string(b.shape()) + " " + y.name);
+          EXPECT_TRUE(doubles(matmul(x.view, y.view)) == doubles(matmul(x.plain, y.plain)));
+          EXPECT_TRUE(doubles(matmul(y.view.transpose(0, 1), x.view.transpose(0, 1))) == doubles(matmul(y.plain.transpose(0, 1), x.plain.transpose(0, 1))));
+        }
+      const Tensor batch = numbers({4, 6, k}, d, 3), back = batch.slice(0, {}, {}, -1);
+      EXPECT_TRUE(doubles(matmul(back, b)) == doubles(matmul(back.clone(), b))) << to_string(d);
+      EXPECT_TRUE(doubles(matmul(back, batch.transpose(1, 2))) == doubles(matmul(back.clone(), batch.transpose(1, 2)))) << to_string(d);
+    }
+}
+TEST_P(Indexing, WritesIntoReversedViews) {
+  for (const DType d : dtypes_of(device(), {u8, i16, i32, f16, bf16, f32, f64}))
+    for (const Shape& s : {Shape{5, 7}, Shape{33, 64}}) {
+      const Tensor values = numbers(s, d, 50);
+      for (const int axis : {0, 1}) {
+        SCOPED_TRACE(std::string(to_string(d)) + to_string(s) + " axis " + std::to_string(axis));
+        Tensor x = zeros(s, d);
+        x.slice(axis, {}, {}, -1).copy_from(values);
+        EXPECT_TRUE(doubles(x) == doubles(values.slice(axis, {}, {}, -1)));
+        x.slice(axis, {}, {}, -1) += values;
+        EXPECT_TRUE(doubles(x) == doubles(values.slice(axis, {}, {}, -1) * 2));
+        x.copy_from(values);
+        x.copy_from(x.slice(axis, {}, {}, -1));  // reads what it writes
+        EXPECT_TRUE(doubles(x) == doubles(values.slice(axis, {}, {}, -1)));
+        x.copy_from(zeros(s, d));
+        x.slice(axis, {}, {}, -2).copy_from(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2));
+        EXPECT_TRUE(doubles(x.slice(axis, {}, {}, -2)) == doubles(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2)));
+        EXPECT_EQ(sum(x.to(f32)).item<float>(), sum(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2).to(f32)).item<float>());
+      }
+    }
+}
+TEST_P(Indexing, ReversedViewsInCaptures) {
+  const Tensor x = counted({4, 3});
+  Tensor y = zeros({4, 3}), total = zeros({3});
+  const Graph g = capture(device(), [&] {
+    y.slice(0, {}, {}, -1).copy_from(x * 2);
+    total.copy_from(sum(y.slice(1, {}, {}, -1), 0));
+  });
+  x.slice(0, 0, 1).copy_from(full({1, 3}, 100));
+  g.replay();
+  expect_values(y, {4, 3}, {18, 20, 22, 12, 14, 16, 6, 8, 10, 200, 200, 200});
+  expect_values(total, {3}, {248, 242, 236});
+}
+TEST_P(Indexing, ReversedViewsAcrossDevices) {
+  const Tensor x = counted({4, 3}).slice(0, {}, {}, -1);
+  expect_values(x.to(cpu()), {4, 3}, {9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2});
+  EXPECT_EQ(x.to_vector<float>().front(), 9);
+  const Tensor here = arange(0, 6, 1, {.dtype = f32, .device = cpu()}).slice(0, {}, {}, -2);
+  expect_values(here.to(device()), {3}, {5, 3, 1});
+}
+
+// ---- methods ----
+TEST_P(Indexing, MethodsAreTheFunctions) {
+  const Tensor x = tensor({{1.0, 4.0, 2.0}, {3.0, 0.5, 5.0}});
+  const Var v(x);
+  const auto same = [](const Tensor& got, const Tensor& want) { EXPECT_EQ(doubles(got), doubles(want)); };
+#define TERN_SELF Var
+#define TERN_METHOD(result, name, declared, defined, ...) check_##name();
+#define TERN_CHECK_AXES(name)                                                                                          \
+  const auto check_##name = [&] {                                                                                      \
+    SCOPED_TRACE(#name);                                                                                               \
+    same(x.name(), tern::name(x)), same(x.name(0), tern::name(x, Axes{0})), same(x.name({1}, true), tern::name(x, {1}, true)); \
+    same(as_tensor(v.name(-1)), tern::name(x, Axes{-1}));                                                              \
+    EXPECT_EQ(x.name({1}, true).shape(), Shape({2, 1}));                                                               \
+  };
+#define TERN_CHECK_UNARY(name)                                                             \
+  const auto check_##name = [&] {                                                          \
+    SCOPED_TRACE(#name);                                                                   \
+    same(x.name(), tern::name(x));                                                         \
+    same(backward(sum(v.name()))[v], backward(sum(tern::name(v)))[v]);                     \
+  };
+  struct {
+    Tensor operator()(const Tensor& t) const { return t; }
+    Tensor operator()(const Var& t) const { return t.value(); }
+  } as_tensor;
+  TERN_CHECK_AXES(sum) TERN_CHECK_AXES(mean) TERN_CHECK_AXES(prod) TERN_CHECK_AXES(max) TERN_CHECK_AXES(min)
+  TERN_CHECK_AXES(logsumexp) TERN_CHECK_AXES(var) TERN_CHECK_AXES(std) TERN_CHECK_AXES(argmax) TERN_CHECK_AXES(argmin)
+  TERN_CHECK_AXES(any) TERN_CHECK_AXES(all)
+  TERN_CHECK_UNARY(abs) TERN_CHECK_UNARY(sign) TERN_CHECK_UNARY(square) TERN_CHECK_UNARY(sqrt) TERN_CHECK_UNARY(rsqrt)
+  TERN_CHECK_UNARY(exp) TERN_CHECK_UNARY(expm1) TERN_CHECK_UNARY(log) TERN_CHECK_UNARY(log1p) TERN_CHECK_UNARY(sin)
+  TERN_CHECK_UNARY(cos) TERN_CHECK_UNARY(tanh) TERN_CHECK_UNARY(sigmoid) TERN_CHECK_UNARY(softplus) TERN_CHECK_UNARY(erf)
+  TERN_CHECK_UNARY(relu) TERN_CHECK_UNARY(gelu) TERN_CHECK_UNARY(silu) TERN_CHECK_UNARY(floor) TERN_CHECK_UNARY(ceil)
+  TERN_CHECK_UNARY(round)
+  const auto check_softmax = [&] { same(x.softmax(0), softmax(x, 0)), same(v.softmax().value(), softmax(x)); };
+  const auto check_log_softmax = [&] { same(x.log_softmax(), log_softmax(x)), same(v.log_softmax(0).value(), log_softmax(x, 0)); };
+  const auto check_cumsum = [&] { same(x.cumsum(0), cumsum(x, 0)), same(v.cumsum(1).value(), cumsum(x, 1)); };
+  const auto check_clamp = [&] { same(x.clamp(1, 3.5), clamp(x, 1, 3.5)), same(v.clamp(1, 3.5).value(), clamp(x, 1, 3.5)); };
+  const auto check_pow = [&] { same(x.pow(2), pow(x, 2)), same(v.pow(0.5).value(), pow(x, 0.5)); };
+#include "tern/methods.inc"
+#undef TERN_METHOD
+#undef TERN_SELF
+  same(x.matmul(x.T()), matmul(x, x.transpose(0, 1))), same(v.matmul(x.T()).value(), x.matmul(x.T()));
+  same(backward(sum(x.matmul(v.T())))[v], backward(sum(v.matmul(x.mT())))[v] * 1);
+  EXPECT_EQ(x.flatten().shape(), Shape({6}));
+  EXPECT_EQ(full({}, 1).flatten().shape(), Shape({1}));
+  EXPECT_EQ(v.flatten().shape(), Shape({6}));
+  EXPECT_EQ(ones({2, 3, 4}).mT().shape(), Shape({2, 4, 3}));
+  expect_error(shape, {"T:", "mT"}, [] { ones({2, 3, 4}).T(); });
+  expect_error(shape, {"T:", "mT"}, [] { Var(ones({2})).T(); });
+}
+
+// ---- variables ----
+TEST_P(Indexing, ConstantsAndParameters) {
+  const Tensor x = tensor({1.0, 2.0});
+  EXPECT_FALSE(constant(x).requires_grad());
+  EXPECT_TRUE(parameter(x).requires_grad());
+  const Var p = parameter(x), c = constant(x);
+  const Gradients gradients = backward(sum(p * c));
+  expect_values(gradients[p], {2}, {1, 2});
+  EXPECT_EQ(gradients.get(c.id()), nullptr);
+  expect_error(dtype, {}, [] { parameter(tensor({1, 2})); });
+  EXPECT_EQ(constant(tensor({1, 2})).dtype(), i32);
+}
+TEST_P(Indexing, VarsAreRebound) {
+  const Var x(tensor({1.0, 2.0, 3.0}));
+  Var y = x;
+  y += x;
+  y *= x;
+  y -= 1;
+  y /= 2.0;
+  y += tensor({1.0f, 1.0f, 1.0f});
+  expect_values(y.value(), {3}, {1.5, 4.5, 9.5});
+  expect_values(x.value(), {3}, {1, 2, 3});
+  expect_values(backward(sum(y))[x], {3}, {2, 4, 6});
+}
+TEST_P(Indexing, AnUndefinedVarBeginsASum) {
+  const Var x(tensor({1.0, 2.0}));
+  Var total;
+  for (int i = 1; i <= 3; ++i) total += sum(x * i);
+  EXPECT_EQ(total.item<float>(), 18);
+  expect_values(backward(total)[x], {2}, {6, 6});
+  Var from_tensor;
+  from_tensor += x.value();
+  EXPECT_FALSE(from_tensor.requires_grad());
+  Var none;
+  expect_error(shape, {"undefined"}, [&] { none -= x; });
+  expect_error(shape, {"undefined"}, [&] { none += 1; });
+}
+
+// ---- single elements and memory ----
+TEST_P(Indexing, ItemsOfAnyFloatingOrIntegerDtype) {
+  for (const DType d : dtypes_of(device(), {f16, bf16, f32, f64})) EXPECT_EQ(full({1}, 1.5, d).item<double>(), 1.5) << d;
+  for (const DType d : dtypes_of(device(), {u8, i8, i16, i32, u32, i64})) EXPECT_EQ(full({}, 100, d).item<std::int64_t>(), 100) << d;
+  EXPECT_EQ(full({}, -7, i8).item<std::int64_t>(), -7);
+  EXPECT_EQ(full({}, 4000000000u, u32).item<std::int64_t>(), 4000000000);
+  EXPECT_EQ(Var(full({}, 0.1)).item<double>(), static_cast<double>(0.1f));
+  expect_error(dtype, {"item", "i32[]", "f64"}, [] { full({}, 1, i32).item<double>(); });
+  expect_error(dtype, {"item", "f32[]", "i64"}, [] { full({}, 1).item<std::int64_t>(); });
+  expect_error(dtype, {"item", "boolean[]", "i64"}, [] { (full({}, 1) > 0).item<std::int64_t>(); });
+  expect_error(dtype, {"item", "f32[]", "f16"}, [] { full({}, 1).item<float16>(); });
+  expect_error(shape, {"item", "f32[2]"}, [] { ones({2}).item<double>(); });
+}
+TEST_P(Indexing, PointersToTheElements) {
+  Tensor x = counted({2, 3});
+  if (device() != cpu()) {
+    expect_error(ErrorKind::device, {"data_ptr", device().to_string(), ".to(cpu())"}, [&] { x.data_ptr<float>(); });
+    return;
+  }
+  float* const elements = x.data_ptr<float>();
+  elements[4] = 40;
+  expect_values(x, {2, 3}, {0, 1, 2, 3, 40, 5});
+  EXPECT_EQ(x[1].data_ptr<float>(), elements + 3);
+  const Tensor same = x;
+  static_assert(std::is_same_v<decltype(same.data_ptr<float>()), const float*>);
+  static_assert(std::is_same_v<decltype(x.data_ptr<const float>()), const float*>);
+  EXPECT_EQ(same.data_ptr<float>()[4], 40);
+  EXPECT_EQ(Var(x).data_ptr<float>(), elements);
+  expect_error(dtype, {"data_ptr", "f32[2, 3]", "f64", ".to(f64)"}, [&] { x.data_ptr<double>(); });
+  expect_error(shape, {"data_ptr", "contiguous()"}, [&] { x.transpose(0, 1).data_ptr<float>(); });
+  expect_error(shape, {"data_ptr", "contiguous()"}, [&] { x.slice(1, {}, {}, -1).data_ptr<const float>(); });
+  expect_error(shape, {"data_ptr"}, [] { Tensor().data_ptr<float>(); });
+  expect_error(ErrorKind::unsupported, {"data_ptr"}, [&] { capture(cpu(), [&] { (x + 1).data_ptr<float>(); }); });
+  EXPECT_EQ(zeros({0}).data_ptr<float>(), zeros({0}).data_ptr<float>());
+}
+TEST_P(Indexing, PointersToWriteCountAsWrites) {
+  if (device() != cpu()) return;
+  const Var x(counted({3}));
+  Tensor value = x.value();
+  const Var y = sum(square(x));
+  value.data_ptr<const float>();
+  EXPECT_NO_THROW(backward(y, {.keep_graph = true}));
+  value.data_ptr<float>()[0] = 7;
+  expect_error(ErrorKind::autograd, {}, [&] { backward(y); });
+}
+
+}  // namespace
+}  // namespace tern::test
