@@ -1,6 +1,6 @@
 // What belongs to the program in a recorded step (rates, counts, random generators) advances as the program would; what
 // a recording made is not read before it ran.
-#include <chrono>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -290,20 +290,20 @@ TEST_P(CaptureProgram, WhatAFailedCaptureMadeHasNoValues) {
 /// Once, each call looked through all tensors that the program still held.
 TEST_P(CaptureProgram, TheTimeOfRecordingIsProportionalToTheCalls) {
   const Tensor x = ones({4});
-  const auto seconds = [&](int calls) {
+  const auto seconds = [&](int calls) {  // of the processor: others may be at work
     double best = 1e9;
     for (int again = 0; again < 3; ++again) {
       std::vector<Tensor> held;
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();
       capture(device(), [&] {
         for (int i = 0; i < calls; ++i) held.push_back(x + 1);
       });
-      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
     }
     return best;
   };
-  const double few = seconds(1000);
-  EXPECT_LT(seconds(16000), 16 * 4 * few) << "with the square of their number it would take 256 times as long";
+  const double few = seconds(2000);
+  EXPECT_LT(seconds(32000), 16 * 5 * few) << "with the square of their number it would take 256 times as long";
 }
 
 }  // namespace
