@@ -148,6 +148,7 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
   check_coordinates(call.op, program, space.rank());
   space.numel();  // throws where it overflows
   bound.op = call.op, bound.program = &program, bound.space = space, bound.reduced = call.reduced;
+  bound.operands.reserve(arguments.size());
   if (!into.empty()) bound.copies.reserve(arguments.size());
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);

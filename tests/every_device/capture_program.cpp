@@ -247,6 +247,25 @@ TEST_P(CaptureProgram, DropoutHasAnotherMaskEachReplay) {
   EXPECT_NE(doubles(y), first);
 }
 
+TEST_P(CaptureProgram, ASeedInATensorChangesWhatAFormulaDraws) {
+  const Tensor x = ones({64}), w = ones({64, 64});
+  const Pointwise drop{"drop", [](auto v, auto seed) { return where(random_uniform(index(v, -1), seed) < 0.5, 0, v); }};
+  for (const DType d : {u32, i32}) {
+    Tensor seed = ones({}, d), y, z;
+    const Graph step = capture(device(), [&] {
+      y = drop(x, seed);
+      z = matmul_epilogue(x.reshape({1, 64}), w, drop, seed);
+      seed += 1;
+    });
+    step.replay();
+    const std::vector<double> first = doubles(y), product = doubles(z);
+    step.replay();
+    EXPECT_NE(doubles(y), first);
+    EXPECT_NE(doubles(z), product);
+    EXPECT_EQ(doubles(drop(x, 2)), doubles(y));
+  }
+}
+
 // ---- before the first replay ----
 
 TEST_P(CaptureProgram, ReadingBeforeTheFirstReplayIsAnError) {
