@@ -1,9 +1,11 @@
 #include "backend/capture.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <utility>
 
+#include "backend/reads.hpp"
 #include "backend/tensor_impl.hpp"
 #include "backend/trace.hpp"
 #include "tern/capture.hpp"
@@ -118,32 +120,39 @@ void CapturedCalls::refresh_live() {
 CapturedCalls::CapturedCalls(Backend& backend) : backend_(backend), number_(next_capture()) {}
 CapturedCalls::~CapturedCalls() = default;
 
-void CapturedCalls::keep(const View& view, bool written) {
+bool reads_input(const Program& program, int input) {
+  return std::ranges::any_of(program.steps,
+                             [&](const Step& s) { return s.kind == StepKind::input && s.index == input; });
+}
+
+void CapturedCalls::keep(const View& view, Use use) {
   if (!view.storage || made_here_.contains(view.storage)) return;
   const std::shared_ptr<Storage> storage = view.storage->shared_from_this();
   outside_.insert(storage);
-  if (written) written_.insert(storage);
-  else if (storage->awaits_replay() && !written_.contains(storage)) awaited_.push_back(storage);
+  if (use == Use::write) written_.insert(storage);
+  if (use == Use::read && storage->awaits_replay() && !written_.contains(storage)) awaited_.push_back(storage);
 }
 
 CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand> inputs,
-                                         std::span<const View> outputs) {
+                                         std::span<const View> outputs, const Program* program, int first) {
   Owned& owned = owned_.emplace_back();
   owned.op = op;
   owned.inputs.assign(inputs.begin(), inputs.end());
   owned.outputs.assign(outputs.begin(), outputs.end());
-  for (Operand& operand : owned.inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Operand& operand = owned.inputs[i];
     if (const auto renamed = renamed_.find(operand.live); renamed != renamed_.end()) {
       operand.live = renamed->second;
       operand.view.storage = operand.live->storage, operand.view.offset = operand.live->offset;
     }
     owned.live |= operand.live && !operand.live->storage;
-    keep(operand.view, false);
+    const bool waits = operand.view.storage && operand.view.storage->awaits_replay();
+    keep(operand.view, waits && reads_input(*program, static_cast<int>(i) + first) ? Use::read : Use::none);
     if (!operand.gather) continue;
-    keep(operand.gather->table, false);
+    keep(operand.gather->table, Use::read);
     operand.gather = &owned.gathers.emplace_back(*operand.gather);
   }
-  for (const View& view : owned.outputs) keep(view, true);
+  for (const View& view : owned.outputs) keep(view, Use::write);
   return owned;
 }
 
@@ -152,36 +161,36 @@ void CapturedCalls::add(std::span<const FusedRequest> requests) {
   std::vector<FusedRequest> copies(requests.begin(), requests.end());
   std::vector<Owned*> all;
   for (FusedRequest& copy : copies) {
-    Owned& owned = *all.emplace_back(&own(copy.op, copy.inputs, copy.outputs));
+    Owned& owned = *all.emplace_back(&own(copy.op, copy.inputs, copy.outputs, copy.program));
     copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
   }
   const auto all_copies = [copies](Backend& backend) { run(backend, std::span<const FusedRequest>(copies)); };
   calls_.push_back({std::move(all), all_copies});
 }
 void CapturedCalls::add(const GemmRequest& request) {
-  keep(request.a, false), keep(request.b, false);
-  Owned& owned = own(request.op, request.inputs, request.outputs);
+  keep(request.a, Use::read), keep(request.b, Use::read);
+  Owned& owned = own(request.op, request.inputs, request.outputs, request.epilogue, 1);  // input 0: the product
   GemmRequest copy = request;
   copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
   calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
 }
 void CapturedCalls::add(const ScatterRequest& request) {
   Owned& owned = own(request.op, {}, {});
-  keep(request.source, false), keep(request.output, true), keep(request.target.table, false);
+  keep(request.source, Use::read), keep(request.output, Use::write), keep(request.target.table, Use::read);
   ScatterRequest copy = request;
   copy.op = owned.op.c_str();
   calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
 }
 void CapturedCalls::add(const ScanRequest& request) {
   Owned& owned = own(request.op, {}, {});
-  keep(request.input, false), keep(request.output, true);
+  keep(request.input, Use::read), keep(request.output, Use::write);
   ScanRequest copy = request;
   copy.op = owned.op.c_str();
   calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
 }
 void CapturedCalls::add(const SortRequest& request) {
   Owned& owned = own(request.op, {}, {});
-  keep(request.input, false), keep(request.values, true), keep(request.indices, true);
+  keep(request.input, Use::read), keep(request.values, Use::write), keep(request.indices, Use::write);
   SortRequest copy = request;
   copy.op = owned.op.c_str();
   calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
@@ -190,7 +199,7 @@ void CapturedCalls::add_upload(Storage& to, std::size_t byte_offset, const void*
   Owned& owned = own("upload", {}, {});
   View whole;
   whole.storage = &to;
-  keep(whole, true);
+  keep(whole, Use::write);
   const auto* begin = static_cast<const std::byte*>(from);
   owned.values.assign(begin, begin + bytes);
   calls_.push_back({{&owned}, [&to, byte_offset, values = &owned.values](Backend& backend) {
@@ -214,6 +223,7 @@ std::shared_ptr<Storage> CapturedCalls::storage(std::size_t bytes) {
     if (auto& list = free_->storages[bytes]; !list.empty()) owned = std::move(list.back()), list.pop_back();
   }
   if (!owned) owned = make_storage(bytes);
+  else if (ReadScope::active()) ReadScope::made(*owned);  // for who lists what is read, it is new
   const auto give_back = [free = free_, owned](Storage* storage) mutable noexcept {
     const std::lock_guard hold(free->lock);
     if (!free->closed) free->storages[storage->bytes()].push_back(std::move(owned));

@@ -101,8 +101,11 @@ class CapturedCalls {
     std::unordered_map<std::size_t, std::vector<std::shared_ptr<Storage>>> storages;
     bool closed = false;  // the capture is over: nobody will ask for them
   };
-  Owned& own(const char* op, std::span<const Operand> inputs, std::span<const View> outputs);
-  void keep(const View& view, bool written);
+  /// What a request of this program points at; its operands are the program's inputs from the `first` on.
+  Owned& own(const char* op, std::span<const Operand> inputs, std::span<const View> outputs,
+             const Program* program = nullptr, int first = 0);
+  enum class Use { none, read, write };
+  void keep(const View& view, Use use);
   std::shared_ptr<Storage> make_storage(std::size_t bytes);
   void place(LiveNumbers& live);
   void record_replay(CapturedCalls& inner);
@@ -144,6 +147,8 @@ void require_captured(const CapturedCalls& capture, const Backend& backend, cons
 void require_values(const char* op);
 /// Throws unsupported where the memory belongs to a recording that has not been replayed yet.
 [[noreturn]] void throw_awaits_replay(const char* op);
+/// Whether the values of an operand are read; some only give a space and a dtype.
+bool reads_input(const Program& program, int input);
 inline void require_replayed(const char* op, const Storage& storage) {
   if (storage.awaits_replay()) throw_awaits_replay(op);
 }

@@ -27,6 +27,10 @@ class SmallVector {
     copy_inline(other);
     return *this;
   }
+  /// For as many: growing step by step would pass what the pool keeps.
+  void reserve(std::size_t size) {
+    if (size > N) more_.reserve(size);
+  }
   void push_back(const T& value) {
     if (size_ < N) {
       new (inline_ + size_++ * sizeof(T)) T(value);

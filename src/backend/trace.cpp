@@ -62,10 +62,13 @@ template <class Request> bool captured(const detail::Backend& backend, const cha
 }
 
 /// Throws where something that is read belongs to a recording that was not replayed. What is written whole is no longer.
-void require_values_of(const char* op, std::span<const detail::Operand> inputs) {
+void require_values_of(const char* op, std::span<const detail::Operand> inputs, const detail::Program& program,
+                       int first = 0) {
   for (const detail::Operand& operand : inputs) {
-    if (operand.view.storage) detail::require_replayed(op, *operand.view.storage);
     if (operand.gather) detail::require_replayed(op, *operand.gather->table.storage);
+    if (operand.view.storage && operand.view.storage->awaits_replay() &&
+        detail::reads_input(program, static_cast<int>(&operand - inputs.data()) + first))
+      detail::throw_awaits_replay(op);
   }
 }
 void write(const detail::View& view, const Shape& space) {
@@ -224,7 +227,7 @@ CacheStats warm_up_calls(CallRef call) {
 void run(Backend& backend, const FusedRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
-  require_values_of(r.op, r.inputs), write(r.outputs, r.space);
+  require_values_of(r.op, r.inputs, *r.program), write(r.outputs, r.space);
   const auto [read, written] = bytes_of(r);
   count_flops(r);
   traced(
@@ -240,7 +243,7 @@ void run(Backend& backend, std::span<const FusedRequest> requests) {
     read += r_read, written += r_written;
   }
   if (captured(backend, requests[0].op, requests)) return;
-  for (const FusedRequest& r : requests) require_values_of(r.op, r.inputs);
+  for (const FusedRequest& r : requests) require_values_of(r.op, r.inputs, *r.program);
   for (const FusedRequest& r : requests) write(r.outputs, r.space), count_flops(r);
   const auto all = [&] {
     std::string text;
@@ -253,7 +256,8 @@ void run(Backend& backend, std::span<const FusedRequest> requests) {
 void run(Backend& backend, const GemmRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
-  require_replayed(r.op, *r.a.storage), require_replayed(r.op, *r.b.storage), require_values_of(r.op, r.inputs);
+  require_replayed(r.op, *r.a.storage), require_replayed(r.op, *r.b.storage);
+  require_values_of(r.op, r.inputs, *r.epilogue, 1);
   const auto matrix = [&](std::int64_t rows, std::int64_t cols) {
     Shape shape = r.batch;
     shape.push_back(rows), shape.push_back(cols);

@@ -176,6 +176,7 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
   check_coordinates(call.op, program, space, call.reduced);
   for (std::size_t k = 0; k < into.size() && k < program.outputs.size(); ++k) check_output(call.op, into[k], program.outputs[k]);
   bound.op = call.op, bound.program = &program, bound.space = space, bound.reduced = call.reduced;
+  bound.operands.reserve(arguments.size());
   if (!into.empty()) bound.copies.reserve(arguments.size());
   for (const Argument& a : arguments) {
     const Tensor* t = tensor_of(a);

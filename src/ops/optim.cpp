@@ -98,7 +98,6 @@ const Graph* sgd_graph(bool narrow, DType dtype) {
   return make_graph(outputs, 6);
 }
 
-
 /// set_learning_rate: recorded, it is done at each replay, where it stands among the steps, and not yet.
 template <class Options> void set_rate(const Kept<Options>& options, double rate) {
   if (CapturedCalls* capture = current_capture()) {
