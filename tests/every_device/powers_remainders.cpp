@@ -77,7 +77,8 @@ TEST_P(PowersAndRemainders, SquaresAreProducts) {
     constexpr Pointwise literal{"literal", [](auto e) { return pow(e, 2); }};
     const std::vector<T> inside = literal(v.value()).template to_vector<T>();
     for (std::size_t i = 0; i < x.size(); ++i) {
-      EXPECT_EQ(got[i], x[i] * x[i]), EXPECT_EQ(inside[i], x[i] * x[i]);
+      EXPECT_EQ(got[i], x[i] * x[i]);
+      EXPECT_EQ(inside[i], x[i] * x[i]);
       EXPECT_EQ(slope[i], 2 * x[i]);
     }
   });
