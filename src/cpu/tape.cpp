@@ -60,6 +60,7 @@ class Compiler {
     if (program_.reduces) plan_way(tape_->rows, Loops::of_rows);
     tape_->repeats = repeats();
     assign_slots();
+    tape_->values.shrink_to_fit(), tape_->ops.shrink_to_fit();  // kept for the life of the process
     return std::move(tape_);
   }
 

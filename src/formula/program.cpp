@@ -40,6 +40,7 @@ class Typing {
       program_.walks = std::max(program_.walks, step.walk + 1);
     }
     program_.serial = next_program_serial();
+    program_.steps.shrink_to_fit();  // kept for the life of the process
     if (!program_.online.empty())
       program_.in_phases = std::make_shared<const Program>(with_a_walk_for_each_phase(program_));
     return std::move(program_);

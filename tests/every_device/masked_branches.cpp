@@ -12,13 +12,13 @@ class MaskedBranches : public test::EveryDevice {};
 
 const double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
-/// Derivatives of f at the points of x, of orders 1 to 3.
-std::array<std::vector<double>, 3> three_orders(const Pointwise<>& f, const std::vector<double>& points, DType dtype,
-                                                Device device) {
+/// Derivatives of f at the points of x, of the first `orders` orders.
+std::array<std::vector<double>, 3> derivatives(const Pointwise<>& f, const std::vector<double>& points, DType dtype,
+                                               Device device, std::size_t orders) {
   const Var x(tensor(points, {points.size()}, cpu()).to(dtype).to(device));
   std::array<std::vector<double>, 3> result;
   Var y = f(x);
-  for (std::size_t order = 0; order < 3; ++order) {
+  for (std::size_t order = 0; order < orders; ++order) {
     const Gradients g = backward(sum(y), {.create_graph = true});
     const Tensor* found = g.get(x.id());
     result[order] = found ? test::doubles(*found) : std::vector<double>(points.size(), 0.0);
@@ -63,15 +63,17 @@ const std::vector<Case>& cases() {
 TEST_P(MaskedBranches, ContributeNothing) {
   for (const DType dtype : {DType::f64, DType::f32, DType::f16, DType::bf16})
     for (const Case& c : cases()) {
+      // Kernels of higher orders take a software GPU's compiler seconds each.
+      const std::size_t orders = device() == cpu() ? 3 : dtype == DType::f32 ? 2 : 1;
       std::array<std::vector<double>, 3> masked, open, want;
       try {
-        masked = three_orders(c.formula, c.masked, dtype, device());
-        open = three_orders(c.formula, c.open, dtype, device());
-        want = three_orders(c.branch, c.open, dtype, device());
+        masked = derivatives(c.formula, c.masked, dtype, device(), orders);
+        open = derivatives(c.formula, c.open, dtype, device(), orders);
+        want = derivatives(c.branch, c.open, cpu() == device() ? dtype : DType::f64, cpu(), orders);
       } catch (const UnsupportedDType&) {
         continue;
       }
-      for (std::size_t order = 0; order < 3; ++order) {
+      for (std::size_t order = 0; order < orders; ++order) {
         const std::string what = std::string(c.formula.name()) + ", " + std::string(to_string(dtype)) + ", order " + std::to_string(order + 1);
         for (std::size_t i = 0; i < c.masked.size(); ++i) EXPECT_EQ(masked[order][i], 0) << what << " at " << c.masked[i];
         for (std::size_t i = 0; i < c.open.size(); ++i)
@@ -123,7 +125,7 @@ TEST_P(MaskedBranches, NaNThatArrivesStays) {
       const std::vector<double> got = test::doubles(d.d_a);
       for (std::size_t i = 0; i < 8; ++i)
         EXPECT_EQ(std::isnan(got[i]), i % 2 == 1) << f->name() << " " << to_string(dtype) << " " << i << ": " << got[i];
-      if (f == &root) EXPECT_EQ(got[0], 0) << "an infinite derivative counts as 0";
+      EXPECT_TRUE(f != &root || got[0] == 0) << "an infinite derivative counts as 0";
     }
   }
 }
