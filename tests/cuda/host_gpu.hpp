@@ -60,6 +60,9 @@ template <class T> static T __shfl_xor_sync(unsigned, T mine, unsigned distance)
 template <class T> static T __shfl_sync(unsigned, T mine, unsigned lane) { return from_lane(mine, lane); }
 static unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 static int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
+static long long __double2ll_rz(double x) {
+  return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : static_cast<long long>(x);
+}
 static float rsqrtf(float x) { return 1 / std::sqrt(x); }
 static unsigned atomicCAS(unsigned* p, unsigned expected, unsigned value) { const unsigned old = *p; if (old == expected) *p = value; return old; }
 static float half_to_float(std::uint16_t bits) { _Float16 h; std::memcpy(&h, &bits, 2); return float(h); }

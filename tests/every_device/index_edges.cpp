@@ -138,6 +138,10 @@ TEST_P(IndexEdges, ReductionsOfMoreThan32BitsCount) {
   const std::int64_t many = (std::int64_t{1} << 32) + (1 << 20) + 3;
   const Tensor bytes = full({1}, 2, u8);
   EXPECT_EQ(sum(bytes.broadcast_to({many})).item<std::int64_t>(), 2 * many);
+  EXPECT_EQ(sum(ones({1}, f64).broadcast_to({many})).item<double>(), static_cast<double>(many));
+  const auto average = [&] { return mean(ones({1}, f64).broadcast_to({many})).item<double>(); };
+  if (device() == cpu()) EXPECT_EQ(average(), 1);
+  else expect_error(ErrorKind::unsupported, {"mean", "2^32-1"}, average);
   EXPECT_EQ(sum(bytes.broadcast_to({many}).unsqueeze(0), 1).to_vector<std::int64_t>(), std::vector<std::int64_t>{2 * many});
   EXPECT_EQ(sum(ones({1, 1, 1}, boolean).broadcast_to({1 << 16, 3, 1 << 16}), {0, 2}, false, i64).to_vector<std::int64_t>(),
             std::vector<std::int64_t>(3, std::int64_t{1} << 32));
