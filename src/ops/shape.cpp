@@ -305,9 +305,10 @@ Tensor Tensor::slice(int axis, std::optional<std::int64_t> begin, std::optional<
   const bool backwards = step < 0;
   const std::int64_t from = place(begin, backwards ? size - 1 : 0), to = place(end, backwards ? -1 : size);
   const std::int64_t low = backwards ? to : from, high = backwards ? from : to;
-  // Backwards `from` is an entry; only where it is none, of an empty range, may it stand behind the last.
-  const bool inside = low >= (backwards && !end ? -1 : 0) && high <= (backwards && low < high ? size - 1 : size);
-  if (!inside || low > high)
+  // Backwards the first is an entry; only of an empty range may it stand behind the last.
+  const bool inside = (!begin || from >= 0) && (!end || to >= 0) && low <= high &&
+                      high <= (backwards && low < high ? size - 1 : size);
+  if (!inside)
     throw Error(ErrorKind::index, "slice: " + range_text(begin, end, step) + " is out of range for axis " +
                                       std::to_string(axis) + " of " + describe(*this));
   const auto reach = static_cast<std::uint64_t>(high - low),
