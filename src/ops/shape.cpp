@@ -75,7 +75,7 @@ bool Tensor::is_contiguous() const {
 // ---- copies ----
 Tensor Tensor::clone() const {
   const TensorImpl& t = checked(*this, "clone");
-  Tensor result = make_tensor(t.shape, t.dtype, t.storage->backend());
+  Tensor result = make_tensor(t.shape, t.dtype, t.storage->backend(), "clone");
   const Tensor from = as_bits(*this), to = as_bits(result);
   run_fused({"clone", identity_graph(), 0, {}}, PoolVector<Argument>{Argument(from)}, {&to, 1});
   return result;
@@ -307,9 +307,10 @@ Tensor Tensor::slice(int axis, std::optional<std::int64_t> begin, std::optional<
   const bool backwards = step < 0;
   const std::int64_t from = place(begin, backwards ? size - 1 : 0), to = place(end, backwards ? -1 : size);
   const std::int64_t low = backwards ? to : from, high = backwards ? from : to;
-  // Backwards `from` is an entry; only where it is none, of an empty range, may it stand behind the last.
-  const bool inside = low >= (backwards && !end ? -1 : 0) && high <= (backwards && low < high ? size - 1 : size);
-  if (!inside || low > high)
+  // Backwards the first is an entry; only of an empty range may it stand behind the last.
+  const bool inside = (!begin || from >= 0) && (!end || to >= 0) && low <= high &&
+                      high <= (backwards && low < high ? size - 1 : size);
+  if (!inside)
     throw Error(ErrorKind::index, "slice: " + range_text(begin, end, step) + " is out of range for axis " +
                                       std::to_string(axis) + " of " + describe(*this));
   const auto reach = static_cast<std::uint64_t>(high - low),

@@ -102,7 +102,7 @@ void expect_as_in_short_rows(Device device, int n) {
     const Tensor x = make(all, {static_cast<std::int64_t>(rows.size()), n}, dtype, device);
     for (const int axis : {1, 0}) {
       const Tensor t = axis == 1 ? x : x.transpose(0, 1).contiguous();
-      const Tensor wide = t.to(f32), e = exp(wide - max(wide, axis, true));
+      const Tensor wide = t.to(f32), e = exp(wide - max(wide, {axis}, true));
       const std::vector<double> got = doubles(softmax(t, axis)), want = doubles(e / sum(e, axis, true));
       for (std::size_t i = 0; i < got.size(); ++i) {
         ASSERT_EQ(std::isnan(got[i]), std::isnan(want[i])) << i << " along axis " << axis;

@@ -22,7 +22,7 @@ TEST_P(Printing, PrecisionOfTheStream) {
   const Tensor x = tensor({1.0 / 3, 2.0, -100.0 / 7});
   EXPECT_EQ(text(x), "[0.333333,       2., -14.2857]");
   EXPECT_EQ(text(std::setprecision(3), x), "[0.333,    2., -14.3]");
-  EXPECT_EQ(text(std::setprecision(9), x), "[0.333333343,           2., -14.2857141]");
+  EXPECT_EQ(text(std::setprecision(9), x), "[0.333333343,          2., -14.2857141]");
   EXPECT_EQ(text(std::setprecision(2), x.to(f16)), "[0.33,   2., -14.]");
   EXPECT_EQ(text(std::fixed, std::setprecision(1), x), "[  0.3,   2.0, -14.3]");
   EXPECT_EQ(text(std::fixed, x), "[  0.333333,   2.000000, -14.285714]");

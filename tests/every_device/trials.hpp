@@ -35,8 +35,8 @@ inline std::vector<Trial> differentiable() {
       });
   std::vector<Trial> list{
       {"cast", {{3}}, [](const Vars& x) { return cast(x[0], wider(x[0])); }, {{0}}},
-      {"max", {{2, 3}}, [](const Vars& x) { return max(x[0], 1) * max(x[0], 0).slice(0, 0, 1); }},
-      {"min", {{2, 3}}, [](const Vars& x) { return min(x[0], 1) * min(x[0]); }},
+      {"max", {{2, 3}}, [](const Vars& x) { return max(x[0], {1}) * max(x[0], {0}).slice(0, 0, 1); }},
+      {"min", {{2, 3}}, [](const Vars& x) { return min(x[0], {1}) * min(x[0]); }},
       {"matmul", {{2, 3}, {3, 2}}, [](const Vars& x) { return matmul(x[0], x[1]); }, {{2, 0}, {0, 2}}},
       {"matmul", {{3}, {2, 3, 2}}, [](const Vars& x) { return matmul(x[0], x[1]); }},
       {"matmul", {{2, 2, 2}, {2}}, [](const Vars& x) { return matmul(x[0], x[1]); }},
