@@ -23,10 +23,13 @@ Offsets offsets_along(const Shape& batch, std::uint32_t axes, const Strides& str
   for (int i = 0; i < batch.rank(); ++i) {
     if (!(axes >> i & 1)) continue;
     const auto axis = static_cast<std::size_t>(i);
-    Offsets next;
-    next.reserve(offsets.size() * static_cast<std::size_t>(batch[axis]));
-    for (const std::int64_t offset : offsets)
-      for (std::int64_t k = 0; k < batch[axis]; ++k) next.push_back(offset + k * strides[axis]);
+    const std::int64_t size = batch[axis], step = strides[axis];
+    Offsets next(offsets.size() * static_cast<std::size_t>(size));
+    std::int64_t* to = next.data();
+    for (const std::int64_t offset : offsets) {
+      for (std::int64_t k = 0; k < size; ++k) to[k] = offset + k * step;
+      to += size;
+    }
     offsets = std::move(next);
   }
   return offsets;
@@ -73,11 +76,9 @@ class GemmRun {
     merge_segments(p, sa, sb);
     Offsets c = output_offsets(kept);
     if (c.empty() || evenly_spaced(c, p.m * request_.outputs[0].strides[row])) merge_batches(p, a, b);
-    Offsets a_offsets, b_offsets;
-    for (std::size_t i = 0; i < a.size(); ++i)
-      for (std::size_t s = 0; s < sa.size(); ++s) a_offsets.push_back(a[i] + sa[s]), b_offsets.push_back(b[i] + sb[s]);
     p.batches = static_cast<std::int64_t>(a.size()), p.segments = static_cast<std::int64_t>(sa.size());
-    p.a_offsets = a_offsets.data(), p.b_offsets = b_offsets.data();
+    a = each_with(a, sa), b = each_with(b, sb);
+    p.a_offsets = a.data(), p.b_offsets = b.data();
     rows_ = p.m;
     if (!c.empty()) place_result(p, request_.outputs[0], row, c);
     p.context = this;
@@ -111,6 +112,15 @@ class GemmRun {
     return order;
   }
 
+  /// Every batch's offset with each segment's.
+  static Offsets each_with(Offsets& batches, const Offsets& segments) {
+    if (segments.size() == 1 && segments[0] == 0) return std::move(batches);
+    Offsets all;
+    all.reserve(batches.size() * segments.size());
+    for (const std::int64_t batch : batches)
+      for (const std::int64_t segment : segments) all.push_back(batch + segment);
+    return all;
+  }
   /// Contracted batches whose operands follow each other are a longer k: d_b of a shared b is one product.
   static void merge_segments(GemmProblem& p, Offsets& a, Offsets& b) {
     if (a.size() < 2 || !evenly_spaced(a, p.k * p.a_col) || !evenly_spaced(b, p.k * p.b_row)) return;

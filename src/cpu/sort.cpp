@@ -21,8 +21,9 @@ namespace {
 constexpr std::int64_t kRadixFrom = 256;
 /// Keys that are looked at together in a selection.
 constexpr std::int64_t kGroup = 64;
-/// A selection gathers so many times what is wanted, and at least so many, before it looks which are the first.
-constexpr std::int64_t kGathered = 4, kFewestGathered = 512;
+/// Lines of more elements are selected from. A selection gathers so many times what is wanted, and at least so many, before
+/// it looks which are the first.
+constexpr std::int64_t kSelectFrom = 512, kGathered = 4, kFewestGathered = 128;
 
 template <class T> using KeyOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
 
@@ -105,7 +106,7 @@ template <class T> class LineSort {
   void sort(const T* x, std::int64_t n, std::int64_t wanted) {
     auto& items = lines_.items;
     items.clear();
-    if (wanted < n / 2 && n > kFewestGathered) {
+    if (wanted < n / 8 && n > kSelectFrom) {
       select(x, n, wanted);
     } else {
       items.resize(static_cast<std::size_t>(n));

@@ -260,19 +260,34 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
     const std::int64_t count = std::min(most, n - begin);
     std::byte* const to = static_cast<std::byte*>(lanes) + begin * width;
     std::byte* const into = are_lanes ? to : raw;
-    runs(position + begin, count,
-         [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
-             std::int64_t at_stride) {
-           std::byte* const place = into + first * size;
-           if (at_stride == 0) {  // one entry for the whole run: a row
-             const std::byte* const from = base_ + (offset + entry(at)) * size;
-             if (stride == 1) return copy_bytes(place, from, length * size);
-             for (std::int64_t i = 0; i < length; ++i) copy_bytes(place + i * size, from + i * stride * size, size);
-             return;
-           }
-           for (std::int64_t i = 0; i < length; ++i)
-             copy_bytes(place + i * size, base_ + (offset + i * stride + entry(at + i * at_stride)) * size, size);
-         });
+    const auto run = [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
+                         std::int64_t at_stride) {
+      std::byte* const place = into + first * size;
+      if (at_stride == 0) {  // one entry for the whole run: a row
+        const std::byte* const from = base_ + (offset + entry(at)) * size;
+        if (stride == 1) return copy_bytes(place, from, length * size);
+        for (std::int64_t i = 0; i < length; ++i) copy_bytes(place + i * size, from + i * stride * size, size);
+        return;
+      }
+      for (std::int64_t i = 0; i < length; ++i)
+        copy_bytes(place + i * size, base_ + (offset + i * stride + entry(at + i * at_stride)) * size, size);
+    };
+    const int inner = rank_ - 1;
+    const std::int64_t row = sizes_[inner];
+    if (inner != 1 || table_strides_[1] != 0 || strides_[1] != 1 || row >= kShortRun) {
+      runs(position + begin, count, run);
+    } else {  // short rows, an entry for each
+      const std::int64_t step = strides_[0], at_step = table_strides_[0], bytes = row * size, from = position + begin;
+      std::int64_t i = from / row, done = 0;
+      if (const std::int64_t within = from % row; within != 0) {
+        done = std::min(count, row - within);
+        run(i * step + within, 1, 0, done, i * at_step, 0);
+        ++i;
+      }
+      for (; done + row <= count; done += row, ++i)
+        copy_bytes(into + done * size, base_ + (i * step + entry(i * at_step)) * size, bytes);
+      if (done < count) run(i * step, 1, done, count - done, i * at_step, 0);
+    }
     if (!are_lanes) table.load[type](raw, to, static_cast<std::size_t>(count));
   }
 }
