@@ -279,9 +279,11 @@ void run(Backend& backend, const SortRequest& r) {
   note_reads(r);
   if (captured(backend, r.op, r)) return;
   if (cost) add_cost(0);
+  Shape results = r.space;
+  if (r.first > 0) results[static_cast<std::size_t>(r.axis)] = r.first;
   traced(
       backend, "sort", r.op, [&] { return to_string(r.space); }, bytes(r.input, r.space),
-      bytes(r.values, r.space) + bytes(r.indices, r.space), [&] { backend.sort(r); });
+      bytes(r.values, results) + bytes(r.indices, results), [&] { backend.sort(r); });
 }
 
 void upload(Backend& backend, Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) {

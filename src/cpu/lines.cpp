@@ -224,8 +224,9 @@ void run_sort(const SortRequest& r, const KernelTable& table) {
       sort_line(reinterpret_cast<const T*>(values.data()), indices.data(), reinterpret_cast<T*>(sorted.data()), n,
                 r.descending);
     });
-    if (r.values.storage) Walker(at_line(r.values, lines, line), order).store(table, 0, n, sorted.data());
-    if (r.indices.storage) Walker(at_line(r.indices, lines, line), order).store(table, 0, n, indices.data());
+    const std::int64_t wanted = r.first > 0 ? r.first : n;
+    if (r.values.storage) Walker(at_line(r.values, lines, line), order).store(table, 0, wanted, sorted.data());
+    if (r.indices.storage) Walker(at_line(r.indices, lines, line), order).store(table, 0, wanted, indices.data());
   });
 }
 

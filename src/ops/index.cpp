@@ -226,15 +226,19 @@ Var scanned(const Var& x, int axis, bool reverse) {
 struct Order {
   Tensor values, indices;
 };
-Order ordered(const char* op, const Tensor& x, int axis, bool descending) {
+/// The first k along the axis; all of them where k is negative.
+Order ordered(const char* op, const Tensor& x, int axis, bool descending, std::int64_t k = -1) {
   require_defined(op, "x", x);
   const int a = normalize_axis(op, axis, x.dim());
   if (x.shape()[static_cast<std::size_t>(a)] > 2147483647)
     throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
   Backend& backend = x.impl()->storage->backend();
-  Order result{make_tensor(x.shape(), x.dtype(), backend), make_tensor(x.shape(), DType::i32, backend)};
-  run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, x.shape()),
-                           view_over(result.indices, x.shape())});
+  Shape shape = x.shape();
+  if (k >= 0) shape[static_cast<std::size_t>(a)] = k;
+  Order result{make_tensor(shape, x.dtype(), backend), make_tensor(shape, DType::i32, backend)};
+  if (k == 0) return result;
+  run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, shape),
+                           view_over(result.indices, shape), std::max<std::int64_t>(k, 0)});
   return result;
 }
 template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) {
@@ -258,13 +262,14 @@ Sorted<Var> sort(const Var& x, int axis, bool descending) {
 }
 Sorted<Tensor> topk(const Tensor& x, std::int64_t k, int axis, bool largest) {
   require_defined("topk", "x", x), checked_k(x, k, axis);
-  const Order order = ordered("topk", x, axis, largest);
-  return {order.values.slice(axis, 0, k), order.indices.slice(axis, 0, k)};
+  Order order = ordered("topk", x, axis, largest, k);
+  return {std::move(order.values), std::move(order.indices)};
 }
 Sorted<Var> topk(const Var& x, std::int64_t k, int axis, bool largest) {
   require_defined("topk", "x", x.value()), checked_k(x, k, axis);
-  const Tensor indices = ordered("topk", x.value(), axis, largest).indices.slice(axis, 0, k);
-  return {gather(x, indices, axis), indices};
+  Tensor indices = ordered("topk", x.value(), axis, largest, k).indices;
+  Var values = gather(x, indices, axis);
+  return {std::move(values), std::move(indices)};
 }
 
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
