@@ -18,8 +18,10 @@ namespace {
 // Axes of kernels in vectors that are made beforehand: a row or a column added to matrices, and to batches of them.
 constexpr std::size_t kVectorAxes = 3;
 // Where an operand's neighbours lie along another axis than the output's, a workgroup takes a tile: 32 invocations
-// along that axis, which read together, and rows of groups along the output's.
-constexpr int kAcross = 32;
+// along that axis, which read together, and rows of groups along the output's. What they read goes through the workgroup's
+// memory, where it fits, so that neighbours along the output's axis write together: of 4096 x 4096 in f32 that is rows of
+// 128 bytes both ways.
+constexpr int kAcross = 32, kPitch = kAcross + 1;  // of a row in the workgroup's memory: no two in the same bank
 constexpr std::int64_t kLeastTile = 16;                        // elements along both
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;  // of a launch: indices are 32 bits wide
 
@@ -54,7 +56,7 @@ class ElementwiseKernel {
     else launch.groups = static_cast<std::uint64_t>(ceil_div(ceil_div(axes_.count(), group_), launch.threads));
     plan_.set(count_slot_, across_ >= 0 ? launch.groups : static_cast<std::uint64_t>(axes_.count()));
     plan_.note(static_cast<char>(across_)), plan_.note(program_.serial), plan_.note(static_cast<char>(group_)),
-        plan_.note(plan_.guarded), plan_.note(launch.threads), plan_.note(is_part());
+        plan_.note(plan_.guarded), plan_.note(launch.threads), plan_.note(is_part()), plan_.note(is_staged());
     for (const int step : wanted_) plan_.note(static_cast<std::int16_t>(step));
     for (const int step : known_) plan_.note(static_cast<std::int16_t>(step));
     for (const int axis : axes_.original) plan_.note(static_cast<char>(axis));
@@ -203,6 +205,20 @@ class ElementwiseKernel {
     }
     return -1;
   }
+  /// Whether an operand is read across, into the workgroup's memory.
+  bool reads_across(int access) const {
+    const Access& a = plan_.access(access);
+    return across_ >= 0 && !a.written && !a.steps.empty() && a.steps.back() == 's' &&
+           a.steps[static_cast<std::size_t>(across_)] == '1';
+  }
+  bool is_staged() const {
+    if (across_ < 0 || is_part() || plan_.launch.threads != 256) return false;
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < plan_.accesses.size(); ++i)
+      if (reads_across(static_cast<int>(i)))
+        bytes += group_ * rows_of_tile() * kPitch * (plan_.access(static_cast<int>(i)).size() == 8 ? 8 : 4);
+    return bytes <= backend_.limits().shared_bytes;
+  }
   std::int64_t rows_of_tile() const { return std::min<std::uint32_t>(256, backend_.limits().threads) / kAcross; }
   /// Parameters: sizes along both axes, in elements and in tiles.
   void count_tiles() {
@@ -212,15 +228,20 @@ class ElementwiseKernel {
       tile_slots_.push_back(plan_.add_param(static_cast<std::uint64_t>(size)));
     plan_.launch.groups = static_cast<std::uint64_t>(axes_.count() / across / inner * tiles_across * tiles_inner);
   }
-  /// Lines that find the place of an invocation in a tile.
+  /// Lines that find the place of an invocation in a tile, unless it is outside.
   std::string place_in_tile(const Io& io, std::vector<std::string>& coordinates) const {
-    const auto p = [&](int i) { return backend_.dialect().param(tile_slots_[static_cast<std::size_t>(i)]); };
+    std::string lines = begin_tile(io, coordinates);
+    lines += place(cat("thread % ", kAcross, "u"), cat("thread / ", kAcross, "u"));
+    return lines + cat("if (", outside(), ") { return; }\n");
+  }
+  std::string tile_param(int i) const {
+    return backend_.dialect().param(tile_slots_[static_cast<std::size_t>(i)]);
+  }
+  std::string begin_tile(const Io& io, std::vector<std::string>& coordinates) const {
     std::string lines = cat("if (group >= ", backend_.dialect().param(count_slot_), ") { return; }\n");
-    lines += cat("let tiles = group / ", p(2), ";\nlet across = (group - tiles * ", p(2), ") * ", kAcross,
-                 "u + thread % ", kAcross, "u;\n");
-    lines += cat("let rest = tiles / ", p(3), ";\nlet along = ((tiles - rest * ", p(3), ") * ", rows_of_tile(),
-                 "u + thread / ", kAcross, "u) * ", group_, "u;\n");
-    lines += cat("if (across >= ", p(0), " || along >= ", p(1), ") { return; }\n");
+    lines += cat("let tiles = group / ", tile_param(2), ";\nlet first_across = (group - tiles * ", tile_param(2), ") * ",
+                 kAcross, "u;\nlet rest = tiles / ", tile_param(3), ";\nlet first_along = (tiles - rest * ",
+                 tile_param(3), ") * ", rows_of_tile() * group_, "u;\n");
     Axes others;
     for (std::size_t i = 0; i + 1 < axes_.sizes.size(); ++i)
       if (static_cast<int>(i) != across_)
@@ -231,6 +252,34 @@ class ElementwiseKernel {
       coordinates.push_back(static_cast<int>(i) == across_ ? "across" : names[next++]);
     coordinates.push_back("along");
     return lines;
+  }
+  std::string place(const std::string& across, const std::string& row) const {
+    return cat("let across = first_across + ", across, ";\nlet along = first_along + (", row, ") * ", group_, "u;\n");
+  }
+  std::string outside() const { return cat("across >= ", tile_param(0), " || along >= ", tile_param(1)); }
+
+  /// Lines that read what lies across into the workgroup's memory, [element along][across], and place the invocation
+  /// with its neighbours along the inner axis; `names` receives the elements of those operands.
+  std::string stage(Io& io, Position& at, std::vector<std::vector<std::string>>& names, std::vector<Shared>& shared) {
+    std::string lines = begin_tile(io, at.coordinates), reads = "";
+    for (std::size_t s = 0; s < sources_.size(); ++s) {
+      if (access_[s] < 0 || !reads_across(access_[s])) continue;
+      const std::string tile = cat("tile", s);
+      std::vector<std::string> values;
+      reads += io.load(access_[s], at, values);
+      const detail::Lane lane = detail::lane_of(plan_.access(access_[s]).dtype());
+      shared.push_back({lane_name(lane), tile, static_cast<int>(group_ * rows_of_tile() * kPitch)});
+      for (int e = 0; e < group_; ++e) {
+        reads += cat(tile, "[(thread / ", kAcross, "u * ", group_, "u + ", e, "u) * ", kPitch, "u + thread % ", kAcross,
+                     "u] = ", values[static_cast<std::size_t>(e)], ";\n");
+        names[s].push_back(cat(tile, "[(thread % ", rows_of_tile(), "u * ", group_, "u + ", e, "u) * ", kPitch,
+                               "u + thread / ", rows_of_tile(), "u]"));
+      }
+    }
+    lines += cat("{\n", indented(place(cat("thread % ", kAcross, "u"), cat("thread / ", kAcross, "u"))), "  if (!(",
+                 outside(), ")) {\n", indented(indented(reads)), "  }\n}\n", backend_.dialect().barrier());
+    lines += place(cat("thread / ", rows_of_tile(), "u"), cat("thread % ", rows_of_tile(), "u"));
+    return lines + cat("if (", outside(), ") { return; }\n");
   }
   std::vector<std::int64_t> range_sizes(const Access& a) const {
     return a.actual.empty() ? std::vector<std::int64_t>{} : sizes_of(job_.space);
@@ -265,16 +314,19 @@ class ElementwiseKernel {
     io.guard_checks(guard);
     Position at{{}, static_cast<int>(axes_.sizes.size()) - 1, group_};
     std::string body;
-    if (across_ >= 0) {
+    std::vector<Shared> shared;
+    std::vector<std::vector<std::string>> loaded(sources_.size());
+    if (is_staged()) {
+      body = stage(io, at, loaded, shared);
+    } else if (across_ >= 0) {
       body = place_in_tile(io, at.coordinates);
     } else {
       body = cat("let i = (group * ", plan_.launch.threads, "u + thread) * ", group_, "u;\n");
       body += cat("if (i >= ", d.param(count_slot_), ") { return; }\n");
       body += io.coordinates(axes_, "i", "c", at.coordinates);
     }
-    std::vector<std::vector<std::string>> loaded(sources_.size());
     for (std::size_t s = 0; s < sources_.size(); ++s)
-      if (access_[s] >= 0) body += io.load(access_[s], at, loaded[s]);
+      if (access_[s] >= 0 && loaded[s].empty()) body += io.load(access_[s], at, loaded[s]);
     std::vector<std::vector<std::string>> results(outputs_.size());
     for (int e = 0; e < group_; ++e) {
       std::vector<std::string> arguments;
@@ -288,8 +340,8 @@ class ElementwiseKernel {
       for (std::size_t o = 0; o < outputs_.size(); ++o) results[o].push_back(ProgramPrinter::result(f, value, o));
     }
     for (std::size_t o = 0; o < outputs_.size(); ++o) body += io.store(outputs_[o], at, results[o], guard);
-    Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, f.text,
-                  body};
+    Module module{"elementwise", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, shared,
+                  f.text, body};
     module.parts = is_part();
     return d.module(module);
   }

@@ -21,10 +21,11 @@ class LinePlan {
     for (std::size_t v = written; v < views_.size(); ++v)
       if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
-  /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped(). `by_place`:
-  /// the views that are only read are indexed by taken(), anywhere in a line, instead of along the group.
+  /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped(). Where
+  /// `taken_from` is not 0, the views that are only read are of lines of that length and indexed by taken(), anywhere in
+  /// a line, instead of along the group.
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
-           std::size_t written, Layouts layouts, bool by_place = false)
+           std::size_t written, Layouts layouts, std::int64_t taken_from = 0)
       : backend(backend),
         plan(backend.limits(), op, kind, layouts),
         views_(std::move(views)),
@@ -36,11 +37,12 @@ class LinePlan {
     plan.add_axes(lines);
     plan.set_inner(static_cast<int>(lines.sizes.size()));
     std::vector<ByteRange> touched;
-    const std::vector<std::int64_t> sizes(space.begin(), space.end());
+    std::vector<std::int64_t> sizes(space.begin(), space.end());
     for (std::size_t v = 0; v < views_.size(); ++v) {
       std::vector<std::int64_t> strides = lines.strides[v];
       const std::int64_t step = views_[v]->strides[static_cast<std::size_t>(axis)];
-      const bool taken = by_place && v < written;
+      const bool taken = taken_from > 0 && v < written;
+      sizes[static_cast<std::size_t>(axis)] = taken ? taken_from : length_;
       if (taken) take_slots_.push_back(plan.add_param(static_cast<std::uint64_t>(step)));
       strides.push_back(taken ? 0 : step);
       plan.add_access(*views_[v], strides, v >= written);
@@ -87,9 +89,10 @@ class LinePlan {
     return cat(io.element(plan.access(access), at(line, "0u"), 0), " + ", place, " * ",
                p(take_slots_[static_cast<std::size_t>(access)]));
   }
-  std::string module(const char* what, const std::string& body, std::vector<Shared> shared) const {
+  std::string module(const char* what, const std::string& body, std::vector<Shared> shared,
+                     const std::string& functions = "") const {
     return backend.dialect().module(
-        {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), "", body});
+        {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), functions, body});
   }
 
   GpuBackend& backend;

@@ -195,6 +195,10 @@ std::string GroupSums::combine(const Dialect& dialect, const Position& at) const
   return lines;
 }
 
+std::string GroupSums::combine_value(const Dialect& dialect, const std::string& value) const {
+  return cat(names_[0], " = ", dialect.leaf(r_.combine, detail::lane_of(r_.source.dtype), {names_[0], value}), ";\n");
+}
+
 void GpuBackend::scatter(const ScatterRequest& r) {
   require_supported(r.op, r.source.dtype);
   run_scatter(*this, r, {0, r.target.size});

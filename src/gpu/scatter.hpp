@@ -19,6 +19,8 @@ class GroupSums {
   /// Lines that load them.
   std::string begin;
   std::string combine(const Dialect& dialect, const Position& at) const;
+  /// The same of a value that is there, into the first.
+  std::string combine_value(const Dialect& dialect, const std::string& value) const;
   std::string store() const { return io_.store(0, outside_, names_, ""); }
 
  private:

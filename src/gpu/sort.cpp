@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "gpu/lines.hpp"
+#include "gpu/radix.hpp"
 
 namespace tern::detail_gpu {
 
@@ -11,10 +12,14 @@ using detail::SortRequest;
 
 namespace {
 
-// Bitonic over (key, place): the place breaks ties, which makes it stable. Keys are u32 in the order of the values, NaN
-// last (first, descending); lines are padded to a power of two with the largest key. Batcher (1968).
+// Lines of up to a block: bitonic in a workgroup's memory over (key, place); the place breaks ties, which makes it stable.
+// Keys are unsigned, in the order of the values, NaN last (first, descending); lines are padded to a power of two with the
+// largest key. Batcher (1968). Longer lines are sorted by digits, and of lines of which only the first are wanted these
+// are selected first (radix.hpp).
 constexpr std::uint32_t kSortThreads = 256, kSortBlock = 1024;  // elements a workgroup sorts in its own memory
 constexpr std::int64_t kShortBlock = 64;                        // the same of short lines, in kernels made beforehand
+constexpr std::int64_t kLeastTile = 512;  // longer lines a workgroup sorts by digits, where it has the memory
+constexpr std::int64_t kTimesSelected = 4;  // a line has more elements than wanted: selecting pays
 
 std::string key_of(DType dtype, const std::string& x, bool descending) {
   std::string key;
@@ -34,88 +39,184 @@ const char* kExchange =
     "if (later == up) {\n  let key = keys[low];\n  keys[low] = keys[high];\n  keys[high] = key;\n"
     "  let place = places[low];\n  places[low] = places[high];\n  places[high] = place;\n}\n";
 
-/// Of a line in the buffer of keys and places.
+/// Of a line of up to a block.
 std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
   const auto padded =
       static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 2))));
   if (!backend.limits().packed) return padded;
   return std::max(padded, n <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
 }
-DType word_of(DType dtype) { return detail::is_wide_lane(detail::lane_of(dtype)) ? DType::i64 : DType::u32; }
+
+/// Whether the view's lines along the axis are dense, one after the other, in words of their own.
+bool in_words(const View& v, const Shape& space, int axis) {
+  if (dtype_size(v.dtype) < 4) return false;
+  std::int64_t step = space[static_cast<std::size_t>(axis)];
+  if (step != 1 && v.strides[static_cast<std::size_t>(axis)] != 1) return false;
+  for (int i = space.rank() - 1; i >= 0; --i) {
+    const auto a = static_cast<std::size_t>(i);
+    if (i == axis || space[a] == 1) continue;
+    if (v.strides[a] != step) return false;
+    step *= space[a];
+  }
+  return true;
+}
 
 class Sort {
  public:
-  Sort(GpuBackend& backend, const SortRequest& r) : backend_(backend), r_(r) {
-    n_ = r.space[static_cast<std::size_t>(r.axis)];
-    padded_ = padded_length(backend, n_);
-    lines_ = r.space.numel() / n_;
-    const DType word = word_of(r.input.dtype);
-    if (word == DType::i64) word_ = "u64";
-    temporary_ = backend.temporary(2 * lines_ * padded_, word);
-    words_ = {temporary_.get(), word, 0, {}};
-  }
+  Sort(GpuBackend& backend, const SortRequest& r)
+      : backend_(backend), r_(r), results_(result_space(r)), n_(r.space[static_cast<std::size_t>(r.axis)]),
+        wanted_(results_[static_cast<std::size_t>(r.axis)]), lines_(r.space.numel() / n_),
+        radix_(backend, r.op, r.input.dtype, r.descending, lines_), word_(word_of(r.input.dtype)) {}
 
   void run() {
-    block_ = static_cast<std::uint32_t>(std::min<std::int64_t>(padded_, kSortBlock));
-    const auto in_layouts = [&](auto kernel) {
-      run_in_layouts(backend_.limits(), [&](Layouts layouts) { return (this->*kernel)(layouts); });
-    };
-    in_layouts(&Sort::read);
-    for (std::int64_t k = 2 * block_; k <= padded_; k *= 2) {
-      for (std::int64_t j = k / 2; j >= block_; j /= 2) exchange(k, j);
-      merge(k);
+    if (in_tile()) return sort_tile();
+    const bool select = wanted_ <= Radix::kMostSelected && n_ > kSortBlock && n_ >= kTimesSelected * wanted_;
+    if (n_ <= kSortBlock) {
+      prepare_block(n_);
+      run_in_layouts(backend_.limits(), [&](Layouts layouts) { return sort_block(layouts); });
+    } else {
+      Words words = read_words();
+      std::int64_t n = n_;
+      if (select) words = radix_.select(words, n, wanted_);
+      if (n <= kSortBlock) {
+        prepare_block(n), sort_block_of(words, n);
+      } else {
+        if (n == wanted_ && !words.places.storage && to_words()) return sort_to_results(words);
+        pitch_ = n, places_ = radix_.make_places(n);
+        radix_.sort(words, n, key_bits(r_.input.dtype), {{}, places_});
+      }
     }
-    in_layouts(&Sort::write);
+    run_in_layouts(backend_.limits(), [&](Layouts layouts) { return write(layouts); });
+  }
+
+  static Shape result_space(const SortRequest& r) {
+    Shape space = r.space;
+    if (r.first > 0) space[static_cast<std::size_t>(r.axis)] = r.first;
+    return space;
   }
 
  private:
   struct Slots {
-    int words, padded, half, level, distance;
+    int places, padded, all;
   };
-  /// The buffer of keys and places, and the parameters of every kernel; `k`: the length of the runs it makes.
-  Slots add_words(LinePlan& l, std::int64_t k = 0, std::int64_t j = 0) const {
+  /// The buffer of places, and the parameters of every kernel.
+  Slots add_places(LinePlan& l) const {
     const auto add = [&](std::int64_t value) { return l.plan.add_param(static_cast<std::uint64_t>(value)); };
-    l.plan.note('t'), l.plan.note(block_);
-    return {l.add_words(words_), add(padded_), add(lines_ * padded_), add(k), add(j)};
+    l.plan.note(block_);
+    return {l.add_words(places_), add(pitch_), add(lines_ * pitch_)};
   }
-  std::string words(const LinePlan& l, const Slots& s) const {
-    const std::string b = cat("b", l.plan.access(s.words).binding);
-    return std::string_view(word_) == "u64" ? cat("((u64*)", b, ")") : b;
+  std::string places(const LinePlan& l, const Slots& s) const { return cat("b", l.plan.access(s.places).binding); }
+  bool to_words() const {
+    return (!r_.values.storage || in_words(r_.values, results_, r_.axis)) &&
+           (!r_.indices.storage || in_words(r_.indices, results_, r_.axis));
   }
-  std::uint64_t blocks() const { return static_cast<std::uint64_t>(lines_ * padded_ / block_); }
+  void sort_to_results(const Words& words) {
+    radix_.sort(words, n_, key_bits(r_.input.dtype), {r_.values, r_.indices});
+  }
+  void prepare_block(std::int64_t n) {
+    pitch_ = padded_length(backend_, n), places_ = radix_.make_places(pitch_);
+    block_ = static_cast<std::uint32_t>(std::min<std::int64_t>(pitch_, kSortBlock));
+  }
+  std::uint64_t blocks() const { return static_cast<std::uint64_t>(lines_ * pitch_ / block_); }
 
-  /// Reads the lines, as keys, and sorts blocks.
-  bool read(Layouts layouts) {
-    LinePlan l(backend_, r_.op, 'i', r_.space, r_.axis, {&r_.input}, 1, layouts);
-    const Slots s = add_words(l);
+  /// The elements' bits, a word each: the input's own where it consists of such.
+  Words read_words() {
+    if (in_words(r_.input, r_.space, r_.axis)) return {r_.input, {}};
+    Words words = radix_.make_bits(n_);
+    run_in_layouts(backend_.limits(), [&](Layouts layouts) {
+      LinePlan l(backend_, r_.op, 'i', r_.space, r_.axis, {&r_.input}, 1, layouts);
+      const int bits = l.add_words(words.bits);
+      return l.launch_each(kSortThreads, [&] { return bits_text(l, bits); });
+    });
+    return words;
+  }
+  /// Whether a workgroup sorts a whole line by digits, in its memory.
+  bool in_tile() const {
+    return backend_.dialect().native() && !backend_.limits().packed && wanted_ == n_ && n_ > kLeastTile &&
+           n_ <= Radix::tile(r_.input.dtype);
+  }
+  void sort_tile() {
+    std::vector<const View*> views{&r_.input};
+    if (r_.values.storage) views.push_back(&r_.values);
+    if (r_.indices.storage) views.push_back(&r_.indices);
+    LinePlan l(backend_, r_.op, 't', r_.space, r_.axis, views, 1, Layouts::own);
+    l.plan.note(r_.values.storage != nullptr), l.plan.note(r_.indices.storage != nullptr);
+    const auto tile = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(n_)));
+    l.plan.note(tile);
+    const int flip = l.plan.add_param(r_.descending ? ~0u : 0u);
+    l.launch_grouped(static_cast<std::uint64_t>(lines_), kSortThreads, n_, [&] { return tile_text(l, tile, flip); });
+  }
+  /// Reads the lines, as keys, and sorts each.
+  bool sort_block(Layouts layouts) {
+    LinePlan l(backend_, r_.op, 'l', r_.space, r_.axis, {&r_.input}, 1, layouts);
+    const Slots s = add_places(l);
     l.plan.note(r_.descending);
-    return l.launch_grouped(blocks(), kSortThreads, padded_, [&] { return read_text(l, s); });
+    return l.launch_grouped(blocks(), kSortThreads, pitch_, [&] { return block_text(l, s, load_text(l, s), l.group); });
   }
-  /// Exchanges over a distance of j.
-  void exchange(std::int64_t k, std::int64_t j) {
-    LinePlan l(backend_, r_.op, 'g', r_.space, r_.axis, {}, 0);
-    const Slots s = add_words(l, k, j);
-    l.launch(static_cast<std::uint64_t>(ceil_div(lines_ * padded_ / 2, kSortThreads)), kSortThreads,
-             [&] { return exchange_text(l, s); });
-  }
-  /// Exchanges over the distances below a block's size.
-  void merge(std::int64_t k) {
-    LinePlan l(backend_, r_.op, 'l', r_.space, r_.axis, {}, 0);
-    const Slots s = add_words(l, k);
-    l.launch(blocks(), kSortThreads, [&] { return merge_text(l, s); });
+  /// The same of words.
+  void sort_block_of(const Words& words, std::int64_t n) {
+    LinePlan l(backend_, r_.op, 'h', r_.space, r_.axis, {}, 0);
+    const Slots s = add_places(l);
+    l.plan.note(r_.input.dtype);
+    const int length = l.plan.add_param(static_cast<std::uint64_t>(n)),
+              flip = l.plan.add_param(r_.descending ? ~0u : 0u);
+    const int bits = l.add_words(words.bits, false), from = l.add_words(words.places, false);
+    l.launch(blocks(), kSortThreads, [&] {
+      return block_text(l, s, load_words_text(l, s, length, bits, from), 1,
+                        key_function(backend_.dialect(), r_.input.dtype, flip));
+    });
   }
   /// Writes the results: elements of the input in the order of the places, and these.
   bool write(Layouts layouts) {
     std::vector<const View*> views{&r_.input};
     if (r_.values.storage) views.push_back(&r_.values);
     if (r_.indices.storage) views.push_back(&r_.indices);
-    LinePlan l(backend_, r_.op, 'o', r_.space, r_.axis, views, 1, layouts, true);
-    const Slots s = add_words(l);
+    LinePlan l(backend_, r_.op, 'o', results_, r_.axis, views, 1, layouts, n_);
+    const Slots s = add_places(l);
     l.plan.note(r_.values.storage != nullptr), l.plan.note(r_.indices.storage != nullptr);
     return l.launch_each(kSortThreads, [&] { return write_text(l, s); });
   }
 
-  std::string read_text(const LinePlan& l, const Slots& s) const {
+  std::string tile_text(const LinePlan& l, int tile, int flip) const {
+    const Dialect& d = backend_.dialect();
+    Io io(l.plan, d);
+    const DType dtype = r_.input.dtype;
+    std::vector<std::string> line, names, values, places;
+    std::string body = io.coordinates(l.lines, "group", "c", line);
+    const std::string each = cat("for (var i = thread * ", l.group, "u; i < ", l.p(l.length_slot), "; i += ",
+                                 kSortThreads * static_cast<unsigned>(l.group), "u) {\n");
+    std::string load = io.load(0, l.group_at(line, "i"), names), store;
+    for (int e = 0; e < l.group; ++e) {
+      load += cat("staged[i + ", e, "u] = ", packed(dtype, names[static_cast<std::size_t>(e)]), ";\n");
+      values.push_back(unpacked(dtype, cat("staged[i + ", e, "u]")));
+      places.push_back(cat("i32(places[i + ", e, "u])"));
+    }
+    int access = 1;
+    if (r_.values.storage) store += io.store(access++, l.group_at(line, "i"), values, "");
+    if (r_.indices.storage) store += io.store(access, l.group_at(line, "i"), places, "");
+    body += cat(each, indented(load), "}\n", d.barrier(), "tern_sort_tile<", key_bits(dtype), ", ", tile / 256,
+                ">(staged, places, ", l.p(l.length_slot), ", thread, counts, sums, [&](", word_, " w) { return ",
+                d.call("key_of", {"w"}), "; });\n", each, indented(store), "}\n");
+    return l.module("sort, tiles", body,
+                    {{word_, "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048}, {"u32", "sums", 256}},
+                    ranking_functions() + key_function(d, dtype, flip));
+  }
+  std::string bits_text(const LinePlan& l, int bits) const {
+    Io io(l.plan, backend_.dialect());
+    const std::string n = l.p(l.length_slot);
+    std::vector<std::string> line, names;
+    std::string body = cat("let i = (group * ", kSortThreads, "u + thread) * ", l.group, "u;\nif (i >= ", n, " * ",
+                           l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
+    body += io.coordinates(l.lines, "line", "c", line);
+    body += io.load(0, l.group_at(line, "at"), names);
+    for (int e = 0; e < l.group; ++e)
+      body += io.stored(l.plan.access(bits), cat("i + ", e, "u"),
+                        cat("bitcast<", std::string_view(word_) == "u64" ? "i64" : "u32", ">(",
+                            packed(r_.input.dtype, names[static_cast<std::size_t>(e)]), ")"));
+    return l.module("sort, reading", body, {});
+  }
+
+  std::string load_text(const LinePlan& l, const Slots& s) const {
     Io io(l.plan, backend_.dialect());
     std::vector<std::string> line, names;
     std::string load =
@@ -125,21 +226,20 @@ class Sort {
     inside += io.load(0, l.group_at(line, "at"), names);
     for (int e = 0; e < l.group; ++e)
       inside += cat("key", e, " = ", key_of(r_.input.dtype, names[static_cast<std::size_t>(e)], r_.descending), ";\n");
-    load += cat("if (at < ", l.p(l.length_slot), ") {\n", indented(inside), "}\n");
+    load += cat("if (at < ", l.p(l.length_slot), " && first + i < ", l.p(s.all), ") {\n", indented(inside), "}\n");
     for (int e = 0; e < l.group; ++e)
       load += cat("keys[i + ", e, "u] = key", e, ";\nplaces[i + ", e, "u] = at + ", e, "u;\n");
-    std::string passes;
-    for (std::int64_t k = 2; k <= block_; k *= 2)
-      for (std::int64_t j = k / 2; j > 0; j /= 2) passes += pass(l, s, j, cat(k, "u"));
-    return block_text(l, s, load, l.group, passes);
+    return load;
   }
-  std::string merge_text(const LinePlan& l, const Slots& s) const {
-    const std::string b = words(l, s);
-    std::string passes;
-    for (std::int64_t j = block_ / 2; j > 0; j /= 2) passes += pass(l, s, j, l.p(s.level));
-    return block_text(l, s,
-                      cat("keys[i] = ", b, "[first + i];\nplaces[i] = u32(", b, "[", l.p(s.half), " + first + i]);\n"),
-                      1, passes);
+  std::string load_words_text(const LinePlan& l, const Slots& s, int length, int bits, int from) const {
+    const std::string at = cat("line * ", l.p(length), " + at");
+    const Access& b = l.plan.access(bits);
+    const std::string word = b.size() == 8 ? backend_.dialect().element(b.binding, 8, at)
+                                           : cat("b", b.binding, "[", at, "]");
+    return cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded),
+               ";\nvar key = ~", word_, "(0);\nvar place = 0xffffffffu;\nif (at < ", l.p(length), " && first + i < ",
+               l.p(s.all), ") {\n  key = ", backend_.dialect().call("key_of", {word}), ";\n  place = b",
+               l.plan.access(from).binding, "[", at, "];\n}\nkeys[i] = key;\nplaces[i] = place;\n");
   }
   /// Exchanges over a distance of j. The direction of a run of length `level` alternates within its line; runs as long
   /// as the line ascend.
@@ -152,40 +252,28 @@ class Sort {
   }
   /// A block through a workgroup's memory, which `load` fills from i on, `each` elements.
   std::string block_text(const LinePlan& l, const Slots& s, const std::string& load, int each,
-                         const std::string& passes) const {
-    const std::string b = words(l, s);
+                         const std::string& functions = "") const {
     std::string body = cat("let first = group * ", block_, "u;\n");
-    body +=
-        cat("for (var i = thread * ", each, "u; i < ", block_, "u; i += ", kSortThreads * static_cast<unsigned>(each),
-            "u) {\n", indented(load), "}\n", backend_.dialect().barrier(), passes);
-    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  ", b,
-                "[first + i] = keys[i];\n  ", b, "[", l.p(s.half), " + first + i] = ", word_, "(places[i]);\n}\n");
+    body += cat("for (var i = thread * ", each, "u; i < ", block_, "u; i += ",
+                kSortThreads * static_cast<unsigned>(each), "u) {\n", indented(load), "}\n",
+                backend_.dialect().barrier());
+    for (std::int64_t k = 2; k <= block_; k *= 2)
+      for (std::int64_t j = k / 2; j > 0; j /= 2) body += pass(l, s, j, cat(k, "u"));
+    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  if (first + i < ", l.p(s.all),
+                ") { ", places(l, s), "[first + i] = places[i]; }\n}\n");
     return l.module("sort, blocks", body,
-                    {{word_, "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}});
-  }
-
-  std::string exchange_text(const LinePlan& l, const Slots& s) const {
-    const std::string j = l.p(s.distance), half = l.p(s.half), b = words(l, s);
-    std::string body = cat("let i = group * ", kSortThreads, "u + thread;\nif (i >= ", half, " / 2u) { return; }\n");
-    body += cat("let low = (i / ", j, ") * 2u * ", j, " + i % ", j, ";\nlet high = low + ", j, ";\n");
-    body += cat("let up = ((low & (", l.p(s.padded), " - 1u)) & ", l.p(s.level), ") == 0u;\n");
-    body += cat("let a = ", b, "[low];\nlet c = ", b, "[high];\nlet place_a = ", b, "[", half,
-                " + low];\nlet place_c = ", b, "[", half, " + high];\n");
-    body += cat("if ((a > c || (a == c && place_a > place_c)) == up) {\n  ", b, "[low] = c;\n  ", b, "[high] = a;\n  ",
-                b, "[", half, " + low] = place_c;\n  ", b, "[", half, " + high] = place_a;\n}\n");
-    return l.module("sort, exchange", body, {});
+                    {{word_, "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}}, functions);
   }
 
   std::string write_text(const LinePlan& l, const Slots& s) const {
     Io io(l.plan, backend_.dialect());
-    const std::string n = l.p(l.length_slot), b = words(l, s);
+    const std::string n = l.p(l.length_slot), b = places(l, s);
     std::vector<std::string> line, values, places;
     std::string body = cat("let i = (group * ", kSortThreads, "u + thread) * ", l.group, "u;\nif (i >= ", n, " * ",
                            l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
-    body += cat("let sorted = ", l.p(s.half), " + line * ", l.p(s.padded), " + at;\n",
-                io.coordinates(l.lines, "line", "c", line));
+    body += cat("let sorted = line * ", l.p(s.padded), " + at;\n", io.coordinates(l.lines, "line", "c", line));
     for (int e = 0; e < l.group; ++e) {
-      body += cat("let place", e, " = u32(", b, "[sorted + ", e, "u]);\n");
+      body += cat("let place", e, " = ", b, "[sorted + ", e, "u];\n");
       places.push_back(cat("bitcast<i32>(place", e, ")"));
     }
     int access = 1;
@@ -203,19 +291,25 @@ class Sort {
 
   GpuBackend& backend_;
   const SortRequest& r_;
-  std::int64_t n_ = 0, padded_ = 0, lines_ = 0;
-  std::uint32_t block_ = kSortBlock;
-  const char* word_ = "u32";  // of the buffer of keys and places
-  std::shared_ptr<Storage> temporary_;
-  View words_;
+  Shape results_;
+  std::int64_t n_, wanted_, lines_;
+  Radix radix_;
+  const char* word_;  // of bits and keys
+  std::uint32_t block_ = 0;
+  std::int64_t pitch_ = 0;  // from line to line in the places
+  View places_;
 };
 
 void run_sort(GpuBackend& backend, const SortRequest& r) {
-  bool fits = true;
-  int axis = axis_to_halve(backend, r.space, r.axis, {&r.input, &r.values, &r.indices}, fits);
+  bool fits = true, results_fit = true;
+  int axis = axis_to_halve(backend, r.space, r.axis, {&r.input}, fits);
+  const int other = axis_to_halve(backend, Sort::result_space(r), r.axis, {&r.values, &r.indices}, results_fit);
+  if (axis < 0) axis = other;
+  fits &= results_fit;
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], lines = r.space.numel() / n;
-  const std::uint64_t room = static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(padded_length(backend, n)) *
-                             2 * dtype_size(word_of(r.input.dtype));
+  const std::int64_t length = n <= kSortBlock ? padded_length(backend, n) : n;
+  const std::uint64_t room = static_cast<std::uint64_t>(lines) * static_cast<std::uint64_t>(length) *
+                             std::max<std::uint64_t>(4, dtype_size(r.input.dtype));
   if (fits && room > backend.limits().binding_bytes) {
     fits = false;
     for (int i = 0; i < r.space.rank(); ++i)

@@ -46,7 +46,7 @@ constexpr std::size_t part_bytes(std::size_t bindings, std::size_t params) {
 }
 /// How many a kernel takes, whose parts have so many bindings and words of parameters.
 constexpr std::size_t most_parts(std::size_t bindings, std::size_t params) {
-  return std::min<std::size_t>(16, kPartsBytes / (part_bytes(bindings, params) + 4));
+  return std::min<std::size_t>(64, kPartsBytes / (part_bytes(bindings, params) + 4));
 }
 /// The argument of such a launch.
 std::array<std::byte, kPartsBytes> parts_of(const Launch& launch);

@@ -58,6 +58,23 @@ template <class T> static T from_lane(T mine, unsigned lane) {
 }
 template <class T> static T __shfl_xor_sync(unsigned, T mine, unsigned distance) { return from_lane(mine, host->thread ^ distance); }
 template <class T> static T __shfl_sync(unsigned, T mine, unsigned lane) { return from_lane(mine, lane); }
+template <class T> static T __shfl_up_sync(unsigned, T mine, unsigned distance) {
+  const unsigned lane = host->thread & 31u;
+  return from_lane(mine, lane >= distance ? host->thread - distance : host->thread);
+}
+static void __syncwarp() { host->give_way(); }
+static unsigned __ballot_sync(unsigned, bool vote) {
+  unsigned votes = 0;
+  host->words[host->thread] = vote;
+  host->give_way();
+  for (unsigned lane = 0; lane < 32; ++lane) votes |= unsigned(host->words[(host->thread & ~31u) + lane] & 1) << lane;
+  host->give_way();
+  return votes;
+}
+static int __popc(unsigned x) { return __builtin_popcount(x); }
+static int __ffs(int x) { return __builtin_ffs(x); }
+static unsigned atomicAdd(unsigned* p, unsigned value) { const unsigned old = *p; *p = old + value; return old; }
+static unsigned atomicOr(unsigned* p, unsigned value) { const unsigned old = *p; *p = old | value; return old; }
 static unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 static int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
 static long long __double2ll_rz(double x) {

@@ -1,0 +1,102 @@
+// scatter_add of many entries into few elements and of few into many: in the order of the indices, to the last bit; and
+// joining many tensors at once.
+#include <bit>
+
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+class SumsByIndex : public EveryDevice {};
+TERN_EVERY_DEVICE(SumsByIndex);
+
+std::vector<float> noise(std::int64_t count, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::vector<float> x(static_cast<std::size_t>(count));
+  for (float& v : x) v = std::ldexp(static_cast<float>(engine() % 65536) - 32768.0f, static_cast<int>(engine() % 12) - 20);
+  return x;
+}
+/// Rows of `columns` added up in order, in f32.
+std::vector<float> added(std::vector<float> sums, const std::vector<std::int32_t>& at, const std::vector<float>& source,
+                         std::size_t columns) {
+  for (std::size_t i = 0; i < at.size(); ++i)
+    for (std::size_t c = 0; c < columns; ++c) sums[static_cast<std::size_t>(at[i]) * columns + c] += source[i * columns + c];
+  return sums;
+}
+
+TEST_P(SumsByIndex, ManyEntriesIntoFewElementsInOrder) {
+  for (const std::int64_t targets : {1, 7, 100})
+    for (const std::int64_t columns : {1, 3, 40})
+      for (const std::int64_t entries : {6400, 20011}) {
+        if (columns == 40 && entries > 10000) continue;
+        std::mt19937 engine(static_cast<unsigned>(targets + columns));
+        std::vector<std::int32_t> at(static_cast<std::size_t>(entries)), wrapped;
+        for (std::int32_t& i : at) {  // the last one has no entry, where there are several
+          i = static_cast<std::int32_t>(engine() % static_cast<unsigned>(std::max<std::int64_t>(targets - 1, 1)));
+          wrapped.push_back(engine() % 4 == 0 ? i - static_cast<std::int32_t>(targets) : i);
+        }
+        const std::vector<float> x = noise(targets * columns, 1), source = noise(entries * columns, 2);
+        const Tensor sums = scatter_add(tensor(x, {targets, columns}), tensor(wrapped), tensor(source, {entries, columns}));
+        EXPECT_TRUE(sums.to_vector<float>() == added(x, at, source, static_cast<std::size_t>(columns)))
+            << entries << " rows of " << columns << " into " << targets;
+        // Along the last axis: what was a row is a column now.
+        const Tensor across = scatter_add(tensor(x, {targets, columns}).transpose(0, 1), tensor(wrapped),
+                                          tensor(source, {entries, columns}).transpose(0, 1), 1);
+        EXPECT_TRUE(across.transpose(0, 1).to_vector<float>() == added(x, at, source, static_cast<std::size_t>(columns)));
+      }
+}
+
+TEST_P(SumsByIndex, TablesOfTheirOwnInEveryColumn) {
+  constexpr std::int64_t kRows = 3000, kColumns = 5, kTargets = 40;
+  std::mt19937 engine(3);
+  std::vector<std::int32_t> at(kRows * kColumns);
+  for (std::int32_t& i : at) i = static_cast<std::int32_t>(engine() % kTargets);
+  const std::vector<float> x = noise(kTargets * kColumns, 4), source = noise(kRows * kColumns, 5);
+  std::vector<float> expected = x;
+  for (std::size_t i = 0; i < at.size(); ++i)
+    expected[static_cast<std::size_t>(at[i]) * kColumns + i % kColumns] += source[i];
+  const auto shaped = [](const auto& values, std::int64_t rows) { return tensor(values, {rows, kColumns}); };
+  EXPECT_TRUE(scatter_add(shaped(x, kTargets), shaped(at, kRows), shaped(source, kRows), 0).to_vector<float>() == expected);
+}
+
+TEST_P(SumsByIndex, IndicesOutOfRangeAreErrors) {
+  std::vector<std::int32_t> at(7000, 1);
+  at[6500] = 9;
+  expect_error(ErrorKind::index, {"scatter_add", "9", "size 4"},
+               [&] { (void)scatter_add(zeros({4}), tensor(at), ones({7000})).to_vector<float>(); });
+}
+
+TEST_P(SumsByIndex, IntegersAndHalves) {
+  std::vector<std::int32_t> at(6400);
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int32_t>(i * i % 3);
+  for (const DType d : dtypes_of(device(), {i32, u8, f16, bf16, i64, f64})) {
+    const Tensor sums = scatter_add(zeros({4}, {.dtype = d}), tensor(at), (arange(0, 6400, 1, {.dtype = i32}) % 2).to(d));
+    const Tensor expected = scatter_add(zeros({4}, {.dtype = d, .device = cpu()}), tensor(at, {6400}, cpu()),
+                                        (arange(0, 6400, 1, {.dtype = i32, .device = cpu()}) % 2).to(d));
+    EXPECT_EQ(doubles(sums), doubles(expected)) << to_string(d);
+  }
+}
+
+TEST_P(SumsByIndex, ManyTensorsJoined) {
+  for (const DType d : dtypes_of(device(), {f32, f16, u8, i32})) {
+    std::vector<Tensor> parts, columns;
+    std::vector<double> expected;
+    std::vector<std::vector<double>> rows(3);
+    for (std::int64_t i = 0; i < 300; ++i) {
+      const std::int64_t n = i * 7 % 11;  // some are empty
+      Tensor t = (arange(0, 3 * n, 1, {.dtype = i32}) + Number(i)).to(d).reshape({n, 3});
+      columns.push_back(t.transpose(0, 1));
+      parts.push_back(std::move(t));
+      const std::vector<double> values = doubles(parts.back());
+      expected.insert(expected.end(), values.begin(), values.end());
+      for (std::size_t k = 0; k < values.size(); ++k) rows[k % 3].push_back(values[k]);
+    }
+    EXPECT_EQ(doubles(concatenate(parts, 0)), expected) << to_string(d);
+    std::vector<double> across;
+    for (const auto& row : rows) across.insert(across.end(), row.begin(), row.end());
+    EXPECT_EQ(doubles(concatenate(columns, 1)), across) << to_string(d);
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
