@@ -141,7 +141,7 @@ std::string error_text(const Driver& driver, Result result) {
 }
 
 const Driver* driver(std::string& reason) {
-  static const FoundDriver found = find_driver();
+  static const auto& found = *new FoundDriver(find_driver());  // outlives what is in static storage
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
@@ -149,13 +149,13 @@ const Driver* driver(std::string& reason) {
 void use_driver(const Driver& functions) { given_driver = &functions; }
 
 const BlasApi* blas(std::string& reason) {
-  static const FoundBlas found = find_blas();
+  static const auto& found = *new FoundBlas(find_blas());
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const Nvrtc* nvrtc(std::string& reason) {
-  static const FoundNvrtc found = find_nvrtc();
+  static const auto& found = *new FoundNvrtc(find_nvrtc());
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }

@@ -64,6 +64,15 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     const std::lock_guard hold(gpu_.lock());
     gpu_.deallocate(reinterpret_cast<DevicePointer>(data), bytes);
   }
+  MemoryStats memory_stats() const override {
+    const std::lock_guard hold(gpu_.lock());
+    return gpu_.memory_stats();
+  }
+  void release_memory() override {
+    synchronize();
+    const GpuDevice::Call call(gpu_);
+    gpu_.release_memory();
+  }
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
     if (bytes > 0) gpu_.upload(pointer_of(to) + offset, from, bytes);
   }

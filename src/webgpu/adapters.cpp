@@ -85,7 +85,7 @@ WGPUInstance instance_of(const Api& api) {
 }
 
 const std::vector<Adapter>& adapters(std::string& reason) {
-  static const Found found = find_adapters();
+  static const auto& found = *new Found(find_adapters());  // outlives what is in static storage
   reason = found.reason;
   return found.adapters;
 }

@@ -78,6 +78,15 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     gpu_.deallocate(static_cast<Buffer*>(data));
   }
 
+  MemoryStats memory_stats() const override {
+    const std::lock_guard hold(lock_);
+    return gpu_.memory_stats();
+  }
+  void release_memory() override {
+    const Call call(*this);
+    gpu_.release_memory();
+  }
+
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     const Call call(*this);
@@ -226,12 +235,12 @@ struct Adopted {
   WebgpuBackend* backend;  // outlives tensors in static storage
 };
 std::vector<Adopted>& adopted() {
-  static std::vector<Adopted> list;
+  static auto& list = *new std::vector<Adopted>;
   return list;
 }
 
 WebgpuBackend& backend_at(int index) {
-  static std::vector<std::vector<WebgpuBackend*>> made;  // of each adapter; the last is in use, the others were lost
+  static auto& made = *new std::vector<std::vector<WebgpuBackend*>>;  // of each adapter; the last is in use, the others were lost
   std::string reason;
   const std::vector<Adapter>& list = adapters(reason);
   const std::lock_guard hold(registry_lock);
