@@ -2,6 +2,8 @@
 
 #ifdef __linux__
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
@@ -73,6 +75,28 @@ int processors_of_quota(const std::string& groups, const std::string& root) {
   }
   return least;
 }
+
+#ifdef __linux__
+void Placement::begin() { thread_.store(static_cast<int>(syscall(SYS_gettid)), std::memory_order_release); }
+void Placement::keep_off_this_processor() {
+  const int thread = thread_.load(std::memory_order_acquire), here = sched_getcpu();
+  if (thread == 0 || here < 0 || here >= CPU_SETSIZE || kept_off_.load(std::memory_order_acquire)) return;
+  if (sched_getaffinity(thread, sizeof allowed_, &allowed_) != 0 || !CPU_ISSET(here, &allowed_)) return;
+  cpu_set_t others = allowed_;
+  CPU_CLR(here, &others);
+  if (CPU_COUNT(&others) > 0 && sched_setaffinity(thread, sizeof others, &others) == 0)
+    kept_off_.store(true, std::memory_order_release);
+}
+void Placement::restore() {
+  if (!kept_off_.load(std::memory_order_acquire)) return;
+  sched_setaffinity(0, sizeof allowed_, &allowed_);
+  kept_off_.store(false, std::memory_order_release);
+}
+#else
+void Placement::begin() {}
+void Placement::keep_off_this_processor() {}
+void Placement::restore() {}
+#endif
 
 int processors() { return std::min(allowed_processors(), processors_of_quota("/proc/self/cgroup", "/sys/fs/cgroup")); }
 

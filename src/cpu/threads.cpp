@@ -4,11 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "cpu/processors.hpp"
 #include "process/fork.hpp"
@@ -117,7 +117,7 @@ class Pool {
     Job job{task, divide(count, helpers + 1), helpers + 1, {}, {}};
     job_ = &job;
     present_.store(kOpen, std::memory_order_release);
-    wake();
+    wake(helpers);
     const Clock::time_point start = Clock::now();
     const std::int64_t done = job.work(0);
     const Clock::time_point found_no_more = Clock::now();
@@ -133,13 +133,19 @@ class Pool {
   void dismiss() {
     const std::lock_guard use(in_use_);
     stop_ = true;
-    wake();
-    for (std::thread& worker : workers_) worker.join();
+    wake(0);
+    for (Worker& worker : workers_) worker.thread.join();
     workers_.clear();
     stop_ = false;
   }
 
  private:
+  struct Worker {
+    std::thread thread;
+    Placement placement;
+    std::atomic<bool> sleeps{false};
+  };
+
   static void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -153,9 +159,12 @@ class Pool {
     const int have = static_cast<int>(workers_.size());
     if (have >= wanted || (refused_ > 0 && refused_-- > 0)) return have;
     try {
-      for (int thread = have + 1; thread <= wanted; ++thread)
-        workers_.emplace_back([this, thread, seen = generation_.load()] { loop(thread, seen); });
+      for (int thread = have + 1; thread <= wanted; ++thread) {
+        Worker& worker = workers_.emplace_back();
+        worker.thread = std::thread([this, thread, &worker, seen = generation_.load()] { loop(thread, worker, seen); });
+      }
     } catch (const std::exception&) {  // no more threads, or no memory for one
+      if (!workers_.empty() && !workers_.back().thread.joinable()) workers_.pop_back();
       refused_ = kAskAgain;
     }
     return static_cast<int>(workers_.size());
@@ -174,19 +183,28 @@ class Pool {
     return shares_.get();
   }
 
-  void wake() {
+  /// Wakes all, of which so many are needed.
+  void wake(int needed) {
     generation_.fetch_add(1, std::memory_order_seq_cst);
-    if (sleeping_.load(std::memory_order_seq_cst) > 0) generation_.notify_all();
+    if (sleeping_.load(std::memory_order_seq_cst) == 0) return;
+    for (Worker& worker : workers_) {
+      if (needed-- <= 0) break;
+      if (worker.sleeps.load(std::memory_order_relaxed)) worker.placement.keep_off_this_processor();
+    }
+    generation_.notify_all();
   }
 
-  int await(int seen) {
+  int await(Worker& self, int seen) {
     for (int spin = 0; spin < kSpins; ++spin) {
       if (const int now = generation_.load(std::memory_order_acquire); now != seen) return now;
       pause();
     }
+    self.sleeps.store(true, std::memory_order_relaxed);
     sleeping_.fetch_add(1, std::memory_order_seq_cst);
     generation_.wait(seen, std::memory_order_seq_cst);
     sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+    self.sleeps.store(false, std::memory_order_relaxed);
+    self.placement.restore();
     return generation_.load(std::memory_order_acquire);
   }
 
@@ -206,9 +224,10 @@ class Pool {
     return false;
   }
 
-  void loop(int thread, int seen) {
+  void loop(int thread, Worker& self, int seen) {
+    self.placement.begin();
     for (;;) {
-      seen = await(seen);
+      seen = await(self, seen);
       if (stop_.load(std::memory_order_relaxed)) return;
       if (!enter()) continue;
       if (thread < job_->threads) job_->work(thread);
@@ -221,7 +240,7 @@ class Pool {
   static constexpr int kAskAgain = 1000;  // jobs until threads are asked for again that were refused
 
   std::mutex in_use_;
-  std::vector<std::thread> workers_;
+  std::deque<Worker> workers_;  // which stay where they are
   std::atomic<int> generation_{0};
   std::atomic<int> present_{0}, sleeping_{0};  // present_: kOpen while workers may come, and those that work
   std::atomic<bool> stop_{false};

@@ -7,6 +7,8 @@
 #include <sstream>
 #include <vector>
 
+#include "process/fork.hpp"
+
 namespace tern::detail_cuda {
 namespace {
 
@@ -142,7 +144,9 @@ std::string error_text(const Driver& driver, Result result) {
 
 const Driver* driver(std::string& reason) {
   static const auto& found = *new FoundDriver(find_driver());  // outlives what is in static storage
+  static const detail::OfProcess process;
   reason = found.reason;
+  if (reason.empty() && !process.here()) return reason = detail::kForked, nullptr;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 

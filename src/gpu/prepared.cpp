@@ -146,6 +146,7 @@ bool PreparedRequests::run(GpuBackend& backend, const GemmRequest& r) {
 
 template <class Request, class GetNumber>
 bool PreparedRequests::run(GpuBackend& backend, const char* op, const Request& request, const GetNumber& number) {
+  backend.require_process();
   Last& asked = last();
   asked.clear();
   if (detail::tracing() || !asked.write(request)) {  // a trace says what was planned and why

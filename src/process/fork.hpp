@@ -13,6 +13,20 @@ extern constinit std::atomic<int> value;
 /// another process: drivers of GPUs, for example, do not survive.
 inline int forks() { return fork_count::value.load(std::memory_order_relaxed); }
 
+/// When something was made that does not survive fork(), such as a connection to a driver.
+class OfProcess {
+ public:
+  /// Whether this is the process that made it.
+  bool here() const { return made_ == forks(); }
+
+ private:
+  int made_ = forks();
+};
+/// Why a GPU cannot be used in a child.
+inline constexpr const char* kForked =
+    "the process that this one was forked from has used it, and drivers of GPUs do not survive fork(): fork before the "
+    "first use of a GPU (devices() is one), or start the child as a program of its own";
+
 /// Has `call` called in every child from now on, before fork() returns there. For what a child must make anew.
 void call_in_children(void (*call)());
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "process/fork.hpp"
+
 namespace tern::detail_webgpu {
 namespace {
 
@@ -86,8 +88,10 @@ WGPUInstance instance_of(const Api& api) {
 
 const std::vector<Adapter>& adapters(std::string& reason) {
   static const auto& found = *new Found(find_adapters());  // outlives what is in static storage
-  reason = found.reason;
-  return found.adapters;
+  static const detail::OfProcess process;
+  static const auto& none = *new std::vector<Adapter>;
+  reason = found.adapters.empty() || process.here() ? found.reason : detail::kForked;
+  return process.here() ? found.adapters : none;
 }
 
 }  // namespace tern::detail_webgpu
