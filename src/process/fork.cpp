@@ -5,6 +5,7 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tern::detail {
@@ -36,12 +37,13 @@ struct ForkLocks {
     }
     return all;
   }
-  void release_all(bool in_child) {
-    for (ForkLock* one = first; one; one = one->after_) {
-      if (one->held_) one->release();
-      else if (in_child) one->renew();
-      one->held_ = false;
-    }
+  void release_all() {
+    for (ForkLock* one = first; one; one = one->after_)
+      if (std::exchange(one->held_, false)) one->release();
+  }
+  /// In a child. Who took them there is another thread by its number, by which some know who may give them back.
+  void renew_all() {
+    for (ForkLock* one = first; one; one = one->after_) one->held_ = false, one->renew();
   }
 };
 
@@ -58,7 +60,7 @@ void prepare() {
   ForkLocks& locks = fork_locks();
   locks.lock.lock();
   for (int i = 0; !locks.hold_all() && i < kTries; ++i) {
-    locks.release_all(false);
+    locks.release_all();
     locks.lock.unlock();
     std::this_thread::sleep_for(kPause);
     locks.lock.lock();
@@ -66,13 +68,13 @@ void prepare() {
 }
 void in_parent() {
   ForkLocks& locks = fork_locks();
-  locks.release_all(false);
+  locks.release_all();
   locks.lock.unlock();
 }
 void in_child() {
   ForkLocks& locks = fork_locks();
   fork_count::value.fetch_add(1, std::memory_order_relaxed);
-  locks.release_all(true);
+  locks.renew_all();
   locks.lock.unlock();
   for (void (*call)() : locks.calls) call();
 }

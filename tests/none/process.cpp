@@ -233,7 +233,7 @@ TEST(Memory, OfBatchesOfVaryingLengthIsGivenUp) {
               (void)step(16);
               release_memory(cpu());
               const std::int64_t before = resident() - memory_stats(cpu()).live;
-              for (int i = 0; i < 300; ++i) (void)step(100 + (i * 97) % 900);
+              for (int i = 0; i < 80; ++i) (void)step(100 + (i * 97) % 900);
               const MemoryStats stats = memory_stats(cpu());
               const std::int64_t bound = stats.peak + stats.peak / 2 + (std::int64_t{64} << 20);
               const std::int64_t used = resident() - before;
