@@ -8,6 +8,7 @@
 #include "cpu/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -52,8 +53,8 @@ class SmallRun {
       return types_.lanes->small(call);
     }
     // The results of all of them are rows below each other for the epilogue.
-    static thread_local Buffer sums;
-    call.c = sums.reserve(count * rows * g_.n * types_.lane_size), call.c_row = g_.n;
+    struct Sums : Buffer {};  // this thread's
+    call.c = detail::of_thread<Sums>().reserve(count * rows * g_.n * types_.lane_size), call.c_row = g_.n;
     types_.lanes->small(call);
     g_.epilogue(g_.context, {call.c, g_.n, batch, row, 0, count * rows, g_.n});
   }

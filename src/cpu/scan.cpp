@@ -5,6 +5,7 @@
 #include "cpu/block_runner.hpp"
 #include "cpu/line_tools.hpp"
 #include "cpu/lines.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 
@@ -16,6 +17,11 @@ namespace {
 constexpr std::int64_t kRun = 256;
 /// Lines that are summed at once, and the length below which they are wherever they lie.
 constexpr std::int64_t kTogether = 256, kShortLine = 128;
+
+/// Of each thread: a line in lanes.
+struct ScannedLine {
+  std::vector<std::int64_t> lanes;
+};
 
 template <class T, Leaf kCombine> void scan_line(T* x, std::int64_t n, bool reverse) {
   const auto at = [&](std::int64_t i) -> T& { return x[reverse ? n - 1 - i : i]; };
@@ -74,7 +80,7 @@ class Scan {
   template <class T, Leaf kCombine> void by_lines(std::int64_t count) const {
     const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
     for_lines(count, n_, [&](std::int64_t first, std::int64_t last) {
-      thread_local std::vector<std::int64_t> buffer;
+      std::vector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().lanes;
       buffer.resize(static_cast<std::size_t>(n_));
       for (std::int64_t line = first; line < last; ++line) {
         Walker(at_line(r_.input, lines, line), order).load(table_, 0, n_, buffer.data());

@@ -10,6 +10,7 @@
 #include "cpu/block_runner.hpp"
 #include "cpu/line_tools.hpp"
 #include "cpu/lines.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 
@@ -161,7 +162,7 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
   const auto walker_of = [&](const detail::View& view) { return view.storage ? Walker(view, results) : Walker(); };
   const Walker values = walker_of(r.values), indices = walker_of(r.indices);
   for_lines(count, n, [&](std::int64_t first, std::int64_t last) {
-    thread_local Lines<T> lines;
+    auto& lines = detail::of_thread<Lines<T>>();
     LineSort<T> sorter(lines, r.descending);
     for (std::int64_t line = first; line < last; line += together) {
       const std::int64_t some = std::min(together, last - line);

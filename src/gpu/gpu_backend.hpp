@@ -9,6 +9,7 @@
 #include "gpu/dialect.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/prepared.hpp"
+#include "process/fork.hpp"
 
 namespace tern::detail_gpu {
 
@@ -48,6 +49,11 @@ class GpuBackend : public detail::Backend {
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 
+  /// Throws `device` in a child of the process that made the backend; to be called before a lock of it is taken.
+  void require_process() const {
+    if (!process_.here()) throw Error(ErrorKind::device, "device " + device().to_string() + ": " + detail::kForked);
+  }
+
   /// Memory for results between kernels.
   std::shared_ptr<Storage> temporary(std::int64_t elements, DType dtype) {
     auto storage = std::make_shared<Storage>(*this, static_cast<std::size_t>(elements) * dtype_size(dtype));
@@ -59,11 +65,14 @@ class GpuBackend : public detail::Backend {
   void require_supported(const char* op, DType dtype) const;
 
  protected:
+  /// What a child of fork() must not touch any more, not even to free it.
+  bool of_this_process() const { return process_.here(); }
   /// Queues the product, in as many kernels and calls as it takes.
   virtual void plan(const detail::GemmRequest& request);
 
  private:
   void plan(const detail::FusedRequest& request, Together* together = nullptr);
+  detail::OfProcess process_;
   PreparedRequests prepared_;
   std::atomic<const GemmTiles*> gemm_tiles_{nullptr};
 };

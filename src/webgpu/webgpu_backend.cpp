@@ -46,6 +46,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   std::string name() const override { return adapter_name_; }
   std::string device_class() const override { return "webgpu, " + device_class_; }
   CacheStats cache_stats() const override {
+    require_process();
     const std::lock_guard hold(lock_);
     return gpu_.stats();
   }
@@ -74,8 +75,19 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     return gpu_.allocate(bytes);
   }
   void deallocate(void* data, std::size_t) noexcept override {
+    if (!of_this_process()) return;
     const Call call(*this);
     gpu_.deallocate(static_cast<Buffer*>(data));
+  }
+
+  MemoryStats memory_stats() const override {
+    require_process();
+    const std::lock_guard hold(lock_);
+    return gpu_.memory_stats();
+  }
+  void release_memory() override {
+    const Call call(*this);
+    gpu_.release_memory();
   }
 
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
@@ -117,6 +129,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
 
   /// Waits for what was submitted; the program's own device is its own business, and may be gone.
   void settle() noexcept {
+    if (!of_this_process()) return;
     const std::unique_lock hold(lock_, std::try_to_lock);
     if (!hold || gpu_.lost() || gpu_.adopted()) return;
     try {
@@ -136,6 +149,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     Buffer* const adopted = gpu_.adopt(buffer);
     known.keep_alive = std::make_shared<KeepAlive>(KeepAlive{std::move(keep_alive)});
     const std::shared_ptr<const void> holder(adopted, [this, kept = known.keep_alive](Buffer* b) {
+      if (!of_this_process()) return;
       const Call call(*this);
       gpu_.forget(b);
     });
@@ -145,10 +159,11 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   }
 
  private:
-  /// One at a time; errors of the program's own device are caught meanwhile.
+  /// One at a time, in the process that made it; errors of the program's own device are caught meanwhile.
   class Call {
    public:
-    explicit Call(const WebgpuBackend& backend) : hold_(backend.lock_), gpu_(backend.gpu_) {
+    explicit Call(const WebgpuBackend& backend)
+        : hold_((backend.require_process(), backend.lock_)), gpu_(backend.gpu_) {
       if (++backend.depth_ == 1) gpu_.catch_errors();
       depth_ = &backend.depth_;
     }
@@ -208,7 +223,10 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   detail_gpu::WgslAbilities abilities_;
 };
 
-std::mutex registry_lock;
+detail::ForkSafe<std::mutex>& registry_lock() {
+  static auto& lock = *new detail::ForkSafe<std::mutex>;
+  return lock;
+}
 
 void settle_at_exit(WebgpuBackend& backend) {
   static auto& own = *new std::vector<WebgpuBackend*>;
@@ -226,15 +244,15 @@ struct Adopted {
   WebgpuBackend* backend;  // outlives tensors in static storage
 };
 std::vector<Adopted>& adopted() {
-  static std::vector<Adopted> list;
+  static auto& list = *new std::vector<Adopted>;
   return list;
 }
 
 WebgpuBackend& backend_at(int index) {
-  static std::vector<std::vector<WebgpuBackend*>> made;  // of each adapter; the last is in use, the others were lost
+  static auto& made = *new std::vector<std::vector<WebgpuBackend*>>;  // of each adapter; the last is in use, the others were lost
   std::string reason;
   const std::vector<Adapter>& list = adapters(reason);
-  const std::lock_guard hold(registry_lock);
+  const std::lock_guard hold(registry_lock());
   const auto at = static_cast<std::size_t>(index);
   if (at >= list.size() + adopted().size())
     throw Error(ErrorKind::device,
@@ -264,7 +282,7 @@ std::vector<DeviceInfo> webgpu_devices() {
   const std::vector<Adapter>& list = adapters(reason);
   std::vector<DeviceInfo> infos;
   for (std::size_t i = 0; i < list.size(); ++i) infos.push_back({webgpu(static_cast<int>(i)), true, list[i].name, ""});
-  const std::lock_guard hold(registry_lock);
+  const std::lock_guard hold(registry_lock());
   for (const Adopted& a : adopted()) infos.push_back({a.backend->device(), true, a.backend->name(), ""});
   if (infos.empty()) return {{webgpu(), false, "", reason}};
   return infos;
@@ -276,7 +294,7 @@ Device adopt_device(WGPUDevice device, WGPUQueue queue) {
   const Api* const functions = api(reason);
   if (!functions) throw Error(ErrorKind::device, "webgpu_device: " + reason);
   const std::size_t own = adapters(reason).size();
-  const std::lock_guard hold(registry_lock);
+  const std::lock_guard hold(registry_lock());
   for (const Adopted& a : adopted())
     if (a.device == device && !a.backend->lost()) return a.backend->device();
   const int index = static_cast<int>(own + adopted().size());
