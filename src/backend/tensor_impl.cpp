@@ -142,14 +142,15 @@ namespace {
 /// Whether no two elements are one place: each axis, from the smallest step on, steps over all that the smaller ones reach.
 /// (Every view of a tensor does. Borrowed memory may have strides that interleave without meeting; they count as meeting.)
 bool elements_are_apart(const TensorImpl& t) {
-  std::pair<std::uint64_t, std::uint64_t> axes[kMaxRank];  // step and size
+  std::pair<std::uint64_t, std::uint64_t> axes[kMaxRank];  // step and size, the smallest step first
   std::size_t count = 0;
-  for (std::size_t i = 0; i < t.shape.size(); ++i)
-    if (t.shape[i] > 1) {
-      const auto stride = static_cast<std::uint64_t>(t.strides[i]);
-      axes[count++] = {t.strides[i] < 0 ? 0 - stride : stride, static_cast<std::uint64_t>(t.shape[i])};
-    }
-  std::sort(axes, axes + count);
+  for (std::size_t i = 0; i < t.shape.size(); ++i) {
+    if (t.shape[i] <= 1) continue;
+    const auto stride = static_cast<std::uint64_t>(t.strides[i]), step = t.strides[i] < 0 ? 0 - stride : stride;
+    std::size_t at = count++;
+    for (; at > 0 && axes[at - 1].first > step; --at) axes[at] = axes[at - 1];
+    axes[at] = {step, static_cast<std::uint64_t>(t.shape[i])};
+  }
   std::uint64_t reach = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (axes[i].first <= reach) return false;
