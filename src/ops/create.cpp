@@ -1,4 +1,5 @@
 // Creation of tensors, and random numbers.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -155,16 +156,17 @@ std::int64_t count_integers(std::int64_t begin, const Number& end, std::int64_t 
   return count > kMostPositions ? -1 : static_cast<std::int64_t>(count);
 }
 std::int64_t count_reals(double begin, double end, double step) {
-  const double count = std::ceil((end - begin) / step);
+  if ((end - begin > 0) != (step > 0) || end == begin) return 0;
+  const double count = std::max(1.0, std::ceil((end - begin) / step));
   if (!(count <= static_cast<double>(kMostPositions))) return -1;
-  return count > 0 ? static_cast<std::int64_t>(count) : 0;
+  return static_cast<std::int64_t>(count);
 }
 
 /// The number of values, which integers can hold; throws shape and dtype.
 std::int64_t checked_count(const Number& begin, const Number& end, const Number& step, DType dtype) {
   if (step.real == 0) throw Error(ErrorKind::shape, "arange: the step is 0");
-  if (std::isnan(begin.real) || std::isnan(end.real) || std::isnan(step.real))
-    throw Error(ErrorKind::shape, "arange: a bound or the step is NaN");
+  if (!std::isfinite(begin.real) || std::isnan(end.real) || !std::isfinite(step.real))
+    throw Error(ErrorKind::shape, "arange: the begin or the step is not finite, or the end is NaN");
   const bool integers = begin.is_integer && step.is_integer;
   const std::int64_t count = integers ? count_integers(begin.integer, end, step.integer)
                                       : count_reals(begin.real, end.real, step.real);
@@ -197,7 +199,8 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
   if (!is_floating(options.dtype)) begin = as_integer(begin), step = as_integer(step);
   const std::int64_t count = checked_count(begin, end, step, options.dtype);
   static const Graph *const graph = arange_graph(false), *const halves = arange_graph(true);
-  const Number numbers[] = {begin, wrapped(step, options.dtype)};
+  // Of one value the step counts for nothing, and may be infinite in the dtype.
+  const Number numbers[] = {begin, count < 2 ? Number(0) : wrapped(step, options.dtype)};
   return generate("arange", is_half(options.dtype) ? halves : graph, Shape{count}, options, numbers);
 }
 

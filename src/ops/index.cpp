@@ -80,9 +80,11 @@ void require_places(const char* op, const Tensor& x, int axis, const Tensor& ind
                                       describe(x) + " has more than 2^31-1 elements");
 }
 
-/// Index errors name the operation and the tensor.
-template <class F> void with_context(const char* op, int axis, const Tensor& x, F run) {
-  const auto place = [&] { return place_of(axis, x); };
+/// Index errors name the operation and the tensor. `given`: the dtype of the indices that the caller gave.
+template <class F> void with_context(const char* op, int axis, const Tensor& x, DType given, F run) {
+  const auto place = [&] {
+    return place_of(axis, x) + (given == DType::i64 ? "; of i64 indices, -2147483648 stands for those beyond i32" : "");
+  };
   const IndexScope scope(place);
   try {
     run();
@@ -93,7 +95,8 @@ template <class F> void with_context(const char* op, int axis, const Tensor& x, 
 }
 
 /// `indices` are i32, which x has places for (require_places).
-Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis, bool wraps = true) {
+Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis, DType given,
+               bool wraps = true) {
   static const Graph* const identity = graph_of([](auto v) { return v; });
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *x.impl();
@@ -103,7 +106,7 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Lay
   const Operand operand{{impl.storage.get(), impl.dtype, impl.offset, layout.x}, {}, &gather};
   Tensor result = make_tensor(layout.space, impl.dtype, impl.storage->backend());
   const View view = view_over(result, layout.space);
-  with_context(op, axis, x, [&] {
+  with_context(op, axis, x, given, [&] {
     run(impl.storage->backend(),
         FusedRequest{op, &type_program(op, identity, {&type, 1}), layout.space, 0, {&operand, 1}, {&view, 1}});
   });
@@ -112,7 +115,7 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Lay
 
 /// sum (contiguous, of x's shape) += source at the indices. Narrow types are summed in 32 bits by the caller.
 void add_at(const char* op, const Tensor& sum, const Tensor& indices, const Tensor& source, const Layout& layout,
-            int axis) {
+            int axis, DType given) {
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *sum.impl();
   ScatterRequest request;
@@ -120,7 +123,7 @@ void add_at(const char* op, const Tensor& sum, const Tensor& indices, const Tens
   request.source = view_over(source, layout.space);
   request.output = {impl.storage.get(), impl.dtype, impl.offset, layout.x};
   request.target = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
-  with_context(op, axis, sum, [&] { run(impl.storage->backend(), request); });
+  with_context(op, axis, sum, given, [&] { run(impl.storage->backend(), request); });
 }
 
 DType summing_dtype(DType dtype) {
@@ -138,6 +141,7 @@ struct Scatter {
   Tensor indices;
   int axis;
   bool take_like;
+  DType given;  // the indices' before
 };
 Scatter checked_scatter(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
   constexpr const char* op = "scatter_add";
@@ -154,7 +158,7 @@ Scatter checked_scatter(const Tensor& x, const Tensor& indices, const Tensor& so
                     describe(x) + ", indices are " + describe(indices) + ", source is " + describe(source));
   if (!take_like) gather_axis(op, x, indices, axis);
   require_places(op, x, a, indices);
-  return {as_i32(op, indices), a, take_like};
+  return {as_i32(op, indices), a, take_like, indices.dtype()};
 }
 
 Tensor run_scatter(const Tensor& x, const Scatter& s, const Tensor& source) {
@@ -162,7 +166,7 @@ Tensor run_scatter(const Tensor& x, const Scatter& s, const Tensor& source) {
   Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
   const Layout layout = s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
                                     : gather_layout(sum.strides(), s.indices, s.axis);
-  add_at("scatter_add", sum, s.indices, source.to(wide), layout, s.axis);
+  add_at("scatter_add", sum, s.indices, source.to(wide), layout, s.axis, s.given);
   return sum.to(x.dtype());
 }
 
@@ -177,13 +181,14 @@ Tensor gather_indices(const Tensor& x, const Tensor& indices, int axis) {
   require_places("gather", x, gather_axis("gather", x, indices, axis), indices);
   return as_i32("gather", indices);
 }
-Tensor take_at(const Tensor& x, const Tensor& at, int axis) {
+/// At positions that were checked; `given`: their dtype before.
+Tensor take_at(const Tensor& x, const Tensor& at, int axis, DType given) {
   const int a = normalize_axis("take", axis, x.dim());
-  return read_at("take", x, at, take_layout(x.shape(), x.strides(), at, a), a);
+  return read_at("take", x, at, take_layout(x.shape(), x.strides(), at, a), a, given);
 }
-Tensor gather_at(const Tensor& x, const Tensor& at, int axis) {
+Tensor gather_at(const Tensor& x, const Tensor& at, int axis, DType given) {
   const int a = normalize_axis("gather", axis, x.dim());
-  return read_at("gather", x, at, gather_layout(x.strides(), at, a), a);
+  return read_at("gather", x, at, gather_layout(x.strides(), at, a), a, given);
 }
 
 Tensor zeros_of(const Shape& shape, const Var& like) {
@@ -199,7 +204,7 @@ void detail::require_indices(const char* op, const Tensor& indices, std::int64_t
   const bool small = indices.impl()->storage->bytes() <= seen_at_once;
   const Tensor one = small ? indices : zeros({}, {.dtype = DType::i32, .device = indices.device()});
   const Tensor any = make_view(one, {size}, {0}, one.impl()->offset);
-  read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, false);
+  read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, indices.dtype(), false);
 }
 
 void detail::require_index_dtype(const char* op, const char* name, const Tensor& indices) {
@@ -218,24 +223,24 @@ Tensor detail::as_i32(const char* op, const Tensor& indices, std::int32_t invali
 }
 
 Tensor take(const Tensor& x, const Tensor& indices, int axis) {
-  return take_at(x, take_indices(x, indices, axis), axis);
+  return take_at(x, take_indices(x, indices, axis), axis, indices.dtype());
 }
 Var take(const Var& x, const Tensor& indices, int axis) {
   const Tensor positions = take_indices(x.value(), indices, axis);
   return record_one(
-      "take", {&x, 1}, take_at(x.value(), positions, axis), {{as_var(positions)}},
+      "take", {&x, 1}, take_at(x.value(), positions, axis, indices.dtype()), {{as_var(positions)}},
       [axis, shape = x.shape()](const RuleContext& c) {
         const Tensor& at = c.saved[0].value();
         return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};
       });
 }
 Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
-  return gather_at(x, gather_indices(x, indices, axis), axis);
+  return gather_at(x, gather_indices(x, indices, axis), axis, indices.dtype());
 }
 Var gather(const Var& x, const Tensor& indices, int axis) {
   const Tensor positions = gather_indices(x.value(), indices, axis);
   return record_one(
-      "gather", {&x, 1}, gather_at(x.value(), positions, axis), {{as_var(positions)}},
+      "gather", {&x, 1}, gather_at(x.value(), positions, axis, indices.dtype()), {{as_var(positions)}},
       [axis, shape = x.shape()](const RuleContext& c) {
         const Tensor& at = c.saved[0].value();
         return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};

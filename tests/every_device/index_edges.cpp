@@ -86,7 +86,7 @@ TEST_P(IndexEdges, SixtyFourBitsDoNotWrap) {
   const Tensor x = arange(0, 4, 1, f32), rows = ones({1, 4});
   for (const std::int64_t bad : {kBeyond + 1, kBeyond, -kBeyond, 1 - kBeyond, kBeyond / 2, -kBeyond / 2 - 1, INT64_MAX, INT64_MIN, std::int64_t{4}}) {
     const Tensor at = of_i64({bad});
-    expect_error(ErrorKind::index, {"take"}, [&] { take(x, at); });
+    expect_error(ErrorKind::index, {"take", "beyond i32"}, [&] { take(x, at); });
     expect_error(ErrorKind::index, {"gather"}, [&] { gather(x, at, 0); });
     expect_error(ErrorKind::index, {"scatter_add"}, [&] { scatter_add(x, at, ones({1})); });
     expect_error(ErrorKind::index, {"one_hot"}, [&] { one_hot(at, 4); });

@@ -179,6 +179,10 @@ TEST_P(NumberEdges, IntegersAreCountedExactly) {
   expect_error(ErrorKind::dtype, {"arange", "0.5"}, [&] { arange(0, 3, 0.5); });
   for (const Number& end : {Number(INFINITY), Number(UINT64_MAX), Number(std::nan(""))})
     expect_error(ErrorKind::shape, {"arange"}, [&] { arange(0, end); });
+  expect_values(arange(0, 1e-300, 1e300, f32), {1}, {0});
+  EXPECT_EQ(arange(1.0, 0.0, 0.5, f32).numel(), 0);
+  expect_error(ErrorKind::shape, {"arange", "finite"}, [&] { arange(0, 5, INFINITY, f32); });
+  expect_error(ErrorKind::shape, {"arange", "finite"}, [&] { arange(-INFINITY, 5, 1, f32); });
   if (!supports(device(), i64)) return;
   const std::int64_t large = std::int64_t{1} << 53;
   EXPECT_EQ(arange(large, large + 5, 1, i64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{large, large + 1, large + 2, large + 3, large + 4}));
