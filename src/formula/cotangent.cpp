@@ -13,7 +13,8 @@ constexpr std::size_t kMostGuards = 8, kMostBranches = 4;
 bool is(const Node* node, Leaf leaf) { return node->kind == NodeKind::leaf && node->leaf == leaf; }
 Expr choice(const Guard& guard, Expr value) {
   const Expr condition(guard.condition), zero = make_constant(0);
-  return guard.holds ? make_leaf(Leaf::where, {condition, value, zero}) : make_leaf(Leaf::where, {condition, zero, value});
+  if (guard.holds) return make_leaf(Leaf::where, {condition, value, zero});
+  return make_leaf(Leaf::where, {condition, zero, value});
 }
 Expr condition_of(const Guard& guard) {
   const Expr condition(guard.condition);
