@@ -137,6 +137,11 @@ Cotangent passed(const Cotangent& from, Expr closed, Expr open) {
   return result;
 }
 
+bool varies_by_row_only(const Live& live) {
+  const auto of_row = [](const Guard& guard) { return !guard.condition->full; };
+  return std::ranges::all_of(live, [&](const Branch& branch) { return std::ranges::all_of(branch, of_row); });
+}
+
 void accumulate(Cotangent& sum, const Cotangent& contribution) {
   if (!sum.defined()) {
     sum = contribution;
