@@ -13,7 +13,8 @@ constexpr std::size_t kMostGuards = 8, kMostBranches = 4;
 bool is(const Node* node, Leaf leaf) { return node->kind == NodeKind::leaf && node->leaf == leaf; }
 Expr choice(const Guard& guard, Expr value) {
   const Expr condition(guard.condition), zero = make_constant(0);
-  return guard.holds ? make_leaf(Leaf::where, {condition, value, zero}) : make_leaf(Leaf::where, {condition, zero, value});
+  if (guard.holds) return make_leaf(Leaf::where, {condition, value, zero});
+  return make_leaf(Leaf::where, {condition, zero, value});
 }
 Expr condition_of(const Guard& guard) {
   const Expr condition(guard.condition);
@@ -134,6 +135,11 @@ Cotangent passed(const Cotangent& from, Expr closed, Expr open) {
   if (!from.live.empty() && !stays_zero(closed, from.value))
     result.value = masked(result.live, result.open), result.chosen_late = true;
   return result;
+}
+
+bool varies_by_row_only(const Live& live) {
+  const auto of_row = [](const Guard& guard) { return !guard.condition->full; };
+  return std::ranges::all_of(live, [&](const Branch& branch) { return std::ranges::all_of(branch, of_row); });
 }
 
 void accumulate(Cotangent& sum, const Cotangent& contribution) {

@@ -31,6 +31,8 @@ struct Cotangent {
 
 /// What reaches an argument through a leaf: `closed` and `open` are the leaf's rule applied to from.value and from.open.
 Cotangent passed(const Cotangent& from, Expr closed, Expr open);
+/// Whether no condition varies along the reduced axes.
+bool varies_by_row_only(const Live& live);
 /// Adds a contribution.
 void accumulate(Cotangent& sum, const Cotangent& contribution);
 

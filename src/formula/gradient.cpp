@@ -39,9 +39,10 @@ class ReverseSweep {
   void add(const Node* to, Cotangent contribution, bool user_full) {
     if (!active_.contains(to)) return;
     if (user_full && !to->full) {
-      if (contribution.value.node()->full) {  // where elements are live says nothing of their row
+      if (contribution.value.node()->full) {  // where single elements are live says nothing of their row
+        const bool rows = varies_by_row_only(contribution.live) && contribution.open.node()->full;
         const Expr total = sum(contribution.value);
-        contribution = {total, total, {}};
+        contribution = {total, rows ? sum(contribution.open) : total, rows ? contribution.live : Live{}};
       } else {
         contribution.value = contribution.value * extent(), contribution.open = contribution.open * extent();
       }

@@ -250,7 +250,7 @@ Expr Rewriter::rebuilt(const Node* node) {
     changed |= args.back().node() != arg;
   }
   if (node->kind == NodeKind::call) {
-    if (inline_calls_) return substitute(node->definition->value->inlined, args)[0];  // which calls nothing: no recursion
+    if (inline_calls_) return substitute(node->definition->value->inlined, args)[0];  // it has no calls: no recursion
     return changed ? make_call(node->definition, args) : Expr(node);
   }
   if (!changed) return Expr(node);

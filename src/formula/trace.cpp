@@ -34,6 +34,9 @@ const Graph* Trace::finish(std::span<const Expr> outputs, std::span<const Expr> 
                                           " is an undefined Expr, to which nothing was assigned");
   };
   check(outputs, "result "), check(derivative, "the declared derivative by argument ");
+  if (!derivative.empty() && outputs.size() != 1)
+    throw Error(ErrorKind::unsupported, std::string(name_) + ": a derivative can be declared for one result only, this "
+                                            "formula has " + std::to_string(outputs.size()));
   if (!derivative.empty() && derivative.size() != static_cast<std::size_t>(inputs_))
     throw Error(ErrorKind::shape, std::string(name_) + ": declares " + std::to_string(derivative.size()) +
                                       " derivatives, it must be one for each of its " + std::to_string(inputs_) +

@@ -269,7 +269,7 @@ TEST_P(Reduce, NormsOfAnySize) {
   expect_values(norm(tensor({-inf, 1.0f})), {}, {inf});
   expect_values(norm(zeros({0})), {}, {0});
   expect_values(norm(zeros({0, 2}), 0), {2}, {0, 0});
-  for (const double scale : {1.0, 0x1p100, 0x1p-100, 0x1p-140}) {
+  for (const double scale : {1.0, 0x1p100, 0x1p-100, 0x1p-120}) {
     const Var x(tensor({3 * scale, 0.0, 0.0, -4 * scale}, {4}, cpu()).to(f32).to(device()));
     const Var y = norm(x);
     expect_values(y.value(), {}, {5 * scale});
