@@ -23,6 +23,9 @@ class WebgpuBackend;
 /// which crash where it is at work while the compiler's static objects go. To be called again after kernels were
 /// compiled: what that made static goes before what was asked for earlier.
 void settle_at_exit(WebgpuBackend& backend);
+/// Mesa's drivers end their threads in a handler that they have registered by now. What runs after it would wait for them for ever:
+/// so this backend ends right before.
+void end_before_the_driver(WebgpuBackend& backend);
 
 class WebgpuBackend final : public detail_gpu::GpuBackend {
  public:
@@ -127,6 +130,10 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     }
   }
 
+  void end_of_process() noexcept {
+    settle();
+    end();
+  }
   /// Waits for what was submitted; the program's own device is its own business, and may be gone.
   void settle() noexcept {
     if (!of_this_process()) return;
@@ -184,6 +191,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     flags_ = std::make_shared<Storage>(*this, 256);
     gpu_.clear(*static_cast<Buffer*>(flags_->data()));
     abilities_ = probe(gpu_, std::make_shared<Storage>(*this, 256));
+    end_before_the_driver(*this);
   }
   /// Throws for the first kernel since the last check that met an index out of range.
   void check_indices() {
@@ -235,6 +243,17 @@ void settle_at_exit(WebgpuBackend& backend) {
   if (std::find(own.begin(), own.end(), &backend) == own.end()) own.push_back(&backend);
   std::atexit([] {
     for (WebgpuBackend* one : own) one->settle();
+  });
+}
+
+void end_before_the_driver(WebgpuBackend& backend) {
+  static auto& all = *new std::vector<WebgpuBackend*>;
+  static auto& lock = *new std::mutex;
+  const std::lock_guard hold(lock);
+  all.push_back(&backend);
+  std::atexit([] {
+    all.back()->end_of_process();
+    all.pop_back();
   });
 }
 
