@@ -33,6 +33,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
       : index_(index),
         adapter_name_(adapter.name),
         device_class_(adapter.device),
+        software_(adapter.rank == 3),
         gpu_(api, adapter, device().to_string()) {
     set_up();
   }
@@ -130,6 +131,11 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     }
   }
 
+  /// What the driver's compiler made static goes next: where that is LLVM, for a processor, kernels need it to the end.
+  void compiler_ends() noexcept {
+    settle();
+    if (software_) end();
+  }
   void end_of_process() noexcept {
     settle();
     end();
@@ -221,6 +227,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   };
   int index_;
   std::string adapter_name_, device_class_;
+  const bool software_ = false;
   mutable std::recursive_mutex lock_;
   mutable int depth_ = 0;  // of calls within each other
   mutable GpuDevice gpu_;
@@ -242,7 +249,7 @@ void settle_at_exit(WebgpuBackend& backend) {
   const std::lock_guard hold(lock);
   if (std::find(own.begin(), own.end(), &backend) == own.end()) own.push_back(&backend);
   std::atexit([] {
-    for (WebgpuBackend* one : own) one->settle();
+    for (WebgpuBackend* one : own) one->compiler_ends();
   });
 }
 
