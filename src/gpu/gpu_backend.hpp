@@ -49,9 +49,10 @@ class GpuBackend : public detail::Backend {
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 
-  /// Throws `device` in a child of the process that made the backend; to be called before a lock of it is taken.
+  /// Throws `device` in a child of the process that made the backend, and where its driver has ended; to be called before a
+  /// lock of it is taken.
   void require_process() const {
-    if (!process_.here()) throw Error(ErrorKind::device, "device " + device().to_string() + ": " + detail::kForked);
+    if (!of_this_process()) refuse_process();
   }
 
   /// Memory for results between kernels.
@@ -65,14 +66,18 @@ class GpuBackend : public detail::Backend {
   void require_supported(const char* op, DType dtype) const;
 
  protected:
-  /// What a child of fork() must not touch any more, not even to free it.
-  bool of_this_process() const { return process_.here(); }
+  /// Otherwise nothing of the device is touched any more, not even to free it.
+  bool of_this_process() const { return process_.here() && !ended_.load(std::memory_order_relaxed); }
+  /// The process ends, and the driver's own end comes next.
+  void end() { ended_.store(true, std::memory_order_relaxed); }
   /// Queues the product, in as many kernels and calls as it takes.
   virtual void plan(const detail::GemmRequest& request);
 
  private:
   void plan(const detail::FusedRequest& request, Together* together = nullptr);
+  [[noreturn]] void refuse_process() const;
   detail::OfProcess process_;
+  std::atomic<bool> ended_{false};
   PreparedRequests prepared_;
   std::atomic<const GemmTiles*> gemm_tiles_{nullptr};
 };

@@ -157,7 +157,7 @@ void* Tensor::pointer(DType wanted, bool writes) const {
     throw Error(ErrorKind::shape, "data_ptr: " + describe(*this) + " is not contiguous, its strides are " +
                                       to_string(t.strides) + "; copy it with .contiguous()");
   if (writes) require_writable("data_ptr", *this);
-  require_values("data_ptr");
+  require_values("data_ptr"), require_replayed("data_ptr", *t.storage);
   t.storage->backend().synchronize();
   if (writes) t.storage->bump_version();
   else note_read("data_ptr", *this);

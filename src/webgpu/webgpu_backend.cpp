@@ -23,6 +23,9 @@ class WebgpuBackend;
 /// which crash where it is at work while the compiler's static objects go. To be called again after kernels were
 /// compiled: what that made static goes before what was asked for earlier.
 void settle_at_exit(WebgpuBackend& backend);
+/// Mesa's drivers end their threads in a handler that they have registered by now. What runs after it would wait for them for ever:
+/// so this backend ends right before.
+void end_before_the_driver(WebgpuBackend& backend);
 
 class WebgpuBackend final : public detail_gpu::GpuBackend {
  public:
@@ -30,6 +33,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
       : index_(index),
         adapter_name_(adapter.name),
         device_class_(adapter.device),
+        software_(adapter.rank == 3),
         gpu_(api, adapter, device().to_string()) {
     set_up();
   }
@@ -127,6 +131,15 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     }
   }
 
+  /// What the driver's compiler made static goes next: where that is LLVM, for a processor, kernels need it to the end.
+  void compiler_ends() noexcept {
+    settle();
+    if (software_) end();
+  }
+  void end_of_process() noexcept {
+    settle();
+    end();
+  }
   /// Waits for what was submitted; the program's own device is its own business, and may be gone.
   void settle() noexcept {
     if (!of_this_process()) return;
@@ -184,6 +197,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     flags_ = std::make_shared<Storage>(*this, 256);
     gpu_.clear(*static_cast<Buffer*>(flags_->data()));
     abilities_ = probe(gpu_, std::make_shared<Storage>(*this, 256));
+    end_before_the_driver(*this);
   }
   /// Throws for the first kernel since the last check that met an index out of range.
   void check_indices() {
@@ -213,6 +227,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   };
   int index_;
   std::string adapter_name_, device_class_;
+  const bool software_ = false;
   mutable std::recursive_mutex lock_;
   mutable int depth_ = 0;  // of calls within each other
   mutable GpuDevice gpu_;
@@ -234,7 +249,18 @@ void settle_at_exit(WebgpuBackend& backend) {
   const std::lock_guard hold(lock);
   if (std::find(own.begin(), own.end(), &backend) == own.end()) own.push_back(&backend);
   std::atexit([] {
-    for (WebgpuBackend* one : own) one->settle();
+    for (WebgpuBackend* one : own) one->compiler_ends();
+  });
+}
+
+void end_before_the_driver(WebgpuBackend& backend) {
+  static auto& all = *new std::vector<WebgpuBackend*>;
+  static auto& lock = *new std::mutex;
+  const std::lock_guard hold(lock);
+  all.push_back(&backend);
+  std::atexit([] {
+    all.back()->end_of_process();
+    all.pop_back();
   });
 }
 
