@@ -141,7 +141,15 @@ class Compiler {
 
   int output_value(const detail::ProgramOutput& output) {
     const bool full = program_.reduces && output.full;
-    return full ? expanded(output.step, program_.phases - 1, program_.walks - 1) : output.step;
+    const int step = stored_step(output);
+    return full ? expanded(step, program_.phases - 1, program_.walks - 1) : step;
+  }
+  /// What the output is stored from: a store narrows as a wrap to its dtype does, which need not come before it.
+  int stored_step(const detail::ProgramOutput& output) const {
+    const Step& step = program_.steps[at(output.step)];
+    const bool narrows = step.kind == StepKind::wrap && !step.saturate && step.dtype == output.dtype &&
+                         step.dtype != DType::boolean && step.lane == detail::lane_of(step.dtype);
+    return narrows && program_.steps[at(step.args[0])].kind == StepKind::leaf ? step.args[0] : output.step;
   }
 
   bool is_full_output(std::size_t k) const { return program_.outputs[k].full || !program_.reduces; }
