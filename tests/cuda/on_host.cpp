@@ -102,7 +102,28 @@ TEST_F(OnHost, Columns) {
     }
 }
 
-/// Layouts at random: broadcast, permuted, cut, of the pack's kernels and of those made when they are met.
+/// Rows and columns that are read backwards.
+TEST_F(OnHost, ReversedViews) {
+  HostGpu gpu(false);
+  for (const DType dtype : {f32, bf16}) {
+    const Tensor x = random({40, 64}, dtype);
+    for (const bool rows : {true, false})
+      for (const int axis : {0, 1}) {
+        const auto reversed = [axis](const Tensor& t) { return t.slice(axis, {}, {}, -1); };
+        const std::string what = std::string(to_string(dtype)) + (rows ? " rows" : " columns") + ", reversed axis " + std::to_string(axis);
+        expect_equal("sum of " + what, gpu, {x}, tolerance(dtype), [=](const Tensors& t) { return sum(reversed(t[0]), rows ? 1 : 0); });
+        expect_equal("softmax of " + what, gpu, {x}, tolerance(dtype), [=](const Tensors& t) { return softmax(reversed(t[0]), rows ? 1 : 0); });
+      }
+    expect_equal("a copy", gpu, {x}, 0, [](const Tensors& t) { return t[0].slice(0, {}, {}, -3).slice(1, {}, {}, -1).clone(); });
+    expect_equal("written backwards", gpu, {x, random({40, 64}, dtype)}, 0, [](const Tensors& t) {
+      Tensor to = t[1].clone();
+      to.slice(1, {}, {}, -1).copy_from(t[0]);
+      return to;
+    });
+  }
+}
+
+/// Layouts at random: broadcast, permuted, cut, backwards, of the pack's kernels and of those made when they are met.
 TEST_F(OnHost, PointwiseInAnyLayout) {
   std::mt19937 engine(5);
   const auto pick = [&](std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine); };
@@ -112,13 +133,15 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
     for (int trial = 0; trial < (packed ? 150 : 20); ++trial) {
       const Shape shape{pick(1, 3), pick(1, 5), 4 * pick(1, 5) + (pick(0, 3) == 0)};
       const auto operand = [&]() -> std::pair<Tensor, std::function<Tensor(const Tensor&)>> {
-        const int kind = static_cast<int>(pick(0, 4));
+        const int kind = static_cast<int>(pick(0, 6));
         const Shape wide{shape[0], shape[1], shape[2] + 8}, swapped{shape[1], shape[0], shape[2]};
         const std::int64_t begin = pick(0, 1) * 4 + (pick(0, 4) == 0);
         if (kind == 0) return {random({shape[2]}, f32), [](const Tensor& t) { return t; }};
         if (kind == 1) return {random({shape[1], 1}, f32), [](const Tensor& t) { return t; }};
         if (kind == 2) return {random(wide, f32), [begin, n = shape[2]](const Tensor& t) { return t.slice(2, begin, begin + n); }};
         if (kind == 3) return {random(swapped, f32), [](const Tensor& t) { return t.transpose(0, 1); }};
+        if (kind == 5) return {random(shape, f32), [](const Tensor& t) { return t.slice(2, {}, {}, -1); }};
+        if (kind == 6) return {random(shape, f32), [](const Tensor& t) { return t.slice(0, {}, {}, -1).slice(1, {}, {}, -1); }};
         return {random(shape, f32), [](const Tensor& t) { return t; }};
       };
       const auto a = operand(), b = operand();
