@@ -133,8 +133,9 @@ std::uint32_t axis_mask(const char* op, const Axes& axes, int rank) {
 }
 
 namespace {
-/// Whether no two elements are one place: each axis, from the smallest step on, steps over all that the smaller ones reach.
-/// (Every view of a tensor does. Borrowed memory may have strides that interleave without meeting; they count as meeting.)
+/// Whether no two elements are one place: each axis, from the smallest step on, steps over all that the smaller ones
+/// reach. (Every view of a tensor does. Borrowed memory may have strides that interleave without meeting; they count as
+/// meeting.)
 bool elements_are_apart(const TensorImpl& t) {
   std::pair<std::uint64_t, std::uint64_t> axes[kMaxRank];  // step and size
   std::size_t count = 0;
