@@ -139,8 +139,9 @@ bool is_broadcast_view(const Tensor& tensor) {
   return false;
 }
 namespace {
-/// Whether no two elements are one place: each axis, from the smallest step on, steps over all that the smaller ones reach.
-/// (Every view of a tensor does. Borrowed memory may have strides that interleave without meeting; they count as meeting.)
+/// Whether no two elements are one place: each axis, from the smallest step on, steps over all that the smaller ones
+/// reach. (Every view of a tensor does. Borrowed memory may have strides that interleave without meeting; they count as
+/// meeting.)
 bool elements_are_apart(const TensorImpl& t) {
   std::pair<std::uint64_t, std::uint64_t> axes[kMaxRank];  // step and size, the smallest step first
   std::size_t count = 0;
@@ -175,7 +176,7 @@ void require_kernels(const char* op, const Tensor& tensor) {
   if (!backend.supports(tensor.dtype())) throw UnsupportedDType(op, tensor.dtype(), backend.device().to_string());
 }
 
-Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, const std::string& what) {
+Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, const Tensor* tensor) {
   Shape result = shape;
   std::int64_t known = 1;
   int open = -1;
@@ -189,7 +190,10 @@ Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, co
   }
   if (open >= 0 && known > 0 && numel % known == 0) result[static_cast<std::size_t>(open)] = numel / known;
   else if (open >= 0 || known != numel)
-    throw Error(ErrorKind::shape, std::string(op) + ": " + what + ", which do not fit " + to_string(shape));
+    throw Error(ErrorKind::shape, std::string(op) + ": " +
+                                      (tensor ? describe(*tensor) + " has " + std::to_string(numel) + " elements"
+                                              : std::to_string(numel) + " values are given") +
+                                      ", which do not fit " + to_string(shape));
   return result;
 }
 

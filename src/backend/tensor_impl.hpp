@@ -24,9 +24,9 @@ Strides contiguous_strides(const Shape& shape);
 Tensor make_tensor(const Shape& shape, DType dtype, Backend& backend, const char* op = "tensor");
 /// The same for any dtype: where the device has no kernels for it, the tensor can be written once, read and viewed.
 Tensor make_stored_tensor(const Shape& shape, DType dtype, Backend& backend);
-/// The given shape with its one size of -1 replaced by what `numel` elements leave for it; throws shape, with `what` has
-/// them, where they do not fit.
-Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, const std::string& what);
+/// The given shape with its one size of -1 replaced by what `numel` elements leave for it; throws shape where they do
+/// not fit. `tensor`: whose elements they are; null: the program's values.
+Shape completed_shape(const char* op, const Shape& shape, std::int64_t numel, const Tensor* tensor);
 /// Another view of a tensor's storage.
 Tensor make_view(const Tensor& base, const Shape& shape, const Strides& strides, std::int64_t offset);
 

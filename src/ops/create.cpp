@@ -54,7 +54,7 @@ thread_local DType chosen_dtype = DType::f32;
 
 Tensor HostValues::on(Device device, std::optional<DType> wanted, const Shape& shape) const {
   const std::int64_t count = shape_.numel();
-  const Shape full = completed_shape("tensor", shape, count, std::to_string(count) + " values are given");
+  const Shape full = completed_shape("tensor", shape, count, nullptr);
   full.numel();  // throws where it overflows
   const DType dtype = wanted ? *wanted : literal_ ? default_dtype() : dtype_;
   Backend& backend = backend_of(device);

@@ -258,8 +258,7 @@ std::optional<Strides> reshaped_strides(const TensorImpl& t, const Shape& shape)
 
 Tensor Tensor::reshape(const Shape& wanted) const {
   const TensorImpl& t = checked(*this, "reshape");
-  const Shape shape =
-      completed_shape("reshape", wanted, t.numel, describe(*this) + " has " + std::to_string(t.numel) + " elements");
+  const Shape shape = completed_shape("reshape", wanted, t.numel, this);
   if (shape == t.shape) return *this;
   if (t.numel == 0) return make_view(*this, shape, contiguous_strides(shape), t.offset);
   if (const auto strides = reshaped_strides(t, shape)) return make_view(*this, shape, *strides, t.offset);
