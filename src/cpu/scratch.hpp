@@ -40,6 +40,7 @@ class Buffer {
 
   /// What was reserved last.
   std::byte* data() const { return data_; }
+  std::int64_t size() const { return size_; }
 
  private:
   std::byte* data_ = nullptr;
