@@ -48,7 +48,9 @@ std::vector<DeviceInfo> devices();
 /// Waits until all work given to the device is done; errors of that work are thrown here.
 void synchronize(Device device);
 
-/// Most threads the CPU backend may use (at least 1). Initially TERN_NUM_THREADS, else the processors of this process.
+/// Most threads the CPU backend may use, 1 to 1024. Initially TERN_NUM_THREADS, else the processors of this process: those
+/// its affinity allows, and no more than the quota of its control group gives it time of, rounded up. Where more are asked
+/// for, as many run as there are processors; where the system gives fewer, those. Results are the same with any number.
 void set_num_threads(int threads);
 int num_threads();
 
@@ -58,5 +60,17 @@ struct CacheStats {
   double milliseconds = 0;
 };
 CacheStats cache_stats(Device device);
+
+/// Memory of a device's tensors, in bytes as they were rounded up to be given out: of those there are, the most there
+/// was of that at a time, and what is kept of freed ones to be given out again. `live + kept` is never more than 1.5
+/// times `peak` and 64 MiB. Not counted: what kernels and drivers need for themselves, and memory of the program's own
+/// that tensors view.
+struct MemoryStats {
+  std::int64_t live = 0, peak = 0, kept = 0;
+};
+MemoryStats memory_stats(Device device);
+/// Gives what is kept back to the system, after waiting for work that still uses it; `peak` counts anew from `live`.
+/// Throws what that work throws.
+void release_memory(Device device);
 
 }  // namespace tern

@@ -8,6 +8,7 @@
 #include "backend/capture.hpp"
 #include "backend/reads.hpp"
 #include "backend/tensor_impl.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern {
 
@@ -207,7 +208,8 @@ Var one_like(const Var& y) {
     Tensor one;
     std::uint32_t version;
   };
-  thread_local std::vector<Kept> all_kept;
+  struct AllKept : std::vector<Kept> {};
+  AllKept& all_kept = of_thread<AllKept>();
   if (current_capture() || ReadScope::active()) return ones_like(y);  // those list what is made meanwhile
   const Backend* const backend = &y.value().impl()->storage->backend();
   const auto kept =

@@ -151,6 +151,8 @@ class Backend {
   /// At least 64-byte aligned; uninitialised. Throws out_of_memory.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+  virtual MemoryStats memory_stats() const { return {}; }
+  virtual void release_memory() {}
   virtual void upload(Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) = 0;
   virtual void download(const Storage& from, std::size_t byte_offset, void* to, std::size_t bytes) = 0;
   /// Copies from another device's memory; false, having done nothing, where there is no direct way.

@@ -75,6 +75,8 @@ std::vector<DeviceInfo> devices() {
 
 void synchronize(Device device) { detail::backend_of(device).synchronize(); }
 CacheStats cache_stats(Device device) { return detail::backend_of(device).cache_stats(); }
+MemoryStats memory_stats(Device device) { return detail::backend_of(device).memory_stats(); }
+void release_memory(Device device) { detail::backend_of(device).release_memory(); }
 
 void set_num_threads(int threads) {
   if (threads < 1)

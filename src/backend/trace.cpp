@@ -10,6 +10,7 @@
 #include "backend/reads.hpp"
 #include "backend/tensor_impl.hpp"
 #include "backend/tuning.hpp"
+#include "process/of_thread.hpp"
 #include "tern/trace.hpp"
 
 namespace tern {
@@ -25,7 +26,11 @@ const bool always_traced = trace_from_environment();
 
 /// Where explain() on this thread collects its lines; null: none is running.
 thread_local std::string* explanation = nullptr;
-thread_local std::string notes;
+/// What was noted of the call that this thread is making.
+struct Notes {
+  std::string text;
+};
+std::string& notes() { return detail::of_thread<Notes>().text; }
 /// Where warm_up() on this thread collects the devices its calls use, with their counts before; null: none is running.
 thread_local std::map<detail::Backend*, CacheStats>* warming = nullptr;
 thread_local TraceCounts counts;
@@ -73,7 +78,8 @@ void traced(detail::Backend& backend, const char* verb, const char* op, const Wh
     else call();
   };
   if (!detail::tracing()) return run();
-  notes.clear();
+  std::string& noted = notes();
+  noted.clear();
   const std::int64_t before = counts.bytes_read;
   double us = 0;
   const std::string on_device = backend.timed([&] {
@@ -86,7 +92,7 @@ void traced(detail::Backend& backend, const char* verb, const char* op, const Wh
   const std::string line = std::string(op) + ": " + verb + " " + what() + " on " + backend.device().to_string() +
                            ", reads " + human(read + counts.bytes_read - before) + ", writes " + human(written) + ", " +
                            time + (on_device.empty() ? "" : "; on the device " + on_device) +
-                           (notes.empty() ? "" : "; " + notes) + "\n";
+                           (noted.empty() ? "" : "; " + noted) + "\n";
   if (explanation) *explanation += line;
   else std::fputs(("tern " + line).c_str(), stderr);
 }
@@ -156,7 +162,10 @@ void count_read(std::int64_t times, const View& view, const Shape& space) {
   counts.bytes_read += times * bytes(view, space);
 }
 bool tracing() { return explanation || always_traced; }
-void note(const std::string& text) { notes += (notes.empty() ? "" : ", ") + text; }
+void note(const std::string& text) {
+  std::string& noted = notes();
+  noted += (noted.empty() ? "" : ", ") + text;
+}
 
 Cost count_cost(CallRef call) {
   struct Scope {

@@ -1,7 +1,5 @@
 #include "backend/tuning.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -9,12 +7,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
-#include <sstream>
 
 #include "backend/trace.hpp"
+#include "process/files.hpp"
+#include "process/fork.hpp"
 #include "tern/tuning.hpp"
 
 namespace tern {
@@ -31,7 +28,7 @@ constexpr double kMostSeconds = 60;
 // ---- values known before anything is measured
 
 const TunedValues& shipped() {
-  static const TunedValues values{
+  static const auto& values = *new TunedValues{  // outlives what is in static storage
 #define TERN_TUNED(device_class, key, value) {{device_class, key}, {value}},
 #include "backend/tuned.inc"
 #undef TERN_TUNED
@@ -39,18 +36,10 @@ const TunedValues& shipped() {
   return values;
 }
 
-std::optional<std::string> contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (path.empty() || !in) return {};
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 /// The file's values; says on stderr where it is damaged.
-TunedValues read_file() {
+TunedValues read_values() {
   const std::string path = tuning_file();
-  const std::optional<std::string> text = contents(path);
+  const std::optional<std::string> text = read_file(path);
   if (!text) return {};
   if (const auto values = parse_tuned(*text)) return *values;
   std::fprintf(stderr,
@@ -59,14 +48,17 @@ TunedValues read_file() {
   return {};
 }
 const TunedValues& from_file() {
-  static const TunedValues values = read_file();
+  static const auto& values = *new TunedValues(read_values());
   return values;
 }
 
-std::mutex registry_lock;
-std::vector<Choice*>& registry() {
-  static auto* list = new std::vector<Choice*>;
-  return *list;
+struct Registry {
+  ForkSafe<std::mutex> lock;
+  std::vector<Choice*> choices;
+};
+Registry& registry() {
+  static auto& all = *new Registry;
+  return all;
 }
 
 // ---- measuring
@@ -79,7 +71,7 @@ struct Times {
 };
 
 struct Session {
-  std::mutex lock;
+  ForkSafe<std::mutex> lock;
   std::map<Choice*, std::map<std::string, Times>> times;
   std::int64_t samples = 0;
 };
@@ -123,22 +115,25 @@ std::string decide(Choice& choice, const std::map<std::string, Times>& kinds) {
          std::to_string(choice.candidates[best]) + "\n";
 }
 
-void write_file(const std::map<Choice*, std::map<std::string, Times>>& decided) {
+void write_values(const std::map<Choice*, std::map<std::string, Times>>& decided) {
   const std::string path = tuning_file();
   if (path.empty()) return;
   // What other processes have written meanwhile stays.
-  TunedValues values = parse_tuned(contents(path).value_or("")).value_or(TunedValues{});
+  TunedValues values = parse_tuned(read_file(path).value_or("")).value_or(TunedValues{});
   for (const auto& [choice, kinds] : decided) values[{choice->device_class, choice->key}] = choice->tuned();
-  const std::string draft = path + "." + std::to_string(getpid());
-  std::error_code error;
-  const auto folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  std::ofstream out(draft, std::ios::binary);
-  out << to_text(values);
-  out.close();
-  if (!out.fail()) std::filesystem::rename(draft, path, error);
-  if (out.fail() || error)
-    throw Error(ErrorKind::io, "tune: the file " + path + " cannot be written (TERN_TUNE_FILE names another)");
+  try {
+    write_file_atomically(path, to_text(values));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::io, std::string("tune: ") + error.what() + " (TERN_TUNE_FILE names another)");
+  }
+}
+
+/// Throws `io` where it is known before anything is measured that the file cannot be written.
+void require_tuning_file() {
+  const std::string path = tuning_file(), why = why_not_a_file(path);
+  if (!why.empty())
+    throw Error(ErrorKind::io, "tune: the file " + path + " cannot be written: " + why +
+                                   " (TERN_TUNE_FILE names another)");
 }
 
 /// Settles every choice a session has measured, and writes the file.
@@ -146,7 +141,7 @@ std::string finish(Session& session) {
   std::string text;
   for (const auto& [choice, kinds] : session.times) text += decide(*choice, kinds);
   if (session.times.empty()) return "no call depended on a choice\n";
-  write_file(session.times);
+  write_values(session.times);
   const std::string path = tuning_file();
   return text + (path.empty() ? "not kept: neither HOME nor TERN_TUNE_FILE is set\n" : "written to " + path + "\n");
 }
@@ -162,6 +157,8 @@ Session* of_process() {
   static Session* const session = []() -> Session* {
     const char* text = std::getenv("TERN_TUNE");
     if (!text || !*text || std::string_view(text) == "0") return nullptr;
+    if (const std::string why = why_not_a_file(tuning_file()); !why.empty())
+      std::fprintf(stderr, "tern: the tuning file %s will not be written: %s\n", tuning_file().c_str(), why.c_str());
     ++Choice::watchers;
     std::atexit(finish_process);
     return new Session;
@@ -184,14 +181,15 @@ Choice::Choice(std::string device_class_, std::string key_, std::vector<std::int
   };
   take(shipped(), "shipped table");
   take(from_file(), "tuning file");
-  const std::lock_guard hold(registry_lock);
-  registry().push_back(this);
+  Registry& all = registry();
+  const std::lock_guard hold(all.lock);
+  all.choices.push_back(this);
 }
 
 const Choice& choice_of(std::string_view device_class, std::string_view key,
                         std::initializer_list<std::int64_t> candidates) {
   using OfClass = std::map<std::string, const Choice*, std::less<>>;
-  static std::mutex lock;
+  static auto& lock = *new ForkSafe<std::mutex>;
   static auto& made = *new std::map<std::string, OfClass, std::less<>>;
   const std::lock_guard hold(lock);
   auto of_class = made.find(device_class);
@@ -210,8 +208,9 @@ std::string powers_of_two(std::span<const std::int64_t> sizes) {
 }
 
 std::vector<Choice*> choices() {
-  const std::lock_guard hold(registry_lock);
-  return registry();
+  Registry& all = registry();
+  const std::lock_guard hold(all.lock);
+  return all.choices;
 }
 
 bool Choice::has(std::int64_t value) const { return std::ranges::find(candidates, value) != candidates.end(); }
@@ -281,6 +280,7 @@ void measure(Backend& backend, const std::string& like, const std::function<void
 }
 
 std::string tune_calls(CallRef call) {
+  require_tuning_file();
   Session session;
   struct Guard {
     Session* outer = tuned;

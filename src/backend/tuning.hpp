@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "process/fork.hpp"
 
 namespace tern::detail {
 
@@ -61,7 +62,7 @@ class Choice {
   std::int64_t watched() const;
   std::atomic<std::int64_t> value_;
   std::atomic<const char*> source_{"default"};
-  mutable std::mutex times_lock_;
+  mutable ForkSafe<std::mutex> times_lock_;
   std::vector<double> times_;  // of the candidates
 };
 

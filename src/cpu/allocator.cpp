@@ -1,35 +1,37 @@
 #include "cpu/allocator.hpp"
 
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <algorithm>
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <string>
-#include <vector>
+#include <utility>
 
+#include "backend/kept_blocks.hpp"
+#include "process/fork.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
 namespace {
 
 /// Requests from here on are checked against free memory and advised to use huge pages.
-constexpr std::size_t kLarge = std::size_t{32} << 20;
+constexpr std::size_t kLarge = std::size_t{32} << 20, kHugePage = std::size_t{2} << 20;
+/// From here on blocks are mapped, so that what is given up leaves the process; malloc would keep some of it.
+constexpr std::size_t kMapped = std::size_t{256} << 10;
 constexpr std::size_t kSmallest = 64;
-
-/// Eight classes to each power of two: at most 12.5 % is wasted.
-std::size_t rounded(std::size_t bytes) {
-  if (bytes <= kSmallest) return kSmallest;
-  const std::size_t step = std::max(kSmallest, std::bit_floor(bytes - 1) / 8);
-  return (bytes + step - 1) / step * step;
-}
-std::size_t class_of(std::size_t size) {
-  const auto log = static_cast<std::size_t>(std::bit_width(size) - 1);
-  return log * 8 + ((size - (std::size_t{1} << log)) * 8 >> log);
-}
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kMaps = false;  // AddressSanitizer watches the ends of what malloc gives
+#else
+constexpr bool kMaps = true;
+#endif
 
 std::uint64_t number_in(const char* path, const std::string& key = "") {
   std::ifstream file(path);
@@ -58,42 +60,91 @@ std::uint64_t free_memory() {
   return available;
 }
 
+/// Whole pages, those of large blocks beginning as huge pages do; null where there is no memory.
+void* map(std::size_t size) {
+  const std::size_t align = size >= kLarge ? kHugePage : 0;
+  void* const mapped = mmap(nullptr, size + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  if (align == 0) return mapped;
+  auto* const begin = static_cast<std::byte*>(mapped);
+  const std::size_t before = (align - reinterpret_cast<std::uintptr_t>(begin) % align) % align;
+  if (before > 0) munmap(begin, before);
+  munmap(begin + before + size, align - before);  // size: whole huge pages, as sizes of that class are
+  return begin + before;
+}
+
+void* make_block(std::size_t size) {
+  void* block = nullptr;
+  if (kMaps && size >= kMapped) {
+    block = map(size);
+  } else {
+    const std::size_t alignment = size >= kLarge ? kHugePage : 64;
+    block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  }
+#ifdef MADV_HUGEPAGE
+  if (block && size >= kLarge) madvise(block, size, MADV_HUGEPAGE);
+#endif
+  return block;
+}
+void free_block(void* block, std::size_t size) {
+  if (kMaps && size >= kMapped) munmap(block, size);
+  else std::free(block);
+}
+
 class Cache {
  public:
+  /// A kept block, or null: then there is room to make one.
   void* take(std::size_t size) {
+    Doomed doomed;
     const std::lock_guard hold(lock_);
-    std::vector<void*>& list = lists_[class_of(size)];
-    if (list.empty()) return nullptr;
-    void* block = list.back();
-    list.pop_back();
-    kept_ -= size;
-    return block;
+    void* block = nullptr;
+    if (blocks_.take(size, block)) return block;
+    blocks_.make_room(size, doomed);
+    return nullptr;
+  }
+  void made(std::size_t size) {
+    const std::lock_guard hold(lock_);
+    blocks_.use(size);
   }
   bool keep(void* block, std::size_t size) noexcept {
     const std::lock_guard hold(lock_);
-    if (kept_ + size > limit_) return false;
-    try {
-      lists_[class_of(size)].push_back(block);
-    } catch (...) {
-      return false;
-    }
-    kept_ += size;
-    return true;
+    if (blocks_.stats().kept + static_cast<std::int64_t>(size) > most_) return blocks_.forget(size), false;
+    return blocks_.keep(size, block);
   }
   void clear() noexcept {
+    Doomed doomed;
     const std::lock_guard hold(lock_);
-    for (std::vector<void*>& list : lists_) {
-      for (void* block : list) std::free(block);
-      list.clear();
-    }
-    kept_ = 0;
+    blocks_.clear(doomed);
+  }
+  void reset_peak() {
+    const std::lock_guard hold(lock_);
+    blocks_.reset_peak();
+  }
+  MemoryStats stats() {
+    const std::lock_guard hold(lock_);
+    return blocks_.stats();
   }
 
  private:
-  std::mutex lock_;
-  std::vector<void*> lists_[64 * 8];
-  std::size_t kept_ = 0;
-  std::size_t limit_ = static_cast<std::size_t>(std::min<std::uint64_t>(free_memory() / 4, std::uint64_t{16} << 30));
+  /// Blocks that were given up, chained through themselves: they are freed when the lock is open again.
+  struct Doomed {
+    struct Link {
+      Link* next;
+      std::size_t size;
+    };
+    Link* first = nullptr;
+    void operator()(void* block, std::size_t size) { first = new (block) Link{first, size}; }
+    ~Doomed() {
+      while (first) {
+        Link* const link = std::exchange(first, first->next);
+        free_block(link, link->size);
+      }
+    }
+  };
+
+  detail::ForkSafe<std::mutex> lock_;
+  detail::KeptBlocks<void*> blocks_;
+  std::int64_t most_ = static_cast<std::int64_t>(std::min<std::uint64_t>(free_memory() / 4, std::uint64_t{16} << 30));
 };
 Cache& cache() {
   static Cache* instance = new Cache;  // outlives tensors in static storage
@@ -109,28 +160,37 @@ Cache& cache() {
 }  // namespace
 
 void* allocate(std::size_t bytes) {
-  const std::size_t size = rounded(bytes);
+  if (bytes > std::size_t{1} << 62) out_of_memory(bytes, free_memory());
+  const std::size_t size = detail::size_class(bytes, kSmallest);
   if (void* block = cache().take(size)) return block;
   if (size >= kLarge && size > free_memory()) {
     cache().clear();
     const std::uint64_t available = free_memory();
     if (size > available) out_of_memory(bytes, available);
   }
-  const std::size_t alignment = size >= kLarge ? std::size_t{2} << 20 : 64;
-  void* block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  void* block = make_block(size);
   if (!block) {
     cache().clear();
-    block = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    block = make_block(size);
     if (!block) out_of_memory(bytes, free_memory());
   }
-#ifdef MADV_HUGEPAGE
-  if (size >= kLarge) madvise(block, size, MADV_HUGEPAGE);
-#endif
+  cache().made(size);
   return block;
 }
 
 void deallocate(void* data, std::size_t bytes) noexcept {
-  if (!cache().keep(data, rounded(bytes))) std::free(data);
+  const std::size_t size = detail::size_class(bytes, kSmallest);
+  if (!cache().keep(data, size)) free_block(data, size);
+}
+
+MemoryStats memory_stats() { return cache().stats(); }
+
+void release_memory() {
+  cache().clear();
+  cache().reset_peak();
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace tern::detail_cpu

@@ -3,8 +3,13 @@
 #pragma once
 #include <cstddef>
 
+#include "tern/device.hpp"
+
 namespace tern::detail_cpu {
 /// Throws out_of_memory, before touching memory, where the machine or its control group has too little.
 void* allocate(std::size_t bytes);
 void deallocate(void* data, std::size_t bytes) noexcept;
+MemoryStats memory_stats();
+/// Frees what is kept.
+void release_memory();
 }  // namespace tern::detail_cpu

@@ -9,6 +9,7 @@
 #include "cpu/caches.hpp"
 #include "cpu/gemm_kernels.hpp"
 #include "cpu/loops.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 
@@ -43,7 +44,7 @@ std::byte* register_file(int slots, std::size_t slot_bytes) {
     std::size_t bytes = 0;
     ~File() { ::operator delete (data, std::align_val_t{64}); }
   };
-  thread_local File file;
+  File& file = detail::of_thread<File>();
   const std::size_t bytes = static_cast<std::size_t>(slots) * slot_bytes;
   if (file.bytes < bytes) {
     ::operator delete (file.data, std::align_val_t{64});

@@ -13,6 +13,7 @@
 #include "cpu/gemm_verb.hpp"
 #include "cpu/lines.hpp"
 #include "cpu/threads.hpp"
+#include "process/fork.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -30,6 +31,8 @@ class CpuBackend final : public detail::Backend {
 
   void* allocate(std::size_t bytes) override { return detail_cpu::allocate(bytes); }
   void deallocate(void* data, std::size_t bytes) noexcept override { detail_cpu::deallocate(data, bytes); }
+  MemoryStats memory_stats() const override { return detail_cpu::memory_stats(); }
+  void release_memory() override { detail_cpu::release_memory(); }
   void upload(detail::Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) override {
     if (bytes) std::memcpy(static_cast<std::byte*>(to.data()) + byte_offset, from, bytes);
   }
@@ -96,7 +99,7 @@ class CpuBackend final : public detail::Backend {
     return *tape;
   }
 
-  mutable std::mutex lock_;
+  mutable detail::ForkSafe<std::mutex> lock_;
   std::unordered_map<const detail::Program*, std::unique_ptr<Tape>> tapes_;
   CacheStats stats_;
   std::atomic<std::int64_t> calls_{0};

@@ -14,6 +14,7 @@
 #include "cpu/online.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 
@@ -348,8 +349,8 @@ class FusedRun {
   std::size_t partial_bytes() const { return tape_.reductions.size() * static_cast<std::size_t>(chunk_kept_) * 8; }
   /// This thread's room for the partial results of so many segments.
   std::byte* partial_memory(std::int64_t segments) const {
-    thread_local Buffer memory;
-    return memory.reserve(segments * static_cast<std::int64_t>(partial_bytes()));
+    struct Partials : Buffer {};
+    return detail::of_thread<Partials>().reserve(segments * static_cast<std::int64_t>(partial_bytes()));
   }
   std::byte* partial(std::byte* partials, std::int64_t segment, std::size_t reduction) const {
     return partials + static_cast<std::size_t>(segment) * partial_bytes() +
@@ -427,8 +428,8 @@ class FusedRun {
   }
   /// This thread's copy of what a walk has of a segment so far.
   std::byte* copy_partials(std::byte* partials, std::int64_t segment, int walk, const Block& b) const {
-    thread_local Buffer memory;
-    std::byte* const copy = memory.reserve(static_cast<std::int64_t>(partial_bytes()));
+    struct Copies : Buffer {};
+    std::byte* const copy = detail::of_thread<Copies>().reserve(static_cast<std::int64_t>(partial_bytes()));
     for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
       if (reduction(r).walk == walk)
         std::memcpy(partial(copy, 0, r), partial(partials, segment, r),

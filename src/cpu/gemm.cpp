@@ -24,6 +24,7 @@
 #include "cpu/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -50,8 +51,7 @@ struct Scratch {
   std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
 };
 Scratch& scratch() {
-  static thread_local Scratch buffers;
-  return buffers;
+  return detail::of_thread<Scratch>();
 }
 
 // ---- the plan of one product

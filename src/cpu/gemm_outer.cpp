@@ -11,6 +11,7 @@
 #include "cpu/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -20,8 +21,7 @@ struct Scratch {
   Buffer a, b, rows;
 };
 Scratch& scratch() {
-  static thread_local Scratch buffers;
-  return buffers;
+  return detail::of_thread<Scratch>();
 }
 
 class OuterRun {

@@ -15,6 +15,7 @@
 #include "cpu/dispatch.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/threads.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 namespace {
@@ -48,8 +49,7 @@ struct Scratch {
   Buffer a, b, tile, strip, turned, shared;
 };
 Scratch& scratch() {
-  static thread_local Scratch buffers;
-  return buffers;
+  return detail::of_thread<Scratch>();
 }
 
 /// An operand of one product: element (i, p), p the step of k.

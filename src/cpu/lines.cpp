@@ -7,6 +7,7 @@
 
 #include "cpu/block_runner.hpp"
 #include "cpu/threads.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 
@@ -176,6 +177,11 @@ template <class T> void scan_line(Leaf combine, T* x, std::int64_t n, bool rever
   }
 }
 
+/// Of each thread: the line in lanes.
+struct ScanRoom {
+  std::vector<std::int64_t> line;
+};
+
 }  // namespace
 
 void run_scan(const ScanRequest& r, const KernelTable& table) {
@@ -184,7 +190,7 @@ void run_scan(const ScanRequest& r, const KernelTable& table) {
   const Lane lane = detail::lane_of(r.input.dtype);
   constexpr DType wide[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
   for_lines(r.space, r.axis, [&](const AxisOrder& lines, std::int64_t line) {
-    thread_local std::vector<std::int64_t> buffer;
+    std::vector<std::int64_t>& buffer = detail::of_thread<ScanRoom>().line;
     buffer.resize(static_cast<std::size_t>(n));
     Walker(at_line(r.input, lines, line), order).load(table, 0, n, buffer.data());
     with_type(wide[static_cast<int>(lane)], r.op,
@@ -207,6 +213,12 @@ template <class T> void sort_line(const T* x, std::int32_t* indices, T* sorted, 
   for (std::int64_t i = 0; i < n; ++i) sorted[i] = x[indices[i]];
 }
 
+/// Of each thread: a line in lanes, in its order and sorted, and where its elements come from.
+struct SortRoom {
+  std::vector<std::int64_t> values, sorted;
+  std::vector<std::int32_t> indices;
+};
+
 }  // namespace
 
 void run_sort(const SortRequest& r, const KernelTable& table) {
@@ -215,8 +227,7 @@ void run_sort(const SortRequest& r, const KernelTable& table) {
   const Lane lane = detail::lane_of(r.input.dtype);
   constexpr DType wide[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
   for_lines(r.space, r.axis, [&](const AxisOrder& lines, std::int64_t line) {
-    thread_local std::vector<std::int64_t> values, sorted;
-    thread_local std::vector<std::int32_t> indices;
+    auto& [values, sorted, indices] = detail::of_thread<SortRoom>();
     values.resize(static_cast<std::size_t>(n)), sorted.resize(static_cast<std::size_t>(n)),
         indices.resize(static_cast<std::size_t>(n));
     Walker(at_line(r.input, lines, line), order).load(table, 0, n, values.data());

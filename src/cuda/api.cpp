@@ -7,6 +7,8 @@
 #include <sstream>
 #include <vector>
 
+#include "process/fork.hpp"
+
 namespace tern::detail_cuda {
 namespace {
 
@@ -141,21 +143,23 @@ std::string error_text(const Driver& driver, Result result) {
 }
 
 const Driver* driver(std::string& reason) {
-  static const FoundDriver found = find_driver();
+  static const auto& found = *new FoundDriver(find_driver());  // outlives what is in static storage
+  static const detail::OfProcess process;
   reason = found.reason;
+  if (reason.empty() && !process.here()) return reason = detail::kForked, nullptr;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 void use_driver(const Driver& functions) { given_driver = &functions; }
 
 const BlasApi* blas(std::string& reason) {
-  static const FoundBlas found = find_blas();
+  static const auto& found = *new FoundBlas(find_blas());
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const Nvrtc* nvrtc(std::string& reason) {
-  static const FoundNvrtc found = find_nvrtc();
+  static const auto& found = *new FoundNvrtc(find_nvrtc());
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }

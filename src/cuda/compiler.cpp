@@ -5,13 +5,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <random>
+#include <optional>
 #include <sstream>
 #include <vector>
 
 #include "cuda/api.hpp"
 #include "cuda/pack.hpp"
+#include "process/files.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {
@@ -35,40 +35,27 @@ struct Header {
 
 /// The file's cubin; empty where there is none, or it is damaged or for another text.
 std::string read(const fs::path& file, std::uint64_t text_hash) {
-  std::ifstream in(file, std::ios::binary);
+  const std::optional<std::string> bytes = detail::read_file(file.string());
   Header header;
   const Header wanted;
-  if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return "";
-  std::error_code failed;
-  const auto size = fs::file_size(file, failed);
-  if (failed || std::memcmp(header.magic, wanted.magic, sizeof wanted.magic) != 0 || header.text_hash != text_hash ||
-      size != sizeof header + header.size)
-    return "";
-  std::string cubin(header.size, '\0');
-  if (!in.read(cubin.data(), static_cast<std::streamsize>(cubin.size())) || content_check(cubin) != header.check)
+  if (!bytes || bytes->size() < sizeof header) return "";
+  std::memcpy(static_cast<void*>(&header), bytes->data(), sizeof header);
+  std::string cubin = bytes->substr(sizeof header);
+  if (std::memcmp(header.magic, wanted.magic, sizeof wanted.magic) != 0 || header.text_hash != text_hash ||
+      cubin.size() != header.size || content_check(cubin) != header.check)
     return "";
   return cubin;
 }
 
-/// Writes to a file of its own and renames it, so that another process sees all of it or none. Failures are ignored:
-/// the kernel is compiled again next time.
+/// Failures are ignored: the kernel is compiled again next time.
 void write(const fs::path& file, std::uint64_t text_hash, const std::string& cubin) {
-  std::error_code ignored;
-  fs::create_directories(file.parent_path(), ignored);
-  const fs::path own = file.string() + "." + std::to_string(std::random_device()());
   Header header;
   header.text_hash = text_hash, header.size = cubin.size(), header.check = content_check(cubin);
-  {
-    std::ofstream out(own, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(&header), sizeof header);
-    out.write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
-    if (!out.flush()) {
-      fs::remove(own, ignored);
-      return;
-    }
+  try {
+    detail::write_file_atomically(file.string(),
+                                  std::string(reinterpret_cast<const char*>(&header), sizeof header) + cubin);
+  } catch (const Error&) {
   }
-  fs::rename(own, file, ignored);
-  if (ignored) fs::remove(own, ignored);
 }
 
 // --fmad=false: a·b + c is rounded twice, as everywhere; fma() is written where it is meant.

@@ -42,13 +42,14 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.steps = std::uint64_t{1} << 42;  // no display waits
     limits_.native = true, limits_.packed = only_packed();
     flags_ = std::make_shared<Storage>(*this, 256);
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     gpu_.clear(pointer_of(*flags_), 256);
   }
 
   Device device() const override { return cuda(index_); }
   std::string name() const override { return gpu_name_; }
   CacheStats cache_stats() const override {
+    require_process();
     const std::lock_guard hold(gpu_.lock());
     return gpu_.stats();
   }
@@ -57,54 +58,71 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   Storage& index_flags() override { return *flags_; }
 
   void* allocate(std::size_t bytes) override {
+    require_process();
     const std::lock_guard hold(gpu_.lock());
     return reinterpret_cast<void*>(gpu_.allocate(bytes));
   }
   void deallocate(void* data, std::size_t bytes) noexcept override {
+    if (!of_this_process()) return;
     const std::lock_guard hold(gpu_.lock());
     gpu_.deallocate(reinterpret_cast<DevicePointer>(data), bytes);
   }
+  MemoryStats memory_stats() const override {
+    require_process();
+    const std::lock_guard hold(gpu_.lock());
+    return gpu_.memory_stats();
+  }
+  void release_memory() override {
+    synchronize();
+    const Call call(*this);
+    gpu_.release_memory();
+  }
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
+    require_process();
     if (bytes > 0) gpu_.upload(pointer_of(to) + offset, from, bytes);
   }
   void download(const Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
+    require_process();
     if (bytes == 0) return;
     gpu_.download(pointer_of(from) + offset, to, bytes);
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     check_indices();
   }
   bool copy_from(Storage& to, std::size_t to_offset, const Storage& from, std::size_t from_offset,
                  std::size_t bytes) override {
+    require_process();
     if (bytes == 0) return true;
     if (from.backend().device() == cpu())
       return upload(to, to_offset, static_cast<const std::byte*>(from.data()) + from_offset, bytes), true;
     auto* other = dynamic_cast<CudaBackend*>(&from.backend());
     if (!other) return false;
     if (!gpu_.copy_from(other->gpu_, pointer_of(to) + to_offset, pointer_of(from) + from_offset, bytes)) return false;
-    const GpuDevice::Call call(other->gpu_);
+    const Call call(*other);
     other->check_indices();
     return true;
   }
   void synchronize() override {
+    require_process();
     {
       const std::lock_guard hold(gpu_.lock());
       if (gpu_.capturing()) return;  // nothing runs
     }
     gpu_.wait();
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     check_indices();
   }
   void enter(Stream stream) {
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     gpu_.enter(stream);
   }
   void leave(Stream stream) noexcept {
+    if (!of_this_process()) return;
     const std::lock_guard hold(gpu_.lock());
     gpu_.leave(stream);
   }
   std::shared_ptr<Storage> adopt(DevicePointer begin, DevicePointer first, DevicePointer end,
                                  std::shared_ptr<const void> keep_alive) {
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     if (end > first) gpu_.require_memory(first, end);
     return std::make_shared<Storage>(*this, reinterpret_cast<void*>(begin), end - begin, std::move(keep_alive));
   }
@@ -113,7 +131,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
 
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     if (launch.check_slot >= 0)
       launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch.op, launch.checked_size);
     gpu_.launch(launch, text);
@@ -121,6 +139,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
   bool has_kernel(detail_gpu::Layouts layouts, const detail_gpu::Launch& launch,
                   const std::function<std::string()>& text) override {
+    require_process();
     const std::lock_guard hold(gpu_.lock());
     const auto [known, first_time] = packed_.try_emplace(launch.key, false);
     if (first_time) known->second = is_packed(text(), layouts);
@@ -129,23 +148,29 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
   bool records() const override { return true; }
   void begin_capture() override {
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     gpu_.begin_capture();
     first_check_ = checks_.last();
   }
   std::unique_ptr<detail::Recording> end_capture() override {
-    const GpuDevice::Call call(gpu_);
+    const Call call(*this);
     const bool checks = checks_.last() != first_check_;
     checks_.keep_since(first_check_);
     return std::make_unique<CudaRecording>(*this, gpu_.end_capture(), checks);
   }
 
  private:
+  /// As the device's, in the process that made it.
+  class Call : GpuDevice::Call {
+   public:
+    explicit Call(CudaBackend& backend) : GpuDevice::Call((backend.require_process(), backend.gpu_)) {}
+  };
+
   void plan(const detail::GemmRequest& request) override {
     std::string reason;
     const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
     const auto multiply = [this, api](const Product& product) {
-      const GpuDevice::Call call(gpu_);
+      const Call call(*this);
       if (!products_) products_ = std::make_unique<Products>(*api, device_class());
       if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
       return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
@@ -167,11 +192,12 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     CudaRecording(CudaBackend& backend, GpuDevice::Captured captured, bool checks)
         : backend_(backend), captured_(std::move(captured)), checks_(checks) {}
     ~CudaRecording() override {
+      if (!backend_.of_this_process()) return;
       const std::lock_guard hold(backend_.gpu_.lock());
       backend_.gpu_.release(captured_);
     }
     void replay() override {
-      const GpuDevice::Call call(backend_.gpu_);
+      const Call call(backend_);
       if (checks_) backend_.checks_.run_again();
       backend_.gpu_.replay(captured_);
     }

@@ -47,6 +47,11 @@ class GpuDevice {
   DevicePointer allocate(std::size_t bytes);
   void deallocate(DevicePointer pointer, std::size_t bytes) noexcept;
 
+  /// Needs the lock.
+  const MemoryStats& memory_stats() const { return memory_.stats(); }
+  /// Within a Call.
+  void release_memory() { memory_.release_kept(), memory_.reset_peak(); }
+
   /// Takes the lock itself. Returns when the data has been read.
   void upload(DevicePointer to, const void* from, std::size_t bytes);
   /// Takes the lock itself.

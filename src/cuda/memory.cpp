@@ -1,40 +1,32 @@
 #include "cuda/memory.hpp"
 
-#include <bit>
-
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {
 namespace {
 
-/// Sizes in steps of an eighth of the power of two below: little is wasted, and sizes repeat. Kernels may read up to
-/// the end of a vector of 16 bytes.
-std::size_t size_class(std::size_t bytes) {
-  if (bytes <= 512) return 512;
-  const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes - 1) / 8, 512);
-  return (bytes + step - 1) / step * step;
-}
+/// Kernels may read up to the end of a vector of 16 bytes.
+std::size_t rounded(std::size_t bytes) { return detail::size_class(bytes, 512); }
 
 }  // namespace
 
-bool Memory::take(Free& list, std::size_t size, Block& block) {
-  const auto found = list.find(size);
-  if (found == list.end() || found->second.empty()) return false;
-  block = found->second.back();
-  found->second.pop_back();
-  return true;
-}
-
-Memory::Free& Memory::free_list() {
-  if (captures_.empty()) return free_;
+Memory::Free* Memory::captured() {
+  if (captures_.empty()) return nullptr;
   const auto capture = captures_.find(std::this_thread::get_id());
-  return capture == captures_.end() ? free_ : capture->second;
+  return capture == captures_.end() ? nullptr : &capture->second;
 }
 
 Memory::Block Memory::allocate(std::size_t bytes) {
-  const std::size_t size = size_class(bytes);
+  const std::size_t size = rounded(bytes);
   Block block;
-  if (take(free_list(), size, block) || take(free_, size, block)) return block;
+  if (Free* const own = captured())
+    if (const auto found = own->find(size); found != own->end() && !found->second.empty()) {
+      block = found->second.back();
+      found->second.pop_back();
+      return block;
+    }
+  if (kept_.take(size, block)) return block;
+  make_room(size);
   const GpuContext::Current current(context_);
   const Driver& driver = context_.driver();
   block = {};
@@ -51,18 +43,28 @@ Memory::Block Memory::allocate(std::size_t bytes) {
                                               " bytes are free");
   }
   context_.check(result, "allocating " + std::to_string(bytes) + " bytes");
+  kept_.use(size);
   return block;
 }
 
 void Memory::deallocate(DevicePointer pointer, std::size_t bytes) noexcept {
-  free_list()[size_class(bytes)].push_back({pointer, streams_.issued()});
+  const std::size_t size = rounded(bytes);
+  const Block block{pointer, streams_.issued()};
+  if (Free* const own = captured()) (*own)[size].push_back(block);
+  else kept_.keep(size, block);
+}
+
+void Memory::make_room(std::size_t size) {
+  if (!kept_.too_full_for(size)) return;
+  const GpuContext::Current current(context_);
+  streams_.settle();
+  kept_.make_room(size, [&](const Block& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
 }
 
 void Memory::release_kept() {
+  const GpuContext::Current current(context_);
   streams_.settle();
-  for (auto& [size, list] : free_)
-    for (const Block& block : list) context_.driver().cuMemFree_v2(block.pointer);
-  free_.clear();
+  kept_.clear([&](const Block& block, std::size_t) { context_.driver().cuMemFree_v2(block.pointer); });
 }
 
 void Memory::begin_capture() { captures_[std::this_thread::get_id()]; }
@@ -77,7 +79,7 @@ Memory::Blocks Memory::end_capture() {
 }
 
 void Memory::give_back(const Blocks& blocks) noexcept {
-  for (const auto& [pointer, size] : blocks) free_[size].push_back({pointer, streams_.issued()});
+  for (const auto& [pointer, size] : blocks) kept_.keep(size, {pointer, streams_.issued()});
 }
 
 }  // namespace tern::detail_cuda

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/kept_blocks.hpp"
 #include "cuda/streams.hpp"
 
 namespace tern::detail_cuda {
@@ -24,6 +25,11 @@ class Memory {
   Block allocate(std::size_t bytes);
   void deallocate(DevicePointer pointer, std::size_t bytes) noexcept;
 
+  const MemoryStats& stats() const { return kept_.stats(); }
+  /// Waits, and frees what is kept.
+  void release_kept();
+  void reset_peak() { kept_.reset_peak(); }
+
   using Blocks = std::vector<std::pair<DevicePointer, std::size_t>>;
   /// Between these, what the calling thread frees is given out to it alone; afterwards it belongs to the graph.
   void begin_capture();
@@ -32,14 +38,14 @@ class Memory {
 
  private:
   using Free = std::map<std::size_t, std::vector<Block>>;
-  static bool take(Free& list, std::size_t size, Block& block);
-  Free& free_list();
-  void release_kept();
+  /// Of the calling thread's capture; null where it has none.
+  Free* captured();
+  void make_room(std::size_t size);
 
   const GpuContext& context_;
   Streams& streams_;
-  Free free_;
-  std::map<std::thread::id, Free> captures_;
+  detail::KeptBlocks<Block> kept_;
+  std::map<std::thread::id, Free> captures_;  // what is freed there counts as in use
 };
 
 }  // namespace tern::detail_cuda

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <memory>
+#include <optional>
 
 #include "backend/own_folder.hpp"
 #include "gpu/dialect.hpp"
+#include "process/files.hpp"
 #include "tern/error.hpp"
 #ifdef TERN_ZLIB
 #include <zlib.h>
@@ -163,10 +163,10 @@ FoundPack find_pack() {
 #endif
   }
   for (const std::string& file : files) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) continue;
+    std::optional<std::string> bytes = detail::read_file(file);
+    if (!bytes) continue;
     try {
-      return {std::make_unique<const Pack>(std::string(std::istreambuf_iterator<char>(in), {})), ""};
+      return {std::make_unique<const Pack>(std::move(*bytes)), ""};
     } catch (const Error& error) {
       return {nullptr, "the pack of kernels, " + file + ", does not serve: " + error.what()};
     }
@@ -178,7 +178,7 @@ FoundPack find_pack() {
 }  // namespace
 
 const Pack* Pack::found(std::string& reason) {
-  static const FoundPack found = find_pack();
+  static const auto& found = *new FoundPack(find_pack());  // outlives what is in static storage
   reason = found.reason;
   return found.pack.get();
 }

@@ -9,6 +9,7 @@
 
 #include "formula/graph.hpp"
 #include "formula/program.hpp"
+#include "process/fork.hpp"
 
 namespace tern::detail {
 
@@ -36,7 +37,7 @@ struct GradientGraph {
   const Graph* graph = nullptr;  // null where no gradient flows at all
   std::vector<int> output_of;    // for each original input: the output that holds its gradient, or -1
   IndexSet used_outputs;         // the original's outputs that it reads
-  mutable std::mutex plans_lock;
+  mutable ForkSafe<std::mutex> plans_lock;
   mutable std::vector<std::unique_ptr<Plan>> plans;
 };
 
@@ -44,7 +45,7 @@ struct Graph::Caches {
   /// The last found: most graphs are asked for one gradient and one program only, which then takes no lock.
   std::atomic<const GradientGraph*> last_gradient{nullptr};
   std::atomic<const Program*> last_program{nullptr};
-  std::shared_mutex lock;
+  ForkSafe<std::shared_mutex> lock;
   std::vector<std::unique_ptr<GradientGraph>> gradients;
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<std::pair<IndexSet, const Graph*>> with_numbers;

@@ -48,7 +48,7 @@ bool same_content(const Node& a, const Node& b) {
 }
 
 struct Arena {
-  std::mutex lock;
+  ForkSafe<std::mutex> lock;
   std::deque<Node> nodes;
   std::unordered_multimap<std::uint64_t, const Node*> node_index;
   std::deque<Graph> graphs;

@@ -120,14 +120,14 @@ class Cuda final : public Dialect {
 };
 
 const Dialect& Cuda::for_halves() const {
-  static const Cuda instance(true);
+  static const auto& instance = *new Cuda(true);  // outlives what is in static storage
   return instance;
 }
 
 }  // namespace
 
 const Dialect& cuda_dialect() {
-  static const Cuda instance(false);
+  static const auto& instance = *new Cuda(false);
   return instance;
 }
 

@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "process/fork.hpp"
+
 namespace tern::detail_gpu {
 namespace {
 
@@ -33,7 +35,7 @@ GemmTiles::GemmTiles(const std::string& device_class, const Limits& limits) {
 }
 
 const GemmTiles& GemmTiles::of(const std::string& device_class, const Limits& limits) {
-  static std::mutex lock;
+  static auto& lock = *new detail::ForkSafe<std::mutex>;
   static auto& made = *new std::map<std::string, const GemmTiles*>;
   const std::lock_guard hold(lock);
   const GemmTiles*& tiles = made[device_class];

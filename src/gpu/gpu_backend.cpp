@@ -26,6 +26,14 @@ void GpuBackend::require_supported(const char* op, const detail::Program& progra
                                               " on " + device().to_string());
 }
 
+void GpuBackend::refuse_process() const {
+  throw Error(ErrorKind::device,
+              "device " + device().to_string() + ": " +
+                  (process_.here() ? "the process is ending, and its driver has ended before this object did; make objects whose "
+                                     "destructors use it after its first use"
+                                   : detail::kForked));
+}
+
 const GemmTiles& GpuBackend::gemm_tiles() {
   const GemmTiles* tiles = gemm_tiles_.load(std::memory_order_acquire);
   if (!tiles) gemm_tiles_.store(tiles = &GemmTiles::of(device_class(), limits()), std::memory_order_release);

@@ -9,6 +9,7 @@
 #include "gpu/dialect.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/prepared.hpp"
+#include "process/fork.hpp"
 
 namespace tern::detail_gpu {
 
@@ -48,6 +49,12 @@ class GpuBackend : public detail::Backend {
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 
+  /// Throws `device` in a child of the process that made the backend, and where its driver has ended; to be called before a
+  /// lock of it is taken.
+  void require_process() const {
+    if (!of_this_process()) refuse_process();
+  }
+
   /// Memory for results between kernels.
   std::shared_ptr<Storage> temporary(std::int64_t elements, DType dtype) {
     auto storage = std::make_shared<Storage>(*this, static_cast<std::size_t>(elements) * dtype_size(dtype));
@@ -59,11 +66,18 @@ class GpuBackend : public detail::Backend {
   void require_supported(const char* op, DType dtype) const;
 
  protected:
+  /// Otherwise nothing of the device is touched any more, not even to free it.
+  bool of_this_process() const { return process_.here() && !ended_.load(std::memory_order_relaxed); }
+  /// The process ends, and the driver's own end comes next.
+  void end() { ended_.store(true, std::memory_order_relaxed); }
   /// Queues the product, in as many kernels and calls as it takes.
   virtual void plan(const detail::GemmRequest& request);
 
  private:
   void plan(const detail::FusedRequest& request, Together* together = nullptr);
+  [[noreturn]] void refuse_process() const;
+  detail::OfProcess process_;
+  std::atomic<bool> ended_{false};
   PreparedRequests prepared_;
   std::atomic<const GemmTiles*> gemm_tiles_{nullptr};
 };

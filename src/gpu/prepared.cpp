@@ -7,6 +7,7 @@
 #include "backend/tuning.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/plan.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_gpu {
 
@@ -21,69 +22,73 @@ constexpr std::size_t kMostBytes = 64 << 20;  // of temporaries, which live as l
 constexpr std::size_t kMostKnown = 16384;  // requests; a program that makes new shapes all the time forgets the old
 
 thread_local Preparing* preparing = nullptr;
-/// The key of the last request, and its storages in order.
-thread_local std::string key;
-thread_local std::vector<Storage*> storages;
-thread_local bool checks = false;  // indices: the backend's flags come last among its storages
+/// Of each thread: the key of its last request, and its storages in order.
+struct Last {
+  std::string key;
+  std::vector<Storage*> storages;
+  bool checks = false;  // indices: the backend's flags come last among its storages
 
-template <class T> void add(T value) {
-  const auto* bytes = reinterpret_cast<const char*>(&value);
-  key.append(bytes, sizeof value);
-}
-void add(const View& view) {
-  const auto at = std::find(storages.begin(), storages.end(), view.storage);
-  add(static_cast<std::int32_t>(at - storages.begin()));
-  if (at == storages.end()) storages.push_back(view.storage), add(view.storage->bytes()), add(view.storage->owned());
-  add(view.offset);
-  key.append(reinterpret_cast<const char*>(view.strides.begin()), view.strides.size() * sizeof(std::int64_t));
-}
+  void clear() { key.clear(), storages.clear(), checks = false; }
 
-void add(const Shape& shape) {
-  add(static_cast<std::int32_t>(shape.rank()));
-  key.append(reinterpret_cast<const char*>(shape.begin()), shape.size() * sizeof(std::int64_t));
-}
-void add(const detail::Gather& gather) { add(gather.table), add(gather.step), add(gather.size), add(gather.wraps); }
-bool add(std::span<const Operand> inputs, std::span<const View> outputs) {
-  for (const Operand& o : inputs) {
-    if (o.view.storage) add(o.view), add(o.gather != nullptr);
-    if (o.gather) add(*o.gather), checks = true;
+  template <class T> void add(T value) {
+    const auto* bytes = reinterpret_cast<const char*>(&value);
+    key.append(bytes, sizeof value);
   }
-  for (const View& v : outputs) {
-    if (!v.storage) return false;
-    add(v);
+  void add(const View& view) {
+    const auto at = std::find(storages.begin(), storages.end(), view.storage);
+    add(static_cast<std::int32_t>(at - storages.begin()));
+    if (at == storages.end()) storages.push_back(view.storage), add(view.storage->bytes()), add(view.storage->owned());
+    add(view.offset);
+    key.append(reinterpret_cast<const char*>(view.strides.begin()), view.strides.size() * sizeof(std::int64_t));
   }
-  return true;
-}
+  void add(const Shape& shape) {
+    add(static_cast<std::int32_t>(shape.rank()));
+    key.append(reinterpret_cast<const char*>(shape.begin()), shape.size() * sizeof(std::int64_t));
+  }
+  void add(const detail::Gather& gather) { add(gather.table), add(gather.step), add(gather.size), add(gather.wraps); }
+  bool add(std::span<const Operand> inputs, std::span<const View> outputs) {
+    for (const Operand& o : inputs) {
+      if (o.view.storage) add(o.view), add(o.gather != nullptr);
+      if (o.gather) add(*o.gather), checks = true;
+    }
+    for (const View& v : outputs) {
+      if (!v.storage) return false;
+      add(v);
+    }
+    return true;
+  }
 
-/// False for requests that are not kept: those whose outputs are partly asked for.
-bool write_key(const FusedRequest& r) {
-  add('f'), add(r.program->serial), add(r.reduced), add(r.space);
-  if (!add(r.inputs, r.outputs)) return false;
-  key += r.op;
-  return true;
-}
-bool write_key(std::span<const FusedRequest> requests) {
-  add('a');
-  return std::ranges::all_of(requests, [](const FusedRequest& r) { return write_key(r); });
-}
-/// Nor products whose choices are being measured, or of memory that is not the device's own: its address decides
-/// more than whether there are vectors.
-bool write_key(const GemmRequest& r) {
-  if (detail::Choice::watchers.load(std::memory_order_relaxed) != 0) return false;
-  add('g'), add(r.epilogue->serial), add(r.m), add(r.n), add(r.k), add(r.contracted), add(r.batch);
-  add(detail::Choice::changes.load(std::memory_order_acquire));
-  add(r.a.dtype), add(r.b.dtype);  // the others' are the program's
-  add(r.a), add(r.b);
-  if (!add(r.inputs, r.outputs)) return false;
-  key += r.op;
-  return std::all_of(storages.begin(), storages.end(), [](const Storage* s) { return s->owned(); });
-}
+  /// False for requests that are not kept: those whose outputs are partly asked for.
+  bool write(const FusedRequest& r) {
+    add('f'), add(r.program->serial), add(r.reduced), add(r.space);
+    if (!add(r.inputs, r.outputs)) return false;
+    key += r.op;
+    return true;
+  }
+  bool write(std::span<const FusedRequest> requests) {
+    add('a');
+    return std::ranges::all_of(requests, [this](const FusedRequest& r) { return write(r); });
+  }
+  /// Nor products whose choices are being measured, or of memory that is not the device's own: its address decides
+  /// more than whether there are vectors.
+  bool write(const GemmRequest& r) {
+    if (detail::Choice::watchers.load(std::memory_order_relaxed) != 0) return false;
+    add('g'), add(r.epilogue->serial), add(r.m), add(r.n), add(r.k), add(r.contracted), add(r.batch);
+    add(detail::Choice::changes.load(std::memory_order_acquire));
+    add(r.a.dtype), add(r.b.dtype);  // the others' are the program's
+    add(r.a), add(r.b);
+    if (!add(r.inputs, r.outputs)) return false;
+    key += r.op;
+    return std::all_of(storages.begin(), storages.end(), [](const Storage* s) { return s->owned(); });
+  }
+};
+Last& last() { return detail::of_thread<Last>(); }
 
 }  // namespace
 
 Preparing::Preparing() : outer_(preparing) {
   preparing = this;
-  storages_.assign(storages.begin(), storages.end());
+  storages_.assign(last().storages.begin(), last().storages.end());
 }
 Preparing::~Preparing() { preparing = outer_; }
 Preparing* Preparing::current() { return preparing; }
@@ -141,14 +146,17 @@ bool PreparedRequests::run(GpuBackend& backend, const GemmRequest& r) {
 
 template <class Request, class GetNumber>
 bool PreparedRequests::run(GpuBackend& backend, const char* op, const Request& request, const GetNumber& number) {
-  key.clear(), storages.clear(), checks = false;
-  if (detail::tracing() || !write_key(request)) {  // a trace says what was planned and why
-    key.clear();
+  backend.require_process();
+  Last& asked = last();
+  asked.clear();
+  if (detail::tracing() || !asked.write(request)) {  // a trace says what was planned and why
+    asked.key.clear();
     return false;
   }
-  if (checks) storages.push_back(&backend.index_flags());
+  std::vector<Storage*>& storages = asked.storages;
+  if (asked.checks) storages.push_back(&backend.index_flags());
   const std::lock_guard hold(lock_);
-  const auto found = known_.find(key);
+  const auto found = known_.find(asked.key);
   if (found == known_.end()) return false;
   std::vector<std::shared_ptr<Storage>> temporaries;
   for (const std::size_t bytes : found->second->temporaries)
@@ -174,6 +182,7 @@ bool PreparedRequests::run(GpuBackend& backend, const char* op, const Request& r
 }
 
 void PreparedRequests::remember(std::unique_ptr<Prepared> prepared) {
+  const std::string& key = last().key;
   if (!prepared || key.empty()) return;
   const std::lock_guard hold(lock_);
   if (known_.size() >= kMostKnown) known_.clear();

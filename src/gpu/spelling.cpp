@@ -34,7 +34,7 @@ Tables make_tables() {
   return tables;
 }
 const Tables& tables() {
-  static const Tables instance = make_tables();
+  static const auto& instance = *new Tables(make_tables());  // outlives what is in static storage
   return instance;
 }
 

@@ -104,11 +104,11 @@ class Wgsl final : public Dialect {
 };
 
 const Wgsl& Wgsl::instance(WgslAbilities abilities, bool halves) {
-  static const std::array<Wgsl, 16> instances = [] {
+  static const auto& instances = *new auto([] {  // outlive what is in static storage
     const auto make = [](unsigned i) { return Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0}, (i & 8) != 0); };
     return std::array{make(0), make(1), make(2),  make(3),  make(4),  make(5),  make(6),  make(7),
                       make(8), make(9), make(10), make(11), make(12), make(13), make(14), make(15)};
-  }();
+  }());
   return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 | halves << 3];
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "ops/gemm.hpp"
+#include "process/fork.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -79,7 +80,7 @@ struct PlanKeyHash {
   }
 };
 const Plan& shared_plan_of(const PlanKey& key) {
-  static std::mutex lock;
+  static auto& lock = *new ForkSafe<std::mutex>;
   static auto& known = *new std::unordered_map<PlanKey, Plan, PlanKeyHash>;  // which stay where they are
   const std::lock_guard hold(lock);
   const auto found = known.find(key);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/gemm.hpp"
+#include "process/fork.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -33,7 +34,7 @@ template <class T, class Product> T with_vectors(const T& a, const T& b, Product
 
 /// Graphs made from an activation, kept by what they are made for.
 template <class Make> const Graph* cached(const Graph* activation, int variant, Make make) {
-  static std::mutex lock;
+  static auto& lock = *new ForkSafe<std::mutex>;
   static std::map<std::pair<const Graph*, int>, const Graph*>& known =
       *new std::map<std::pair<const Graph*, int>, const Graph*>;
   const std::lock_guard hold(lock);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "ops/gemm.hpp"
+#include "process/fork.hpp"
 #include "tern/ops.hpp"
 
 namespace tern::detail {
@@ -155,7 +156,7 @@ std::vector<AxisCall> make_calls(const char* name, const Graph* graph) {
 
 /// make_calls, kept by graph.
 const std::vector<AxisCall>& calls_of(const char* name, const Graph* graph) {
-  static std::mutex lock;
+  static auto& lock = *new ForkSafe<std::mutex>;
   static auto& known = *new std::map<const Graph*, std::vector<AxisCall>>;
   const std::lock_guard hold(lock);
   const auto found = known.find(graph);

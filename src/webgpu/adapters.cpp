@@ -1,6 +1,13 @@
 #include "webgpu/adapters.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "process/fork.hpp"
 
 namespace tern::detail_webgpu {
 namespace {
@@ -50,6 +57,22 @@ std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
   return {};
 }
 
+/// A child of fork() ends without what the parent has asked for at its end: Mesa's drivers wait there for threads that the
+/// child does not have, on stacks that are gone. What the child asked for itself is done, and streams are flushed.
+void end_children_early() {
+#ifdef __GLIBC__
+  detail::call_in_children([] {
+    on_exit(
+        [](int status, void*) {
+          std::cout.flush(), std::clog.flush();
+          std::fflush(nullptr);
+          _exit(status);
+        },
+        nullptr);
+  });
+#endif
+}
+
 Found find_adapters() {
   Found found;
   const Api* api = detail_webgpu::api(found.reason);
@@ -59,6 +82,7 @@ Found find_adapters() {
     found.reason = api->path + " could not make an instance";
     return found;
   }
+  end_children_early();
   for (const WGPUAdapter adapter : list_adapters(*api, instance)) {
     WGPUAdapterInfo info{};
     if (api->AdapterGetInfo(adapter, &info) != WGPUStatus_Success || info.backendType == WGPUBackendType_OpenGL ||
@@ -85,9 +109,11 @@ WGPUInstance instance_of(const Api& api) {
 }
 
 const std::vector<Adapter>& adapters(std::string& reason) {
-  static const Found found = find_adapters();
-  reason = found.reason;
-  return found.adapters;
+  static const auto& found = *new Found(find_adapters());  // outlives what is in static storage
+  static const detail::OfProcess process;
+  static const auto& none = *new std::vector<Adapter>;
+  reason = found.adapters.empty() || process.here() ? found.reason : detail::kForked;
+  return process.here() ? found.adapters : none;
 }
 
 }  // namespace tern::detail_webgpu

@@ -89,7 +89,7 @@ Loaded load() {
 }  // namespace
 
 const Api* api(std::string& reason) {
-  static const Loaded loaded = load();
+  static const auto& loaded = *new Loaded(load());  // outlives what is in static storage
   reason = loaded.reason;
   return loaded.found ? &loaded.api : nullptr;
 }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kParamsBytes = 256 << 10;    // of kernels recorded but not submitted
 constexpr std::size_t kStagingBytes = 1 << 20;     // of small uploads likewise
 constexpr std::size_t kMostRecorded = 256;         // kernels before the encoder is submitted
-constexpr std::uint64_t kMostPooled = 4ull << 30;  // bytes kept for reuse
+constexpr std::uint64_t kMostKept = 4ull << 30;  // bytes kept for reuse
 constexpr std::size_t kMostBindGroups = 8192;
 
 /// Limits of tests: TERN_WEBGPU_LIMITS=minimum gives the specification's least, TERN_WEBGPU_BINDING_BYTES=n less bytes
@@ -116,7 +116,7 @@ void GpuDevice::set_up(const WGPULimits& limits) {
 GpuDevice::~GpuDevice() {
   end_pass();
   if (encoder_) api_.CommandEncoderRelease(encoder_);
-  release_pool();
+  release_kept();
   for (auto& [text, p] : texts_) api_.ComputePipelineRelease(p.handle);
   if (queries_) api_.QuerySetRelease(queries_);
   for (Buffer* b : {params_, staging_, readback_, resolved_})
@@ -178,20 +178,13 @@ Buffer* GpuDevice::create(std::uint64_t bytes, WGPUBufferUsage usage) {
 }
 
 namespace {
-/// Sizes in steps of an eighth of the power of two below: little is wasted, and sizes repeat.
-std::uint64_t size_class(std::uint64_t bytes) {
-  if (bytes <= 256) return 256;
-  const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(bytes - 1) / 8, 256);
-  return (bytes + step - 1) / step * step;
-}
+/// What the device gives may be less than the size class, at the limit of its buffers; those are not kept.
+std::uint64_t rounded(std::uint64_t bytes) { return detail::size_class(bytes, 256); }
 }  // namespace
 
 Buffer* GpuDevice::allocate(std::uint64_t bytes) {
-  const std::uint64_t size = size_class(bytes);
-  if (auto found = pool_.find(size); found != pool_.end() && !found->second.empty()) {
-    Buffer* buffer = found->second.back();
-    found->second.pop_back();
-    pooled_bytes_ -= size;
+  const std::uint64_t size = rounded(bytes);
+  if (Buffer* buffer = nullptr; kept_.take(size, buffer)) {
     if (in_use(*buffer)) waiting_bytes_ -= size;
     return buffer;
   }
@@ -201,12 +194,13 @@ Buffer* GpuDevice::allocate(std::uint64_t bytes) {
                                               std::to_string(max_buffer_bytes_) + " bytes");
   constexpr auto usage = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
   const std::uint64_t wanted = std::min(size, max_buffer_bytes_ / 16 * 16);
+  make_room(size);
   Buffer* buffer = create(wanted, usage);
   if (faults_->out_of_memory) {  // once more, without what is kept for reuse
     destroy(buffer);
     faults_->error.clear(), faults_->out_of_memory = false;
     wait();
-    release_pool();
+    release_kept();
     buffer = create(wanted, usage);
   }
   try {
@@ -215,22 +209,40 @@ Buffer* GpuDevice::allocate(std::uint64_t bytes) {
     destroy(buffer);
     throw;
   }
+  kept_.use(buffer->capacity);
   return buffer;
 }
 
 void GpuDevice::deallocate(Buffer* buffer) noexcept {
+  const std::uint64_t size = buffer->capacity;
+  const bool used = in_use(*buffer);
   // Work is done in the order it is recorded, so the buffer can be given out again at once.
-  pool_[buffer->capacity].push_back(buffer);
-  pooled_bytes_ += buffer->capacity;
-  if (in_use(*buffer)) waiting_bytes_ += buffer->capacity;
-  if (waiting_bytes_ > most_waiting_bytes || pooled_bytes_ > kMostPooled) {
+  const bool whole = rounded(size) == size;
+  if (!whole) kept_.forget(size);
+  if (!whole || !kept_.keep(size, buffer)) return release_bind_groups(), destroy(buffer);
+  if (used) waiting_bytes_ += size;
+  const bool full = static_cast<std::uint64_t>(kept_.stats().kept) > kMostKept;
+  if (waiting_bytes_ > most_waiting_bytes || full) {
     try {
       flush();
     } catch (const Error& error) {  // reported by the next call
       if (faults_->error.empty()) faults_->error = error.what();
     }
   }
-  if (pooled_bytes_ > kMostPooled) release_pool();
+  if (full) release_kept();
+}
+
+void GpuDevice::make_room(std::uint64_t size) {
+  if (!kept_.too_full_for(size)) return;
+  flush();
+  release_bind_groups();  // they would keep the memory
+  kept_.make_room(size, [this](Buffer* buffer, std::size_t) { destroy(buffer); });
+}
+
+void GpuDevice::release_memory() {
+  wait();
+  release_kept();
+  kept_.reset_peak();
 }
 
 void GpuDevice::destroy(Buffer* buffer) noexcept {
@@ -257,12 +269,9 @@ void GpuDevice::release_bind_groups() {
   bind_groups_.clear();
 }
 
-void GpuDevice::release_pool() {
+void GpuDevice::release_kept() {
   release_bind_groups();
-  for (auto& [size, list] : pool_)
-    for (Buffer* b : list) destroy(b);
-  pool_.clear();
-  pooled_bytes_ = 0;
+  kept_.clear([this](Buffer* buffer, std::size_t) { destroy(buffer); });
 }
 
 // ---- commands ----
@@ -513,7 +522,7 @@ const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, 
     }
   };
   require(module, api_.ShaderModuleRelease);
-  static const std::string entry = "main";
+  static const auto& entry = *new std::string("main");
   WGPUComputePipelineDescriptor pipeline{};
   pipeline.layout = layout.pipeline;
   pipeline.compute.module = module, pipeline.compute.entryPoint = view(entry);

@@ -2,12 +2,12 @@
 // holds a lock.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "backend/kept_blocks.hpp"
 #include "gpu/kernel.hpp"
 #include "tern/device.hpp"
 #include "webgpu/adapters.hpp"
@@ -41,6 +41,9 @@ class GpuDevice {
 
   Buffer* allocate(std::uint64_t bytes);
   void deallocate(Buffer* buffer) noexcept;
+  const MemoryStats& memory_stats() const { return kept_.stats(); }
+  /// Waits, and destroys what is kept.
+  void release_memory();
   /// The program's buffer as one of this device, of which it holds a reference; to be given to forget(). Throws
   /// `device` where its usage does not suffice.
   Buffer* adopt(WGPUBuffer buffer);
@@ -118,7 +121,8 @@ class GpuDevice {
   void set_up(const WGPULimits& limits);
   void release_bind_groups();
   Buffer* create(std::uint64_t bytes, WGPUBufferUsage usage);
-  void release_pool();
+  void make_room(std::uint64_t size);
+  void release_kept();
   void destroy(Buffer* buffer) noexcept;
   void submit(WGPUCommandBuffer commands);
   void poll();
@@ -157,8 +161,8 @@ class GpuDevice {
   std::vector<Buffer*> empty_;
   std::vector<std::byte> params_arena_, staging_arena_;
 
-  std::map<std::uint64_t, std::vector<Buffer*>> pool_;
-  std::uint64_t pooled_bytes_ = 0, next_id_ = 1;
+  detail::KeptBlocks<Buffer*> kept_;
+  std::uint64_t next_id_ = 1;
   std::unordered_map<std::string, Pipeline> pipelines_;  // by the launch's key
   std::unordered_map<std::string, Pipeline> texts_;      // the same by text: programs that differ may print alike
   std::unordered_map<std::string, Layout> layouts_;

@@ -37,7 +37,7 @@ constexpr std::uint32_t kNan = 0x7fc00000;
 /// whether the least f16 arrives as 2^-24, and what is packed. The numbers are parameters, so that nothing is folded.
 detail_gpu::WgslAbilities probe(GpuDevice& gpu, const std::shared_ptr<detail::Storage>& seen) {
   constexpr std::size_t kFirst = 4, kCount = kHalves.size() + 1;
-  static const std::string text =
+  static const auto& text = *new std::string(
       "// probe\nstruct Params { v: array<vec4<u32>, " + std::to_string((kFirst + kCount + 3) / 4) +
       "> }\n@group(0) @binding(0) var<uniform> params: Params;\n"
       "@group(0) @binding(1) var<storage, read_write> b0: array<u32>;\n"
@@ -48,7 +48,7 @@ detail_gpu::WgslAbilities probe(GpuDevice& gpu, const std::shared_ptr<detail::St
       "  for (var i = " +
       std::to_string(kFirst) + "u; i < " + std::to_string(kFirst + kCount) +
       "u; i += 1u) {\n"
-      "    b0[i] = pack2x16float(vec2<f32>(bitcast<f32>(params.v[i / 4u][i & 3u]), 0.0)) & 0xffffu;\n  }\n}\n";
+      "    b0[i] = pack2x16float(vec2<f32>(bitcast<f32>(params.v[i / 4u][i & 3u]), 0.0)) & 0xffffu;\n  }\n}\n");
   detail_gpu::Launch launch;
   launch.op = "probe", launch.key = "probe", launch.groups = 1, launch.threads = 1;
   launch.params = {0, 0x3f800800u, 0xbf801000u, 1u};

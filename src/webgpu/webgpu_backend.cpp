@@ -23,6 +23,9 @@ class WebgpuBackend;
 /// which crash where it is at work while the compiler's static objects go. To be called again after kernels were
 /// compiled: what that made static goes before what was asked for earlier.
 void settle_at_exit(WebgpuBackend& backend);
+/// Mesa's drivers end their threads in a handler that they have registered by now. What runs after it would wait for them for ever:
+/// so this backend ends right before.
+void end_before_the_driver(WebgpuBackend& backend);
 
 class WebgpuBackend final : public detail_gpu::GpuBackend {
  public:
@@ -30,6 +33,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
       : index_(index),
         adapter_name_(adapter.name),
         device_class_(adapter.device),
+        software_(adapter.rank == 3),
         gpu_(api, adapter, device().to_string()) {
     set_up();
   }
@@ -46,6 +50,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   std::string name() const override { return adapter_name_; }
   std::string device_class() const override { return "webgpu, " + device_class_; }
   CacheStats cache_stats() const override {
+    require_process();
     const std::lock_guard hold(lock_);
     return gpu_.stats();
   }
@@ -74,8 +79,19 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     return gpu_.allocate(bytes);
   }
   void deallocate(void* data, std::size_t) noexcept override {
+    if (!of_this_process()) return;
     const Call call(*this);
     gpu_.deallocate(static_cast<Buffer*>(data));
+  }
+
+  MemoryStats memory_stats() const override {
+    require_process();
+    const std::lock_guard hold(lock_);
+    return gpu_.memory_stats();
+  }
+  void release_memory() override {
+    const Call call(*this);
+    gpu_.release_memory();
   }
 
   void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
@@ -115,8 +131,18 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     }
   }
 
+  /// What the driver's compiler made static goes next: where that is LLVM, for a processor, kernels need it to the end.
+  void compiler_ends() noexcept {
+    settle();
+    if (software_) end();
+  }
+  void end_of_process() noexcept {
+    settle();
+    end();
+  }
   /// Waits for what was submitted; the program's own device is its own business, and may be gone.
   void settle() noexcept {
+    if (!of_this_process()) return;
     const std::unique_lock hold(lock_, std::try_to_lock);
     if (!hold || gpu_.lost() || gpu_.adopted()) return;
     try {
@@ -136,6 +162,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     Buffer* const adopted = gpu_.adopt(buffer);
     known.keep_alive = std::make_shared<KeepAlive>(KeepAlive{std::move(keep_alive)});
     const std::shared_ptr<const void> holder(adopted, [this, kept = known.keep_alive](Buffer* b) {
+      if (!of_this_process()) return;
       const Call call(*this);
       gpu_.forget(b);
     });
@@ -145,10 +172,11 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   }
 
  private:
-  /// One at a time; errors of the program's own device are caught meanwhile.
+  /// One at a time, in the process that made it; errors of the program's own device are caught meanwhile.
   class Call {
    public:
-    explicit Call(const WebgpuBackend& backend) : hold_(backend.lock_), gpu_(backend.gpu_) {
+    explicit Call(const WebgpuBackend& backend)
+        : hold_((backend.require_process(), backend.lock_)), gpu_(backend.gpu_) {
       if (++backend.depth_ == 1) gpu_.catch_errors();
       depth_ = &backend.depth_;
     }
@@ -169,6 +197,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     flags_ = std::make_shared<Storage>(*this, 256);
     gpu_.clear(*static_cast<Buffer*>(flags_->data()));
     abilities_ = probe(gpu_, std::make_shared<Storage>(*this, 256));
+    end_before_the_driver(*this);
   }
   /// Throws for the first kernel since the last check that met an index out of range.
   void check_indices() {
@@ -198,6 +227,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   };
   int index_;
   std::string adapter_name_, device_class_;
+  const bool software_ = false;
   mutable std::recursive_mutex lock_;
   mutable int depth_ = 0;  // of calls within each other
   mutable GpuDevice gpu_;
@@ -208,7 +238,10 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   detail_gpu::WgslAbilities abilities_;
 };
 
-std::mutex registry_lock;
+detail::ForkSafe<std::mutex>& registry_lock() {
+  static auto& lock = *new detail::ForkSafe<std::mutex>;
+  return lock;
+}
 
 void settle_at_exit(WebgpuBackend& backend) {
   static auto& own = *new std::vector<WebgpuBackend*>;
@@ -216,7 +249,18 @@ void settle_at_exit(WebgpuBackend& backend) {
   const std::lock_guard hold(lock);
   if (std::find(own.begin(), own.end(), &backend) == own.end()) own.push_back(&backend);
   std::atexit([] {
-    for (WebgpuBackend* one : own) one->settle();
+    for (WebgpuBackend* one : own) one->compiler_ends();
+  });
+}
+
+void end_before_the_driver(WebgpuBackend& backend) {
+  static auto& all = *new std::vector<WebgpuBackend*>;
+  static auto& lock = *new std::mutex;
+  const std::lock_guard hold(lock);
+  all.push_back(&backend);
+  std::atexit([] {
+    all.back()->end_of_process();
+    all.pop_back();
   });
 }
 
@@ -226,15 +270,15 @@ struct Adopted {
   WebgpuBackend* backend;  // outlives tensors in static storage
 };
 std::vector<Adopted>& adopted() {
-  static std::vector<Adopted> list;
+  static auto& list = *new std::vector<Adopted>;
   return list;
 }
 
 WebgpuBackend& backend_at(int index) {
-  static std::vector<std::vector<WebgpuBackend*>> made;  // of each adapter; the last is in use, the others were lost
+  static auto& made = *new std::vector<std::vector<WebgpuBackend*>>;  // of each adapter; the last is in use, the others were lost
   std::string reason;
   const std::vector<Adapter>& list = adapters(reason);
-  const std::lock_guard hold(registry_lock);
+  const std::lock_guard hold(registry_lock());
   const auto at = static_cast<std::size_t>(index);
   if (at >= list.size() + adopted().size())
     throw Error(ErrorKind::device,
@@ -264,7 +308,7 @@ std::vector<DeviceInfo> webgpu_devices() {
   const std::vector<Adapter>& list = adapters(reason);
   std::vector<DeviceInfo> infos;
   for (std::size_t i = 0; i < list.size(); ++i) infos.push_back({webgpu(static_cast<int>(i)), true, list[i].name, ""});
-  const std::lock_guard hold(registry_lock);
+  const std::lock_guard hold(registry_lock());
   for (const Adopted& a : adopted()) infos.push_back({a.backend->device(), true, a.backend->name(), ""});
   if (infos.empty()) return {{webgpu(), false, "", reason}};
   return infos;
@@ -276,7 +320,7 @@ Device adopt_device(WGPUDevice device, WGPUQueue queue) {
   const Api* const functions = api(reason);
   if (!functions) throw Error(ErrorKind::device, "webgpu_device: " + reason);
   const std::size_t own = adapters(reason).size();
-  const std::lock_guard hold(registry_lock);
+  const std::lock_guard hold(registry_lock());
   for (const Adopted& a : adopted())
     if (a.device == device && !a.backend->lost()) return a.backend->device();
   const int index = static_cast<int>(own + adopted().size());

@@ -1,0 +1,124 @@
+#include "process/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "tern/error.hpp"
+
+namespace tern::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string last_error() { return std::strerror(errno); }
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(ErrorKind::io, "the file " + path + " cannot be written: " + why);
+}
+
+/// An open file, closed at the end.
+class Opened {
+ public:
+  explicit Opened(int file) : file_(file) {}
+  ~Opened() { close(); }
+  Opened(const Opened&) = delete;
+  Opened& operator=(const Opened&) = delete;
+  explicit operator bool() const { return file_ >= 0; }
+  int file() const { return file_; }
+  bool close() {
+    const int file = file_;
+    file_ = -1;
+    return file < 0 || ::close(file) == 0;
+  }
+
+ private:
+  int file_;
+};
+
+const char* kind_of(mode_t mode) {
+  return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+/// Where links lead in the end, whether there is something or not.
+std::string target_of(std::string path) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  for (int i = 0;; ++i) {
+    std::error_code error;
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) return path;  // no link
+    if (i == kMostLinks) refuse(path, "its links lead round");
+    path = (fs::path(path).parent_path() / next).string();
+  }
+}
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+/// A new file beside another, for what is to replace it: with its permissions, else those the process gives. `name` is
+/// set to what it is called.
+int open_draft(const std::string& target, std::string& name) {
+  static std::atomic<unsigned> drafts{0};
+  for (;;) {
+    name = target + "." + std::to_string(getpid()) + "." + std::to_string(drafts.fetch_add(1));
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 && errno == EEXIST) continue;
+    struct stat about {};
+    if (file >= 0 && stat(target.c_str(), &about) == 0) (void)!fchmod(file, about.st_mode & 0777);
+    return file;
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> read_file(const std::string& path) {
+  if (path.empty()) return {};
+  const Opened opened(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  struct stat about {};
+  if (!opened || fstat(opened.file(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+  std::string bytes;
+  char part[16384];
+  for (;;) {
+    const ssize_t got = ::read(opened.file(), part, sizeof part);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {};
+    if (got == 0) return bytes;
+    bytes.append(part, static_cast<std::size_t>(got));
+  }
+}
+
+std::string why_not_a_file(const std::string& path) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) != 0 || S_ISREG(about.st_mode)) return "";
+  return std::string("it is ") + kind_of(about.st_mode) + ", and only regular files are replaced";
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  if (const std::string why = why_not_a_file(path); !why.empty()) refuse(path, why);
+  const std::string target = target_of(path);
+  std::error_code ignored;
+  if (const fs::path folder = fs::path(target).parent_path(); !folder.empty()) fs::create_directories(folder, ignored);
+  std::string draft;
+  Opened opened(open_draft(target, draft));
+  if (!opened) refuse(path, last_error());
+  const bool written = write_all(opened.file(), bytes);
+  const bool made = opened.close() && written && ::rename(draft.c_str(), target.c_str()) == 0;
+  if (made) return;
+  const std::string why = last_error();
+  ::unlink(draft.c_str());
+  refuse(path, why);
+}
+
+}  // namespace tern::detail
