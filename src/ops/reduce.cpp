@@ -85,8 +85,7 @@ const Reduction& norm_reduction() {
                              auto scaled = x / scale;
                              auto squares = sum(scaled * scaled);
                              return scale * where(squares == 0, 0, sqrt(squares));
-                           }),
-                           nullptr};
+                           })};
   return r;
 }
 template <class Best> const Graph* arg_graph(Best best) {

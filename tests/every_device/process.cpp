@@ -22,7 +22,7 @@ std::vector<double> some_work(Device device) {
   const Var x(a), w(b), z(bias);
   const Gradients g = backward(sum(softmax(layer_norm(matmul_bias_activation(x, w, z, op::gelu), z, z))));
   std::vector<double> all = doubles(g[w]);
-  for (const Tensor& t : {cumsum(a, 1), sort(a, 1).values, a * a + 1, sum(a, 0), max(a, 1)}) {
+  for (const Tensor& t : {cumsum(a, 1), sort(a, 1).values, a * a + 1, sum(a, 0), max(a, {1})}) {
     const std::vector<double> more = doubles(t);
     all.insert(all.end(), more.begin(), more.end());
   }
