@@ -151,6 +151,7 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
       if (r.space[a] > 1 && reach > furthest) furthest = reach, axis = i;
     }
   }
+  if (axis < 0 && run_scatter_lines(backend, r)) return;
   if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
   if (axis < 0)
     return run_in_layouts(backend.limits(),
