@@ -287,6 +287,7 @@ TEST_F(OnHost, RequestsInOneLaunch) {
     p.push_back(gpu.from(parameter)), g.push_back(gpu.from(gradient));
   };
   for (const std::int64_t n : {1, 2, 3, 4, 5, 0, 1023, 1024, 1025, 5000, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) add(random({n}, f32), random({n}, f32));
+  for (std::int64_t n = 0; n < 60; ++n) add(random({n % 8 + 1}, f32), random({n % 8 + 1}, f32));  // more than a launch takes
   add(random({30, 17}, f32), random({30, 17}, f32));
   add(random({3, 5}, f32), random({5}, f32));
   g.back() = g.back().broadcast_to({3, 5});
