@@ -120,13 +120,16 @@ void call_by_index() {
     attempt([&] { gather(x, zeros(kSquare, DType::i32), 1); });
     attempt([&] { scatter_add(x, indices, x); });
     attempt([&] { scatter_add(x, many, zeros({1 << 14, kSide}, dtype)); });
+    attempt([&] { scatter_add(zeros({2}, dtype), many, zeros({1 << 14}, dtype)); });
     attempt([&] { one_hot(indices, 10); });
     for (const std::int64_t length : {kSide, std::int64_t{5000}, std::int64_t{1} << 17})
       attempt([&] { back(cumsum(Var(zeros({2, length}, dtype), is_floating(dtype)), 1)); });
     for (const std::int64_t length : {kSide, std::int64_t{5000}}) {
       const Tensor line = zeros({2, length}, dtype);
       attempt([&] { sort(line, 1), sort(line, 1, true); });
+      attempt([&] { sort(line.transpose(0, 1), 0), topk(line, 1, 1), topk(line.transpose(0, 1), length / 2, 0); });
     }
+    attempt([&] { topk(zeros({2, 5000}, dtype), 1100, 1); });
   }
   for (const DType dtype : kFloats) {
     const Var x(zeros(kSquare, dtype));

@@ -1,6 +1,7 @@
 #include "gpu/gpu_backend.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "formula/rule.hpp"
 #include "gpu/elementwise.hpp"
@@ -104,8 +105,83 @@ void GpuBackend::gemm(const detail::GemmRequest& r) {
 
 void GpuBackend::plan(const detail::GemmRequest& r) { run_gemm(*this, r); }
 
+namespace {
+
+/// A request whose axes stand in the order in which the largest operand's elements lie in memory, so that those that are
+/// walked together merge: the sum of a permuted view is that of a row.
+class InMemoryOrder {
+ public:
+  /// Whether another order is better, and no position is asked for, whose axes have numbers.
+  static bool helps(const detail::FusedRequest& r) {
+    for (const detail::Step& step : r.program->steps)
+      if (step.kind == detail::StepKind::position) return false;
+    return memory_order(r) != order_of(r.space.rank());
+  }
+  explicit InMemoryOrder(const detail::FusedRequest& r) : request_(r) {
+    const std::vector<int> order = memory_order(r);
+    const auto permuted = [&](detail::View view) {
+      const Strides before = view.strides;
+      for (std::size_t i = 0; view.storage && i < order.size(); ++i)
+        view.strides[i] = before[static_cast<std::size_t>(order[i])];
+      return view;
+    };
+    request_.reduced = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      request_.space[i] = r.space[static_cast<std::size_t>(order[i])];
+      request_.reduced |= (r.reduced >> order[i] & 1) << i;
+    }
+    gathers_.reserve(r.inputs.size());
+    for (const detail::Operand& operand : r.inputs) {
+      inputs_.push_back({permuted(operand.view), operand.number, nullptr});
+      if (!operand.gather) continue;
+      gathers_.push_back(*operand.gather);
+      gathers_.back().table = permuted(operand.gather->table);
+      inputs_.back().gather = &gathers_.back();
+    }
+    for (const detail::View& output : r.outputs) outputs_.push_back(permuted(output));
+    request_.inputs = inputs_, request_.outputs = outputs_;
+  }
+  const detail::FusedRequest& request() const { return request_; }
+
+ private:
+  static std::vector<int> order_of(int rank) {
+    std::vector<int> order(static_cast<std::size_t>(rank));
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+  /// By the steps of the operand with the most elements of its own, the largest first; axes it is repeated along stay
+  /// where they are, before all others of their kind.
+  static std::vector<int> memory_order(const detail::FusedRequest& r) {
+    const detail::View* lead = nullptr;
+    std::int64_t most = 0;
+    for (const detail::Operand& operand : r.inputs) {
+      if (!operand.view.storage) continue;
+      std::int64_t elements = 1;
+      for (int i = 0; i < r.space.rank(); ++i)
+        if (operand.view.strides[static_cast<std::size_t>(i)] != 0) elements *= r.space[static_cast<std::size_t>(i)];
+      if (elements > most) most = elements, lead = &operand.view;
+    }
+    std::vector<int> order = order_of(r.space.rank());
+    if (!lead) return order;
+    const auto step = [&](int axis) {
+      const std::int64_t stride = std::abs(lead->strides[static_cast<std::size_t>(axis)]);
+      return stride == 0 || r.space[static_cast<std::size_t>(axis)] == 1 ? INT64_MAX : stride;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return step(a) > step(b); });
+    return order;
+  }
+
+  detail::FusedRequest request_;
+  std::vector<detail::Operand> inputs_;
+  std::vector<detail::Gather> gathers_;
+  std::vector<detail::View> outputs_;
+};
+
+}  // namespace
+
 void GpuBackend::plan(const detail::FusedRequest& r, Together* together) {
-  if (r.program->reduces) return run_reducing(*this, r);
+  if (r.program->reduces)
+    return InMemoryOrder::helps(r) ? run_reducing(*this, InMemoryOrder(r).request()) : run_reducing(*this, r);
   Elementwise job;
   job.op = r.op, job.program = r.program, job.space = job.whole = r.space, job.reduced = r.reduced;
   job.origin.resize(r.space.rank(), 0);

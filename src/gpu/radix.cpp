@@ -18,6 +18,7 @@ constexpr const char* kMoveCuda =
     ;
 constexpr std::uint32_t kThreads = 256;
 constexpr std::int64_t kPart = 8192;  // elements that a workgroup selects a few of
+constexpr std::int64_t kFewBlocks = 64;  // of a line, whose counts an invocation adds up one after the other
 constexpr int kMostMasks = 1024;      // words with a bit for each of them, when it selects many
 static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
 
@@ -88,6 +89,7 @@ class Radix::Job {
     plan_.note(radix.dtype_);
     flip_ = number(radix.flip_);
   }
+  void note(bool choice) { plan_.note(choice); }
   int number(std::uint64_t value) { return plan_.add_param(value); }
   /// Adds words of a view, `count` of them from its first on.
   int words(const View& view, std::int64_t count, bool written) {
@@ -192,10 +194,12 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
   {
     Job job(*this, 'A');
     Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}});
+    const bool few = blocks <= kFewBlocks;
+    job.note(few);
     const int in = job.words(counts, count_words, true), out = job.words(totals, total_words, true);
-    job.launch("sort, adding up counts", total_words, {{"u32", "sums", 256}}, [&] {
+    job.launch("sort, adding up counts", few ? lines_ : total_words, {{"u32", "sums", 256}}, [&] {
       holes["counts"] = job.binding(in), holes["totals"] = job.binding(out);
-      return filled(kAddUp, holes);
+      return filled(few ? kAddUpFew : kAddUp, holes);
     });
   }
   Job job(*this, 'M');

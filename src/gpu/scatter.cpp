@@ -153,6 +153,7 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
   }
   if (axis < 0 && r.space.numel() > INT32_MAX)  // of a broadcast source: kernels count in 32 bits
     axis = static_cast<int>(std::ranges::max_element(sizes) - sizes.begin());
+  if (axis < 0 && run_scatter_lines(backend, r)) return;
   if (axis < 0 && should_sort(backend, r)) return run_scatter_sorted(backend, r);
   if (axis < 0)
     return run_in_layouts(backend.limits(),

@@ -30,6 +30,9 @@ class GroupSums {
   std::vector<std::string> names_;
 };
 
+/// A line with a table of its own to a warp; false, having done nothing, where the request is not of such lines.
+bool run_scatter_lines(GpuBackend& backend, const detail::ScatterRequest& request);
+
 /// Through a sorted copy of the table: for tables that are too large to be looked through for every element.
 void run_scatter_sorted(GpuBackend& backend, const detail::ScatterRequest& request);
 

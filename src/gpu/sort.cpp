@@ -83,7 +83,10 @@ class Sort {
       } else {
         if (n == wanted_ && !words.places.storage && to_words()) return sort_to_results(words);
         pitch_ = n, places_ = radix_.make_places(n);
-        radix_.sort(words, n, key_bits(r_.input.dtype), {{}, places_});
+        const View bits = n == wanted_ && r_.values.storage ? radix_.make_bits(n).bits : View{};
+        radix_.sort(words, n, key_bits(r_.input.dtype), {bits, places_});
+        if (bits.storage)
+          return run_in_layouts(backend_.limits(), [&](Layouts layouts) { return write_words(bits, layouts); });
       }
     }
     run_in_layouts(backend_.limits(), [&](Layouts layouts) { return write(layouts); });
@@ -177,6 +180,39 @@ class Sort {
     return l.launch_each(kSortThreads, [&] { return write_text(l, s); });
   }
 
+  /// Writes the results of words in order.
+  bool write_words(const View& bits, Layouts layouts) {
+    std::vector<const View*> views{&r_.values};
+    if (r_.indices.storage) views.push_back(&r_.indices);
+    LinePlan l(backend_, r_.op, 'W', results_, r_.axis, views, 0, layouts);
+    const int from = l.add_words(bits, false), places = l.add_words(places_, false);
+    l.plan.note(r_.indices.storage != nullptr);
+    return l.launch_each(kSortThreads, [&] { return words_text(l, from, places); });
+  }
+
+  /// The place of an invocation's group of neighbours in all lines: i, and in its own: line, at.
+  std::string begin_each(const LinePlan& l, const Io& io, std::vector<std::string>& line) const {
+    const std::string n = l.p(l.length_slot);
+    return cat("let i = (group * ", kSortThreads, "u + thread) * ", l.group, "u;\nif (i >= ", n, " * ",
+               l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n",
+               io.coordinates(l.lines, "line", "c", line));
+  }
+  std::string words_text(const LinePlan& l, int from, int places) const {
+    Io io(l.plan, backend_.dialect());
+    std::vector<std::string> line, values, indices;
+    std::string body = begin_each(l, io, line);
+    const Access& b = l.plan.access(from);
+    for (int e = 0; e < l.group; ++e) {
+      const std::string at = cat("i + ", e, "u");
+      body += cat("let bits", e, " = ", b.size() == 8 ? backend_.dialect().element(b.binding, 8, at)
+                                                   : cat("b", b.binding, "[", at, "]"), ";\n");
+      values.push_back(unpacked(r_.input.dtype, cat("bits", e)));
+      indices.push_back(cat("bitcast<i32>(b", l.plan.access(places).binding, "[", at, "])"));
+    }
+    body += io.store(0, l.group_at(line, "at"), values, "");
+    if (r_.indices.storage) body += io.store(1, l.group_at(line, "at"), indices, "");
+    return l.module("sort, writing", body, {});
+  }
   std::string tile_text(const LinePlan& l, int tile, int flip) const {
     const Dialect& d = backend_.dialect();
     Io io(l.plan, d);
@@ -203,11 +239,8 @@ class Sort {
   }
   std::string bits_text(const LinePlan& l, int bits) const {
     Io io(l.plan, backend_.dialect());
-    const std::string n = l.p(l.length_slot);
     std::vector<std::string> line, names;
-    std::string body = cat("let i = (group * ", kSortThreads, "u + thread) * ", l.group, "u;\nif (i >= ", n, " * ",
-                           l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
-    body += io.coordinates(l.lines, "line", "c", line);
+    std::string body = begin_each(l, io, line);
     body += io.load(0, l.group_at(line, "at"), names);
     for (int e = 0; e < l.group; ++e)
       body += io.stored(l.plan.access(bits), cat("i + ", e, "u"),
@@ -267,11 +300,10 @@ class Sort {
 
   std::string write_text(const LinePlan& l, const Slots& s) const {
     Io io(l.plan, backend_.dialect());
-    const std::string n = l.p(l.length_slot), b = places(l, s);
+    const std::string b = places(l, s);
     std::vector<std::string> line, values, places;
-    std::string body = cat("let i = (group * ", kSortThreads, "u + thread) * ", l.group, "u;\nif (i >= ", n, " * ",
-                           l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n");
-    body += cat("let sorted = line * ", l.p(s.padded), " + at;\n", io.coordinates(l.lines, "line", "c", line));
+    std::string body = begin_each(l, io, line);
+    body += cat("let sorted = line * ", l.p(s.padded), " + at;\n");
     for (int e = 0; e < l.group; ++e) {
       body += cat("let place", e, " = ", b, "[sorted + ", e, "u];\n");
       places.push_back(cat("bitcast<i32>(place", e, ")"));

@@ -71,6 +71,15 @@ static unsigned __ballot_sync(unsigned, bool vote) {
   host->give_way();
   return votes;
 }
+static unsigned __any_sync(unsigned mask, bool vote) { return __ballot_sync(mask, vote) != 0; }
+static unsigned __match_any_sync(unsigned, unsigned mine) {
+  unsigned same = 0;
+  host->words[host->thread] = mine;
+  host->give_way();
+  for (unsigned lane = 0; lane < 32; ++lane) same |= unsigned(host->words[(host->thread & ~31u) + lane] == mine) << lane;
+  host->give_way();
+  return same;
+}
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __ffs(int x) { return __builtin_ffs(x); }
 static unsigned atomicAdd(unsigned* p, unsigned value) { const unsigned old = *p; *p = old + value; return old; }

@@ -46,17 +46,38 @@ TEST_P(SumsByIndex, ManyEntriesIntoFewElementsInOrder) {
       }
 }
 
-TEST_P(SumsByIndex, TablesOfTheirOwnInEveryColumn) {
-  constexpr std::int64_t kRows = 3000, kColumns = 5, kTargets = 40;
+void expect_own_tables(std::int64_t rows, std::int64_t columns, std::int64_t targets) {
   std::mt19937 engine(3);
-  std::vector<std::int32_t> at(kRows * kColumns);
-  for (std::int32_t& i : at) i = static_cast<std::int32_t>(engine() % kTargets);
-  const std::vector<float> x = noise(kTargets * kColumns, 4), source = noise(kRows * kColumns, 5);
+  std::vector<std::int32_t> at(static_cast<std::size_t>(rows * columns));
+  for (std::int32_t& i : at) i = static_cast<std::int32_t>(engine() % static_cast<unsigned>(targets));
+  const std::vector<float> x = noise(targets * columns, 4), source = noise(rows * columns, 5);
   std::vector<float> expected = x;
   for (std::size_t i = 0; i < at.size(); ++i)
-    expected[static_cast<std::size_t>(at[i]) * kColumns + i % kColumns] += source[i];
-  const auto shaped = [](const auto& values, std::int64_t rows) { return tensor(values, {rows, kColumns}); };
-  EXPECT_TRUE(scatter_add(shaped(x, kTargets), shaped(at, kRows), shaped(source, kRows), 0).to_vector<float>() == expected);
+    expected[static_cast<std::size_t>(at[i]) * static_cast<std::size_t>(columns) + i % static_cast<std::size_t>(columns)] += source[i];
+  const auto shaped = [columns](const auto& values, std::int64_t count) { return tensor(values, {count, columns}); };
+  EXPECT_TRUE(scatter_add(shaped(x, targets), shaped(at, rows), shaped(source, rows), 0).to_vector<float>() == expected);
+}
+
+TEST_P(SumsByIndex, TablesOfTheirOwnInEveryColumn) {
+  for (const std::int64_t columns : {5, 70}) expect_own_tables(3000, columns, 40), expect_own_tables(260, columns, 1100);
+}
+
+TEST_P(SumsByIndex, TablesOfTheirOwnReportWhatIsOutOfRange) {
+  std::vector<std::int32_t> at(300 * 80, 2);
+  at[299 * 80 + 3] = -5;
+  expect_error(ErrorKind::index, {"scatter_add", "-5", "size 4"}, [&] {
+    (void)scatter_add(zeros({4, 80}), tensor(at, {300, 80}), ones({300, 80}), 0).to_vector<float>();
+  });
+}
+
+TEST_P(SumsByIndex, OwnTablesOfOtherDtypes) {
+  for (const DType d : dtypes_of(device(), {i32, bf16, f64, i64})) {
+    const auto numbers = [&](Device on) { return (arange(0, 300 * 80, 1, {.dtype = i32, .device = on}) % 7).to(d).reshape({300, 80}); };
+    const auto table = [&](Device on) { return (arange(0, 300 * 80, 1, {.dtype = i32, .device = on}) % 11).reshape({300, 80}); };
+    EXPECT_EQ(doubles(scatter_add(zeros({12, 80}, {.dtype = d}), table(device()), numbers(device()), 0)),
+              doubles(scatter_add(zeros({12, 80}, {.dtype = d, .device = cpu()}), table(cpu()), numbers(cpu()), 0)))
+        << to_string(d);
+  }
 }
 
 TEST_P(SumsByIndex, IndicesOutOfRangeAreErrors) {

@@ -57,7 +57,11 @@ template <class To, class From> TERN_DEVICE To bitcast(From from) {
   return bits.to;
 }
 #define countLeadingZeros(x) u32(__clz(i32(x)))
+#define countOneBits(x) u32(__popc(x))
+#define countTrailingZeros(x) u32(__ffs(i32(x)) - 1)
 #define inverseSqrt(x) rsqrtf(x)
+TERN_DEVICE u32 atomicLoad(const u32* p) { return *p; }  // of a workgroup's memory, between barriers
+TERN_DEVICE void atomicStore(u32* p, u32 value) { *p = value; }
 struct Params {
   u32 v[5];
 };
@@ -1607,8 +1611,8 @@ struct Part {
   Params params;
 };
 struct Parts {
-  Part part[16];
-  u32 groups[16];
+  Part part[64];
+  u32 groups[64];
 };
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const __grid_constant__ Parts parts) {
   const u32 thread = threadIdx.x;

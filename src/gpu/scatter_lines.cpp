@@ -1,0 +1,126 @@
+// Scatter-reduce where every line of the output has a table of its own (scatter_add along the columns of a matrix): a warp
+// to a line, whose results it keeps in the workgroup's memory. It takes 32 entries of the table at once, in order; those
+// for one element take turns, the first in the table first, so that sums have the bits that adding one by one has. Lines
+// that are neighbours in memory are at work at the same time, and share what the cache fetched. CUDA's.
+#include "gpu/io.hpp"
+#include "gpu/scatter.hpp"
+#include "gpu/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::ScatterRequest;
+
+namespace {
+
+constexpr std::int64_t kLeastLines = 64, kLeastEntries = 256;
+constexpr std::int64_t kLineBytes = 32 << 10;  // of results in the workgroup's memory
+constexpr int kAhead = 4;                      // entries an invocation fetches before it adds the first
+
+class LineScatter {
+ public:
+  LineScatter(GpuBackend& backend, const ScatterRequest& request)
+      : backend_(backend), r_(request), plan_(backend.limits(), request.op, 'T') {
+    std::uint32_t summed = 0;
+    for (int i = 0; i < r_.space.rank(); ++i)
+      if (r_.output.strides[static_cast<std::size_t>(i)] == 0) summed |= 1u << i;
+    const View* views[] = {&r_.output, &r_.source, &r_.target.table};
+    const std::uint32_t all = (1u << r_.space.rank()) - 1;
+    lines_ = merge_axes(r_.space, all & ~summed, views, 0), entries_ = merge_axes(r_.space, all & summed, views, 0);
+  }
+  /// Whether it is the kernel for the request.
+  bool fits() const {
+    if (!backend_.dialect().native() || backend_.limits().packed) return false;
+    for (std::size_t i = 0; i < lines_.sizes.size(); ++i)
+      if (lines_.strides[2][i] == 0) return false;  // lines that share a table
+    return lines_.count() >= kLeastLines && entries_.count() >= kLeastEntries &&
+           r_.target.size * static_cast<std::int64_t>(dtype_size(r_.source.dtype)) <= kLineBytes;
+  }
+  void run() {
+    count_ = plan_.add_param(static_cast<std::uint64_t>(entries_.count()));
+    size_ = plan_.add_param(static_cast<std::uint64_t>(r_.target.size));
+    plan_.add_axes(lines_), plan_.add_axes(entries_);
+    const View* views[] = {&r_.output, &r_.source, &r_.target.table};
+    for (std::size_t v = 0; v < 3; ++v) {
+      std::vector<std::int64_t> strides = lines_.strides[v];
+      strides.insert(strides.end(), entries_.strides[v].begin(), entries_.strides[v].end());
+      strides.push_back(v == 0 ? r_.target.step : 0);  // the place in the line, as one more axis
+      plan_.add_access(*views[v], strides, v == 0);
+    }
+    const View flags{&backend_.index_flags(), DType::u32, 0, {}};
+    plan_.make_atomic(plan_.add_access(flags, {}, true));
+    plan_.launch.check_slot = plan_.add_param(0), plan_.launch.checked_size = r_.target.size;
+    const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
+    Operand output;
+    output.view = r_.output, output.gather = &r_.target;
+    plan_.bind({bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
+    const auto most = static_cast<int>(kLineBytes / static_cast<std::int64_t>(dtype_size(r_.source.dtype)));
+    int held = 1024;  // elements, of few sizes: each is a text
+    while (held < r_.target.size && held < most) held *= 2;
+    plan_.note(r_.combine), plan_.note(r_.source.dtype), plan_.note(held);
+    plan_.finish_key();
+    plan_.launch.threads = kWarp, plan_.launch.groups = static_cast<std::uint64_t>(lines_.count());
+    backend_.queue(plan_.launch, [&] { return text(held); });
+  }
+
+ private:
+  std::string text(int held) const {
+    const Dialect& d = backend_.dialect();
+    Io io(plan_, d);
+    const detail::Lane lane = detail::lane_of(r_.source.dtype);
+    const char* const type = lane_name(lane);
+    Position line, outside, inside;
+    std::vector<std::string> entry, old, values;
+    std::string body = io.coordinates(lines_, "group", "c", line.coordinates);
+    outside.coordinates = inside.coordinates = line.coordinates;
+    const std::string place_of_entry = io.coordinates(entries_, "j", "d", entry);
+    inside.coordinates.insert(inside.coordinates.end(), entry.begin(), entry.end());
+    inside.coordinates.push_back("0u");
+    outside.coordinates.resize(inside.coordinates.size() - 1, "0u"), outside.coordinates.push_back("k");
+    const std::string each = cat("for (u32 k = thread; k < ", d.param(size_), "; k += 32u) {\n");
+    const std::string load = io.load(0, outside, old);
+    body += cat(each, indented(cat(load, "sums[k] = ", old[0], ";\n")), "}\n__syncwarp();\n");
+    std::string step;
+    for (int e = 0; e < kAhead; ++e) {
+      const Access& table = plan_.access(2);
+      std::string one = place_of_entry;
+      one += cat("let index = ", io.loaded(table, io.element(table, inside, 0)), ";\n");
+      one += cat("place", e, " = bitcast<u32>(index) + select(0u, ", d.param(size_), ", index < 0);\n");
+      one += io.load(1, inside, values);
+      one += cat("value", e, " = ", values[0], ";\n");
+      one += cat("if (place", e, " >= ", d.param(size_), ") {\n",
+                 indented(d.report_index(plan_.access(3).binding, d.param(plan_.launch.check_slot), "index")), "}\n");
+      step += cat("u32 place", e, " = 0xffffffffu;\n", type, " value", e, " = ", type, "();\n{\n  let j = start + ",
+                  e * kWarp, "u + thread;\n  if (j < ", d.param(count_), ") {\n", indented(indented(one)), "  }\n}\n");
+    }
+    for (int e = 0; e < kAhead; ++e) {
+      const std::string place = cat("place", e), sum = cat("sums[", place, "]");
+      step += cat("{\n  const u32 same = __match_any_sync(0xffffffffu, ", place, ");\n",
+                  "  const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));\n  const bool there = ", place, " < ",
+                  d.param(size_), ";\n  for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {\n",
+                  "    if (there && turn == now) { ", sum, " = ", d.leaf(r_.combine, lane, {sum, cat("value", e)}),
+                  "; }\n    __syncwarp();\n  }\n}\n");
+    }
+    body += cat("for (u32 start = 0u; start < ", d.param(count_), "; start += ", kAhead * kWarp, "u) {\n", indented(step),
+                "}\n");
+    body += cat(each, indented(io.store(0, outside, {"sums[k]"}, "")), "}\n");
+    return d.module({"scatter, lines", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
+                     {{type, "sums", held}}, "", body});
+  }
+
+  GpuBackend& backend_;
+  const ScatterRequest& r_;
+  Plan plan_;
+  Axes lines_, entries_;
+  int count_ = -1, size_ = -1;
+};
+
+}  // namespace
+
+bool run_scatter_lines(GpuBackend& backend, const ScatterRequest& request) {
+  LineScatter scatter(backend, request);
+  if (!scatter.fits()) return false;
+  scatter.run();
+  return true;
+}
+
+}  // namespace tern::detail_gpu
