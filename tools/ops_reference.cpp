@@ -94,8 +94,9 @@ std::string first_sentence(const std::string& comment) {
 }
 std::string without_types(const std::string& arguments) {
   const std::regex marks("const |&"),
-      types(R"(\b([A-Z]|[A-Z]\.\.\.|detail::VarArg|std::vector<Tensor>|std::optional<std::int64_t>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
-            R"(MatmulBwdOptions|CrossEntropyOptions|EpilogueOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
+      types(
+          R"(\b([A-Z]|[A-Z]\.\.\.|detail::VarArg|std::vector<Tensor>|std::optional<std::int64_t>|Tensor|Shape|Axes|Pointwise<>|MatmulOptions|)"
+          R"(MatmulBwdOptions|CrossEntropyOptions|EpilogueOptions|Options|Number|DType|Device|Generator|std::int64_t|int|bool|double) )");
   return std::regex_replace(std::regex_replace(arguments, marks, ""), types, "");
 }
 
@@ -156,7 +157,9 @@ void operation_rows() {
       operations(var.substr(var.find("class Var {"), var.find("class GradFn :")), "  ");
   for (Operation& method : operations(tensor.substr(copies, end - copies), "  ")) {
     for (const Operation& other : of_vars) method.differentiable |= other.name == method.name;
-    if (method.name == "matmul" || method.name == "defined" || method.name == "is_contiguous" || method.name == "borrow") continue;
+    if (method.name == "matmul" || method.name == "defined" || method.name == "is_contiguous" ||
+        method.name == "borrow")
+      continue;
     method.name = "x." + method.name;
     list.push_back(std::move(method));
   }

@@ -21,7 +21,8 @@ double closed_form(const std::vector<double>& s, const std::vector<double>& v, c
     drift += (kRate - 0.5 * v[i] * v[i]) / 3;
     log_mean += std::log(s[i]) / 3;
   }
-  const double deviation = std::sqrt(variance * kYears), forward = std::exp(log_mean + drift * kYears + 0.5 * variance * kYears);
+  const double deviation = std::sqrt(variance * kYears),
+               forward = std::exp(log_mean + drift * kYears + 0.5 * variance * kYears);
   const double d1 = std::log(forward / kStrike) / deviation + 0.5 * deviation;
   return std::exp(-kRate * kYears) * (forward * normal(d1) - kStrike * normal(d1 - deviation));
 }
@@ -32,7 +33,8 @@ bool price(std::int64_t paths, std::uint64_t seed) {
   const Tensor correlation = tern::tensor({{1.0, 0.5, 0.3}, {0.5, 1.0, 0.4}, {0.3, 0.4, 1.0}});
   // Its Cholesky factor, row by row.
   const double l10 = 0.5, l11 = std::sqrt(1 - l10 * l10), l20 = 0.3, l21 = (0.4 - l20 * l10) / l11;
-  const Tensor factor = tern::tensor({{1.0, 0.0, 0.0}, {l10, l11, 0.0}, {l20, l21, std::sqrt(1 - l20 * l20 - l21 * l21)}});
+  const Tensor factor =
+      tern::tensor({{1.0, 0.0, 0.0}, {l10, l11, 0.0}, {l20, l21, std::sqrt(1 - l20 * l20 - l21 * l21)}});
   tern::Generator random{seed};
   const Tensor draws = matmul(randn({paths, 3}, random), factor.transpose(0, 1));
 
@@ -54,7 +56,8 @@ bool price(std::int64_t paths, std::uint64_t seed) {
   const double expected = exact(-1, -1, 0), noise = 30 / std::sqrt(static_cast<double>(paths));
   bool right = std::abs(simulated.item<double>() - expected) < noise;
   for (int i = 0; i < 3; ++i) {
-    const double delta = (exact(i, -1, 1e-3) - exact(i, -1, -1e-3)) / 2e-3, vega = (exact(-1, i, 1e-4) - exact(-1, i, -1e-4)) / 2e-4;
+    const double delta = (exact(i, -1, 1e-3) - exact(i, -1, -1e-3)) / 2e-3,
+                 vega = (exact(-1, i, 1e-4) - exact(-1, i, -1e-4)) / 2e-4;
     std::printf("stock %d: delta %.4f (closed form %.4f), vega %.3f (%.3f)\n", i, deltas[i].item<double>(), delta,
                 vegas[i].item<double>(), vega);
     right &= std::abs(deltas[i].item<double>() - delta) < noise && std::abs(vegas[i].item<double>() - vega) < 5 * noise;

@@ -1,5 +1,5 @@
-// Cloth through time: a square of particles and springs hangs from two corners and falls; the gradient of where its free
-// corner ends with respect to the springs' stiffness and the wind goes back through every step.
+// Cloth through time: a square of particles and springs hangs from two corners and falls; the gradient of where its
+// free corner ends with respect to the springs' stiffness and the wind goes back through every step.
 #include <cmath>
 
 #include "program.hpp"
@@ -48,14 +48,17 @@ bool simulate(std::int64_t side, int steps) {
   const auto height = [&](const Var& k, const Var& w) { return fall(side, steps, k, w)[1]; };
   const auto [value, gradients] = tern::value_and_grad(height)(stiffness, wind);
   const auto& [d_stiffness, d_wind] = gradients;
-  std::cout << "the free corner is at height " << value << "; by stiffness " << d_stiffness << ", by wind " << d_wind << '\n';
+  std::cout << "the free corner is at height " << value << "; by stiffness " << d_stiffness << ", by wind " << d_wind
+            << '\n';
 
   // The same by central differences.
   const auto at = [&](double k, double z) {
     return height(tern::constant(stiffness + k), tern::constant(wind + tern::tensor({0.0, 0.0, z}))).item<double>();
   };
   const double by_stiffness = (at(0.01, 0) - at(-0.01, 0)) / 0.02, by_wind = (at(0, 1e-4) - at(0, -1e-4)) / 2e-4;
-  const auto close = [](double got, double expected) { return std::abs(got - expected) <= 1e-5 * std::abs(expected) + 1e-9; };
+  const auto close = [](double got, double expected) {
+    return std::abs(got - expected) <= 1e-5 * std::abs(expected) + 1e-9;
+  };
   const bool right = close(d_stiffness.item<double>(), by_stiffness) && close(d_wind[2].item<double>(), by_wind);
   std::printf("by differences: %.8g, %.8g: %s\n", by_stiffness, by_wind, right ? "the same" : "NOT the same");
   return right;

@@ -29,20 +29,28 @@ Model<Var> initial(tern::Generator& random) {
   const auto weight = [&](std::int64_t in, std::int64_t out) {
     return tern::parameter(randn({in, out}, random) / std::sqrt(static_cast<double>(in)));
   };
-  return {weight(kLetters, kWidth), weight(kLength, kWidth), weight(kWidth, kWidth), weight(kWidth, kWidth),
-          weight(kWidth, kWidth), weight(kWidth, kWidth), tern::parameter(tern::zeros({kWidth})), weight(kWidth, kClasses)};
+  return {weight(kLetters, kWidth),
+          weight(kLength, kWidth),
+          weight(kWidth, kWidth),
+          weight(kWidth, kWidth),
+          weight(kWidth, kWidth),
+          weight(kWidth, kWidth),
+          tern::parameter(tern::zeros({kWidth})),
+          weight(kWidth, kClasses)};
 }
 
 /// Scores [N, kClasses] of sequences [N, kLength] of letters.
 Var classify(const Model<Var>& m, const Tensor& sequences, const Tensor& kept) {
   const Var x = take(m.letters, sequences) * std::sqrt(static_cast<double>(kLetters)) + m.places;
-  const Var scores = matmul(matmul(x, m.query), matmul(x, m.key).transpose(1, 2)) / std::sqrt(static_cast<double>(kWidth));
+  const Var scores =
+      matmul(matmul(x, m.query), matmul(x, m.key).transpose(1, 2)) / std::sqrt(static_cast<double>(kWidth));
   const Var seen = x + matmul(softmax(scores), matmul(x, m.value));
   const Var h = matmul_bias_activation(seen, m.hidden, m.hidden_bias, tern::op::gelu) * kept;
   return matmul(h.mean(1), m.classes);
 }
 
-/// Sequences in which exactly one of the first kClasses letters stands twice; all other letters stand elsewhere at most.
+/// Sequences in which exactly one of the first kClasses letters stands twice; all other letters stand elsewhere at
+/// most.
 struct Batch { Tensor sequences, labels; };
 Batch batch(std::int64_t size, std::uint64_t& state) {
   const auto below = [&](std::uint64_t n) {

@@ -174,8 +174,8 @@ class Var {
 #undef TERN_SELF
   Var matmul(const detail::VarArg& other) const;
 
-  // x += y is x = x + y, recorded: this handle then stands for the sum, other handles and the elements stay as they are.
-  // An undefined Var is where a sum begins: `Var total; total += loss;` makes total that loss.
+  // x += y is x = x + y, recorded: this handle then stands for the sum, other handles and the elements stay as they
+  // are. An undefined Var is where a sum begins: `Var total; total += loss;` makes total that loss.
 #define TERN_REBIND(symbol)                                                                                     \
   template <class T>                                                                                            \
     requires detail::Seed<T> || detail::Plain<T>                                                                \

@@ -52,9 +52,10 @@ std::vector<DeviceInfo> devices();
 /// Waits until all work given to the device is done; errors of that work are thrown here.
 void synchronize(Device device);
 
-/// Most threads the CPU backend may use, 1 to 1024. Initially TERN_NUM_THREADS, else the processors of this process: those
-/// its affinity allows, and no more than the quota of its control group gives it time of, rounded up. Where more are asked
-/// for, as many run as there are processors; where the system gives fewer, those. Results are the same with any number.
+/// Most threads the CPU backend may use, 1 to 1024. Initially TERN_NUM_THREADS, else the processors of this process:
+/// those its affinity allows, and no more than the quota of its control group gives it time of, rounded up. Where more
+/// are asked for, as many run as there are processors; where the system gives fewer, those. Results are the same with
+/// any number.
 void set_num_threads(int threads);
 int num_threads();
 

@@ -64,8 +64,8 @@ struct LiveSlot;
 template <class T> inline constexpr bool is_standard_list = false;
 template <class T, class A> inline constexpr bool is_standard_list<std::vector<T, A>> = true;
 template <class T, std::size_t N> inline constexpr bool is_standard_list<std::array<T, N>> = true;
-/// Arguments that are refused in words: something that is no operand beside a tensor, or a container in its place. Others
-/// are left to whoever else has a function of that name.
+/// Arguments that are refused in words: something that is no operand beside a tensor, or a container in its place.
+/// Others are left to whoever else has a function of that name.
 template <class... A>
 concept WrongArgs = !PointwiseArgs<A...> && ((Field<A> || is_standard_list<A>) || ...);
 template <class A, class B>
@@ -197,9 +197,9 @@ template <class T, int N, class List> auto unpack_outputs(List&& results) {
 /// several inputs) where the derived derivative would be 0·inf; of formulas with one output.
 ///
 /// A branch that is not taken contributes exactly 0 to derivatives of every order, whatever is infinite in it.
-/// What is made of a formula is kept by its structure for the life of the process, about 0.3 KB for each operation in it
-/// and in its gradients: let numbers change from call to call, not the structure. Any number of operations may stand in
-/// it on the CPU; GPUs take 4096 in one kernel, and at most 256 reductions may wait for each other (`unsupported`).
+/// What is made of a formula is kept by its structure for the life of the process, about 0.3 KB for each operation in
+/// it and in its gradients: let numbers change from call to call, not the structure. Any number of operations may stand
+/// in it on the CPU; GPUs take 4096 in one kernel, and at most 256 reductions may wait for each other (`unsupported`).
 template <int Outputs = 1>
 class Pointwise {
  public:

@@ -33,16 +33,17 @@ Var cast(const Var& x, DType dtype);
 #define TERN_DECLARE_INDEX_REDUCTION(name)                                        \
   Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdim = false);      \
   Tensor name(const Var& x, const Axes& axes = {}, bool keepdim = false);
-/// Booleans give i32 (more than 2^31 - 1 of them are an error of kind `shape`), u8, i8 and i16 give i64 (i32, which wraps,
-/// on devices without i64), other dtypes their own (integers wrap). Over nothing: 0.
+/// Booleans give i32 (more than 2^31 - 1 of them are an error of kind `shape`), u8, i8 and i16 give i64 (i32, which
+/// wraps, on devices without i64), other dtypes their own (integers wrap). Over nothing: 0.
 TERN_DECLARE_REDUCTION(sum)
-/// Booleans and integers give f32, of a sum taken in f64 (on devices without f64 in i32 where it cannot overflow, else in
-/// f32). Over nothing: NaN.
+/// Booleans and integers give f32, of a sum taken in f64 (on devices without f64 in i32 where it cannot overflow, else
+/// in f32). Over nothing: NaN.
 TERN_DECLARE_REDUCTION(mean)
 /// The elements are converted to `dtype` and summed in it (u8, i8 and i16: modulo their range); booleans are an error.
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdim, DType dtype);
 Var sum(const Var& x, const Axes& axes, bool keepdim, DType dtype);
-/// Floats are converted to `dtype` before, means of integers and booleans afterwards; it must be floating (`dtype` error).
+/// Floats are converted to `dtype` before, means of integers and booleans afterwards; it must be floating (`dtype`
+/// error).
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdim, DType dtype);
 Var mean(const Var& x, const Axes& axes, bool keepdim, DType dtype);
 /// Booleans and integers narrower than 32 bits give i32, which wraps as all integers do. Over nothing: 1.
@@ -67,8 +68,8 @@ TERN_DECLARE_REDUCTION(logsumexp)
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch. Of one element, and of none, NaN.
 TERN_DECLARE_REDUCTION(var)
 TERN_DECLARE_REDUCTION(std)
-/// √Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes. Over nothing: 0. Of nothing but
-/// zeros the gradient is 0, one of its subgradients.
+/// √Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes. Over nothing: 0. Of nothing
+/// but zeros the gradient is 0, one of its subgradients.
 TERN_DECLARE_REDUCTION(norm)
 /// Position (i32) of the first largest (smallest) element, row-major within the axes; of the first NaN where there is
 /// one. Axes of more than 2^31 - 1 elements throw `shape`.
@@ -107,8 +108,8 @@ Var matmul_bias_residual(const detail::VarArg& a, const detail::VarArg& b, const
                          const detail::VarArg& residual);
 
 struct MatmulBiasActivationGrads { Tensor d_a, d_b, d_bias; };
-/// What to do where the activation's derivative is not finite (a NaN pre-activation): `zero` takes it as 0, which a NaN or
-/// infinity in `grad` makes NaN as any other derivative does.
+/// What to do where the activation's derivative is not finite (a NaN pre-activation): `zero` takes it as 0, which a NaN
+/// or infinity in `grad` makes NaN as any other derivative does.
 enum class NonFinite { zero, propagate };
 struct Wanted { bool d_a = true, d_b = true, d_bias = true; };
 struct MatmulBwdOptions {
@@ -199,8 +200,9 @@ struct CrossEntropyOptions {
   std::optional<std::int32_t> ignored = {};  // rows with this label count nothing; where all do, the loss is 0
   double smoothing = 0;  // in [0, 1): this share of the target is spread evenly over the classes
 };
-/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 or i64, in [0, C) or ignored.
-/// Without rows it is NaN, or 0 with `.ignored`. What stands in an ignored row (NaN, too) changes no value or gradient.
+/// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 or i64, in [0, C) or
+/// ignored. Without rows it is NaN, or 0 with `.ignored`. What stands in an ignored row (NaN, too) changes no value or
+/// gradient.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
 Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
 inline Var cross_entropy(const Var& logits, const Var& labels, const CrossEntropyOptions& options = {}) {
@@ -227,8 +229,8 @@ auto row_formula(const P& formula, const A&... arguments) {
 
 // ---- index ----
 /// Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 or i64).
-/// Negative positions count from the end; out of range throws `index`, and so does any index into an empty axis. Axes of
-/// more than 2^31 - 1 elements throw `shape`. So for gather and scatter_add.
+/// Negative positions count from the end; out of range throws `index`, and so does any index into an empty axis. Axes
+/// of more than 2^31 - 1 elements throw `shape`. So for gather and scatter_add.
 Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
 Var take(const Var& x, const Tensor& indices, int axis = 0);
 /// result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices have x's rank.

@@ -117,7 +117,8 @@ class AdamW {
 /// Scales the gradients of these parameters in place so that their norm, the square root of the sum of all squares, is
 /// at most `limit`: by limit / (norm + 1e-6) where that is below 1. Gives the norm before (0-d, f32 or f64), which is
 /// not read on the host. Parameters without a gradient count nothing. A norm that is not finite makes gradients zero or
-/// NaN, as in PyTorch. Throws `shape` for a limit that is negative or NaN, `device` where gradients are on several devices.
+/// NaN, as in PyTorch. Throws `shape` for a limit that is negative or NaN, `device` where gradients are on several
+/// devices.
 Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, double limit);
 template <detail::Tree T> Tensor clip_grad_norm(Gradients& gradients, const T& parameters, double limit) {
   return clip_grad_norm(gradients, leaves_of(parameters), limit);

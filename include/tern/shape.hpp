@@ -109,8 +109,8 @@ class Axes : public detail::DimVector {
   constexpr Axes(T axis) : DimVector({detail::Dim(axis)}) {}
 };
 
-/// Positions begin, begin + step, … before end. Negative ones count from the end; what is left open is the first or last
-/// in the step's direction: `Slice(2, 8, 2)`, `Slice()` (all), `Slice{.step = -1}` (all, backwards).
+/// Positions begin, begin + step, … before end. Negative ones count from the end; what is left open is the first or
+/// last in the step's direction: `Slice(2, 8, 2)`, `Slice()` (all), `Slice{.step = -1}` (all, backwards).
 struct Slice {
   std::optional<std::int64_t> begin = {}, end = {};
   std::int64_t step = 1;

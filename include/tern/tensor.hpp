@@ -98,10 +98,10 @@ class Tensor {
     return value;
   }
   /// The elements where they lie in the CPU's memory, row-major, after waiting for what still computes them. T must be
-  /// the exact element type (else `dtype`), the tensor contiguous (else `shape`; `contiguous()` is the remedy) and on the
-  /// CPU (else `device`). The pointer is good as long as a tensor shares the memory.
-  /// To write: the call itself counts as a write of the whole memory (backward through a graph that saved it throws);
-  /// throws `unsupported` where the memory can only be read. Ask for `data_ptr<const T>()` to read.
+  /// the exact element type (else `dtype`), the tensor contiguous (else `shape`; `contiguous()` is the remedy) and on
+  /// the CPU (else `device`). The pointer is good as long as a tensor shares the memory. To write: the call itself
+  /// counts as a write of the whole memory (backward through a graph that saved it throws); throws `unsupported` where
+  /// the memory can only be read. Ask for `data_ptr<const T>()` to read.
   template <Element T> T* data_ptr() {
     return static_cast<T*>(pointer(dtype_of<T>, !std::is_const_v<T>));
   }
@@ -136,7 +136,9 @@ class Tensor {
   /// range throws `index`.
   Tensor slice(int axis, std::optional<std::int64_t> begin, std::optional<std::int64_t> end = {},
                std::int64_t step = 1) const;
-  template <std::same_as<Slice> S> Tensor slice(int axis, const S& s) const { return slice(axis, s.begin, s.end, s.step); }
+  template <std::same_as<Slice> S> Tensor slice(int axis, const S& s) const {
+    return slice(axis, s.begin, s.end, s.step);
+  }
   /// Entry i of the first axis, which is removed; negative i count from the end, out of range throws `index`.
   Tensor operator[](std::int64_t i) const;
   /// Removes an axis of size 1.
@@ -180,9 +182,9 @@ std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
 /// The floating dtype of new tensors of which none is given, on this thread: f32, unless a DefaultDType lives.
 DType default_dtype();
-/// While one lives, default_dtype() of this thread is its own: `DefaultDType scope(f64);`. It is what creation functions
-/// and braced floating literals (`tensor({1.0, 2.0})`) use; whatever has a dtype keeps it. Throws `dtype` where it is
-/// not floating.
+/// While one lives, default_dtype() of this thread is its own: `DefaultDType scope(f64);`. It is what creation
+/// functions and braced floating literals (`tensor({1.0, 2.0})`) use; whatever has a dtype keeps it. Throws `dtype`
+/// where it is not floating.
 class DefaultDType {
  public:
   explicit DefaultDType(DType dtype);
@@ -210,7 +212,9 @@ class HostValues {
   template <std::ranges::contiguous_range R>
     requires Element<std::ranges::range_value_t<R>>
   HostValues(const R& values)
-      : data_(std::ranges::data(values)), shape_{std::ranges::size(values)}, dtype_(dtype_of<std::ranges::range_value_t<R>>) {}
+      : data_(std::ranges::data(values)),
+        shape_{std::ranges::size(values)},
+        dtype_(dtype_of<std::ranges::range_value_t<R>>) {}
   HostValues(const std::vector<bool>& values) : shape_{values.size()}, dtype_(DType::boolean) {
     bool* const bytes = own<bool>(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) bytes[i] = values[i];

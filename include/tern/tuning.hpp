@@ -16,10 +16,10 @@ std::string tune_calls(CallRef call);
 /// a sum on the CPU; on other devices results may change in their last bits, and then hold for that file.
 ///
 /// f must be repeatable (a step of a training loop is). Throws what f throws, and `io` where the file cannot be
-/// written; before f is run, where the name is that of something else than a regular file, which is never replaced. Links are
-/// followed. TERN_TUNE=1 does the same with a whole program: its calls are measured as it runs, and the file is written
-/// when it ends. Without either, nothing is ever measured: choices come from the file, else from the table for the
-/// processor that tern ships, else from a default; `explain` and TERN_TRACE=1 say which.
+/// written; before f is run, where the name is that of something else than a regular file, which is never replaced.
+/// Links are followed. TERN_TUNE=1 does the same with a whole program: its calls are measured as it runs, and the file
+/// is written when it ends. Without either, nothing is ever measured: choices come from the file, else from the table
+/// for the processor that tern ships, else from a default; `explain` and TERN_TRACE=1 say which.
 template <class F> std::string tune(F&& f) {
   return detail::with_call_ref(detail::tune_calls, f);
 }

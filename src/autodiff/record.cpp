@@ -83,7 +83,8 @@ bool grad_enabled() { return recording_enabled; }
 GradFn::GradFn(std::span<const Var* const> inputs, std::uint64_t sequence) : sequence_(sequence) {
   for (const Var* input : inputs) edges_.push_back(input ? input->meta() : nullptr);
 }
-// Whatever keeps an operation alive but its users does so through a variable, its edges do, or through a hook's function.
+// Whatever keeps an operation alive but its users does so through a variable, its edges do, or through a hook's
+// function.
 GradFn::~GradFn() { bury(std::move(hooks_)); }
 void detail::VarMeta::bury() noexcept {
   tern::bury(std::move(grad_fn));

@@ -130,8 +130,8 @@ struct ScanRequest {
   View input, output;
 };
 
-/// Stable sort along an axis; NaN is larger than everything. `indices` are i32; either output may have no storage. Where
-/// `first` is not 0 only so many results of each line are wanted, and the outputs are as long along the axis.
+/// Stable sort along an axis; NaN is larger than everything. `indices` are i32; either output may have no storage.
+/// Where `first` is not 0 only so many results of each line are wanted, and the outputs are as long along the axis.
 struct SortRequest {
   const char* op = "";
   Shape space;

@@ -66,7 +66,8 @@ template <class Request> bool captured(const detail::Backend& backend, const cha
   return true;
 }
 
-/// Throws where something that is read belongs to a recording that was not replayed. What is written whole is no longer.
+/// Throws where something that is read belongs to a recording that was not replayed. What is written whole is no
+/// longer.
 void require_values_of(const char* op, std::span<const detail::Operand> inputs, const detail::Program& program,
                        int first = 0) {
   for (const detail::Operand& operand : inputs) {

@@ -352,7 +352,8 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
   const TapeValue& value = tape_.values[static_cast<std::size_t>(input.value)];
   if (value.slot < 0) return;
   if (rows == 1 && input.period > 0 && cols <= kBlock) {
-    at = w.patterns + input.pattern * 2 * kSlotBytes + static_cast<std::size_t>(position % input.period) * lane_size(value.lane);
+    at = w.patterns + input.pattern * 2 * kSlotBytes +
+         static_cast<std::size_t>(position % input.period) * lane_size(value.lane);
     return;
   }
   std::byte* to = slot(w, input.value);

@@ -58,8 +58,8 @@ constexpr std::int64_t kLargeRow = 8 * kBlock;
 /// 128: 1.3; without tiles 6.5), the rows it must have, and the bytes of a cache line.
 constexpr std::int64_t kTile = 64, kFewestTileRows = 8, kLine = 64;
 
-/// Elements of rows, and of a few columns of reduced axes, up to which many of them make the columns of a block, and how many
-/// there must be.
+/// Elements of rows, and of a few columns of reduced axes, up to which many of them make the columns of a block, and
+/// how many there must be.
 constexpr std::int64_t kTurnedRow = 16, kTurnedColumns = 256, kFewestTurned = 16;
 
 class FusedRun {
@@ -81,8 +81,9 @@ class FusedRun {
 
  private:
   // ---- layout ----
-  /// The axes as what decides the memory's order has them, the furthest apart first: the result of what is elementwise (in
-  /// place it may be a transposed view), the largest operand of what only reduces. Sums then depend on strides as well.
+  /// The axes as what decides the memory's order has them, the furthest apart first: the result of what is elementwise
+  /// (in place it may be a transposed view), the largest operand of what only reduces. Sums then depend on strides as
+  /// well.
   detail::SmallVector<int, kMaxRank> axes_by_memory() const {
     const auto rank = static_cast<std::size_t>(request_.space.rank());
     detail::SmallVector<int, kMaxRank> axes;
@@ -111,8 +112,8 @@ class FusedRun {
     return count;
   }
 
-  /// Whether the reduced axes are innermost. Those of few elements are not, though they lie there: they come first, so that
-  /// a block has many short rows as its columns (turned_).
+  /// Whether the reduced axes are innermost. Those of few elements are not, though they lie there: they come first, so
+  /// that a block has many short rows as its columns (turned_).
   bool order_axes() {
     const detail::SmallVector<int, kMaxRank> axes = axes_by_memory();
     const auto size = [&](std::size_t i) { return request_.space[static_cast<std::size_t>(axes[i])]; };

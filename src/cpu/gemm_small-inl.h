@@ -1,5 +1,5 @@
-// Products of few rows and columns, many at once: the rows of a result are vectors in registers, and B is read where it lies.
-// Included by gemm_kernels-inl.h, whose helpers it uses.
+// Products of few rows and columns, many at once: the rows of a result are vectors in registers, and B is read where it
+// lies. Included by gemm_kernels-inl.h, whose helpers it uses.
 
 /// `cols` elements of a row of B, at most Lanes(d), zeros behind them; nothing else is read.
 template <class D, class T> HWY_INLINE hn::Vec<D> LoadColumns(D d, const T* from, std::int64_t cols) {
@@ -25,7 +25,8 @@ template <class D, class V, class T> HWY_INLINE void StoreColumns(D d, V v, T* t
 
 /// kRows rows, a vector of columns: every element is summed from zero, step by step.
 template <int kRows, class D, class T>
-HWY_INLINE void SmallRows(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c, std::int64_t cols) {
+HWY_INLINE void SmallRows(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c,
+                          std::int64_t cols) {
   hn::Vec<D> sum[kRows];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) sum[i] = hn::Zero(d);
   for (std::int64_t p = 0; p < call.k; ++p) {
@@ -35,12 +36,14 @@ HWY_INLINE void SmallRows(D d, const GemmSmall& call, const T* a, const T* b, st
   }
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) StoreColumns(d, sum[i], c + i * call.c_row, cols);
 }
-template <class D, class T> HWY_INLINE void SmallProduct(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c) {
+template <class D, class T>
+HWY_INLINE void SmallProduct(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c) {
   constexpr std::int64_t kLanes = hn::MaxLanes(D());
   for (std::int64_t j = 0; j < call.n; j += kLanes) {
     const std::int64_t cols = call.n - j < kLanes ? call.n - j : kLanes;
     std::int64_t i = 0;
-    for (; i + 4 <= call.m; i += 4) SmallRows<4>(d, call, a + i * call.a_row, b + j, b_row, c + i * call.c_row + j, cols);
+    for (; i + 4 <= call.m; i += 4)
+      SmallRows<4>(d, call, a + i * call.a_row, b + j, b_row, c + i * call.c_row + j, cols);
     const T* const rest = a + i * call.a_row;
     T* const to = c + i * call.c_row + j;
     switch (call.m - i) {

@@ -28,13 +28,15 @@ class SmallRun {
   void run() const {
     const bool tall = g_.m > kSmallMost;
     const Index together = tall ? 1 : std::max<Index>(1, kRowsTogether / g_.m);
-    const Index rows = tall ? kRowsTogether : g_.m, down = divide_up(g_.m, rows), groups = divide_up(g_.batches, together);
+    const Index rows = tall ? kRowsTogether : g_.m, down = divide_up(g_.m, rows),
+                groups = divide_up(g_.batches, together);
     const Index tasks = groups * down;
     const auto task = [&](Index t) {
       const Index batch = t / down * together, row = t % down * rows;
       run_part(batch, std::min(together, g_.batches - batch), row, std::min(rows, g_.m - row));
     };
-    const Index parts = g_.batches * g_.m * g_.n * g_.k < kParallelSteps ? 1 : std::min<Index>(tasks, 4 * max_threads());
+    const Index parts =
+        g_.batches * g_.m * g_.n * g_.k < kParallelSteps ? 1 : std::min<Index>(tasks, 4 * max_threads());
     parallel_for(parts, [&](Index part) {
       for (Index t = tasks * part / parts; t < tasks * (part + 1) / parts; ++t) task(t);
     });

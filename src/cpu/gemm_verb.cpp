@@ -20,8 +20,8 @@ using detail::View;
 
 namespace {
 
-/// Memory of vectors that is kept by the thread: that of a large batch's offsets would come anew from the system each time,
-/// page by page (10,000 products of 2 × 2 f32, one thread: half of the time).
+/// Memory of vectors that is kept by the thread: that of a large batch's offsets would come anew from the system each
+/// time, page by page (10,000 products of 2 × 2 f32, one thread: half of the time).
 template <class T> struct KeptAllocator {
   using value_type = T;
   KeptAllocator() = default;
@@ -43,7 +43,9 @@ template <class T> struct KeptAllocator {
     std::allocator<T>().deallocate(data, n);
   }
   template <class U> void construct(U* at) noexcept { ::new (static_cast<void*>(at)) U; }  // not filled with zeros
-  template <class U, class... A> void construct(U* at, A&&... from) { ::new (static_cast<void*>(at)) U(std::forward<A>(from)...); }
+  template <class U, class... A> void construct(U* at, A&&... from) {
+    ::new (static_cast<void*>(at)) U(std::forward<A>(from)...);
+  }
   friend bool operator==(const KeptAllocator&, const KeptAllocator&) { return true; }
 
  private:

@@ -21,11 +21,12 @@ template <class V> HWY_INLINE auto WidenHalfBits(hn::ScalableTag<float> d, V hal
   const auto magnitude = hn::ShiftLeft<13>(hn::And(raw, hn::Set(du, 0x7fffu)));
   const auto scaled = hn::Mul(hn::BitCast(d, magnitude), hn::Set(d, 0x1p112f));
   const auto special = hn::Ge(hn::BitCast(d, magnitude), hn::BitCast(d, hn::Set(du, 0x7c00u << 13)));
-  const auto all = hn::Or(hn::BitCast(du, scaled), hn::IfThenElseZero(hn::RebindMask(du, special), hn::Set(du, 0x7f800000u)));
+  const auto all =
+      hn::Or(hn::BitCast(du, scaled), hn::IfThenElseZero(hn::RebindMask(du, special), hn::Set(du, 0x7f800000u)));
   return hn::BitCast(d, hn::Or(all, hn::ShiftLeft<16>(hn::And(raw, hn::Set(du, 0x8000u)))));
 }
-/// Rounded to nearest even by an addition: of the number's last bits or, where the result is subnormal, of a number whose last
-/// bit is that of subnormals.
+/// Rounded to nearest even by an addition: of the number's last bits or, where the result is subnormal, of a number
+/// whose last bit is that of subnormals.
 template <class V> HWY_INLINE auto NarrowToHalfBits(hn::ScalableTag<float> d, V x) {
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto bits = hn::BitCast(du, x), sign = hn::And(bits, hn::Set(du, 0x80000000u)), size = hn::Xor(bits, sign);

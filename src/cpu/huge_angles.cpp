@@ -78,8 +78,8 @@ Angle reduced(double x) {
   return angle;
 }
 
-/// Only lanes of f32 come here with less than kTrigFast of f64: pi/2 in three parts, the first two of which times n are exact,
-/// and series within 1e-13, which is far below what the rounding to f32 drops.
+/// Only lanes of f32 come here with less than kTrigFast of f64: pi/2 in three parts, the first two of which times n are
+/// exact, and series within 1e-13, which is far below what the rounding to f32 drops.
 double shifted_sine_of_single(double x, int quarter_turns) {
   constexpr double kMagic = 0x1.8p52, kTwoOverHalfTurn = 0x1.45f306dc9c883p-1;
   constexpr double kFirst = 0x1.921fb00000000p+0, kSecond = 0x1.5110b00000000p-22, kThird = 0x1.18469898cc517p-44;
@@ -87,9 +87,13 @@ double shifted_sine_of_single(double x, int quarter_turns) {
   const double r = ((x - n * kFirst) - n * kSecond) - n * kThird, z = r * r;
   const int quadrant = static_cast<int>((static_cast<std::int64_t>(n) + quarter_turns) & 3);
   const double sine =
-      r + r * z * (-1. / 6 + z * (1. / 120 + z * (-1. / 5040 + z * (1. / 362880 + z * (-1. / 39916800 + z * (1. / 6227020800))))));
+      r + r * z *
+              (-1. / 6 +
+               z * (1. / 120 + z * (-1. / 5040 + z * (1. / 362880 + z * (-1. / 39916800 + z * (1. / 6227020800))))));
   const double cosine =
-      1 + z * (-1. / 2 + z * (1. / 24 + z * (-1. / 720 + z * (1. / 40320 + z * (-1. / 3628800 + z * (1. / 479001600 - z * (1. / 87178291200)))))));
+      1 + z * (-1. / 2 +
+               z * (1. / 24 + z * (-1. / 720 + z * (1. / 40320 + z * (-1. / 3628800 + z * (1. / 479001600 -
+                                                                                           z * (1. / 87178291200)))))));
   const double value = quadrant & 1 ? cosine : sine;
   return quadrant & 2 ? -value : value;
 }

@@ -58,8 +58,8 @@ inline detail::View at_line(detail::View view, const AxisOrder& lines, std::int6
   return view;
 }
 
-/// Calls body(first, last) on ranges of `count` lines, in parallel where there are enough elements (one in 64 Ki pays for a
-/// wake-up).
+/// Calls body(first, last) on ranges of `count` lines, in parallel where there are enough elements (one in 64 Ki pays
+/// for a wake-up).
 template <class Body> void for_lines(std::int64_t count, std::int64_t length, Body body) {
   if (count == 0 || length == 0) return;
   const std::int64_t tasks = count * length < 64 * 1024 ? 1 : std::min<std::int64_t>(count, 4 * max_threads());

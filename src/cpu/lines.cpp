@@ -71,7 +71,8 @@ template <class T, Leaf kCombine> void scatter_part(const ScatterRequest& r, con
     T* const to = output + at.output;
     if (step.table == 0) {
       T* const row = to + place(at.table);
-      for (std::int64_t i = 0; i < n; ++i) row[i * step.output] = combined(kCombine, row[i * step.output], from[i * step.source]);
+      for (std::int64_t i = 0; i < n; ++i)
+        row[i * step.output] = combined(kCombine, row[i * step.output], from[i * step.source]);
     } else {
       for (std::int64_t i = 0; i < n; ++i) {
         T& sum = to[i * step.output + place(at.table + i * step.table)];
@@ -96,7 +97,8 @@ void check_table(const ScatterRequest& r) {
     if (r.target.table.strides[static_cast<std::size_t>(i)] == 0) space[static_cast<std::size_t>(i)] = 1;
   const std::int32_t* const table = pointer<std::int32_t>(r.target.table);
   const int last = space.rank() - 1;
-  const std::int64_t n = last < 0 ? 1 : space[static_cast<std::size_t>(last)], step = last < 0 ? 0 : steps_along(r, last).table;
+  const std::int64_t n = last < 0 ? 1 : space[static_cast<std::size_t>(last)],
+                     step = last < 0 ? 0 : steps_along(r, last).table;
   Strides first;
   first.resize(3, 0);
   for_rows(r, space, first, [&](const Steps& at) {

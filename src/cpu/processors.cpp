@@ -27,7 +27,8 @@ int rounded_up(double quota, double period) {
 /// Of one group, whichever version's files it has.
 int quota_of(const fs::path& folder) {
   double quota = 0, period = 0;
-  if (std::ifstream(folder / "cpu.max") >> quota >> period) return rounded_up(quota, period);  // "max 100000" is no number
+  if (std::ifstream(folder / "cpu.max") >> quota >> period)
+    return rounded_up(quota, period);  // "max 100000" is no number
   if (std::ifstream(folder / "cpu.cfs_quota_us") >> quota && std::ifstream(folder / "cpu.cfs_period_us") >> period)
     return rounded_up(quota, period);  // -1: none
   return INT_MAX;

@@ -12,13 +12,15 @@ namespace tern::detail_cpu {
 /// Those it may run on, and no more than its control groups give it the time of (rounded up); at least 1.
 int processors();
 
-/// What the quotas of the control groups leave that `groups` lists (a file as /proc/self/cgroup) and of those around them, in
-/// the hierarchy mounted at `root`: cpu.max, or cpu.cfs_quota_us and cpu.cfs_period_us. Rounded up; INT_MAX: no limit.
+/// What the quotas of the control groups leave that `groups` lists (a file as /proc/self/cgroup) and of those around
+/// them, in the hierarchy mounted at `root`: cpu.max, or cpu.cfs_quota_us and cpu.cfs_period_us. Rounded up; INT_MAX:
+/// no limit.
 int processors_of_quota(const std::string& groups, const std::string& root);
 
 /// Where a thread may run, which another may narrow for the moment in which it wakes it. The scheduler tends to wake a
-/// thread on the processor of the one that wakes it, behind which it then waits: after a pause of 16 ms a worker came too late to help
-/// with a product that takes two threads 0.6 ms. Without effect where the system has no such calls, or forbids them.
+/// thread on the processor of the one that wakes it, behind which it then waits: after a pause of 16 ms a worker came
+/// too late to help with a product that takes two threads 0.6 ms. Without effect where the system has no such calls, or
+/// forbids them.
 class Placement {
  public:
   /// By the thread itself, before anything else.

@@ -97,10 +97,11 @@ class Scan {
     for (int i = 0; i < others.rank; ++i)
       order.axes[order.rank] = others.axes[i], order.sizes[order.rank++] = others.sizes[i];
     const Walker input(r_.input, order), output(r_.output, order);
-    for_lines((lines + kTogether - 1) / kTogether, n_ * std::min(lines, kTogether), [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t chunk = first; chunk < last; ++chunk)
-        scan_columns<T, kCombine>(input, output, lines, chunk * kTogether);
-    });
+    for_lines((lines + kTogether - 1) / kTogether, n_ * std::min(lines, kTogether),
+              [&](std::int64_t first, std::int64_t last) {
+                for (std::int64_t chunk = first; chunk < last; ++chunk)
+                  scan_columns<T, kCombine>(input, output, lines, chunk * kTogether);
+              });
   }
   template <class T, Leaf kCombine>
   void scan_columns(const Walker& input, const Walker& output, std::int64_t lines, std::int64_t column) const {

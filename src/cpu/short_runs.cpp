@@ -25,13 +25,15 @@ template <std::size_t kBytes> void move_rows(const Rows& r) {
   for (std::int64_t i = 0; i < r.rows; ++i, from += r.from_step, to += r.to_step) std::memcpy(to, from, kBytes);
 }
 using MoveRows = void (*)(const Rows&);
-template <std::size_t... kBytes> constexpr std::array<MoveRows, sizeof...(kBytes)> all_moves(std::index_sequence<kBytes...>) {
+template <std::size_t... kBytes>
+constexpr std::array<MoveRows, sizeof...(kBytes)> all_moves(std::index_sequence<kBytes...>) {
   return {&move_rows<kBytes + 1>...};
 }
 constexpr auto kMoveRows = all_moves(std::make_index_sequence<kRowBytes>());
 
 /// to[i * kTimes + j] = from[i * step]: vectors of 16 bytes, of which the next element's overwrite what is too much.
-template <class T, int kTimes> void repeat(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t count) {
+template <class T, int kTimes>
+void repeat(const std::byte* from, std::int64_t step, std::byte* to, std::int64_t count) {
   constexpr std::size_t kVector = 16 / sizeof(T), kVectors = (kTimes + kVector - 1) / kVector;
   constexpr std::int64_t kBeyond = (static_cast<std::int64_t>(kVectors * kVector) + kTimes - 1) / kTimes - 1;
   const auto* x = reinterpret_cast<const T*>(from);
@@ -108,8 +110,8 @@ void scatter(const ShortRuns& runs, std::byte* base, std::int64_t within, std::i
              });
 }
 
-/// Calls move(base of the pattern, position within it, first element, count): what is no whole pattern at both ends, and
-/// all between them at once.
+/// Calls move(base of the pattern, position within it, first element, count): what is no whole pattern at both ends,
+/// and all between them at once.
 template <class Move> void in_three(const ShortRuns& runs, std::int64_t within, std::int64_t n, const Move& move) {
   std::int64_t done = 0, pattern = 0;
   if (within > 0) {
@@ -151,7 +153,8 @@ void split_short_rows(std::size_t size, const ShortRows<const std::byte>& rows, 
 }
 void join_short_rows(std::size_t size, const std::byte* from, const ShortRows<std::byte>& rows) {
   const auto length = static_cast<std::size_t>(rows.length);
-  (size == 4 ? kTurns<std::uint32_t, false> : kTurns<std::uint64_t, false>)[length](from, rows.step, rows.count, rows.data);
+  (size == 4 ? kTurns<std::uint32_t, false> : kTurns<std::uint64_t, false>)[length](from, rows.step, rows.count,
+                                                                                    rows.data);
 }
 
 void gather_pattern(const ShortRuns& runs, std::size_t size, const std::byte* base, std::int64_t within,

@@ -1,6 +1,6 @@
 // Operands whose neighbours in memory are few: rows of 3 columns, elements that are repeated 4 times, batches of small
-// transposed matrices. Calls for each run would take longer than what they move; here a pattern of some elements is moved
-// again and again.
+// transposed matrices. Calls for each run would take longer than what they move; here a pattern of some elements is
+// moved again and again.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace tern::detail_cpu {
 /// Runs of fewer elements are short.
 inline constexpr std::int64_t kShortRun = 24;
 
-/// The innermost axes of an operand, `period` elements in all, which repeat `step` elements further along the next axis.
+/// The innermost axes of an operand, `period` elements in all, which repeat `step` elements further along the next
+/// axis.
 struct ShortRuns {
   int axes = 0;
   std::int64_t sizes[8] = {}, strides[8] = {};  // of the pattern, outermost first

@@ -22,8 +22,8 @@ namespace {
 constexpr std::int64_t kRadixFrom = 256;
 /// Keys that are looked at together in a selection.
 constexpr std::int64_t kGroup = 64;
-/// Lines of more elements are selected from. A selection gathers so many times what is wanted, and at least so many, before
-/// it looks which are the first.
+/// Lines of more elements are selected from. A selection gathers so many times what is wanted, and at least so many,
+/// before it looks which are the first.
 constexpr std::int64_t kSelectFrom = 512, kGathered = 4, kFewestGathered = 128;
 
 template <class T> using KeyOf = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
@@ -129,7 +129,8 @@ template <class T> class LineSort {
       items.resize(static_cast<std::size_t>(wanted));
     };
     KeyOf<T> worst = std::numeric_limits<KeyOf<T>>::max();
-    bool full = false;  // `wanted` are known, the last of them `worst`: others must be before it, for they stand behind it
+    bool full =
+        false;  // `wanted` are known, the last of them `worst`: others must be before it, for they stand behind it
     for (std::int64_t begin = 0; begin < n; begin += kGroup) {
       const std::int64_t count = std::min(kGroup, n - begin);
       KeyOf<T> keys[kGroup];

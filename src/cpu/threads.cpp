@@ -75,10 +75,10 @@ struct Job {
 
 using Clock = std::chrono::steady_clock;
 
-/// Whether other threads are worth their while. On a processor that something else keeps busy (another library's threads
-/// that wait actively, another program) a worker may be stopped with a task in its hands for milliseconds. Where a job took longer than
-/// this thread alone would have, the next ones run alone for some multiple of the time lost, twice as long with every
-/// such job in a row.
+/// Whether other threads are worth their while. On a processor that something else keeps busy (another library's
+/// threads that wait actively, another program) a worker may be stopped with a task in its hands for milliseconds.
+/// Where a job took longer than this thread alone would have, the next ones run alone for some multiple of the time
+/// lost, twice as long with every such job in a row.
 class Disturbance {
  public:
   bool keeps_alone() const { return until_ != Clock::time_point{} && Clock::now() < until_; }
@@ -250,8 +250,8 @@ class Pool {
   Disturbance disturbance_;
 };
 
-/// Its pool outlives what is in static storage, whose destructors may use it; its workers end with the program. A child of
-/// fork() makes another: it has none of the workers.
+/// Its pool outlives what is in static storage, whose destructors may use it; its workers end with the program. A child
+/// of fork() makes another: it has none of the workers.
 std::atomic<Pool*> shared_pool{nullptr};
 struct Dismissal {
   ~Dismissal() {

@@ -28,12 +28,12 @@ void set_max_threads(int threads);
 /// Calls task(0) … task(count - 1), each once, on up to max_threads() threads including the caller's. Returns when all
 /// are done; the first exception a task throws is rethrown here. Which thread runs which task is unspecified, so a
 /// task's result must not depend on it; calls of one count share their tasks out alike, so that a thread tends to meet
-/// again what is in its caches. The calling thread runs alone what is called inside a task, while another thread uses the
-/// pool, where no threads can be had, and for a while after other threads have made it slower than that.
+/// again what is in its caches. The calling thread runs alone what is called inside a task, while another thread uses
+/// the pool, where no threads can be had, and for a while after other threads have made it slower than that.
 void parallel_for(std::int64_t count, TaskRef task);
 
-/// The most threads that a parallel_for of this thread was meant for since the last call of this function: 1 where there
-/// was none.
+/// The most threads that a parallel_for of this thread was meant for since the last call of this function: 1 where
+/// there was none.
 int threads_used();
 
 }  // namespace tern::detail_cpu

@@ -103,8 +103,8 @@ ShortRuns Walker::short_runs() const {
   return runs;
 }
 
-/// Calls move(runs, element offset of a pattern, position within it, index of the first element, length) for each run of
-/// patterns along the axis that they are repeated along.
+/// Calls move(runs, element offset of a pattern, position within it, index of the first element, length) for each run
+/// of patterns along the axis that they are repeated along.
 template <class Move> void Walker::patterns(std::int64_t position, std::int64_t n, const Move& move) const {
   const ShortRuns runs = short_runs();
   const int along = rank_ - runs.axes - 1;
@@ -215,7 +215,8 @@ void Walker::load_patterns(const KernelTable& table, std::int64_t position, std:
     std::byte* const to = static_cast<std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
     std::byte* const into = are_lanes ? to : raw;
     patterns(position + begin, count,
-             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
+                 std::int64_t length) {
                gather_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
                               into + static_cast<std::size_t>(first) * size);
              });
@@ -233,7 +234,8 @@ void Walker::store_patterns(const KernelTable& table, std::int64_t position, std
     const std::byte* const from = static_cast<const std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
     if (!are_lanes) table.store[static_cast<int>(dtype_)](from, raw, static_cast<std::size_t>(count));
     patterns(position + begin, count,
-             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first, std::int64_t length) {
+             [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
+                 std::int64_t length) {
                scatter_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
                                (are_lanes ? from : raw) + static_cast<std::size_t>(first) * size);
              });
@@ -260,8 +262,8 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
     const std::int64_t count = std::min(most, n - begin);
     std::byte* const to = static_cast<std::byte*>(lanes) + begin * width;
     std::byte* const into = are_lanes ? to : raw;
-    const auto run = [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
-                         std::int64_t at_stride) {
+    const auto run = [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length,
+                         std::int64_t at, std::int64_t at_stride) {
       std::byte* const place = into + first * size;
       if (at_stride == 0) {  // one entry for the whole run: a row
         const std::byte* const from = base_ + (offset + entry(at)) * size;

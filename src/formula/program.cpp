@@ -47,8 +47,8 @@ class Typing {
   }
 
  private:
-  /// Emitting a sum asks about what is summed, reductions in it included, and so recurses with their nesting: every 16th
-  /// is emitted beforehand.
+  /// Emitting a sum asks about what is summed, reductions in it included, and so recurses with their nesting: every
+  /// 16th is emitted beforehand.
   void note_nesting(const Node& node) {
     constexpr int kMost = 256, kTogether = 16;
     int depth = 0;
@@ -219,7 +219,8 @@ class Typing {
     if (width >= 32 || (given.kind == StepKind::number && given.number.integer >= 0 && given.number.integer < width))
       return count;
     Step mask;
-    mask.kind = StepKind::number, mask.lane = given.lane, mask.dtype = dtype, mask.full = false, mask.number = width - 1;
+    mask.kind = StepKind::number, mask.lane = given.lane, mask.dtype = dtype, mask.full = false,
+    mask.number = width - 1;
     return binary(Leaf::bit_and, count, push(mask), given.lane, dtype);
   }
   int binary(Leaf leaf, int a, int b, Lane lane, DType dtype) {

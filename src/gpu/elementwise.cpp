@@ -18,9 +18,9 @@ namespace {
 // Axes of kernels in vectors that are made beforehand: a row or a column added to matrices, and to batches of them.
 constexpr std::size_t kVectorAxes = 3;
 // Where an operand's neighbours lie along another axis than the output's, a workgroup takes a tile: 32 invocations
-// along that axis, which read together, and rows of groups along the output's. What they read goes through the workgroup's
-// memory, where it fits, so that neighbours along the output's axis write together: of 4096 x 4096 in f32 that is rows of
-// 128 bytes both ways.
+// along that axis, which read together, and rows of groups along the output's. What they read goes through the
+// workgroup's memory, where it fits, so that neighbours along the output's axis write together: of 4096 x 4096 in f32
+// that is rows of 128 bytes both ways.
 constexpr int kAcross = 32, kPitch = kAcross + 1;  // of a row in the workgroup's memory: no two in the same bank
 constexpr std::int64_t kLeastTile = 16;                        // elements along both
 constexpr std::int64_t kMostElements = std::int64_t{1} << 31;  // of a launch: indices are 32 bits wide
@@ -239,8 +239,8 @@ class ElementwiseKernel {
   }
   std::string begin_tile(const Io& io, std::vector<std::string>& coordinates) const {
     std::string lines = cat("if (group >= ", backend_.dialect().param(count_slot_), ") { return; }\n");
-    lines += cat("let tiles = group / ", tile_param(2), ";\nlet first_across = (group - tiles * ", tile_param(2), ") * ",
-                 kAcross, "u;\nlet rest = tiles / ", tile_param(3), ";\nlet first_along = (tiles - rest * ",
+    lines += cat("let tiles = group / ", tile_param(2), ";\nlet first_across = (group - tiles * ", tile_param(2),
+                 ") * ", kAcross, "u;\nlet rest = tiles / ", tile_param(3), ";\nlet first_along = (tiles - rest * ",
                  tile_param(3), ") * ", rows_of_tile() * group_, "u;\n");
     Axes others;
     for (std::size_t i = 0; i + 1 < axes_.sizes.size(); ++i)

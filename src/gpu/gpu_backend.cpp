@@ -55,9 +55,10 @@ void require_extent(const detail::FusedRequest& r, const std::string& device) {
 void GpuBackend::refuse_process() const {
   throw Error(ErrorKind::device,
               "device " + device().to_string() + ": " +
-                  (process_.here() ? "the process is ending, and its driver has ended before this object did; make objects whose "
-                                     "destructors use it after its first use"
-                                   : detail::kForked));
+                  (process_.here()
+                       ? "the process is ending, and its driver has ended before this object did; make objects whose "
+                         "destructors use it after its first use"
+                       : detail::kForked));
 }
 
 const GemmTiles& GpuBackend::gemm_tiles() {
@@ -107,8 +108,8 @@ void GpuBackend::plan(const detail::GemmRequest& r) { run_gemm(*this, r); }
 
 namespace {
 
-/// A request whose axes stand in the order in which the largest operand's elements lie in memory, so that those that are
-/// walked together merge: the sum of a permuted view is that of a row.
+/// A request whose axes stand in the order in which the largest operand's elements lie in memory, so that those that
+/// are walked together merge: the sum of a permuted view is that of a row.
 class InMemoryOrder {
  public:
   /// Whether another order is better, and no position is asked for, whose axes have numbers.

@@ -49,8 +49,8 @@ class GpuBackend : public detail::Backend {
   /// Two words that are not 0 once a kernel has met an index out of range.
   virtual Storage& index_flags() = 0;
 
-  /// Throws `device` in a child of the process that made the backend, and where its driver has ended; to be called before a
-  /// lock of it is taken.
+  /// Throws `device` in a child of the process that made the backend, and where its driver has ended; to be called
+  /// before a lock of it is taken.
   void require_process() const {
     if (!of_this_process()) refuse_process();
   }

@@ -22,8 +22,8 @@ class LinePlan {
       if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
   /// The same for a kernel that takes neighbours along the axis together where it can: launch_grouped(). Where
-  /// `taken_from` is not 0, the views that are only read are of lines of that length and indexed by taken(), anywhere in
-  /// a line, instead of along the group.
+  /// `taken_from` is not 0, the views that are only read are of lines of that length and indexed by taken(), anywhere
+  /// in a line, instead of along the group.
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
            std::size_t written, Layouts layouts, std::int64_t taken_from = 0)
       : backend(backend),
@@ -91,8 +91,8 @@ class LinePlan {
   }
   std::string module(const char* what, const std::string& body, std::vector<Shared> shared,
                      const std::string& functions = "") const {
-    return backend.dialect().module(
-        {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, std::move(shared), functions, body});
+    return backend.dialect().module({what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads,
+                                     std::move(shared), functions, body});
   }
 
   GpuBackend& backend;

@@ -224,7 +224,8 @@ std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) c
   std::string store;
   if (m.to_bits >= 0) store += cat(job.word(m.to_bits, "to"), " = bits;\n");
   if (m.to_places >= 0)
-    store += cat(job.word(m.to_places, "to"), " = ", m.places >= 0 ? job.word(m.places, "source") : std::string("i"), ";");
+    store +=
+        cat(job.word(m.to_places, "to"), " = ", m.places >= 0 ? job.word(m.places, "source") : std::string("i"), ";");
   holes["store"] = store;
   return filled(kMoveWgsl, holes);
 }
@@ -267,7 +268,8 @@ Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, 
                holes["source_bits"] = job.word(bits, "source");
                holes["source_place"] = places >= 0 ? job.word(places, "source") : std::string("source - line * $n");
                holes["out_bits"] = job.word(to_bits, "to"), holes["out_places"] = job.word(to_places, "to");
-               for (int e = 0; e < 4; ++e) holes["mark"] += filled(kMark, {{"e", cat(256 * e, "u")}, {"key", cat("key", e)}});
+               for (int e = 0; e < 4; ++e)
+                 holes["mark"] += filled(kMark, {{"e", cat(256 * e, "u")}, {"key", cat("key", e)}});
                return filled(kSelect, holes);
              });
   return to;

@@ -11,8 +11,8 @@
 
 namespace tern::detail_gpu {
 
-/// The key of an element, whose order is that of the values (NaN last, zeros alike; all of them the other way round where
-/// `flip` is all ones), as a function `key_of` of the element's bits. It reads `flip` from a parameter.
+/// The key of an element, whose order is that of the values (NaN last, zeros alike; all of them the other way round
+/// where `flip` is all ones), as a function `key_of` of the element's bits. It reads `flip` from a parameter.
 std::string key_function(const Dialect& dialect, DType dtype, int flip_slot);
 /// The word that holds an element's bits: "u32" or "u64".
 const char* word_of(DType dtype);
@@ -22,8 +22,8 @@ inline int key_bits(DType dtype) { return 8 * static_cast<int>(dtype_size(dtype)
 /// CUDA's functions that rank by digits in a workgroup: radix_move.cuda.inc.
 const char* ranking_functions();
 
-/// Lines of elements, one after the other: their bits, a word each, and their places in the lines they come from. Either
-/// may be missing (no storage): bits that nobody asks for, and places that are where they stand.
+/// Lines of elements, one after the other: their bits, a word each, and their places in the lines they come from.
+/// Either may be missing (no storage): bits that nobody asks for, and places that are where they stand.
 struct Words {
   View bits, places;
 };

@@ -1,7 +1,7 @@
-// Scatter-reduce where every line of the output has a table of its own (scatter_add along the columns of a matrix): a warp
-// to a line, whose results it keeps in the workgroup's memory. It takes 32 entries of the table at once, in order; those
-// for one element take turns, the first in the table first, so that sums have the bits that adding one by one has. Lines
-// that are neighbours in memory are at work at the same time, and share what the cache fetched. CUDA's.
+// Scatter-reduce where every line of the output has a table of its own (scatter_add along the columns of a matrix): a
+// warp to a line, whose results it keeps in the workgroup's memory. It takes 32 entries of the table at once, in order;
+// those for one element take turns, the first in the table first, so that sums have the bits that adding one by one
+// has. Lines that are neighbours in memory are at work at the same time, and share what the cache fetched. CUDA's.
 #include "gpu/io.hpp"
 #include "gpu/scatter.hpp"
 #include "gpu/text.hpp"
@@ -52,7 +52,8 @@ class LineScatter {
     const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
     Operand output;
     output.view = r_.output, output.gather = &r_.target;
-    plan_.bind({bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
+    plan_.bind(
+        {bytes_touched(output, sizes), bytes_touched(r_.source, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
     const auto most = static_cast<int>(kLineBytes / static_cast<std::int64_t>(dtype_size(r_.source.dtype)));
     int held = 1024;  // elements, of few sizes: each is a text
     while (held < r_.target.size && held < most) held *= 2;
@@ -100,8 +101,8 @@ class LineScatter {
                   "    if (there && turn == now) { ", sum, " = ", d.leaf(r_.combine, lane, {sum, cat("value", e)}),
                   "; }\n    __syncwarp();\n  }\n}\n");
     }
-    body += cat("for (u32 start = 0u; start < ", d.param(count_), "; start += ", kAhead * kWarp, "u) {\n", indented(step),
-                "}\n");
+    body += cat("for (u32 start = 0u; start < ", d.param(count_), "; start += ", kAhead * kWarp, "u) {\n",
+                indented(step), "}\n");
     body += cat(each, indented(io.store(0, outside, {"sums[k]"}, "")), "}\n");
     return d.module({"scatter, lines", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
                      {{type, "sums", held}}, "", body});

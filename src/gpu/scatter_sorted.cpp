@@ -128,7 +128,8 @@ class SortedScatter {
     touched[0] = bytes_touched(output, sizes);
     plan.bind(touched);
     s.fetched = lines_ == 0 && backend_.limits().threads >= kFetching && length_ >= kManyEntries * r_.target.size;
-    if (s.fetched) s.across = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(kept.count(), kNeighbours))));
+    if (s.fetched)
+      s.across = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(kept.count(), kNeighbours))));
     else s.group = scatter_group(plan, kept, {2, 3});
     const std::int64_t outputs = ceil_div(kept.count(), s.fetched ? s.across : s.group) * r_.target.size;
     plan.note(s.fetched), plan.note(static_cast<char>(s.across));
@@ -155,7 +156,8 @@ class SortedScatter {
     int across = 1;  // neighbouring elements of a workgroup that fetches
   };
 
-  /// What both kernels begin with, once `wanted` and `k` are there: where the element is, and where its line of keys is.
+  /// What both kernels begin with, once `wanted` and `k` are there: where the element is, and where its line of keys
+  /// is.
   struct Places {
     Position at, outside;
     std::string entry;  // lines that compute coordinates from a place `j`
@@ -183,8 +185,9 @@ class SortedScatter {
                        const char* bound) const {
     const std::string high = name + "_high", middle = name + "_middle";
     return cat("var ", name, " = 0u;\nvar ", high, " = ", backend_.dialect().param(s.length), ";\nfor (; ", name, " < ",
-               high, ";) {\n  let ", middle, " = (", name, " + ", high, ") / 2u;\n  if (", key(plan, io, middle.c_str()),
-               " < ", bound, ") { ", name, " = ", middle, " + 1u; } else { ", high, " = ", middle, "; }\n}\n");
+               high, ";) {\n  let ", middle, " = (", name, " + ", high, ") / 2u;\n  if (",
+               key(plan, io, middle.c_str()), " < ", bound, ") { ", name, " = ", middle, " + 1u; } else { ", high,
+               " = ", middle, "; }\n}\n");
   }
 
   /// An invocation to an element, or a few neighbours.
@@ -214,10 +217,11 @@ class SortedScatter {
     Io io(plan, d);
     const char* const type = lane_name(detail::lane_of(r_.source.dtype));
     const int rows = static_cast<int>(kFetching) / s.across, fetched = rows * kFetchedEach;
-    std::string body = cat("if (group >= ", d.param(s.outputs), ") { return; }\nlet tiles = (", d.param(s.kept), " + ",
-                           s.across - 1, "u) / ", s.across, "u;\nlet wanted = group / tiles;\nlet column = thread % ",
-                           s.across, "u;\nlet row = thread / ", s.across, "u;\nlet stands = (group - wanted * tiles) * ",
-                           s.across, "u + column;\nlet k = min(stands, ", d.param(s.kept), " - 1u);\n");
+    std::string body =
+        cat("if (group >= ", d.param(s.outputs), ") { return; }\nlet tiles = (", d.param(s.kept), " + ", s.across - 1,
+            "u) / ", s.across, "u;\nlet wanted = group / tiles;\nlet column = thread % ", s.across,
+            "u;\nlet row = thread / ", s.across, "u;\nlet stands = (group - wanted * tiles) * ", s.across,
+            "u + column;\nlet k = min(stands, ", d.param(s.kept), " - 1u);\n");
     const Places p = places_of(plan, s, kept, summed, io);
     body += p.begin + bisected(plan, s, io, "low", "wanted") + bisected(plan, s, io, "over", "wanted + 1u");
     body += cat("let first = max(low, ", d.param(s.begin), ");\nlet end = min(over, ", d.param(s.end), ");\n");

@@ -12,10 +12,10 @@ using detail::SortRequest;
 
 namespace {
 
-// Lines of up to a block: bitonic in a workgroup's memory over (key, place); the place breaks ties, which makes it stable.
-// Keys are unsigned, in the order of the values, NaN last (first, descending); lines are padded to a power of two with the
-// largest key. Batcher (1968). Longer lines are sorted by digits, and of lines of which only the first are wanted these
-// are selected first (radix.hpp).
+// Lines of up to a block: bitonic in a workgroup's memory over (key, place); the place breaks ties, which makes it
+// stable. Keys are unsigned, in the order of the values, NaN last (first, descending); lines are padded to a power of
+// two with the largest key. Batcher (1968). Longer lines are sorted by digits, and of lines of which only the first are
+// wanted these are selected first (radix.hpp).
 constexpr std::uint32_t kSortThreads = 256, kSortBlock = 1024;  // elements a workgroup sorts in its own memory
 constexpr std::int64_t kShortBlock = 64;                        // the same of short lines, in kernels made beforehand
 constexpr std::int64_t kLeastTile = 512;  // longer lines a workgroup sorts by digits, where it has the memory
@@ -295,7 +295,8 @@ class Sort {
     body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  if (first + i < ", l.p(s.all),
                 ") { ", places(l, s), "[first + i] = places[i]; }\n}\n");
     return l.module("sort, blocks", body,
-                    {{word_, "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}}, functions);
+                    {{word_, "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}},
+                    functions);
   }
 
   std::string write_text(const LinePlan& l, const Slots& s) const {

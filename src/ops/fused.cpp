@@ -51,8 +51,8 @@ void check_output(const char* op, const Tensor& out, const ProgramOutput& output
   if (!out.defined()) return;
   require_writable(op, out);
   if (out.dtype() != output.dtype)
-    throw Error(ErrorKind::dtype, std::string(op) + ": cannot write " + std::string(to_string(output.dtype)) + " into " +
-                                      describe(out));
+    throw Error(ErrorKind::dtype,
+                std::string(op) + ": cannot write " + std::string(to_string(output.dtype)) + " into " + describe(out));
 }
 
 /// Whether writing `out` while reading `in` would be wrong: they share memory without being the same elements in the
@@ -125,7 +125,8 @@ void check_position(const char* op, const Step& step, const Shape& space, std::u
 
 void check_coordinates(const char* op, const Program& program, const Shape& space, std::uint32_t reduced) {
   for (const Step& step : program.steps)
-    if (step.kind == StepKind::position || (step.kind == StepKind::extent && !is_float_lane(step.lane) && !is_wide_lane(step.lane)))
+    if (step.kind == StepKind::position ||
+        (step.kind == StepKind::extent && !is_float_lane(step.lane) && !is_wide_lane(step.lane)))
       check_position(op, step, space, reduced);
 }
 
@@ -174,7 +175,8 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
   check_numbers(call.op, program, arguments);
   space.numel();  // throws where it overflows
   check_coordinates(call.op, program, space, call.reduced);
-  for (std::size_t k = 0; k < into.size() && k < program.outputs.size(); ++k) check_output(call.op, into[k], program.outputs[k]);
+  for (std::size_t k = 0; k < into.size() && k < program.outputs.size(); ++k)
+    check_output(call.op, into[k], program.outputs[k]);
   bound.op = call.op, bound.program = &program, bound.space = space, bound.reduced = call.reduced;
   bound.operands.reserve(arguments.size());
   if (!into.empty()) bound.copies.reserve(arguments.size());

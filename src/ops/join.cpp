@@ -17,7 +17,8 @@ template <class T> const Tensor& value_of(const T& x) {
 }
 /// Copies the parts beside each other along the axis, together: the copies do not depend on each other.
 template <class T>
-void copy_parts(std::span<const T> parts, std::size_t axis, std::span<const std::int64_t> begins, const Tensor& result) {
+void copy_parts(std::span<const T> parts, std::size_t axis, std::span<const std::int64_t> begins,
+                const Tensor& result) {
   static const Graph* const identity = graph_of([](auto v) { return v; });
   constexpr std::size_t kAtOnce = 256;  // copies of a call
   // 16-bit floats as i16: through f32, a signalling NaN would become a quiet one.

@@ -59,8 +59,9 @@ class Printer {
   bool hides(std::int64_t size) const { return abridged_ && size > 2 * kEdge; }
   bool hidden(std::int64_t i, std::int64_t size) const { return hides(size) && i >= kEdge && i < size - kEdge; }
 
-  /// The texts of t, whose first axis is axis `first` of the whole. Only what is shown leaves the device, in one copy: both
-  /// ends of an abridged axis are a view of two axes, [2, kEdge]. Where those are too many axes, one copy for each entry.
+  /// The texts of t, whose first axis is axis `first` of the whole. Only what is shown leaves the device, in one copy:
+  /// both ends of an abridged axis are a view of two axes, [2, kEdge]. Where those are too many axes, one copy for each
+  /// entry.
   template <class T> void collect(const Tensor& t, int first) {
     const TensorImpl& whole = *t.impl();
     const auto abridged = std::count_if(whole.shape.begin(), whole.shape.end(), [&](auto n) { return hides(n); });

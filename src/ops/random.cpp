@@ -142,8 +142,8 @@ Expr random_uniform(Expr position, Expr seed, Expr stream) {
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  return draw("rand", uniform_graph(options.dtype), shape, generator, options.dtype == DType::f64 ? 2 : 1, options.dtype,
-              options.device);
+  return draw("rand", uniform_graph(options.dtype), shape, generator, options.dtype == DType::f64 ? 2 : 1,
+              options.dtype, options.device);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {

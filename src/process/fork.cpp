@@ -51,9 +51,9 @@ namespace {
 
 ForkLocks& fork_locks();
 
-/// Takes every lock, in whatever order: where one is taken all are given back, so that nobody waits for this thread while
-/// it waits for him. After a second it goes on without: a thread that holds one for so long waits for this one in a way
-/// that nobody can see from here.
+/// Takes every lock, in whatever order: where one is taken all are given back, so that nobody waits for this thread
+/// while it waits for him. After a second it goes on without: a thread that holds one for so long waits for this one in
+/// a way that nobody can see from here.
 void prepare() {
   constexpr std::chrono::microseconds kPause{50};
   constexpr int kTries = 20000;

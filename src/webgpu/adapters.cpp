@@ -57,8 +57,8 @@ std::vector<WGPUAdapter> list_adapters(const Api& api, WGPUInstance instance) {
   return {};
 }
 
-/// A child of fork() ends without what the parent has asked for at its end: Mesa's drivers wait there for threads that the
-/// child does not have, on stacks that are gone. What the child asked for itself is done, and streams are flushed.
+/// A child of fork() ends without what the parent has asked for at its end: Mesa's drivers wait there for threads that
+/// the child does not have, on stacks that are gone. What the child asked for itself is done, and streams are flushed.
 void end_children_early() {
 #ifdef __GLIBC__
   detail::call_in_children([] {

@@ -23,8 +23,8 @@ class WebgpuBackend;
 /// which crash where it is at work while the compiler's static objects go. To be called again after kernels were
 /// compiled: what that made static goes before what was asked for earlier.
 void settle_at_exit(WebgpuBackend& backend);
-/// Mesa's drivers end their threads in a handler that they have registered by now. What runs after it would wait for them for ever:
-/// so this backend ends right before.
+/// Mesa's drivers end their threads in a handler that they have registered by now. What runs after it would wait for
+/// them for ever: so this backend ends right before.
 void end_before_the_driver(WebgpuBackend& backend);
 
 class WebgpuBackend final : public detail_gpu::GpuBackend {
@@ -275,7 +275,8 @@ std::vector<Adopted>& adopted() {
 }
 
 WebgpuBackend& backend_at(int index) {
-  static auto& made = *new std::vector<std::vector<WebgpuBackend*>>;  // of each adapter; the last is in use, the others were lost
+  static auto& made =
+      *new std::vector<std::vector<WebgpuBackend*>>;  // of each adapter; the last is in use, the others were lost
   std::string reason;
   const std::vector<Adapter>& list = adapters(reason);
   const std::lock_guard hold(registry_lock());

@@ -22,7 +22,8 @@ inline constinit const Pointwise<> huber{
 inline constinit const Pointwise<> tangent{"tangent", [](auto x) { return where(x < 2, x * x, 4 * x - 4); }};
 inline constinit const Pointwise<> selu_like{
     "selu_like", [](auto x) { return where(x > 0, x, expm1(where(x > 0, 0, x))); }};
-inline constinit const Pointwise<> cubic{"cubic", [](auto x) { return where(x >= 1, x * x * x, 3 * x * x - 3 * x + 1); }};
+inline constinit const Pointwise<> cubic{"cubic",
+                                         [](auto x) { return where(x >= 1, x * x * x, 3 * x * x - 3 * x + 1); }};
 inline constinit const Pointwise<> smooth_step{
     "smooth_step", [](auto x) { return where(x <= 0, 0, where(x >= 1, 1, x * x * (3 - 2 * x))); }};
 inline constinit const Pointwise<> two_sides{
@@ -120,8 +121,9 @@ class Seams {
 };
 
 /// Both orders of the device's derivatives at columns of points: [order][input][point].
-template <class S> std::array<std::vector<Doubles>, 2> derivatives(const Entry& e, const std::vector<std::vector<S>>& columns,
-                                                                   Device device) {
+template <class S>
+std::array<std::vector<Doubles>, 2> derivatives(const Entry& e, const std::vector<std::vector<S>>& columns,
+                                                Device device) {
   std::vector<Var> x;
   for (int i = 0; i < e.arity(); ++i)
     x.emplace_back(column_tensor(columns[static_cast<std::size_t>(i)], e.condition(i), device), !e.condition(i));

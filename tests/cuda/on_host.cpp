@@ -110,11 +110,15 @@ TEST_F(OnHost, ReversedViews) {
     for (const bool rows : {true, false})
       for (const int axis : {0, 1}) {
         const auto reversed = [axis](const Tensor& t) { return t.slice(axis, {}, {}, -1); };
-        const std::string what = std::string(to_string(dtype)) + (rows ? " rows" : " columns") + ", reversed axis " + std::to_string(axis);
-        expect_equal("sum of " + what, gpu, {x}, tolerance(dtype), [=](const Tensors& t) { return sum(reversed(t[0]), rows ? 1 : 0); });
-        expect_equal("softmax of " + what, gpu, {x}, tolerance(dtype), [=](const Tensors& t) { return softmax(reversed(t[0]), rows ? 1 : 0); });
+        const std::string what =
+            std::string(to_string(dtype)) + (rows ? " rows" : " columns") + ", reversed axis " + std::to_string(axis);
+        expect_equal("sum of " + what, gpu, {x}, tolerance(dtype),
+                     [=](const Tensors& t) { return sum(reversed(t[0]), rows ? 1 : 0); });
+        expect_equal("softmax of " + what, gpu, {x}, tolerance(dtype),
+                     [=](const Tensors& t) { return softmax(reversed(t[0]), rows ? 1 : 0); });
       }
-    expect_equal("a copy", gpu, {x}, 0, [](const Tensors& t) { return t[0].slice(0, {}, {}, -3).slice(1, {}, {}, -1).clone(); });
+    expect_equal("a copy", gpu, {x}, 0,
+                 [](const Tensors& t) { return t[0].slice(0, {}, {}, -3).slice(1, {}, {}, -1).clone(); });
     expect_equal("written backwards", gpu, {x, random({40, 64}, dtype)}, 0, [](const Tensors& t) {
       Tensor to = t[1].clone();
       to.slice(1, {}, {}, -1).copy_from(t[0]);
@@ -141,7 +145,8 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
         if (kind == 2) return {random(wide, f32), [begin, n = shape[2]](const Tensor& t) { return t.slice(2, begin, begin + n); }};
         if (kind == 3) return {random(swapped, f32), [](const Tensor& t) { return t.transpose(0, 1); }};
         if (kind == 5) return {random(shape, f32), [](const Tensor& t) { return t.slice(2, {}, {}, -1); }};
-        if (kind == 6) return {random(shape, f32), [](const Tensor& t) { return t.slice(0, {}, {}, -1).slice(1, {}, {}, -1); }};
+        if (kind == 6)
+          return {random(shape, f32), [](const Tensor& t) { return t.slice(0, {}, {}, -1).slice(1, {}, {}, -1); }};
         return {random(shape, f32), [](const Tensor& t) { return t; }};
       };
       const auto a = operand(), b = operand();
@@ -265,7 +270,8 @@ TEST_F(OnHost, SumsByIndex) {
           const Tensor indices = tensor(at, {rows}, cpu()), x = random({7, columns}, d);
           const double within = d == f64 ? 1e-12 : 1e-5;
           expect_equal(name, gpu, {x, indices, random({rows, columns}, d)}, within, [](const Tensors& t) { return scatter_add(t[0], t[1], t[2]); });
-          // Many entries for each element are fetched by a workgroup; of few, neighbouring elements are an invocation's.
+          // Many entries for each element are fetched by a workgroup; of few, neighbouring elements are an
+          // invocation's.
           EXPECT_EQ(gpu.last_text.find("scatter, fetched") != std::string::npos, rows > 5) << name;
           EXPECT_EQ(gpu.last_text.find("acc1") != std::string::npos, columns == 8 && rows == 5) << name;
           expect_equal(name + " of columns", gpu, {random({columns, 7}, d), indices, random({columns, rows}, d)}, within,
@@ -310,7 +316,8 @@ TEST_F(OnHost, RequestsInOneLaunch) {
     p.push_back(gpu.from(parameter)), g.push_back(gpu.from(gradient));
   };
   for (const std::int64_t n : {1, 2, 3, 4, 5, 0, 1023, 1024, 1025, 5000, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) add(random({n}, f32), random({n}, f32));
-  for (std::int64_t n = 0; n < 60; ++n) add(random({n % 8 + 1}, f32), random({n % 8 + 1}, f32));  // more than a launch takes
+  for (std::int64_t n = 0; n < 60; ++n)
+    add(random({n % 8 + 1}, f32), random({n % 8 + 1}, f32));  // more than a launch takes
   add(random({30, 17}, f32), random({30, 17}, f32));
   add(random({3, 5}, f32), random({5}, f32));
   g.back() = g.back().broadcast_to({3, 5});

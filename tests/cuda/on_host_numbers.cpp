@@ -14,8 +14,8 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 /// f of the operands there and here: the same values, but for `units` of rounding.
-void expect_alike(const std::string& what, HostGpu& gpu, const Tensors& x, const std::function<Tensor(const Tensors&)>& f,
-                  double units = 0) {
+void expect_alike(const std::string& what, HostGpu& gpu, const Tensors& x,
+                  const std::function<Tensor(const Tensors&)>& f, double units = 0) {
   Tensors there;
   for (const Tensor& t : x) there.push_back(gpu.from(t));
   const Tensor got = HostGpu::to_cpu(f(there)), want = f(x);
@@ -26,7 +26,8 @@ void expect_alike(const std::string& what, HostGpu& gpu, const Tensors& x, const
     return;
   }
   const std::vector<double> a = got.to(f64).to_vector<double>(), b = want.to(f64).to_vector<double>();
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], units * (std::abs(b[i]) + 1)) << what << " at " << i;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ASSERT_NEAR(a[i], b[i], units * (std::abs(b[i]) + 1)) << what << " at " << i;
 }
 
 Tensor words(std::uint64_t seed) {
@@ -40,7 +41,9 @@ TEST(OnHostNumbers, WhatIsMadeOfWords) {
   const Tensors x{words(1), words(2), words(3), words(4)};
   constexpr Pointwise narrow{"narrow", [](auto a, auto b) { return detail::normal_of(a, b); }};
   constexpr Pointwise wide{"wide", [](auto a, auto b, auto c, auto d) { return detail::wide_normal_of({a, b, c, d}); }};
-  constexpr Pointwise high{"high", [](auto a, auto b, auto c, auto d) { return detail::wide_mul_high({a, b}, {c, d}); }};
+  constexpr Pointwise high{"high", [](auto a, auto b, auto c, auto d) {
+                             return detail::wide_mul_high({a, b}, {c, d});
+                           }};
   expect_alike("normals", gpu, x, [&](const Tensors& t) { return narrow(t[0], t[1]); }, 64 * 0x1p-24);
   expect_alike("normals in f64", gpu, x, [&](const Tensors& t) { return wide(t[0], t[1], t[2], t[3]); }, 64 * 0x1p-53);
   expect_alike("products of 64 bits", gpu, x, [&](const Tensors& t) { return high(t[0], t[1], t[2], t[3]); });
@@ -48,7 +51,8 @@ TEST(OnHostNumbers, WhatIsMadeOfWords) {
                                    c = x[2].to_vector<std::uint32_t>(), d = x[3].to_vector<std::uint32_t>();
   const std::vector<std::int64_t> got = high(x[0], x[1], x[2], x[3]).to_vector<std::int64_t>();
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const unsigned __int128 left = a[i] | static_cast<std::uint64_t>(b[i]) << 32, right = c[i] | static_cast<std::uint64_t>(d[i]) << 32;
+    const unsigned __int128 left = a[i] | static_cast<std::uint64_t>(b[i]) << 32,
+                            right = c[i] | static_cast<std::uint64_t>(d[i]) << 32;
     EXPECT_EQ(static_cast<std::uint64_t>(got[i]), static_cast<std::uint64_t>(left * right >> 64));
   }
 }
@@ -67,7 +71,8 @@ TEST(OnHostNumbers, ShiftsSumsAndComparisonsOfIntegers) {
     expect_alike("mean in " + name, gpu, {many}, [](const Tensors& t) { return mean(t[0]); });
     expect_alike("sum as u8 in " + name, gpu, {x}, [](const Tensors& t) { return sum(t[0], {}, false, u8); });
   }
-  const Tensor wide = tensor(std::vector<std::int64_t>{INT64_MIN, -1, 0, 5, INT64_MAX}, {5}, cpu()), here = gpu.from(wide);
+  const Tensor wide = tensor(std::vector<std::int64_t>{INT64_MIN, -1, 0, 5, INT64_MAX}, {5}, cpu()),
+               here = gpu.from(wide);
   EXPECT_TRUE(allclose(here, gpu.from(wide.clone()), 0, 0));
   const Tensor other = gpu.from(tensor(std::vector<std::int64_t>{INT64_MAX, -1, 0, 5, INT64_MAX}, {5}, cpu()));
   EXPECT_FALSE(allclose(here, other, 0, 0x1p63));

@@ -42,7 +42,8 @@ template <class Optimizer, class Options> void compare_schedule(Device device, c
   }
 }
 TEST_P(CaptureProgram, TheLearningRateIsReadAtEachReplay) {
-  compare_schedule<optim::SGD>(device(), optim::SGDOptions{.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.01});
+  compare_schedule<optim::SGD>(device(),
+                               optim::SGDOptions{.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.01});
   compare_schedule<optim::AdamW>(device(), optim::AdamWOptions{.learning_rate = 0.1});
 }
 TEST_P(CaptureProgram, ALearningRateThatTheStepSetsIsSetInEachReplay) {
@@ -249,7 +250,8 @@ TEST_P(CaptureProgram, DropoutHasAnotherMaskEachReplay) {
 
 TEST_P(CaptureProgram, ASeedInATensorChangesWhatAFormulaDraws) {
   const Tensor x = ones({64}), w = ones({64, 64});
-  const Pointwise drop{"drop", [](auto v, auto seed) { return where(random_uniform(tern::index(v, -1), seed) < 0.5, 0, v); }};
+  const Pointwise drop{"drop",
+                       [](auto v, auto seed) { return where(random_uniform(tern::index(v, -1), seed) < 0.5, 0, v); }};
   for (const DType d : {u32, i32}) {
     Tensor seed = ones({}, d), y, z;
     const Graph step = capture(device(), [&] {

@@ -60,7 +60,8 @@ TEST_P(Containers, GradOfAggregates) {
   const auto all = grad([](const std::vector<Layer<Var>>& l) { return sum(l[0].weight * l[1].weight) + sum(l[1].bias); })(layers);
   expect_values(all[0].weight, {2}, {1, 2}), expect_values(all[0].bias, {1}, {0}), expect_values(all[1].bias, {1}, {1});
 }
-/// Parameters in a container: plain gradients, unless they are asked for or are part of something that is differentiated.
+/// Parameters in a container: plain gradients, unless they are asked for or are part of something that is
+/// differentiated.
 TEST_P(Containers, GradOfVarsInContainersIsPlainUnlessItIsDifferentiated) {
   const std::vector<Var> w{Var(of({1, 2}, {2})), Var(of({3}, {1}))};
   const auto f = [](const std::vector<Var>& v) { return sum(v[0] * v[0] * v[1]); };

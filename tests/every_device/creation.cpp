@@ -1,4 +1,5 @@
-// Tensors of the program's values: dtypes, shapes, nested braces, the default dtype, and dtypes that a device only keeps.
+// Tensors of the program's values: dtypes, shapes, nested braces, the default dtype, and dtypes that a device only
+// keeps.
 #include <thread>
 
 #include "reference.hpp"
@@ -36,14 +37,18 @@ TEST_P(Creation, DoublesKeepTheirDigits) {
 }
 /// The host converts as the device does.
 TEST_P(Creation, ConversionsAreThoseOfTo) {
-  const std::vector<double> values{0, -0.0, 1.5, -1.5, 2.5, 255.7, -129, 65520, 1e10, -1e10, 1e300, -1e300, NAN, INFINITY, -INFINITY, 1 + 0x1p-24, 0x1p-30, 1 + 0x1p-11 + 0x1p-40};
-  const std::vector<std::int64_t> integers{0, 1, -1, 127, 128, 255, 256, -129, 70000, 1ll << 31, -(1ll << 31) - 1, (1ll << 24) + 1, 1ll << 40};
+  const std::vector<double> values{0,    -0.0,     1.5,       -1.5,        2.5,     255.7,
+                                   -129, 65520,    1e10,      -1e10,       1e300,   -1e300,
+                                   NAN,  INFINITY, -INFINITY, 1 + 0x1p-24, 0x1p-30, 1 + 0x1p-11 + 0x1p-40};
+  const std::vector<std::int64_t> integers{
+      0, 1, -1, 127, 128, 255, 256, -129, 70000, 1ll << 31, -(1ll << 31) - 1, (1ll << 24) + 1, 1ll << 40};
   for (const DType d : dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64})) {
     SCOPED_TRACE(to_string(d));
     const auto same = [&](const Tensor& got, const Tensor& want) {
       const std::vector<double> a = doubles(got), b = doubles(want);
       for (std::size_t i = 0; i < a.size(); ++i)
-        EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) << "at " << i << ": " << a[i] << " for " << b[i];
+        EXPECT_TRUE(a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i])))
+            << "at " << i << ": " << a[i] << " for " << b[i];
     };
     same(tensor(values, d), tensor(values, cpu()).to(d));
     same(tensor(integers, d), tensor(integers, cpu()).to(d));
@@ -67,7 +72,8 @@ TEST_P(Creation, OneSizeMayBeOpen) {
 TEST_P(Creation, NestedBraces) {
   expect_values(tensor({{1.0, 2.0}, {3.0, 4.0}}), {2, 2}, {1, 2, 3, 4});
   expect_values(tensor({{1, 2, 3}}), {1, 3}, {1, 2, 3});
-  expect_values(tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}, {{9, 10}, {11, 12}}}), {3, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  expect_values(tensor({{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}, {{9, 10}, {11, 12}}}), {3, 2, 2},
+                {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   EXPECT_EQ(tensor({{1.0, 2.0}, {3.0, 4.0}}).dtype(), f32);
   EXPECT_EQ(tensor({{1, 2}, {3, 4}}).dtype(), i32);
   EXPECT_EQ(tensor({{true}, {false}}).dtype(), boolean);
@@ -92,7 +98,9 @@ TEST_P(Creation, DefaultDtype) {
       EXPECT_EQ(ones({2}).dtype(), f16);
       std::thread([] { EXPECT_EQ(default_dtype(), f32); }).join();
     }
-    for (const Tensor& t : {zeros({2}), ones({2}), full({2}, 3), linspace(0, 1, 2), eye(2), rand({2}, Generator{1}), randn({2}, Generator{1}), one_hot(tensor({0, 1}), 2), zeros({2}, device()), zeros({2}, {}), zeros({2}, {.device = device()}), tensor({1.0, 2.0}), tensor({{1.0, 2.0}})})
+    for (const Tensor& t : {zeros({2}), ones({2}), full({2}, 3), linspace(0, 1, 2), eye(2), rand({2}, Generator{1}),
+                            randn({2}, Generator{1}), one_hot(tensor({0, 1}), 2), zeros({2}, device()), zeros({2}, {}),
+                            zeros({2}, {.device = device()}), tensor({1.0, 2.0}), tensor({{1.0, 2.0}})})
       EXPECT_EQ(t.dtype(), bf16);
     // What has a dtype keeps it.
     EXPECT_EQ(tensor({1, 2}).dtype(), i32);
@@ -110,15 +118,24 @@ TEST_P(Creation, DefaultDtype) {
 }
 /// Nothing inside the library depends on it.
 TEST_P(Creation, OperationsIgnoreTheDefaultDtype) {
-  const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3}), w = tensor(std::vector<float>{1, 0, 2, 1, 1, 3}, {3, 2});
+  const Tensor x = tensor(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3}),
+               w = tensor(std::vector<float>{1, 0, 2, 1, 1, 3}, {3, 2});
   const auto run = [&] {
     const Var a(x), b(w);
-    const Var loss = cross_entropy(matmul_bias_activation(a, b, Var(tensor(std::vector<float>{1, 2})), op::gelu), tensor({1, 0}));
+    const Var loss =
+        cross_entropy(matmul_bias_activation(a, b, Var(tensor(std::vector<float>{1, 2})), op::gelu), tensor({1, 0}));
     const Gradients g = backward(loss);
     const Tensor h = hessian([&](const Var& v) { return sum(softmax(v * v)); }, x);
     Tensor p = x.clone();
     optim::AdamW adam({Var(p)}, {});
-    return std::vector<Tensor>{loss.value(), g[a], g[b], h, std::get<0>(std::tuple(sort(x).values)), cumsum(x, 0), prod(x), scatter_add(x, tensor({0}), x.slice(0, 0, 1))};
+    return std::vector<Tensor>{loss.value(),
+                               g[a],
+                               g[b],
+                               h,
+                               std::get<0>(std::tuple(sort(x).values)),
+                               cumsum(x, 0),
+                               prod(x),
+                               scatter_add(x, tensor({0}), x.slice(0, 0, 1))};
   };
   const std::vector<Tensor> want = run();
   DefaultDType scope(f16);
@@ -153,7 +170,9 @@ TEST_P(Creation, DoublesOfAnyDevice) {
 TEST_P(Creation, WhatIsOnlyKeptIsNotComputedWith) {
   if (!refuses_f64(device())) return;
   Tensor x = tensor(kDoubles), y = tensor(kDoubles);
-  const auto refuses = [&](const char* op, const std::function<void()>& f) { expect_error(ErrorKind::unsupported, {op, "f64", device().to_string()}, f); };
+  const auto refuses = [&](const char* op, const std::function<void()>& f) {
+    expect_error(ErrorKind::unsupported, {op, "f64", device().to_string()}, f);
+  };
   refuses("add", [&] { x + y; });
   refuses("greater", [&] { x > 0; });
   refuses("add", [&] { x += 1; });

@@ -77,13 +77,15 @@ class DeepFormulas : public test::EveryDevice {};
 
 TEST_P(DeepFormulas, ChainsOfOneFormula) {
   const auto add = [](Expr e, Expr x, int) { return e + x; };
-  EXPECT_EQ(run_chain<20'000>("sums", device(), 1, 20'001, 20'001, add), device() == cpu()) << "a kernel of that many operations";
+  EXPECT_EQ(run_chain<20'000>("sums", device(), 1, 20'001, 20'001, add), device() == cpu())
+      << "a kernel of that many operations";
   EXPECT_TRUE(run_chain<1'000>("thousand", device(), 1, 1'001, 1'001, add));
   run_chain<20'000>("negations", device(), 1, 1, 1, [](Expr e, Expr, int) { return -e; });
   run_chain<20'000>("copies", device(), 2, 2, 1, [](Expr e, Expr, int) { return e * 1; });
   run_chain<1'500>("calls", device(), 1, 0, 0, [](Expr e, Expr, int) { return silu(e); });
   run_chain<3'000>("choices", device(), 1, 1, 1, [](Expr e, Expr x, int i) { return where(x > -1 - i, e, 0); });
-  run_chain<10'000>("conversions", device(), 1, 1, 1, [](Expr e, Expr, int i) { return cast(e, i % 2 ? DType::f32 : DType::f16); });
+  run_chain<10'000>("conversions", device(), 1, 1, 1,
+                    [](Expr e, Expr, int i) { return cast(e, i % 2 ? DType::f32 : DType::f16); });
 }
 TEST_P(DeepFormulas, ChainsBelowReductions) {
   const auto row = [&](const char* name, const Pointwise<>& links, double want) {
@@ -141,7 +143,12 @@ TEST_P(DeepFormulas, UndefinedExpressionsAreErrors) {
   expect_error(shape, {"total", "sum", "undefined"}, [&] { row_formula(total, ones({2, 2})); });
   constexpr Pointwise converted{"converted", [](auto v) { Expr s; return v + cast(s, DType::f32); }};
   expect_error(shape, {"converted", "cast", "undefined"}, [&] { converted(x); });
-  expect_error(shape, {"undefined"}, [&] { matmul_epilogue(ones({2, 2}), ones({2, 2}), [](auto acc) { Expr s; return acc + s; }); });
+  expect_error(shape, {"undefined"}, [&] {
+    matmul_epilogue(ones({2, 2}), ones({2, 2}), [](auto acc) {
+      Expr s;
+      return acc + s;
+    });
+  });
   constexpr Pointwise few{"few", [](auto a, auto b) { return a * b; }, [](auto a, auto b) { (void)a; return b; }};
   expect_error(shape, {"few", "derivative"}, [&] { few(x, x); });
   constexpr Pointwise two{"two", [](auto v) { return std::array{v, v * v}; }, [](auto v) { return v; }};
@@ -196,7 +203,12 @@ TEST_P(DeepGraphs, OfCustomGradientsThatCaptureWhatTheyDoNotRead) {
     const Var x(ones({1}));
     Var y = x * 1;
     for (int i = 0; i < length; ++i)
-      y = custom_gradient("keeps", [](const Tensor& v) { return v; }, [y](const Var& g, const Var&) { (void)y; return g; })(x);
+      y = custom_gradient(
+          "keeps", [](const Tensor& v) { return v; },
+          [y](const Var& g, const Var&) {
+            (void)y;
+            return g;
+          })(x);
     EXPECT_EQ(test::doubles(backward(y)[x]), (std::vector<double>{1}));
   });
 }

@@ -70,27 +70,33 @@ TEST_P(IndexEdges, SixtyFourBitsServeAsThirtyTwo) {
   expect_values(one_hot(of_i64({2, 0}), 3), {2, 3}, {0, 0, 1, 1, 0, 0});
   expect_values(take(x, wide.slice(0, 0, 3, 2)), {2, 3}, doubles(take(x, at.slice(0, 0, 3, 2))));
   const Var v(x);
-  expect_values(backward(sum(take(v, wide) * take(v, wide)))[v], {4, 3}, doubles(backward(sum(take(v, at) * take(v, at)))[v]));
-  expect_values(backward(sum(square(gather(v, places.to(i64), 1))))[v], {4, 3}, doubles(backward(sum(square(gather(v, places, 1))))[v]));
+  expect_values(backward(sum(take(v, wide) * take(v, wide)))[v], {4, 3},
+                doubles(backward(sum(take(v, at) * take(v, at)))[v]));
+  expect_values(backward(sum(square(gather(v, places.to(i64), 1))))[v], {4, 3},
+                doubles(backward(sum(square(gather(v, places, 1))))[v]));
   const Var source(x.slice(0, 0, 3).clone());
   expect_values(backward(sum(square(scatter_add(v, wide, source))))[source], {3, 3},
                 doubles(backward(sum(square(scatter_add(v, at, source))))[source]));
   const Tensor labels = tensor({2, 0, -1, 1});
-  for (const CrossEntropyOptions& options : {CrossEntropyOptions{.ignored = -1}, CrossEntropyOptions{.ignored = -1, .smoothing = 0.1}}) {
+  for (const CrossEntropyOptions& options :
+       {CrossEntropyOptions{.ignored = -1}, CrossEntropyOptions{.ignored = -1, .smoothing = 0.1}}) {
     EXPECT_EQ(doubles(cross_entropy(x, labels.to(i64), options)), doubles(cross_entropy(x, labels, options)));
-    expect_values(backward(cross_entropy(v, labels.to(i64), options))[v], {4, 3}, doubles(backward(cross_entropy(v, labels, options))[v]));
+    expect_values(backward(cross_entropy(v, labels.to(i64), options))[v], {4, 3},
+                  doubles(backward(cross_entropy(v, labels, options))[v]));
   }
 }
 TEST_P(IndexEdges, SixtyFourBitsDoNotWrap) {
   if (!supports(device(), i64)) return;
   const Tensor x = arange(0, 4, 1, f32), rows = ones({1, 4});
-  for (const std::int64_t bad : {kBeyond + 1, kBeyond, -kBeyond, 1 - kBeyond, kBeyond / 2, -kBeyond / 2 - 1, INT64_MAX, INT64_MIN, std::int64_t{4}}) {
+  for (const std::int64_t bad : {kBeyond + 1, kBeyond, -kBeyond, 1 - kBeyond, kBeyond / 2, -kBeyond / 2 - 1, INT64_MAX,
+                                 INT64_MIN, std::int64_t{4}}) {
     const Tensor at = of_i64({bad});
     expect_error(ErrorKind::index, {"take", "beyond i32"}, [&] { take(x, at); });
     expect_error(ErrorKind::index, {"gather"}, [&] { gather(x, at, 0); });
     expect_error(ErrorKind::index, {"scatter_add"}, [&] { scatter_add(x, at, ones({1})); });
     expect_error(ErrorKind::index, {"one_hot"}, [&] { one_hot(at, 4); });
-    for (const std::optional<std::int32_t> ignored : {std::optional<std::int32_t>(), std::optional(-1), std::optional(INT32_MIN), std::optional(INT32_MAX)})
+    for (const std::optional<std::int32_t> ignored :
+         {std::optional<std::int32_t>(), std::optional(-1), std::optional(INT32_MIN), std::optional(INT32_MAX)})
       expect_error(ErrorKind::index, {"cross_entropy"}, [&] { cross_entropy(rows, at, {.ignored = ignored}); });
   }
   EXPECT_EQ(doubles(cross_entropy(rows, of_i64({INT32_MIN}), {.ignored = INT32_MIN}))[0], 0);
@@ -114,10 +120,13 @@ TEST_P(IndexEdges, PositionsBeyond32BitsAreErrors) {
     expect_error(ErrorKind::shape, {"4294967296"}, [&] { f(rows, {}, false); });
   }
   const Tensor f = ones({1}).broadcast_to({many});
-  expect_error(ErrorKind::shape, {"axis 0", "2^31-1"}, [&] { Pointwise([](auto v) { return cast(index(v, 0) > 5, u8); })(x); });
+  expect_error(ErrorKind::shape, {"axis 0", "2^31-1"},
+               [&] { Pointwise([](auto v) { return cast(index(v, 0) > 5, u8); })(x); });
   expect_error(ErrorKind::shape, {"axis 0"}, [&] { Pointwise([](auto v) { return v + cast(index(v, -1), f32); })(f); });
-  expect_error(ErrorKind::shape, {"reduced axes"}, [&] { row_formula([](auto v) { return max(where(v > 0, ordinal(v), 0)); }, f); });
-  expect_error(ErrorKind::shape, {"reduced axes"}, [&] { row_formula([](auto v) { return sum(cast(v, i32)) + extent(); }, x); });
+  expect_error(ErrorKind::shape, {"reduced axes"},
+               [&] { row_formula([](auto v) { return max(where(v > 0, ordinal(v), 0)); }, f); });
+  expect_error(ErrorKind::shape, {"reduced axes"},
+               [&] { row_formula([](auto v) { return sum(cast(v, i32)) + extent(); }, x); });
   expect_error(ErrorKind::shape, {"take", "2^31-1"}, [&] { take(x, tensor({0, 1})); });
   expect_error(ErrorKind::shape, {"gather", "2^31-1"}, [&] { gather(x, tensor({0, 1}), 0); });
   expect_error(ErrorKind::shape, {"linspace"}, [&] { linspace(0, 1, many); });
@@ -142,9 +151,11 @@ TEST_P(IndexEdges, ReductionsOfMoreThan32BitsCount) {
   const auto average = [&] { return mean(ones({1}, f64).broadcast_to({many})).item<double>(); };
   if (device() == cpu()) EXPECT_EQ(average(), 1);
   else expect_error(ErrorKind::unsupported, {"mean", "2^32-1"}, average);
-  EXPECT_EQ(sum(bytes.broadcast_to({many}).unsqueeze(0), 1).to_vector<std::int64_t>(), std::vector<std::int64_t>{2 * many});
-  EXPECT_EQ(sum(ones({1, 1, 1}, boolean).broadcast_to({1 << 16, 3, 1 << 16}), {0, 2}, false, i64).to_vector<std::int64_t>(),
-            std::vector<std::int64_t>(3, std::int64_t{1} << 32));
+  EXPECT_EQ(sum(bytes.broadcast_to({many}).unsqueeze(0), 1).to_vector<std::int64_t>(),
+            std::vector<std::int64_t>{2 * many});
+  EXPECT_EQ(
+      sum(ones({1, 1, 1}, boolean).broadcast_to({1 << 16, 3, 1 << 16}), {0, 2}, false, i64).to_vector<std::int64_t>(),
+      std::vector<std::int64_t>(3, std::int64_t{1} << 32));
 }
 
 }  // namespace

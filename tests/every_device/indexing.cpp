@@ -50,7 +50,8 @@ TEST_P(Indexing, EntriesAreViewsWithoutTheFirstAxis) {
 }
 TEST_P(Indexing, EntriesOutOfRange) {
   const Tensor x = counted({3, 4});
-  for (const std::int64_t i : {std::int64_t{3}, std::int64_t{-4}, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()})
+  for (const std::int64_t i : {std::int64_t{3}, std::int64_t{-4}, std::numeric_limits<std::int64_t>::min(),
+                               std::numeric_limits<std::int64_t>::max()})
     expect_error(index, {"[]", std::to_string(i), "f32[3, 4]"}, [&] { x[i]; });
   expect_error(index, {"[]", "f32[]"}, [&] { full({}, 1)[0]; });
   expect_error(index, {"f32[0, 2]"}, [&] { zeros({0, 2})[0]; });
@@ -92,7 +93,8 @@ TEST_P(Indexing, NegativeSteps) {
   expect_values(x.slice(0, {}, {}, std::numeric_limits<std::int64_t>::min()), {1}, {5});
   expect_values(zeros({0}).slice(0, {}, {}, -1), {0}, {});
   expect_values(x.slice(0, {}, {}, -2).slice(0, {}, {}, -1), {3}, {1, 3, 5});
-  for (const Slice bad : {Slice(6, 2, -1), Slice(1, 4, -1), Slice(-7, {}, -1), Slice(4, -7, -1), Slice(4, 1, 0), Slice(7, 7, -1)})
+  for (const Slice bad :
+       {Slice(6, 2, -1), Slice(1, 4, -1), Slice(-7, {}, -1), Slice(4, -7, -1), Slice(4, 1, 0), Slice(7, 7, -1)})
     expect_error(index, {"slice"}, [&] { x.slice(0, bad); });
   expect_error(index, {"slice: [6, 2) with step -1", "f32[6]"}, [&] { x.slice(0, 6, 2, -1); });
 }
@@ -110,11 +112,14 @@ std::vector<Reversed> reversals(const Tensor& x) {
   const std::vector<double> all = doubles(x);
   const auto add = [&](const char* name, std::int64_t row_step, std::int64_t col_step) {
     const Tensor view = x.slice(0, {}, {}, row_step).slice(1, {}, {}, col_step);
-    const auto place = [](std::int64_t size, std::int64_t i, std::int64_t step) { return (step < 0 ? size - 1 : 0) + i * step; };
+    const auto place = [](std::int64_t size, std::int64_t i, std::int64_t step) {
+      return (step < 0 ? size - 1 : 0) + i * step;
+    };
     std::vector<double> values;
     for (std::int64_t r = 0; r < view.size(0); ++r)
       for (std::int64_t c = 0; c < view.size(1); ++c)
-        values.push_back(all[static_cast<std::size_t>(place(x.size(0), r, row_step) * x.size(1) + place(x.size(1), c, col_step))]);
+        values.push_back(
+            all[static_cast<std::size_t>(place(x.size(0), r, row_step) * x.size(1) + place(x.size(1), c, col_step))]);
     list.push_back({name, view, make(values, view.shape(), x.dtype(), x.device())});
   };
   add("rows", -1, 1);
@@ -146,7 +151,8 @@ TEST_P(Indexing, OperationsOnReversedViews) {
         same("cast", v.to(f32), p.to(f32)), same("compare", v > p, p > p);
         same("with a row", v + v[0], p + p[0]), same("with a column", v * v.slice(1, 0, 1), p * p.slice(1, 0, 1));
         for (const Axes& axes : {Axes{}, Axes{0}, Axes{1}}) {
-          same("sum", sum(v, axes), sum(p, axes)), same("max", max(v, axes), max(p, axes)), same("argmax", argmax(v, axes), argmax(p, axes));
+          same("sum", sum(v, axes), sum(p, axes)), same("max", max(v, axes), max(p, axes)),
+              same("argmax", argmax(v, axes), argmax(p, axes));
         }
         for (const int axis : {0, 1}) {
           const Sorted<Tensor> a = sort(v, axis), b = sort(p, axis), top = topk(v, 2, axis), want = topk(p, 2, axis);
@@ -157,8 +163,10 @@ TEST_P(Indexing, OperationsOnReversedViews) {
           same("take", take(v, at, axis), take(p, at, axis));
           same("scatter_add", scatter_add(v, at, take(v, at, axis), axis), scatter_add(p, at, take(p, at, axis), axis));
           same("reversed indices", take(p, at.slice(0, {}, {}, -1), axis), take(p, tensor({1, -1, 0, 1}), axis));
-          same("concatenate", concatenate(std::vector<Tensor>{v, p, v}, axis), concatenate(std::vector<Tensor>{p, p, p}, axis));
-          if (is_floating(d)) same("softmax", softmax(v, axis), softmax(p, axis)), same("var", var(v, axis), var(p, axis));
+          same("concatenate", concatenate(std::vector<Tensor>{v, p, v}, axis),
+               concatenate(std::vector<Tensor>{p, p, p}, axis));
+          if (is_floating(d))
+            same("softmax", softmax(v, axis), softmax(p, axis)), same("var", var(v, axis), var(p, axis));
         }
         if (is_floating(d)) same("rms_norm", rms_norm(v, v[0]), rms_norm(p, p[0]));
       }
@@ -172,13 +180,16 @@ TEST_P(Indexing, ProductsOfReversedViews) {
       for (const Reversed& x : some_reversals(a))
         for (const Reversed& y : some_reversals(b)) {
           if (x.view.size(1) != y.view.size(0)) continue;
-          SCOPED_TRACE(std::string(to_string(d)) + to_string(a.shape()) + " " + x.name + ", " + to_string(b.shape()) + " " + y.name);
+          SCOPED_TRACE(std::string(to_string(d)) + to_string(a.shape()) + " " + x.name + ", " + to_string(b.shape()) +
+                       " " + y.name);
           EXPECT_TRUE(doubles(matmul(x.view, y.view)) == doubles(matmul(x.plain, y.plain)));
-          EXPECT_TRUE(doubles(matmul(y.view.transpose(0, 1), x.view.transpose(0, 1))) == doubles(matmul(y.plain.transpose(0, 1), x.plain.transpose(0, 1))));
+          EXPECT_TRUE(doubles(matmul(y.view.transpose(0, 1), x.view.transpose(0, 1))) ==
+                      doubles(matmul(y.plain.transpose(0, 1), x.plain.transpose(0, 1))));
         }
       const Tensor batch = numbers({4, 6, k}, d, 3), back = batch.slice(0, {}, {}, -1);
       EXPECT_TRUE(doubles(matmul(back, b)) == doubles(matmul(back.clone(), b))) << to_string(d);
-      EXPECT_TRUE(doubles(matmul(back, batch.transpose(1, 2))) == doubles(matmul(back.clone(), batch.transpose(1, 2)))) << to_string(d);
+      EXPECT_TRUE(doubles(matmul(back, batch.transpose(1, 2))) == doubles(matmul(back.clone(), batch.transpose(1, 2))))
+          << to_string(d);
     }
 }
 TEST_P(Indexing, WritesIntoReversedViews) {
@@ -197,8 +208,10 @@ TEST_P(Indexing, WritesIntoReversedViews) {
         EXPECT_TRUE(doubles(x) == doubles(values.slice(axis, {}, {}, -1)));
         x.copy_from(zeros(s, d));
         x.slice(axis, {}, {}, -2).copy_from(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2));
-        EXPECT_TRUE(doubles(x.slice(axis, {}, {}, -2)) == doubles(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2)));
-        EXPECT_EQ(sum(x.to(f32)).item<float>(), sum(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2).to(f32)).item<float>());
+        EXPECT_TRUE(doubles(x.slice(axis, {}, {}, -2)) ==
+                    doubles(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2)));
+        EXPECT_EQ(sum(x.to(f32)).item<float>(),
+                  sum(values.slice(axis, {}, (s[static_cast<std::size_t>(axis)] + 1) / 2).to(f32)).item<float>());
       }
     }
 }
@@ -229,12 +242,13 @@ TEST_P(Indexing, MethodsAreTheFunctions) {
   const auto same = [](const Tensor& got, const Tensor& want) { EXPECT_EQ(doubles(got), doubles(want)); };
 #define TERN_SELF Var
 #define TERN_METHOD(result, name, declared, defined, ...) check_##name();
-#define TERN_CHECK_AXES(name)                                                                                          \
-  const auto check_##name = [&] {                                                                                      \
-    SCOPED_TRACE(#name);                                                                                               \
-    same(x.name(), tern::name(x)), same(x.name(0), tern::name(x, Axes{0})), same(x.name({1}, true), tern::name(x, {1}, true)); \
-    same(as_tensor(v.name(-1)), tern::name(x, Axes{-1}));                                                              \
-    EXPECT_EQ(x.name({1}, true).shape(), Shape({2, 1}));                                                               \
+#define TERN_CHECK_AXES(name)                                               \
+  const auto check_##name = [&] {                                           \
+    SCOPED_TRACE(#name);                                                    \
+    same(x.name(), tern::name(x)), same(x.name(0), tern::name(x, Axes{0})), \
+        same(x.name({1}, true), tern::name(x, {1}, true));                  \
+    same(as_tensor(v.name(-1)), tern::name(x, Axes{-1}));                   \
+    EXPECT_EQ(x.name({1}, true).shape(), Shape({2, 1}));                    \
   };
 #define TERN_CHECK_UNARY(name)                                                             \
   const auto check_##name = [&] {                                                          \
@@ -248,18 +262,23 @@ TEST_P(Indexing, MethodsAreTheFunctions) {
     Tensor operator()(const Tensor& t) const { return t; }
     Tensor operator()(const Var& t) const { return t.value(); }
   } as_tensor;
-  TERN_CHECK_AXES(sum) TERN_CHECK_AXES(mean) TERN_CHECK_AXES(prod) TERN_CHECK_AXES(max) TERN_CHECK_AXES(min)
-  TERN_CHECK_AXES(logsumexp) TERN_CHECK_AXES(var) TERN_CHECK_AXES(std) TERN_CHECK_AXES(argmax) TERN_CHECK_AXES(argmin)
-  TERN_CHECK_AXES(any) TERN_CHECK_AXES(all)
-  TERN_CHECK_UNARY(abs) TERN_CHECK_UNARY(sign) TERN_CHECK_UNARY(square) TERN_CHECK_UNARY(sqrt) TERN_CHECK_UNARY(rsqrt)
-  TERN_CHECK_UNARY(exp) TERN_CHECK_UNARY(expm1) TERN_CHECK_UNARY(log) TERN_CHECK_UNARY(log1p) TERN_CHECK_UNARY(sin)
-  TERN_CHECK_UNARY(cos) TERN_CHECK_UNARY(tanh) TERN_CHECK_UNARY(sigmoid) TERN_CHECK_UNARY(softplus) TERN_CHECK_UNARY(erf)
-  TERN_CHECK_UNARY(relu) TERN_CHECK_UNARY(gelu) TERN_CHECK_UNARY(silu) TERN_CHECK_UNARY(floor) TERN_CHECK_UNARY(ceil)
-  TERN_CHECK_UNARY(round)
-  const auto check_softmax = [&] { same(x.softmax(0), softmax(x, 0)), same(v.softmax().value(), softmax(x)); };
-  const auto check_log_softmax = [&] { same(x.log_softmax(), log_softmax(x)), same(v.log_softmax(0).value(), log_softmax(x, 0)); };
+  TERN_CHECK_AXES(sum)
+  TERN_CHECK_AXES(mean) TERN_CHECK_AXES(prod) TERN_CHECK_AXES(max) TERN_CHECK_AXES(min) TERN_CHECK_AXES(logsumexp)
+      TERN_CHECK_AXES(var) TERN_CHECK_AXES(std) TERN_CHECK_AXES(argmax) TERN_CHECK_AXES(argmin) TERN_CHECK_AXES(any)
+          TERN_CHECK_AXES(all) TERN_CHECK_UNARY(abs) TERN_CHECK_UNARY(sign) TERN_CHECK_UNARY(square)
+              TERN_CHECK_UNARY(sqrt) TERN_CHECK_UNARY(rsqrt) TERN_CHECK_UNARY(exp) TERN_CHECK_UNARY(expm1)
+                  TERN_CHECK_UNARY(log) TERN_CHECK_UNARY(log1p) TERN_CHECK_UNARY(sin) TERN_CHECK_UNARY(cos)
+                      TERN_CHECK_UNARY(tanh) TERN_CHECK_UNARY(sigmoid) TERN_CHECK_UNARY(softplus) TERN_CHECK_UNARY(erf)
+                          TERN_CHECK_UNARY(relu) TERN_CHECK_UNARY(gelu) TERN_CHECK_UNARY(silu) TERN_CHECK_UNARY(floor)
+                              TERN_CHECK_UNARY(ceil) TERN_CHECK_UNARY(round) const auto check_softmax =
+                                  [&] { same(x.softmax(0), softmax(x, 0)), same(v.softmax().value(), softmax(x)); };
+  const auto check_log_softmax = [&] {
+    same(x.log_softmax(), log_softmax(x)), same(v.log_softmax(0).value(), log_softmax(x, 0));
+  };
   const auto check_cumsum = [&] { same(x.cumsum(0), cumsum(x, 0)), same(v.cumsum(1).value(), cumsum(x, 1)); };
-  const auto check_clamp = [&] { same(x.clamp(1, 3.5), clamp(x, 1, 3.5)), same(v.clamp(1, 3.5).value(), clamp(x, 1, 3.5)); };
+  const auto check_clamp = [&] {
+    same(x.clamp(1, 3.5), clamp(x, 1, 3.5)), same(v.clamp(1, 3.5).value(), clamp(x, 1, 3.5));
+  };
   const auto check_pow = [&] { same(x.pow(2), pow(x, 2)), same(v.pow(0.5).value(), pow(x, 0.5)); };
 #include "tern/methods.inc"
 #undef TERN_METHOD
@@ -314,8 +333,10 @@ TEST_P(Indexing, AnUndefinedVarBeginsASum) {
 
 // ---- single elements and memory ----
 TEST_P(Indexing, ItemsOfAnyFloatingOrIntegerDtype) {
-  for (const DType d : dtypes_of(device(), {f16, bf16, f32, f64})) EXPECT_EQ(full({1}, 1.5, d).item<double>(), 1.5) << d;
-  for (const DType d : dtypes_of(device(), {u8, i8, i16, i32, u32, i64})) EXPECT_EQ(full({}, 100, d).item<std::int64_t>(), 100) << d;
+  for (const DType d : dtypes_of(device(), {f16, bf16, f32, f64}))
+    EXPECT_EQ(full({1}, 1.5, d).item<double>(), 1.5) << d;
+  for (const DType d : dtypes_of(device(), {u8, i8, i16, i32, u32, i64}))
+    EXPECT_EQ(full({}, 100, d).item<std::int64_t>(), 100) << d;
   EXPECT_EQ(full({}, -7, i8).item<std::int64_t>(), -7);
   EXPECT_EQ(full({}, 4000000000u, u32).item<std::int64_t>(), 4000000000);
   EXPECT_EQ(Var(full({}, 0.1)).item<double>(), static_cast<double>(0.1f));

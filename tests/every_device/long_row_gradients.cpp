@@ -138,7 +138,8 @@ TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
     for (const DType dtype : wide_floats(device())) {
       Random random(9);
       const Tensor x = random.tensor({3, length}, dtype, device(), -4, 4), y = random.tensor({3, length}, dtype, device(), -4, 4);
-      const Tensor u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64), z = u / total(abs(u)) * 100, e = exp(u - max(u, {-1}, true)), f = exp(z - max(z, {-1}, true));
+      const Tensor u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64), z = u / total(abs(u)) * 100,
+                   e = exp(u - max(u, {-1}, true)), f = exp(z - max(z, {-1}, true));
       const Tensor p = e / total(e), q = f / total(f), places = arange(0, static_cast<double>(length), 1, {.dtype = f64, .device = cpu()}), m = total(p * v);
       const auto check = [&](const char* what, const Tensor& got, const Tensor& want, const Tensor& norm) {
         const std::vector<double> g = doubles(got), w = doubles(want), n = doubles(norm);

@@ -160,7 +160,10 @@ TEST_P(LongRows, Gradients) {
   if (refuses_f64(device())) return;
   Random random(3);
   const Tensor x = random.tensor({2, 3000}, f64, device(), -3, 3), w = random.tensor({2, 3000}, f64, device());
-  const auto plain = [](const Var& v) { const Var e = exp(v - max(v.value(), {-1}, true)); return e / sum(e, -1, true); };
+  const auto plain = [](const Var& v) {
+    const Var e = exp(v - max(v.value(), {-1}, true));
+    return e / sum(e, -1, true);
+  };
   const auto check = [&](const char* what, auto fused, auto unfused) {
     const auto second = [&](auto f) { return [&, f](const Var& v) { return sum(grad([&](Var u) { return sum(f(u) * w); })(v) * w); }; };
     for (const bool twice : {false, true}) {
@@ -171,8 +174,11 @@ TEST_P(LongRows, Gradients) {
   };
   check("softmax", [](const Var& v) { return softmax(v); }, plain);
   check("log_softmax", [](const Var& v) { return log_softmax(v); }, [&](const Var& v) { return log(plain(v)); });
-  check("logsumexp", [](const Var& v) { return logsumexp(v, -1, true); },
-        [](const Var& v) { return log(sum(exp(v - max(v.value(), {-1}, true)), -1, true)) + max(v.value(), {-1}, true); });
+  check(
+      "logsumexp", [](const Var& v) { return logsumexp(v, -1, true); },
+      [](const Var& v) {
+        return log(sum(exp(v - max(v.value(), {-1}, true)), -1, true)) + max(v.value(), {-1}, true);
+      });
 }
 TEST_P(LongRows, CrossEntropy) {
   for (const std::int64_t n : held_and_walked(device(), 3000))

@@ -1,5 +1,5 @@
-// A branch that a formula does not take contributes exactly 0 to its gradients, of every order, whatever the derivatives
-// of what it computes are there.
+// A branch that a formula does not take contributes exactly 0 to its gradients, of every order, whatever the
+// derivatives of what it computes are there.
 #include <array>
 
 #include "every_device.hpp"
@@ -41,21 +41,51 @@ const std::vector<Case>& cases() {
       {{"not_sqrt", [](auto x) { return where(x <= 0, 0, sqrt(x)); }}, op::sqrt, {0, -1, -kInf}},
       {{"rsqrt", [](auto x) { return where(x > 0, rsqrt(x), 7); }}, op::rsqrt, {0, -2, kNaN}},
       {{"log", [](auto x) { return where(x > 0, log(x), 0); }}, op::log, {0, -1, kNaN}},
-      {{"x_log_x", [](auto x) { return where(x > 0, x * log(x), 0); }}, {"own", [](auto x) { return x * log(x); }}, {0, -1, -kInf}},
-      {{"quotient", [](auto x) { return where(x != 0, sin(x) / x, 1); }}, {"own", [](auto x) { return sin(x) / x; }}, {0, -0.0}},
-      {{"power", [](auto x) { return where(x > 0, pow(x, 0.3), 0); }}, {"own", [](auto x) { return pow(x, 0.3); }}, {0, -1}},
+      {{"x_log_x", [](auto x) { return where(x > 0, x * log(x), 0); }},
+       {"own", [](auto x) { return x * log(x); }},
+       {0, -1, -kInf}},
+      {{"quotient", [](auto x) { return where(x != 0, sin(x) / x, 1); }},
+       {"own", [](auto x) { return sin(x) / x; }},
+       {0, -0.0}},
+      {{"power", [](auto x) { return where(x > 0, pow(x, 0.3), 0); }},
+       {"own", [](auto x) { return pow(x, 0.3); }},
+       {0, -1}},
       {{"nested", [](auto x) { return where(x < 2, where(x > 0, sqrt(x) * log(x), 0) * exp(x), 3); }},
-       {"own", [](auto x) { return sqrt(x) * log(x) * exp(x); }}, {0, -1, 2, 3, kInf}},
-      {{"large", [](auto x) { return where(x < 10, exp(x) * x, x * 0); }}, {"own", [](auto x) { return exp(x) * x; }}, {1000, kInf}},
-      {{"shared", [](auto x) { auto s = sqrt(x); return where(x > 0, s, 0) + where(x > 1e-3, s * s * s, 0); }},
-       {"own", [](auto x) { auto s = sqrt(x); return s + s * s * s; }}, {0, -1}},
-      {{"chained", [](auto x) { auto s = sqrt(x), t = log(s) + 1 / s; return where(x > 0, t * s, 0); }},
-       {"own", [](auto x) { auto s = sqrt(x); return (log(s) + 1 / s) * s; }}, {0, -1}},
+       {"own", [](auto x) { return sqrt(x) * log(x) * exp(x); }},
+       {0, -1, 2, 3, kInf}},
+      {{"large", [](auto x) { return where(x < 10, exp(x) * x, x * 0); }},
+       {"own", [](auto x) { return exp(x) * x; }},
+       {1000, kInf}},
+      {{"shared",
+        [](auto x) {
+          auto s = sqrt(x);
+          return where(x > 0, s, 0) + where(x > 1e-3, s * s * s, 0);
+        }},
+       {"own",
+        [](auto x) {
+          auto s = sqrt(x);
+          return s + s * s * s;
+        }},
+       {0, -1}},
+      {{"chained",
+        [](auto x) {
+          auto s = sqrt(x), t = log(s) + 1 / s;
+          return where(x > 0, t * s, 0);
+        }},
+       {"own",
+        [](auto x) {
+          auto s = sqrt(x);
+          return (log(s) + 1 / s) * s;
+        }},
+       {0, -1}},
       {{"maximum", [](auto x) { return maximum(log(x), -5); }}, op::log, {0, 1e-4}},
       {{"relu_log", [](auto x) { return relu(log(x)); }}, op::log, {0, 0.5}, {1.5, 3}},
-      {{"call", [](auto x) { return where(x > 0, silu(log(x)), 0); }}, {"own", [](auto x) { return silu(log(x)); }}, {0, -1}},
+      {{"call", [](auto x) { return where(x > 0, silu(log(x)), 0); }},
+       {"own", [](auto x) { return silu(log(x)); }},
+       {0, -1}},
       {{"softplus", [](auto x) { return where(x > 0, sqrt(softplus(-1 / x)), 0); }},
-       {"own", [](auto x) { return sqrt(softplus(-1 / x)); }}, {0}},
+       {"own", [](auto x) { return sqrt(softplus(-1 / x)); }},
+       {0}},
   };
   return list;
 }
@@ -74,10 +104,16 @@ TEST_P(MaskedBranches, ContributeNothing) {
         continue;
       }
       for (std::size_t order = 0; order < orders; ++order) {
-        const std::string what = std::string(c.formula.name()) + ", " + std::string(to_string(dtype)) + ", order " + std::to_string(order + 1);
-        for (std::size_t i = 0; i < c.masked.size(); ++i) EXPECT_EQ(masked[order][i], 0) << what << " at " << c.masked[i];
+        const std::string what = std::string(c.formula.name()) + ", " + std::string(to_string(dtype)) + ", order " +
+                                 std::to_string(order + 1);
+        for (std::size_t i = 0; i < c.masked.size(); ++i)
+          EXPECT_EQ(masked[order][i], 0) << what << " at " << c.masked[i];
         for (std::size_t i = 0; i < c.open.size(); ++i)
-          EXPECT_NEAR(open[order][i], want[order][i], (dtype == DType::f64 ? 1e-13 : dtype == DType::f32 ? 1e-5 : 5e-2) * (1 + std::fabs(want[order][i])))
+          EXPECT_NEAR(open[order][i], want[order][i],
+                      (dtype == DType::f64   ? 1e-13
+                       : dtype == DType::f32 ? 1e-5
+                                             : 5e-2) *
+                          (1 + std::fabs(want[order][i])))
               << what << " at " << c.open[i];
       }
     }
@@ -85,7 +121,8 @@ TEST_P(MaskedBranches, ContributeNothing) {
 
 /// Two operands in one branch, and a branch beside what is always there.
 TEST_P(MaskedBranches, OfSeveralOperands) {
-  constexpr Pointwise ratio{"ratio", [](auto a, auto b, auto c) { return where(b > 0, sqrt(a) * log(b) / b, 0) + a * b * c; }};
+  constexpr Pointwise ratio{"ratio",
+                            [](auto a, auto b, auto c) { return where(b > 0, sqrt(a) * log(b) / b, 0) + a * b * c; }};
   const Var a(tensor({0.0f, 0.0f, 4.0f})), b(tensor({0.0f, -2.0f, 1.0f})), c(tensor({3.0f, 5.0f, 7.0f}));
   const Gradients g = backward(sum(ratio(a, b, c)), {.create_graph = true});
   EXPECT_EQ(test::doubles(g[a]), (std::vector<double>{0, -10, 7}));
@@ -120,7 +157,8 @@ TEST_P(MaskedBranches, NaNThatArrivesStays) {
     } catch (const UnsupportedDType&) {
       continue;
     }
-    for (const Pointwise<>* f : {&op::relu, &op::gelu, &op::silu, &op::elu, &op::tanh, &op::identity, &op::sigmoid, &root}) {
+    for (const Pointwise<>* f :
+         {&op::relu, &op::gelu, &op::silu, &op::elu, &op::tanh, &op::identity, &op::sigmoid, &root}) {
       const auto d = matmul_bias_activation_bwd(grad, a, b, bias, *f, {.pre_activation = pre});
       const std::vector<double> got = test::doubles(d.d_a);
       for (std::size_t i = 0; i < 8; ++i)

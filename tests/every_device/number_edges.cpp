@@ -41,7 +41,8 @@ TEST_P(NumberEdges, UniformsStayBelowOne) {
       sum += v;
     }
     EXPECT_NEAR(sum / 0x1p20, 0.5 - std::ldexp(0.5, -bits_of(d)), 5 * 0.289 / 0x1p10) << to_string(d);
-    EXPECT_GE(*std::max_element(x.begin(), x.end()), 1 - std::max(std::ldexp(1.0, -bits_of(d)), 0x1p-16)) << to_string(d);
+    EXPECT_GE(*std::max_element(x.begin(), x.end()), 1 - std::max(std::ldexp(1.0, -bits_of(d)), 0x1p-16))
+        << to_string(d);
   }
 }
 TEST_P(NumberEdges, UniformsAreWordsRoundedDown) {
@@ -49,7 +50,8 @@ TEST_P(NumberEdges, UniformsAreWordsRoundedDown) {
   for (const DType d : all_floats(device())) {
     const std::vector<double> x = doubles(rand({n}, generator(), d));
     for (std::size_t i = 0; i < n; ++i) {
-      const double wide = (static_cast<double>(word(2 * i) >> 5) * 0x1p26 + static_cast<double>(word(2 * i + 1) >> 6)) * 0x1p-53;
+      const double wide =
+          (static_cast<double>(word(2 * i) >> 5) * 0x1p26 + static_cast<double>(word(2 * i + 1) >> 6)) * 0x1p-53;
       const double narrow = std::ldexp(static_cast<double>(word(i) >> (32 - std::min(bits_of(d), 24))), -bits_of(d));
       ASSERT_EQ(x[i], d == f64 ? wide : narrow) << to_string(d) << " " << i;
     }
@@ -61,7 +63,8 @@ TEST_P(NumberEdges, NormalsAreThoseOfTheirWords) {
   const std::vector<double> narrow = doubles(randn({n}, generator()));
   for (std::size_t i = 0; i < n; ++i) {
     const std::uint32_t a = word(2 * i), b = word(2 * i + 1);
-    const auto u = static_cast<float>(static_cast<double>(a >> 8) * 0x1p-24 + static_cast<float>((a & 255) + 0.5) * 0x1p-32);
+    const auto u =
+        static_cast<float>(static_cast<double>(a >> 8) * 0x1p-24 + static_cast<float>((a & 255) + 0.5) * 0x1p-32);
     const double r = std::sqrt(-2 * std::log(static_cast<double>(u))), want = r * std::cos(turn * (b >> 8) * 0x1p-24);
     // Roundings of the logarithm, the root and the angle (up to 2π), of a few units each.
     ASSERT_NEAR(narrow[i], want, 16 * 0x1p-24 * (r + 1)) << i;
@@ -113,15 +116,30 @@ struct Bounds {
   std::int64_t low, high;
 };
 TEST_P(NumberEdges, IntegersAreInTheirBounds) {
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                         most = std::numeric_limits<std::int64_t>::max();
   constexpr std::size_t n = 400;
-  const std::vector<Bounds> list{{i32, 1, 7}, {u8, 0, 256}, {i8, -128, 128}, {i16, -32768, 32768}, {u32, 0, 1ll << 32}, {i32, -(1ll << 31), 1ll << 31},
-                                 {i32, -(1ll << 31), (1ll << 31) - 1}, {u32, 3000000000, 4000000000}, {i64, -5, 1000}, {i64, -(1ll << 31), 1ll << 31},
-                                 {i64, 1ll << 40, (1ll << 40) + 10}, {i64, 0, 1ll << 32}, {i64, -(1ll << 62), 1ll << 62}, {i64, least, most}, {i64, most - 1, most}};
+  const std::vector<Bounds> list{{i32, 1, 7},
+                                 {u8, 0, 256},
+                                 {i8, -128, 128},
+                                 {i16, -32768, 32768},
+                                 {u32, 0, 1ll << 32},
+                                 {i32, -(1ll << 31), 1ll << 31},
+                                 {i32, -(1ll << 31), (1ll << 31) - 1},
+                                 {u32, 3000000000, 4000000000},
+                                 {i64, -5, 1000},
+                                 {i64, -(1ll << 31), 1ll << 31},
+                                 {i64, 1ll << 40, (1ll << 40) + 10},
+                                 {i64, 0, 1ll << 32},
+                                 {i64, -(1ll << 62), 1ll << 62},
+                                 {i64, least, most},
+                                 {i64, most - 1, most}};
   for (const Bounds& b : list) {
     if (!supports(device(), b.dtype)) continue;
-    const std::string name = std::string(to_string(b.dtype)) + " from " + std::to_string(b.low) + " to " + std::to_string(b.high);
-    const std::vector<std::int64_t> x = randint(b.low, b.high, {n}, generator(), {.dtype = b.dtype}).to(cpu()).to(i64).to_vector<std::int64_t>();
+    const std::string name =
+        std::string(to_string(b.dtype)) + " from " + std::to_string(b.low) + " to " + std::to_string(b.high);
+    const std::vector<std::int64_t> x =
+        randint(b.low, b.high, {n}, generator(), {.dtype = b.dtype}).to(cpu()).to(i64).to_vector<std::int64_t>();
     const bool in_words = b.dtype != i64 || (b.low >= INT32_MIN && b.high <= std::int64_t{INT32_MAX} + 1);
     const unsigned __int128 range = static_cast<unsigned __int128>(static_cast<__int128>(b.high) - b.low);
     for (std::size_t i = 0; i < n; ++i) {
@@ -185,9 +203,11 @@ TEST_P(NumberEdges, IntegersAreCountedExactly) {
   expect_error(ErrorKind::shape, {"arange", "finite"}, [&] { arange(-INFINITY, 5, 1, f32); });
   if (!supports(device(), i64)) return;
   const std::int64_t large = std::int64_t{1} << 53;
-  EXPECT_EQ(arange(large, large + 5, 1, i64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{large, large + 1, large + 2, large + 3, large + 4}));
+  EXPECT_EQ(arange(large, large + 5, 1, i64).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{large, large + 1, large + 2, large + 3, large + 4}));
   EXPECT_EQ(arange(large + 1, large + 2, 1, i64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{large + 1}));
-  EXPECT_EQ(arange(INT64_MIN, INT64_MAX, INT64_MAX, i64).to_vector<std::int64_t>(), (std::vector<std::int64_t>{INT64_MIN, -1, INT64_MAX - 1}));
+  EXPECT_EQ(arange(INT64_MIN, INT64_MAX, INT64_MAX, i64).to_vector<std::int64_t>(),
+            (std::vector<std::int64_t>{INT64_MIN, -1, INT64_MAX - 1}));
   EXPECT_EQ(arange(INT64_MIN, INT64_MAX, std::int64_t{1} << 62, i64).numel(), 4);
   expect_error(ErrorKind::shape, {"arange"}, [&] { arange(INT64_MIN, INT64_MAX, 1, i64); });
 }
@@ -201,7 +221,8 @@ TEST_P(NumberEdges, PositionsOfHalvesAreNotRounded) {
     for (std::int64_t i = 0; i < n; ++i) {
       const double at = static_cast<double>(i) / (n - 1), step = static_cast<double>(i) / n;
       ASSERT_NEAR(line[static_cast<std::size_t>(i)], at, at * half_unit * 1.01 + 0x1p-25) << to_string(d) << " " << i;
-      ASSERT_NEAR(steps[static_cast<std::size_t>(i)], step, step * half_unit * 1.01 + 0x1p-25) << to_string(d) << " " << i;
+      ASSERT_NEAR(steps[static_cast<std::size_t>(i)], step, step * half_unit * 1.01 + 0x1p-25)
+          << to_string(d) << " " << i;
     }
   }
 }
@@ -260,7 +281,8 @@ template <class T> void check_shifts() {
   constexpr Pointwise both{"both", [](auto v, auto c) { return (v << c) + (v >> (c + 1)) - (v >> (c + 1)); }};
   EXPECT_EQ(both(x, n).template to_vector<T>(), left);
   // A number as a parameter, and as a constant of a formula: 8 is 0 of 8 bits.
-  const std::vector<T> shifted = (x << width).template to_vector<T>(), nine = (x << (width + 1)).template to_vector<T>();
+  const std::vector<T> shifted = (x << width).template to_vector<T>(),
+                       nine = (x << (width + 1)).template to_vector<T>();
   const std::vector<T> constant = Pointwise([](auto v) { return v << 9; })(x).template to_vector<T>();
   for (std::size_t i = 0; i < values.size(); ++i) {
     EXPECT_EQ(shifted[i], values[i]);
@@ -298,16 +320,21 @@ TEST_P(NumberEdges, SumsOfNarrowIntegersDoNotWrap) {
   EXPECT_EQ(sum(image).item<std::int64_t>(), 2295000000);
   EXPECT_EQ(sum(image, {}, true).shape(), Shape({1, 1}));
   EXPECT_EQ(sum(image.transpose(0, 1).slice(0, 0, 2990)).item<std::int64_t>(), 2990ll * 3000 * 255);
-  EXPECT_EQ(sum(full({70000, 3}, -32768, i16), 0).to_vector<std::int64_t>(), std::vector<std::int64_t>(3, -70000ll * 32768));
+  EXPECT_EQ(sum(full({70000, 3}, -32768, i16), 0).to_vector<std::int64_t>(),
+            std::vector<std::int64_t>(3, -70000ll * 32768));
   EXPECT_EQ(sum(full({70001}, 32767, i16)).item<std::int64_t>(), 70001ll * 32767);
-  EXPECT_EQ(sum(full({3, 70000}, -32768, i16), 1).to_vector<std::int64_t>(), std::vector<std::int64_t>(3, -70000ll * 32768));
+  EXPECT_EQ(sum(full({3, 70000}, -32768, i16), 1).to_vector<std::int64_t>(),
+            std::vector<std::int64_t>(3, -70000ll * 32768));
   EXPECT_EQ(sum(full({1 << 12, 1 << 12, 2}, -128, i8)).item<std::int64_t>(), -(1ll << 32));
-  EXPECT_EQ(sum(full({2, 300, 300, 2}, -32768, i16), {0, 1, 3}).to_vector<std::int64_t>(), std::vector<std::int64_t>(300, -1200ll * 32768));
-  EXPECT_EQ(sum(full({300, 300, 300}, 32767, i16), {0, 2}).to_vector<std::int64_t>(), std::vector<std::int64_t>(300, 90000ll * 32767));
+  EXPECT_EQ(sum(full({2, 300, 300, 2}, -32768, i16), {0, 1, 3}).to_vector<std::int64_t>(),
+            std::vector<std::int64_t>(300, -1200ll * 32768));
+  EXPECT_EQ(sum(full({300, 300, 300}, 32767, i16), {0, 2}).to_vector<std::int64_t>(),
+            std::vector<std::int64_t>(300, 90000ll * 32767));
   // More along the other axes than i32 can sum; as many axes as there are; views of every kind.
   const Tensor low = full({1, 1, 1}, -32768, i16);
   EXPECT_EQ(sum(low.broadcast_to({300, 300, 300})).item<std::int64_t>(), -27000000ll * 32768);
-  EXPECT_EQ(sum(low.broadcast_to({70000, 3, 70000}).slice(2, 0, 70000, 700), {0, 2}).to_vector<std::int64_t>(), std::vector<std::int64_t>(3, -7000000ll * 32768));
+  EXPECT_EQ(sum(low.broadcast_to({70000, 3, 70000}).slice(2, 0, 70000, 700), {0, 2}).to_vector<std::int64_t>(),
+            std::vector<std::int64_t>(3, -7000000ll * 32768));
   EXPECT_EQ(sum(low.broadcast_to({1, 2, 1, 70000, 1, 1, 1, 1}), {1, 3}).item<std::int64_t>(), -140000ll * 32768);
   const Tensor counted = arange(0, 210000, 1, i32).to(i16).reshape({70000, 3});
   const std::vector<std::int16_t> values = counted.to_vector<std::int16_t>();

@@ -1,5 +1,5 @@
-// Powers with exponents that have a shorter way, and remainders of moderate and of huge quotients: the same values as the
-// long ways give, wherever in a tensor they stand.
+// Powers with exponents that have a shorter way, and remainders of moderate and of huge quotients: the same values as
+// the long ways give, wherever in a tensor they stand.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -16,7 +16,9 @@ template <class T> T remainder_of(T a, T b) {
   if (r == 0) return std::copysign(T(0), b);
   return (r < 0) != (b < 0) ? r + b : r;
 }
-template <class T> bool same(T a, T b) { return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b)); }
+template <class T> bool same(T a, T b) {
+  return (std::isnan(a) && std::isnan(b)) || (a == b && std::signbit(a) == std::signbit(b));
+}
 
 /// f(T{}) for f32 and, where the device has it, f64.
 template <class F> void of_both(const F& f) {
@@ -38,9 +40,11 @@ template <class T> void remainder_points(std::vector<T>& a, std::vector<T>& b) {
     if (i % 6 == 0) value = std::nextafter(value, static_cast<T>(unit(random) > 0 ? 1e30 : -1e30));
     a.push_back(value), b.push_back(divisor);
   }
-  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(), large = std::numeric_limits<T>::max();
+  const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
+          large = std::numeric_limits<T>::max();
   for (const T x : {T(0), T(-0.0), T(1), T(-1), T(0.7), T(-2.5), large, -large, inf, -inf, nan})
-    for (const T y : {T(0), T(-0.0), T(1), T(-1), T(0.7), T(3), T(-3), large, -large, inf, -inf, nan}) a.push_back(x), b.push_back(y);
+    for (const T y : {T(0), T(-0.0), T(1), T(-1), T(0.7), T(3), T(-3), large, -large, inf, -inf, nan})
+      a.push_back(x), b.push_back(y);
 }
 TEST_P(PowersAndRemainders, RemaindersAreExact) {
   of_both([&](auto zero) {
@@ -70,7 +74,8 @@ TEST_P(PowersAndRemainders, SquaresAreProducts) {
     std::vector<T> x;
     std::mt19937_64 random(6);
     std::uniform_real_distribution<double> unit(-1, 1);
-    for (int i = 0; i < 5000; ++i) x.push_back(static_cast<T>(std::ldexp(1 + 0.5 * unit(random), i % 120 - 60)) * (i % 2 ? 1 : -1));
+    for (int i = 0; i < 5000; ++i)
+      x.push_back(static_cast<T>(std::ldexp(1 + 0.5 * unit(random), i % 120 - 60)) * (i % 2 ? 1 : -1));
     const Var v(tensor(x));
     const Var y = pow(v, 2);
     const std::vector<T> got = y.value().template to_vector<T>(), slope = backward(sum(y))[v].template to_vector<T>();
@@ -88,9 +93,11 @@ TEST_P(PowersAndRemainders, SquaresAreProducts) {
 TEST_P(PowersAndRemainders, OfFewExponents) {
   of_both([&](auto zero) {
     using T = decltype(zero);
-    const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(), large = std::numeric_limits<T>::max();
+    const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN(),
+            large = std::numeric_limits<T>::max();
     std::vector<T> x, exponents;
-    const std::vector<T> edges{T(0), T(-0.0), T(1), T(-1), T(2), T(-3), T(0.3), T(1e19), T(-1e19), large, -large, inf, -inf, nan};
+    const std::vector<T> edges{T(0),    T(-0.0),  T(1),  T(-1),  T(2), T(-3), T(0.3),
+                               T(1e19), T(-1e19), large, -large, inf,  -inf,  nan};
     const std::vector<T> powers{T(2), T(1), T(-1), T(0.5), T(3), T(-2), T(2.5), T(0), T(1.5)};
     for (const T e : edges)
       for (const T p : powers) x.push_back(e), exponents.push_back(p);
@@ -100,7 +107,8 @@ TEST_P(PowersAndRemainders, OfFewExponents) {
       for (std::size_t e = 0; e < edges.size(); ++e) {
         const T got = mixed[e * powers.size() + p], want = std::pow(edges[e], powers[p]);
         EXPECT_TRUE(same(alone[e], got)) << edges[e] << "^" << powers[p] << ": " << alone[e] << " and " << got;
-        const bool close = std::isfinite(want) && want != 0 && std::fabs(got - want) <= 4 * std::numeric_limits<T>::epsilon() * std::fabs(want);
+        const bool close = std::isfinite(want) && want != 0 &&
+                           std::fabs(got - want) <= 4 * std::numeric_limits<T>::epsilon() * std::fabs(want);
         EXPECT_TRUE(close || same(got, want)) << edges[e] << "^" << powers[p] << ": " << got;
       }
     }

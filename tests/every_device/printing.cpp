@@ -57,7 +57,8 @@ TEST_P(Printing, EdgesOfLargeTensors) {
 }
 /// Of more axes than a view of their edges may have.
 TEST_P(Printing, EdgesOfManyAxes) {
-  const Tensor x = arange(0, 7 * 7 * 7 * 7 * 7, 1, f32).reshape({7, 7, 7, 7, 7}), y = x.reshape({1, 1, 1, 7, 7, 7, 7, 7});
+  const Tensor x = arange(0, 7 * 7 * 7 * 7 * 7, 1, f32).reshape({7, 7, 7, 7, 7}),
+               y = x.reshape({1, 1, 1, 7, 7, 7, 7, 7});
   const auto dense = [](std::string t) {
     std::erase_if(t, [](char c) { return c == ' ' || c == '\n'; });
     return t;

@@ -42,7 +42,8 @@ TEST_P(Process, ForkLeavesAUsableChild) {
                 try {
                   f();
                 } catch (const Error& error) {
-                  errors += error.kind() == ErrorKind::device && std::string(error.what()).find("fork") != std::string::npos;
+                  errors +=
+                      error.kind() == ErrorKind::device && std::string(error.what()).find("fork") != std::string::npos;
                 }
               };
               refused([&] { old + 1; });

@@ -12,7 +12,9 @@ TERN_EVERY_DEVICE(ReadOnly);
 const float kTable[6] = {1, 2, 3, 4, 5, 6};
 const double kOnes[3] = {1, 1, 1};
 
-void refused(const std::function<void()>& write) { expect_error(ErrorKind::unsupported, {"constant memory", "clone()"}, write); }
+void refused(const std::function<void()>& write) {
+  expect_error(ErrorKind::unsupported, {"constant memory", "clone()"}, write);
+}
 
 TEST_P(ReadOnly, ConstantMemoryIsReadOnly) {
   if (device() != cpu()) return;
@@ -78,12 +80,21 @@ TEST_P(ReadOnly, AccumulatorsAreNoBroadcastViews) {
 TEST_P(ReadOnly, ElementsThatShareAPlace) {
   if (device() != cpu()) return;
   std::vector<float> memory(32, 0);
-  for (const auto& [shape, strides] : {std::pair<Shape, std::vector<std::int64_t>>{{3, 4}, {2, 1}}, {{3, 4}, {3, 1}}, {{2, 2}, {1, 1}}, {{2, 3}, {-1, 1}}, {{2, 2, 3}, {3, 4, 1}}}) {
+  for (const auto& [shape, strides] : {std::pair<Shape, std::vector<std::int64_t>>{{3, 4}, {2, 1}},
+                                       {{3, 4}, {3, 1}},
+                                       {{2, 2}, {1, 1}},
+                                       {{2, 3}, {-1, 1}},
+                                       {{2, 2, 3}, {3, 4, 1}}}) {
     Tensor x = Tensor::view(memory.data() + 8, shape, strides);
     expect_error(ErrorKind::shape, {"one place in memory"}, [&] { x += 1; });
     EXPECT_EQ(sum(x).item<float>(), 0);  // reading works
   }
-  for (const auto& [shape, strides] : {std::pair<Shape, std::vector<std::int64_t>>{{3, 4}, {4, 1}}, {{3, 4}, {1, 3}}, {{3, 1, 2}, {-2, 0, 1}}, {{2, 3}, {8, -2}}, {{1, 4}, {0, 1}}, {{0, 4}, {0, 0}}}) {
+  for (const auto& [shape, strides] : {std::pair<Shape, std::vector<std::int64_t>>{{3, 4}, {4, 1}},
+                                       {{3, 4}, {1, 3}},
+                                       {{3, 1, 2}, {-2, 0, 1}},
+                                       {{2, 3}, {8, -2}},
+                                       {{1, 4}, {0, 1}},
+                                       {{0, 4}, {0, 0}}}) {
     std::fill(memory.begin(), memory.end(), 0.0f);
     Tensor x = Tensor::view(memory.data() + 8, shape, strides);
     x += 1;

@@ -68,8 +68,10 @@ double variance_bound(const Values& v) { return 4 * (count(v) + 4) * (variance(v
 double deviation_bound(const Values& v) { return variance_bound(v) / deviation(v); }
 
 std::vector<Reference> references() {
-  return {{"sum", sum, total, sum_bound}, {"mean", mean, average, mean_bound}, {"prod", prod, product, product_bound}, {"max", max, largest, exact},
-          {"min", min, smallest, exact}, {"logsumexp", logsumexp, log_total, log_bound}, {"var", var, variance, variance_bound}, {"std", std, deviation, deviation_bound},
+  return {{"sum", sum, total, sum_bound},         {"mean", mean, average, mean_bound},
+          {"prod", prod, product, product_bound}, {"max", max, largest, exact},
+          {"min", min, smallest, exact},          {"logsumexp", logsumexp, log_total, log_bound},
+          {"var", var, variance, variance_bound}, {"std", std, deviation, deviation_bound},
           {"norm", norm, length_of, length_bound}};
 }
 Array expected(const Reference& r, const Sets& s, const Tensor& x, bool keepdim) {
@@ -283,7 +285,8 @@ TEST_P(Reduce, NormsOfZeros) {
   expect_values(y.value(), {2}, {0, 5});
   const Gradients g = backward(sum(y), {.create_graph = true});
   expect_within(g[x], Array({2, 2}, {0, 0, 0.6, 0.8}), "gradient");
-  expect_within(backward(sum(g.var(x) * tensor({1.0f, 1.0f, 1.0f, 0.0f}, {2, 2})))[x], Array({2, 2}, {0, 0, 0.128, -0.096}), "second order");
+  expect_within(backward(sum(g.var(x) * tensor({1.0f, 1.0f, 1.0f, 0.0f}, {2, 2})))[x],
+                Array({2, 2}, {0, 0, 0.128, -0.096}), "second order");
 }
 TEST_P(Reduce, GradientsOfTiesGoToTheFirst) {
   const Var x(tensor({1.0f, 3.0f, 3.0f, 0.0f, 0.0f, 3.0f}, {2, 3}));

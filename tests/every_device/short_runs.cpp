@@ -1,5 +1,5 @@
-// Operands whose neighbours in memory are few: short last axes, repeated rows and columns, permuted views, batches of small
-// products, lines side by side. Small whole numbers throughout, so that every order of a sum gives the same bits.
+// Operands whose neighbours in memory are few: short last axes, repeated rows and columns, permuted views, batches of
+// small products, lines side by side. Small whole numbers throughout, so that every order of a sum gives the same bits.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -49,7 +49,8 @@ TEST_P(ShortRuns, RepeatedRowsAndColumnsOfEveryLength) {
     const bool sign = dtype != u8;
     for (const std::int64_t c : kLengths) {
       const std::int64_t n = rows_of(c);
-      const Tensor x = counted({n, c}, dtype), row = counted({c}, dtype), column = counted({n, 1}, dtype), one = counted({1}, dtype);
+      const Tensor x = counted({n, c}, dtype), row = counted({c}, dtype), column = counted({n, 1}, dtype),
+                   one = counted({1}, dtype);
       const auto v = [sign](std::int64_t i) { return value_at(i, sign); };
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
       EXPECT_EQ(doubles(x + row), matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j); })) << at;
@@ -57,7 +58,8 @@ TEST_P(ShortRuns, RepeatedRowsAndColumnsOfEveryLength) {
       EXPECT_EQ(doubles(x + column), matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(i); })) << at;
       EXPECT_EQ(doubles(row + column), matrix(n, c, [&](auto i, auto j) { return v(j) + v(i); })) << at;
       EXPECT_EQ(doubles(x + one), matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(0); })) << at;
-      EXPECT_EQ(doubles(column + one.broadcast_to({n, c})), matrix(n, c, [&](auto i, auto) { return v(i) + v(0); })) << at;
+      EXPECT_EQ(doubles(column + one.broadcast_to({n, c})), matrix(n, c, [&](auto i, auto) { return v(i) + v(0); }))
+          << at;
     }
   }
 }
@@ -71,9 +73,15 @@ TEST_P(ShortRuns, PartsOfWiderRowsAndTransposedViews) {
       const Tensor x = counted({n, c}, dtype), wide = counted({n, c + 2}, dtype), turned = counted({c, n}, dtype);
       const Tensor every_second = counted({n, 2 * c}, dtype).slice(1, 1, 2 * c, 2);
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
-      EXPECT_EQ(doubles(x + wide.slice(1, 1, c + 1)), matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(i * (c + 2) + j + 1); })) << at;
-      EXPECT_EQ(doubles(x + turned.transpose(0, 1)), matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j * n + i); })) << at;
-      EXPECT_EQ(doubles(x + every_second), matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(i * 2 * c + 2 * j + 1); })) << at;
+      EXPECT_EQ(doubles(x + wide.slice(1, 1, c + 1)),
+                matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(i * (c + 2) + j + 1); }))
+          << at;
+      EXPECT_EQ(doubles(x + turned.transpose(0, 1)),
+                matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j * n + i); }))
+          << at;
+      EXPECT_EQ(doubles(x + every_second),
+                matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(i * 2 * c + 2 * j + 1); }))
+          << at;
     }
   }
 }
@@ -100,7 +108,8 @@ TEST_P(ShortRuns, SmallMatricesTransposedInABatch) {
       std::vector<double> expected;
       for (std::int64_t i = 0; i < n; ++i)
         for (std::int64_t j = 0; j < d; ++j)
-          for (std::int64_t k = 0; k < c; ++k) expected.push_back(value_at((i * c + k) * d + j) + value_at((i * d + j) * c + k));
+          for (std::int64_t k = 0; k < c; ++k)
+            expected.push_back(value_at((i * c + k) * d + j) + value_at((i * d + j) * c + k));
       EXPECT_EQ(doubles(x.transpose(1, 2) + counted({n, d, c})), expected) << c << " " << d;
     }
 }
@@ -163,7 +172,8 @@ TEST_P(ShortRuns, FormulasOfShortRows) {
                 for (std::int64_t k = 0; k < c; ++k) most = std::max(most, value_at(i * c + k));
                 return value_at(i * c + j) + most;
               })) << c;
-    const Tensor by_weight = grad([&](const Var& w) { return sum(row_formula([](auto u, auto g) { return u * g + sum(u); }, x, w)); })(weight);
+    const Tensor by_weight = grad(
+        [&](const Var& w) { return sum(row_formula([](auto u, auto g) { return u * g + sum(u); }, x, w)); })(weight);
     EXPECT_EQ(doubles(by_weight), matrix(1, c, [&](auto, auto j) {
                 double total = 0;
                 for (std::int64_t i = 0; i < n; ++i) total += value_at(i * c + j);
@@ -188,7 +198,9 @@ TEST_P(ShortRuns, RowsWithNaNAndInfinity) {
 TEST_P(ShortRuns, ReductionsOfPermutedViews) {
   const std::int64_t a = 5, b = 33, c = 6, d = 19;
   const Tensor x = counted({a, b, c, d});
-  const auto at = [&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) { return value_at(((i * b + j) * c + k) * d + l); };
+  const auto at = [&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) {
+    return value_at(((i * b + j) * c + k) * d + l);
+  };
   const Tensor view = x.permute({3, 1, 0, 2});
   EXPECT_EQ(doubles(sum(view)), doubles(sum(x)));
   EXPECT_EQ(doubles(max(view)), doubles(max(x)));
@@ -229,7 +241,9 @@ TEST_P(ShortRuns, RunningSumsAlongBothAxes) {
       const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
       EXPECT_EQ(doubles(cumsum(x, 0)), down) << at;
       EXPECT_EQ(doubles(cumsum(x, 1)), across) << at;
-      EXPECT_EQ(doubles(cumsum(counted({c, n}, dtype).transpose(0, 1), 0)), doubles(cumsum(counted({c, n}, dtype).transpose(0, 1).contiguous(), 0))) << at;
+      EXPECT_EQ(doubles(cumsum(counted({c, n}, dtype).transpose(0, 1), 0)),
+                doubles(cumsum(counted({c, n}, dtype).transpose(0, 1).contiguous(), 0)))
+          << at;
       if (dtype != f32) continue;
       const Tensor gradient = grad([](const Var& v) { return sum(cumsum(v, 0)); })(x);  // running sums from the end
       EXPECT_EQ(doubles(gradient), matrix(n, c, [&](auto i, auto) { return static_cast<double>(n - i); })) << at;
@@ -242,7 +256,8 @@ std::vector<std::int32_t> sorted_places(const std::vector<double>& x, bool desce
   std::iota(places.begin(), places.end(), 0);
   const auto less = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
   std::stable_sort(places.begin(), places.end(), [&](std::int32_t a, std::int32_t b) {
-    const double first = x[static_cast<std::size_t>(descending ? b : a)], second = x[static_cast<std::size_t>(descending ? a : b)];
+    const double first = x[static_cast<std::size_t>(descending ? b : a)],
+                 second = x[static_cast<std::size_t>(descending ? a : b)];
     return less(first, second);
   });
   return places;
@@ -254,29 +269,37 @@ TEST_P(ShortRuns, SortsAndFirstResultsOfLinesOfEveryLength) {
       if (!has(dtype)) continue;
       std::vector<float> values;
       const bool sign = dtype != u8 && dtype != u32 && dtype != boolean;
-      for (std::int64_t i = 0; i < 3 * n; ++i) values.push_back(static_cast<float>(i * 7919 % 101) - (sign ? 50.f : 0.f));
+      for (std::int64_t i = 0; i < 3 * n; ++i)
+        values.push_back(static_cast<float>(i * 7919 % 101) - (sign ? 50.f : 0.f));
       if (is_floating(dtype))
-        for (std::size_t i = 0; i < values.size(); i += 11) values[i] = i % 5 == 0 ? nan : i % 5 == 1 ? -0.f : i % 5 == 2 ? 0.f : i % 5 == 3 ? inf : -inf;
+        for (std::size_t i = 0; i < values.size(); i += 11)
+          values[i] = i % 5 == 0 ? nan : i % 5 == 1 ? -0.f : i % 5 == 2 ? 0.f : i % 5 == 3 ? inf : -inf;
       const Tensor x = tensor(values, {3, n}, cpu()).to(dtype).to(device());
       const std::vector<double> all = doubles(x);
       for (const bool descending : {false, true}) {
         std::vector<double> places;
         for (std::int64_t line = 0; line < 3; ++line)
-          for (const std::int32_t place : sorted_places({all.begin() + line * n, all.begin() + (line + 1) * n}, descending)) places.push_back(place);
-        const std::string at = std::string(to_string(dtype)) + " " + std::to_string(n) + (descending ? " descending" : "");
+          for (const std::int32_t place :
+               sorted_places({all.begin() + line * n, all.begin() + (line + 1) * n}, descending))
+            places.push_back(place);
+        const std::string at =
+            std::string(to_string(dtype)) + " " + std::to_string(n) + (descending ? " descending" : "");
         const Sorted<Tensor> sorted = sort(x, 1, descending);
         EXPECT_EQ(doubles(sorted.indices), places) << at;
         EXPECT_EQ(doubles(gather(x, sorted.indices, 1).to(f32)).size(), places.size());
-        EXPECT_EQ(doubles(sort(x.transpose(0, 1).contiguous(), 0, descending).indices.transpose(0, 1)), places) << at << " along columns";
+        EXPECT_EQ(doubles(sort(x.transpose(0, 1).contiguous(), 0, descending).indices.transpose(0, 1)), places)
+            << at << " along columns";
         for (const std::int64_t k : {std::int64_t{1}, n / 3, n / 2 + 1, n}) {
           if (k == 0 || k > n) continue;
           const Sorted<Tensor> top = topk(x, k, 1, descending);
           std::vector<double> first;
-          for (std::int64_t line = 0; line < 3; ++line) first.insert(first.end(), places.begin() + line * n, places.begin() + line * n + k);
+          for (std::int64_t line = 0; line < 3; ++line)
+            first.insert(first.end(), places.begin() + line * n, places.begin() + line * n + k);
           EXPECT_EQ(doubles(top.indices), first) << at << " " << k;
           const std::vector<double> got = doubles(top.values);
           for (std::size_t i = 0; i < got.size(); ++i) {
-            const double wanted = all[i / static_cast<std::size_t>(k) * static_cast<std::size_t>(n) + static_cast<std::size_t>(first[i])];
+            const double wanted =
+                all[i / static_cast<std::size_t>(k) * static_cast<std::size_t>(n) + static_cast<std::size_t>(first[i])];
             EXPECT_TRUE(got[i] == wanted || (std::isnan(got[i]) && std::isnan(wanted))) << at;
           }
         }
@@ -287,8 +310,24 @@ TEST_P(ShortRuns, SortsAndFirstResultsOfLinesOfEveryLength) {
 TEST_P(ShortRuns, BatchesOfSmallProducts) {
   for (const DType dtype : {f32, f64, f16, i32}) {
     if (!has(dtype)) continue;
-    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{1, 1, 1}, {2, 2, 2}, {3, 3, 1}, {3, 3, 3}, {4, 4, 4}, {2, 3, 4}, {4, 2, 3}, {1, 16, 1}, {5, 1, 7},
-                                  {6, 6, 6}, {8, 8, 8}, {16, 4, 16}, {7, 5, 13}, {16, 16, 4}, {17, 4, 16}, {100, 1, 2}, {300, 4, 4}, {64, 16, 4}}) {
+    for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{1, 1, 1},
+                                  {2, 2, 2},
+                                  {3, 3, 1},
+                                  {3, 3, 3},
+                                  {4, 4, 4},
+                                  {2, 3, 4},
+                                  {4, 2, 3},
+                                  {1, 16, 1},
+                                  {5, 1, 7},
+                                  {6, 6, 6},
+                                  {8, 8, 8},
+                                  {16, 4, 16},
+                                  {7, 5, 13},
+                                  {16, 16, 4},
+                                  {17, 4, 16},
+                                  {100, 1, 2},
+                                  {300, 4, 4},
+                                  {64, 16, 4}}) {
       const std::int64_t count = 37;
       const Tensor a = counted({count, m, k}, dtype), b = counted({count, k, n}, dtype);
       const auto expected = [&](auto x, auto y) {
@@ -305,19 +344,26 @@ TEST_P(ShortRuns, BatchesOfSmallProducts) {
       const auto ax = [&](auto i, auto r, auto p) { return value_at((i * m + r) * k + p); };
       const auto by = [&](auto i, auto p, auto s) { return value_at((i * k + p) * n + s); };
       const auto first_b = [&](auto, auto p, auto s) { return value_at(p * n + s); };
-      const std::string at = std::string(to_string(dtype)) + " " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
+      const std::string at =
+          std::string(to_string(dtype)) + " " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n);
       const std::vector<double> each = expected(ax, by);
       EXPECT_EQ(doubles(matmul(a, b)), each) << at;
       EXPECT_EQ(doubles(matmul(a, b.slice(0, 0, 1))), expected(ax, first_b)) << at << " shared";
-      const Tensor at_turned = counted({count, k, m}, dtype).transpose(1, 2), b_turned = counted({count, n, k}, dtype).transpose(1, 2);
-      EXPECT_EQ(doubles(matmul(at_turned, b_turned)), expected([&](auto i, auto r, auto p) { return value_at((i * k + p) * m + r); },
-                                                               [&](auto i, auto p, auto s) { return value_at((i * n + s) * k + p); })) << at << " transposed";
+      const Tensor at_turned = counted({count, k, m}, dtype).transpose(1, 2),
+                   b_turned = counted({count, n, k}, dtype).transpose(1, 2);
+      EXPECT_EQ(doubles(matmul(at_turned, b_turned)),
+                expected([&](auto i, auto r, auto p) { return value_at((i * k + p) * m + r); },
+                         [&](auto i, auto p, auto s) { return value_at((i * n + s) * k + p); }))
+          << at << " transposed";
       const Tensor wide = counted({count, m, 2 * k}, dtype).slice(2, 0, 2 * k, 2);
-      EXPECT_EQ(doubles(matmul(wide, b)), expected([&](auto i, auto r, auto p) { return value_at((i * m + r) * 2 * k + 2 * p); }, by)) << at << " strided";
+      EXPECT_EQ(doubles(matmul(wide, b)),
+                expected([&](auto i, auto r, auto p) { return value_at((i * m + r) * 2 * k + 2 * p); }, by))
+          << at << " strided";
       if (dtype == i32) continue;
       const Tensor bias = counted({n}, dtype);
       std::vector<double> with_bias = each;
-      for (std::size_t i = 0; i < with_bias.size(); ++i) with_bias[i] = std::max(0., with_bias[i] + value_at(static_cast<std::int64_t>(i) % n));
+      for (std::size_t i = 0; i < with_bias.size(); ++i)
+        with_bias[i] = std::max(0., with_bias[i] + value_at(static_cast<std::int64_t>(i) % n));
       EXPECT_EQ(doubles(matmul_bias_activation(a, b, bias, op::relu)), with_bias) << at << " epilogue";
     }
   }
@@ -330,10 +376,13 @@ TEST_P(ShortRuns, RowsTakenAndScattered) {
       const std::int64_t n = 700;
       const Tensor x = counted({50, c}, dtype);
       std::vector<std::int32_t> at(static_cast<std::size_t>(n));
-      for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int32_t>(i * 13 % 50) - (i % 3 == 0 ? 50 : 0);
+      for (std::size_t i = 0; i < at.size(); ++i)
+        at[i] = static_cast<std::int32_t>(i * 13 % 50) - (i % 3 == 0 ? 50 : 0);
       const Tensor where = tensor(at);
       const auto row = [&](std::int64_t i) { return i * 13 % 50; };
-      EXPECT_EQ(doubles(take(x, where)), matrix(n, c, [&](auto i, auto j) { return value_at(row(i) * c + j, dtype != u8); })) << c;
+      EXPECT_EQ(doubles(take(x, where)),
+                matrix(n, c, [&](auto i, auto j) { return value_at(row(i) * c + j, dtype != u8); }))
+          << c;
       if (dtype == f16 || dtype == u8) continue;
       const Tensor added = scatter_add(zeros({50, c}, {.dtype = dtype}), where, counted({n, c}, dtype));
       std::vector<double> sums(static_cast<std::size_t>(50 * c));

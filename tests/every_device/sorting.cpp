@@ -1,5 +1,5 @@
-// Sorting and selecting: lines of every length about the tiles of the kernels, every dtype, any layout, and what stands in
-// the order: NaN, zeros of both signs, and equal values.
+// Sorting and selecting: lines of every length about the tiles of the kernels, every dtype, any layout, and what stands
+// in the order: NaN, zeros of both signs, and equal values.
 #include <bit>
 #include <limits>
 
@@ -54,7 +54,8 @@ void expect_sorted(const std::string& name, const Tensor& x, int axis, bool desc
     const std::vector<std::int32_t> order = ordered(one, descending);
     for (std::size_t i = 0; i < wanted; ++i) {
       ASSERT_EQ(places[line * wanted + i], order[i]) << name << ", line " << line << ", result " << i;
-      ASSERT_TRUE(alike(values[line * wanted + i], one[static_cast<std::size_t>(order[i])])) << name << ", result " << i;
+      ASSERT_TRUE(alike(values[line * wanted + i], one[static_cast<std::size_t>(order[i])]))
+          << name << ", result " << i;
     }
   }
 }

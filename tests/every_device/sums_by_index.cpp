@@ -13,14 +13,16 @@ TERN_EVERY_DEVICE(SumsByIndex);
 std::vector<float> noise(std::int64_t count, unsigned seed) {
   std::mt19937 engine(seed);
   std::vector<float> x(static_cast<std::size_t>(count));
-  for (float& v : x) v = std::ldexp(static_cast<float>(engine() % 65536) - 32768.0f, static_cast<int>(engine() % 12) - 20);
+  for (float& v : x)
+    v = std::ldexp(static_cast<float>(engine() % 65536) - 32768.0f, static_cast<int>(engine() % 12) - 20);
   return x;
 }
 /// Rows of `columns` added up in order, in f32.
 std::vector<float> added(std::vector<float> sums, const std::vector<std::int32_t>& at, const std::vector<float>& source,
                          std::size_t columns) {
   for (std::size_t i = 0; i < at.size(); ++i)
-    for (std::size_t c = 0; c < columns; ++c) sums[static_cast<std::size_t>(at[i]) * columns + c] += source[i * columns + c];
+    for (std::size_t c = 0; c < columns; ++c)
+      sums[static_cast<std::size_t>(at[i]) * columns + c] += source[i * columns + c];
   return sums;
 }
 
@@ -36,13 +38,15 @@ TEST_P(SumsByIndex, ManyEntriesIntoFewElementsInOrder) {
           wrapped.push_back(engine() % 4 == 0 ? i - static_cast<std::int32_t>(targets) : i);
         }
         const std::vector<float> x = noise(targets * columns, 1), source = noise(entries * columns, 2);
-        const Tensor sums = scatter_add(tensor(x, {targets, columns}), tensor(wrapped), tensor(source, {entries, columns}));
+        const Tensor sums =
+            scatter_add(tensor(x, {targets, columns}), tensor(wrapped), tensor(source, {entries, columns}));
         EXPECT_TRUE(sums.to_vector<float>() == added(x, at, source, static_cast<std::size_t>(columns)))
             << entries << " rows of " << columns << " into " << targets;
         // Along the last axis: what was a row is a column now.
         const Tensor across = scatter_add(tensor(x, {targets, columns}).transpose(0, 1), tensor(wrapped),
                                           tensor(source, {entries, columns}).transpose(0, 1), 1);
-        EXPECT_TRUE(across.transpose(0, 1).to_vector<float>() == added(x, at, source, static_cast<std::size_t>(columns)));
+        EXPECT_TRUE(across.transpose(0, 1).to_vector<float>() ==
+                    added(x, at, source, static_cast<std::size_t>(columns)));
       }
 }
 
@@ -53,13 +57,16 @@ void expect_own_tables(std::int64_t rows, std::int64_t columns, std::int64_t tar
   const std::vector<float> x = noise(targets * columns, 4), source = noise(rows * columns, 5);
   std::vector<float> expected = x;
   for (std::size_t i = 0; i < at.size(); ++i)
-    expected[static_cast<std::size_t>(at[i]) * static_cast<std::size_t>(columns) + i % static_cast<std::size_t>(columns)] += source[i];
+    expected[static_cast<std::size_t>(at[i]) * static_cast<std::size_t>(columns) +
+             i % static_cast<std::size_t>(columns)] += source[i];
   const auto shaped = [columns](const auto& values, std::int64_t count) { return tensor(values, {count, columns}); };
-  EXPECT_TRUE(scatter_add(shaped(x, targets), shaped(at, rows), shaped(source, rows), 0).to_vector<float>() == expected);
+  EXPECT_TRUE(scatter_add(shaped(x, targets), shaped(at, rows), shaped(source, rows), 0).to_vector<float>() ==
+              expected);
 }
 
 TEST_P(SumsByIndex, TablesOfTheirOwnInEveryColumn) {
-  for (const std::int64_t columns : {5, 70}) expect_own_tables(3000, columns, 40), expect_own_tables(260, columns, 1100);
+  for (const std::int64_t columns : {5, 70})
+    expect_own_tables(3000, columns, 40), expect_own_tables(260, columns, 1100);
 }
 
 TEST_P(SumsByIndex, TablesOfTheirOwnReportWhatIsOutOfRange) {
@@ -72,8 +79,12 @@ TEST_P(SumsByIndex, TablesOfTheirOwnReportWhatIsOutOfRange) {
 
 TEST_P(SumsByIndex, OwnTablesOfOtherDtypes) {
   for (const DType d : dtypes_of(device(), {i32, bf16, f64, i64})) {
-    const auto numbers = [&](Device on) { return (arange(0, 300 * 80, 1, {.dtype = i32, .device = on}) % 7).to(d).reshape({300, 80}); };
-    const auto table = [&](Device on) { return (arange(0, 300 * 80, 1, {.dtype = i32, .device = on}) % 11).reshape({300, 80}); };
+    const auto numbers = [&](Device on) {
+      return (arange(0, 300 * 80, 1, {.dtype = i32, .device = on}) % 7).to(d).reshape({300, 80});
+    };
+    const auto table = [&](Device on) {
+      return (arange(0, 300 * 80, 1, {.dtype = i32, .device = on}) % 11).reshape({300, 80});
+    };
     EXPECT_EQ(doubles(scatter_add(zeros({12, 80}, {.dtype = d}), table(device()), numbers(device()), 0)),
               doubles(scatter_add(zeros({12, 80}, {.dtype = d, .device = cpu()}), table(cpu()), numbers(cpu()), 0)))
         << to_string(d);
@@ -91,7 +102,8 @@ TEST_P(SumsByIndex, IntegersAndHalves) {
   std::vector<std::int32_t> at(6400);
   for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int32_t>(i * i % 3);
   for (const DType d : dtypes_of(device(), {i32, u8, f16, bf16, i64, f64})) {
-    const Tensor sums = scatter_add(zeros({4}, {.dtype = d}), tensor(at), (arange(0, 6400, 1, {.dtype = i32}) % 2).to(d));
+    const Tensor sums =
+        scatter_add(zeros({4}, {.dtype = d}), tensor(at), (arange(0, 6400, 1, {.dtype = i32}) % 2).to(d));
     const Tensor expected = scatter_add(zeros({4}, {.dtype = d, .device = cpu()}), tensor(at, {6400}, cpu()),
                                         (arange(0, 6400, 1, {.dtype = i32, .device = cpu()}) % 2).to(d));
     EXPECT_EQ(doubles(sums), doubles(expected)) << to_string(d);

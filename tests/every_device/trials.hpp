@@ -128,7 +128,9 @@ inline std::vector<Trial> differentiable() {
   };
   // Reductions of which every axis set is smooth.
   using Reduce = Var (*)(const Var&, const Axes&, bool);
-  const std::pair<const char*, Reduce> reductions[] = {{"sum", &sum}, {"mean", &mean}, {"prod", &prod}, {"logsumexp", &logsumexp}, {"var", &var}, {"std", &tern::std}, {"norm", &norm}};
+  const std::pair<const char*, Reduce> reductions[] = {
+      {"sum", &sum}, {"mean", &mean},     {"prod", &prod}, {"logsumexp", &logsumexp},
+      {"var", &var}, {"std", &tern::std}, {"norm", &norm}};
   for (const auto& [name, reduce] : reductions)
     for (const int axis : {0, 1, 2}) {
       const Axes axes = axis < 2 ? Axes{axis} : Axes{};

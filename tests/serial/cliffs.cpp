@@ -21,9 +21,9 @@ namespace {
 
 /// What the plain loop may be faster by …
 constexpr double kLimit = 3;
-/// … and where it still is by more: lists of offsets beside products of a few nanoseconds (3 to 4 measured, 8 where a B is
-/// shared by rows of 2), bytes that are computed in lanes of four (8), sines that leave the vector (4), parts whose gradients
-/// are each as large as the whole (27), two rows of 8 and 16 added (2 to 4).
+/// … and where it still is by more: lists of offsets beside products of a few nanoseconds (3 to 4 measured, 8 where a B
+/// is shared by rows of 2), bytes that are computed in lanes of four (8), sines that leave the vector (4), parts whose
+/// gradients are each as large as the whole (27), two rows of 8 and 16 added (2 to 4).
 constexpr double kTinyProducts = 6, kBytes = 12, kLargeAngles = 6, kManyParts = 40, kPairsOfRows = 6;
 
 double seconds() {
@@ -165,8 +165,10 @@ TEST_F(Cliffs, ShortRowsAndColumnsReduced) {
       }
       keep(out[0]);
     });
-    check("rows normalised, backward, of " + shape,
-          [&] { grad([&](const Var& v) { return sum(row_formula(formula, v)); })(x); }, [&] { normalise(), normalise(); });
+    check(
+        "rows normalised, backward, of " + shape,
+        [&] { grad([&](const Var& v) { return sum(row_formula(formula, v)); })(x); },
+        [&] { normalise(), normalise(); });
     for (const int axis : {0, 1})
       check("cumsum along axis " + std::to_string(axis) + " of " + shape, [&] { cumsum(x, axis); }, [&, n, c, axis] {
         for (std::int64_t i = 0; i < n; ++i)
@@ -225,7 +227,9 @@ TEST_F(Cliffs, CastsAndNarrowTypes) {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(h[i]);
     keep(a[0]);
   });
-  check("f32 rounded to f16 within a formula", [&] { Pointwise("r", [](auto u) { return cast(u, f16) * 2; })(half); }, narrow);
+  check(
+      "f32 rounded to f16 within a formula", [&] { Pointwise("r", [](auto u) { return cast(u, f16) * 2; })(half); },
+      narrow);
   check("u8 + u8", [&] { bytes + bytes; }, [&] {
     const std::uint8_t* const x = b.data();
     std::uint8_t* const y = c.data();
@@ -255,7 +259,8 @@ TEST_F(Cliffs, SortsAndIndices) {
   const auto top = [&](std::int64_t rows_of, std::int64_t length) {
     for (std::int64_t r = 0; r < rows_of; ++r) {
       std::iota(order.begin(), order.begin() + length, 0);
-      std::partial_sort(order.begin(), order.begin() + 10, order.begin() + length, [&](auto i, auto j) { return a[i] > a[j]; });
+      std::partial_sort(order.begin(), order.begin() + 10, order.begin() + length,
+                        [&](auto i, auto j) { return a[i] > a[j]; });
     }
     keep(order[0]);
   };
@@ -280,17 +285,20 @@ TEST_F(Cliffs, SortsAndIndices) {
   check("sort of lines of 8", [&] { sort(short_lines); }, [&] {
     for (std::int64_t r = 0; r < n / 8; ++r) {
       std::iota(order.begin(), order.begin() + 8, 0);
-      std::sort(order.begin(), order.begin() + 8, [&](auto i, auto j) { return a[r * 8 + i] < a[r * 8 + j] || (a[r * 8 + i] == a[r * 8 + j] && i < j); });
+      std::sort(order.begin(), order.begin() + 8,
+                [&](auto i, auto j) { return a[r * 8 + i] < a[r * 8 + j] || (a[r * 8 + i] == a[r * 8 + j] && i < j); });
     }
     keep(order[0]);
   });
-  const Tensor where = randint(0, 100, {n}, generator, {.dtype = i32, .device = cpu()}), table = zeros({100}, {.device = cpu()});
+  const Tensor where = randint(0, 100, {n}, generator, {.dtype = i32, .device = cpu()}),
+               table = zeros({100}, {.device = cpu()});
   check("scatter_add into 100", [&] { scatter_add(table, where, x); }, [&] {
     float sums[100] = {};
     for (std::int64_t i = 0; i < n; ++i) sums[order[i] % 100u] += a[i];
     keep(sums);
   });
-  const Tensor matrix = uniform({512, 512}), columns = randint(0, 512, {512}, generator, {.dtype = i32, .device = cpu()});
+  const Tensor matrix = uniform({512, 512}),
+               columns = randint(0, 512, {512}, generator, {.dtype = i32, .device = cpu()});
   check("scatter_add along columns", [&] { scatter_add(matrix, columns, matrix, 1); }, [&] {
     for (std::int64_t i = 0; i < 300; ++i)
       for (std::int64_t j = 0; j < 512; ++j) a[i * 512 + static_cast<std::uint32_t>(order[j]) % 512] += a[j];
@@ -322,13 +330,15 @@ template <class T, int kM, int kK, int kN> void multiply(std::vector<T>& a, std:
 TEST_F(Cliffs, BatchesOfSmallProducts) {
   const auto of = [&]<class T, int kM, int kK, int kN>(T, DType dtype, const char* name) {
     const std::int64_t count = 40'000 / (kM * kN);
-    const Tensor a = uniform({count, kM, kK}, dtype), b = uniform({count, kK, kN}, dtype), one = uniform({kK, kN}, dtype);
+    const Tensor a = uniform({count, kM, kK}, dtype), b = uniform({count, kK, kN}, dtype),
+                 one = uniform({kK, kN}, dtype);
     std::vector<T> x(static_cast<std::size_t>(a.numel()), T(1)), y(static_cast<std::size_t>(b.numel()), T(1)),
         z(static_cast<std::size_t>(count * kM * kN));
     const auto loop = [&] { multiply<T, kM, kK, kN>(x, y, z); };
     const double limit = kM * kK * kN < 10 ? kTinyProducts : kLimit;
     check(std::string(name) + " each", [&] { matmul(a, b); }, loop, limit);
-    check(std::string(name) + " shared b", [&] { matmul(a, one); }, loop, kM * kK * kN < 10 ? 2 * kTinyProducts : kLimit);
+    check(
+        std::string(name) + " shared b", [&] { matmul(a, one); }, loop, kM * kK * kN < 10 ? 2 * kTinyProducts : kLimit);
     if (kM == kK) check(std::string(name) + " transposed a", [&] { matmul(a.transpose(1, 2), b); }, loop, limit);
   };
   of.operator()<float, 2, 2, 2>(0.f, f32, "2x2 f32");
