@@ -243,6 +243,15 @@ void CapturedCalls::finish() {
   if (!backend_.records()) return;
   const Uncounted uncounted;
   const Running none(nullptr);
+  // Nothing is read or written yet: what waits for the replay of another recording goes on waiting.
+  struct Waiting {
+    std::vector<Storage*> storages;
+    ~Waiting() {
+      for (Storage* storage : storages) storage->set_awaits_replay(true);
+    }
+  } waiting;
+  for (const std::shared_ptr<Storage>& storage : outside_)
+    if (storage->awaits_replay()) waiting.storages.push_back(storage.get()), storage->set_awaits_replay(false);
   backend_.begin_capture();
   try {
     run_all();

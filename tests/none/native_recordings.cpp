@@ -139,6 +139,17 @@ TEST(NativeRecordings, DrawsReadTheirWordsFromMemory) {
   }
   EXPECT_EQ(dice.position, (1ull << 33) + 3 * 3 * kDraws);
 }
+/// Recording a read of another recording's tensor is no read yet.
+TEST(NativeRecordings, ReadWhatOtherRecordingsMake) {
+  const Tensor x = on_native(tensor({2.f, 3.f}));
+  Tensor squares, doubled;
+  const tern::Graph first = record([&] { squares = x * x; });
+  const tern::Graph second = record([&] { doubled = squares + squares; });
+  EXPECT_THROW(second.replay(), Error);
+  EXPECT_THROW((void)squares.to_vector<float>(), Error);
+  first.replay(), second.replay();
+  EXPECT_EQ(doubled.to_vector<float>(), (std::vector<float>{8, 18}));
+}
 
 }  // namespace
 }  // namespace tern
