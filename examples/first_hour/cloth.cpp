@@ -67,8 +67,8 @@ bool simulate(std::int64_t side, int steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::int64_t side = 24;
-  int steps = 100;
+  std::int64_t side = 12;
+  int steps = 150;
   return run_program(
       argc, argv, "Lets a cloth fall, and differentiates where it ends; needs a device with f64.",
       [&](CLI::App& app) {

@@ -266,7 +266,9 @@ TEST_P(ShortRuns, SortsAndFirstResultsOfLinesOfEveryLength) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   for (const DType dtype : {f32, f64, f16, bf16, i32, u32, u8, i8, i16, i64, boolean})
     for (const std::int64_t n : {1, 2, 8, 63, 64, 65, 255, 256, 257, 513, 1500}) {
-      if (!has(dtype)) continue;
+      // The CPU's thresholds; those of GPUs, where each dtype is another kernel, are Sorting's.
+      const bool chosen = device() == cpu() || full_test() || (dtype == f32 && (n == 2 || n == 65));
+      if (!has(dtype) || !chosen) continue;
       std::vector<float> values;
       const bool sign = dtype != u8 && dtype != u32 && dtype != boolean;
       for (std::int64_t i = 0; i < 3 * n; ++i)
