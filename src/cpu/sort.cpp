@@ -107,13 +107,15 @@ template <class T> class LineSort {
   void sort(const T* x, std::int64_t n, std::int64_t wanted) {
     auto& items = lines_.items;
     items.clear();
-    if (wanted < n / 8 && n > kSelectFrom) {
+    const bool selected = wanted < n / 8 && n > kSelectFrom;
+    if (selected) {
       select(x, n, wanted);
     } else {
       items.resize(static_cast<std::size_t>(n));
       for (std::int64_t i = 0; i < n; ++i) items[static_cast<std::size_t>(i)] = item_of(key(x[i]), i);
     }
-    if (static_cast<std::int64_t>(items.size()) >= kRadixFrom) radix_sort(items, lines_.other);
+    // By bytes equal keys stay in the order they stand in, which after a selection is not that of their places.
+    if (!selected && n >= kRadixFrom) radix_sort(items, lines_.other);
     else std::sort(items.begin(), items.end());
   }
 
