@@ -197,7 +197,8 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     const bool few = blocks <= kFewBlocks;
     job.note(few);
     const int in = job.words(counts, count_words, true), out = job.words(totals, total_words, true);
-    job.launch("sort, adding up counts", few ? lines_ : total_words, {{"u32", "sums", 256}}, [&] {
+    const std::vector<Shared> shared = few ? std::vector<Shared>{} : std::vector<Shared>{{"u32", "sums", 256}};
+    job.launch("sort, adding up counts", few ? lines_ : total_words, shared, [&] {
       holes["counts"] = job.binding(in), holes["totals"] = job.binding(out);
       return filled(few ? kAddUpFew : kAddUp, holes);
     });
