@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "serial/timed.hpp"
 #include "tern/tern.hpp"
 
 namespace tern {
@@ -37,14 +38,11 @@ template <class F> double seconds_of(const F& f) {
   return seconds() - start;
 }
 
-class Cliffs : public testing::Test {
+class Cliffs : public test::Timed {
  protected:
   void SetUp() override {
-    if (const char* asked = std::getenv("TERN_TEST_TIMES"); !asked || std::string_view(asked) != "1")
-      GTEST_SKIP() << "a busy machine takes longer; script/test --full, or TERN_TEST_TIMES=1, measures it";
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
-    GTEST_SKIP() << "speed is measured in release builds";
-#endif
+    Timed::SetUp();
+    if (IsSkipped()) return;
     threads_ = num_threads();
     set_num_threads(1);
   }

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <string_view>
 
+#include "serial/timed.hpp"
 #include "tern/tern.hpp"
 
 namespace tern {
@@ -34,15 +35,8 @@ template <class P, class R> double beyond(P plain, R recorded, double most) {
   return least_recorded - least_plain;
 }
 
-class Overhead : public testing::Test {
+class Overhead : public test::Timed {
  protected:
-  void SetUp() override {
-    if (const char* asked = std::getenv("TERN_TEST_TIMES"); !asked || std::string_view(asked) != "1")
-      GTEST_SKIP() << "a busy machine takes longer; script/test --full, or TERN_TEST_TIMES=1, measures it";
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
-    GTEST_SKIP() << "speed is measured in release builds";
-#endif
-  }
   template <class P, class R> static void check(const char* what, P plain, R recorded, int operations = 1) {
     const double ns = beyond(plain, recorded, 300 * operations);
     EXPECT_LE(ns, 300 * operations) << what;
