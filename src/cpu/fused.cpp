@@ -106,6 +106,7 @@ class FusedRun {
   }
   /// Those that differ.
   std::int64_t elements_of(const detail::View& view) const {
+    if (request_.space.numel() == 0) return 0;  // beside a 0 the other sizes may be too large to multiply
     std::int64_t count = 1;
     for (std::size_t i = 0; i < static_cast<std::size_t>(request_.space.rank()); ++i)
       if (view.strides[i] != 0) count *= request_.space[i];
