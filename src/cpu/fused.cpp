@@ -106,7 +106,6 @@ class FusedRun {
   }
   /// Those that differ.
   std::int64_t elements_of(const detail::View& view) const {
-    if (request_.space.numel() == 0) return 0;  // beside a 0 the other sizes may be too large to multiply
     std::int64_t count = 1;
     for (std::size_t i = 0; i < static_cast<std::size_t>(request_.space.rank()); ++i)
       if (view.strides[i] != 0) count *= request_.space[i];
@@ -634,7 +633,21 @@ class FusedRun {
 
 }  // namespace
 
+namespace {
+/// Results of reductions over nothing. Beside a 0 the other sizes may be too large to multiply.
+void run_empty(FusedRequest request, const Tape& tape, const KernelTable& table) {
+  bool results = request.program->reduces;
+  for (int i = 0; i < request.space.rank(); ++i) {
+    std::int64_t& size = request.space[static_cast<std::size_t>(i)];
+    if (request.reduced >> i & 1) size = 0;
+    else results &= size > 0;
+  }
+  if (results) FusedRun(request, tape, table).run();
+}
+}  // namespace
+
 void run_fused(const FusedRequest& request, const Tape& tape, const KernelTable& table) {
+  if (request.space.numel() == 0) return run_empty(request, tape, table);
   if (!detail::tracing() && run_small(request, tape, table)) return;
   FusedRun(request, tape, table).run();
 }
