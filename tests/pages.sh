@@ -11,9 +11,9 @@ complain() {
 }
 
 # docs/ops.md is printed by a tool: its long lines are rows.
-pages='README.md CONTRIBUTING.md'
-for page in docs/*.md docs/*/*.md examples/*/README.md; do
-  [ ! -f "$page" ] || [ "$page" = docs/ops.md ] || pages="$pages $page"
+pages=
+for page in $(find README.md CONTRIBUTING.md docs examples -name '*.md'); do
+  [ "$page" = docs/ops.md ] || pages="$pages $page"
 done
 sources=$(find include src tests tools bench examples cmake -type f)
 
