@@ -10,14 +10,9 @@ complain() {
   failed=yes
 }
 
-# docs/ops.md is printed by a tool: its long lines are rows.
-pages=
-for page in $(find README.md CONTRIBUTING.md docs examples -name '*.md'); do
-  [ "$page" = docs/ops.md ] || pages="$pages $page"
-done
 sources=$(find include src tests tools bench examples cmake -type f)
-
-for page in $pages; do
+# docs/ops.md is printed by a tool: its long lines are rows.
+for page in $(find README.md CONTRIBUTING.md docs examples -name '*.md' ! -path docs/ops.md); do
   prose=$(awk '/^```/ { code = !code; print ""; next } { print code ? "" : $0 }' "$page")
 
   long=$(printf '%s\n' "$prose" | LC_ALL=C.UTF-8 grep -nE '^[^|].{120}' | cut -d: -f1 | tr '\n' ' ') || true
