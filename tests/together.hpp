@@ -21,7 +21,7 @@ inline void step_together(const std::vector<Tensor>& p, const std::vector<Tensor
     detail::bind_call(p[i].shape(), {"step", graph, 0, {}}, arguments, {&p[i], 1}, {&result, 1}, calls.emplace_back());
     requests.push_back(calls.back().request());
   }
-  detail::run(*calls.front().backend, requests);
+  detail::run_together(*calls.front().backend, requests);
 }
 
 }  // namespace tern::test

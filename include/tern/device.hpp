@@ -8,7 +8,11 @@
 
 namespace tern {
 
-enum class DeviceKind : std::uint8_t { cpu, cuda, webgpu };
+enum class DeviceKind : std::uint8_t {
+#define TERN_BACKEND(name) name,
+#include "tern/backends.inc"
+#undef TERN_BACKEND
+};
 
 /// Where a tensor's memory lives and its operations run.
 class Device {

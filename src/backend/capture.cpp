@@ -133,76 +133,42 @@ void CapturedCalls::keep(const View& view, Use use) {
   if (use == Use::read && storage->awaits_replay() && !written_.contains(storage)) awaited_.push_back(storage);
 }
 
-CapturedCalls::Owned& CapturedCalls::own(const char* op, std::span<const Operand> inputs,
-                                         std::span<const View> outputs, const Program* program, int first) {
-  Owned& owned = owned_.emplace_back();
-  owned.op = op;
-  owned.inputs.assign(inputs.begin(), inputs.end());
-  owned.outputs.assign(outputs.begin(), outputs.end());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    Operand& operand = owned.inputs[i];
-    if (const auto renamed = renamed_.find(operand.live); renamed != renamed_.end()) {
-      operand.live = renamed->second;
-      operand.view.storage = operand.live->storage, operand.view.offset = operand.live->offset;
-    }
-    owned.live |= operand.live && !operand.live->storage;
-    const bool waits = operand.view.storage && operand.view.storage->awaits_replay();
-    keep(operand.view, waits && reads_input(*program, static_cast<int>(i) + first) ? Use::read : Use::none);
-    if (!operand.gather) continue;
-    keep(operand.gather->table, Use::read);
-    operand.gather = &owned.gathers.emplace_back(*operand.gather);
-  }
-  for (const View& view : owned.outputs) keep(view, Use::write);
-  return owned;
+CapturedCalls::Keeper::Keeper(CapturedCalls& capture, const char* op)
+    : capture_(capture), owned_(capture.owned_.emplace_back()) {
+  owned_.op = op;
 }
 
-void CapturedCalls::add(const FusedRequest& request) { add({&request, 1}); }
-void CapturedCalls::add(std::span<const FusedRequest> requests) {
-  std::vector<FusedRequest> copies(requests.begin(), requests.end());
-  std::vector<Owned*> all;
-  for (FusedRequest& copy : copies) {
-    Owned& owned = *all.emplace_back(&own(copy.op, copy.inputs, copy.outputs, copy.program));
-    copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
+void CapturedCalls::Keeper::keep_operand(const Program& program, int input, Operand& operand) {
+  if (const auto renamed = capture_.renamed_.find(operand.live); renamed != capture_.renamed_.end()) {
+    operand.live = renamed->second;
+    operand.view.storage = operand.live->storage, operand.view.offset = operand.live->offset;
   }
-  const auto all_copies = [copies](Backend& backend) { run(backend, std::span<const FusedRequest>(copies)); };
-  calls_.push_back({std::move(all), all_copies});
+  owned_.live |= operand.live && !operand.live->storage;
+  const bool waits = operand.view.storage && operand.view.storage->awaits_replay();
+  capture_.keep(operand.view, waits && reads_input(program, input) ? Use::read : Use::none);
+  if (!operand.gather) return;
+  capture_.keep(operand.gather->table, Use::read);
+  operand.gather = &owned_.gathers.emplace_back(*operand.gather);
 }
-void CapturedCalls::add(const GemmRequest& request) {
-  keep(request.a, Use::read), keep(request.b, Use::read);
-  Owned& owned = own(request.op, request.inputs, request.outputs, request.epilogue, 1);  // input 0: the product
-  GemmRequest copy = request;
-  copy.op = owned.op.c_str(), copy.inputs = owned.inputs, copy.outputs = owned.outputs;
-  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
+
+void CapturedCalls::Keeper::program(const Program& program, int first, std::span<const Operand>& inputs,
+                                    std::span<const View>& outputs, const Shape&) {
+  auto& operands = owned_.inputs.emplace_back(inputs.begin(), inputs.end());
+  auto& results = owned_.outputs.emplace_back(outputs.begin(), outputs.end());
+  for (std::size_t i = 0; i < operands.size(); ++i) keep_operand(program, static_cast<int>(i) + first, operands[i]);
+  for (const View& view : results) capture_.keep(view, Use::write);
+  inputs = operands, outputs = results;
 }
-void CapturedCalls::add(const ScatterRequest& request) {
-  Owned& owned = own(request.op, {}, {});
-  keep(request.source, Use::read), keep(request.output, Use::write), keep(request.target.table, Use::read);
-  ScatterRequest copy = request;
-  copy.op = owned.op.c_str();
-  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
-}
-void CapturedCalls::add(const ScanRequest& request) {
-  Owned& owned = own(request.op, {}, {});
-  keep(request.input, Use::read), keep(request.output, Use::write);
-  ScanRequest copy = request;
-  copy.op = owned.op.c_str();
-  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
-}
-void CapturedCalls::add(const SortRequest& request) {
-  Owned& owned = own(request.op, {}, {});
-  keep(request.input, Use::read), keep(request.values, Use::write), keep(request.indices, Use::write);
-  SortRequest copy = request;
-  copy.op = owned.op.c_str();
-  calls_.push_back({{&owned}, [copy](Backend& backend) { run(backend, copy); }});
-}
+
 void CapturedCalls::add_upload(Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes) {
-  Owned& owned = own("upload", {}, {});
+  Owned& owned = owned_.emplace_back();
+  owned.op = "upload";
   View whole;
   whole.storage = &to;
   keep(whole, Use::write);
   const auto* begin = static_cast<const std::byte*>(from);
   owned.values.assign(begin, begin + bytes);
-  calls_.push_back({{&owned}, [&to, byte_offset, values = &owned.values](Backend& backend) {
+  calls_.push_back({&owned, [&to, byte_offset, values = &owned.values](Backend& backend) {
     upload(backend, to, byte_offset, values->data(), values->size());
   }});
 }
@@ -266,16 +232,15 @@ void CapturedCalls::finish() {
 
 void CapturedCalls::run_all() {
   for (const Call& call : calls_) {
-    for (Owned* owned : call.owned) {
-      if (!owned->live) continue;
-      for (Operand& operand : owned->inputs)
-        if (operand.live) operand.number = operand.live->number;
-    }
+    if (call.owned->live)
+      for (std::vector<Operand>& operands : call.owned->inputs)
+        for (Operand& operand : operands)
+          if (operand.live) operand.number = operand.live->number;
     try {
       call.run(backend_);
     } catch (const Error& e) {
       if (e.kind() != ErrorKind::index) throw;
-      throw Error(ErrorKind::index, "Graph::replay: " + call.owned[0]->op + ": " + e.what());
+      throw Error(ErrorKind::index, "Graph::replay: " + call.owned->op + ": " + e.what());
     }
   }
 }

@@ -1,5 +1,5 @@
-// Recording requests instead of running them, above the backends: the door (trace.cpp) hands every request to the
-// capture of its thread, where there is one.
+// Recording requests instead of running them, above the backends: the dispatcher (backend/run.hpp) hands every request
+// to the capture of its thread, where there is one.
 #pragma once
 #include <deque>
 #include <functional>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "backend/trace.hpp"
 #include "tern/call_ref.hpp"
 #include "tern/tensor.hpp"
 
@@ -62,12 +63,7 @@ class CapturedCalls {
   std::size_t bytes() const { return bytes_; }
   void replay();
 
-  void add(const FusedRequest& request);
-  void add(std::span<const FusedRequest> requests);
-  void add(const GemmRequest& request);
-  void add(const ScatterRequest& request);
-  void add(const ScanRequest& request);
-  void add(const SortRequest& request);
+  template <class R> void add(const R& request);
   void add_upload(Storage& to, std::size_t byte_offset, const void* from, std::size_t bytes);
   /// Memory for a new tensor: a storage of this size that was made in this capture and that the program holds no more,
   /// else a new one.
@@ -89,21 +85,21 @@ class CapturedCalls {
   /// What one request points at.
   struct Owned {
     std::string op;
-    std::vector<Operand> inputs;
-    std::vector<View> outputs;
+    std::deque<std::vector<Operand>> inputs;
+    std::deque<std::vector<View>> outputs;
     std::deque<Gather> gathers;
+    std::vector<std::shared_ptr<const void>> groups;  // of requests
     std::vector<std::byte> values;
     bool live = false;  // an input is
   };
+  /// Replaces what a copy of a request points at by what the recording owns.
+  class Keeper;
   /// What the program let go of, by size.
   struct Free {
     std::mutex lock;
     std::unordered_map<std::size_t, std::vector<std::shared_ptr<Storage>>> storages;
     bool closed = false;  // the capture is over: nobody will ask for them
   };
-  /// What a request of this program points at; its operands are the program's inputs from the `first` on.
-  Owned& own(const char* op, std::span<const Operand> inputs, std::span<const View> outputs,
-             const Program* program = nullptr, int first = 0);
   enum class Use { none, read, write };
   void keep(const View& view, Use use);
   std::shared_ptr<Storage> make_storage(std::size_t bytes);
@@ -117,7 +113,7 @@ class CapturedCalls {
   std::uint64_t number_;
   std::deque<Owned> owned_;
   struct Call {
-    std::vector<Owned*> owned;  // one for each request
+    Owned* owned;
     std::function<void(Backend&)> run;
   };
   std::vector<Call> calls_;
@@ -136,6 +132,39 @@ class CapturedCalls {
   std::vector<std::function<void()>> undo_;
   std::unique_ptr<Recording> native_;
 };
+
+class CapturedCalls::Keeper : public ViewVisitor<Keeper> {
+ public:
+  Keeper(CapturedCalls& capture, const char* op);
+  Owned& owned() const { return owned_; }
+
+  void reads(const View& view, const Shape&) { capture_.keep(view, Use::read); }
+  void writes(const View& view, const Shape&) { capture_.keep(view, Use::write); }
+  void updates(const View& view, const View&, const Shape&) {
+    capture_.keep(view, Use::read), capture_.keep(view, Use::write);
+  }
+  void program(const Program& program, int first, std::span<const Operand>& inputs, std::span<const View>& outputs,
+               const Shape&);
+  template <class R> void each(std::span<const R>& requests) {
+    auto copies = std::make_shared<std::vector<R>>(requests.begin(), requests.end());
+    for (R& copy : *copies) copy.op = owned_.op.c_str(), R::views(copy, *this);
+    requests = *copies;
+    owned_.groups.push_back(std::move(copies));
+  }
+
+ private:
+  void keep_operand(const Program& program, int input, Operand& operand);
+  CapturedCalls& capture_;
+  Owned& owned_;
+};
+
+template <class R> void CapturedCalls::add(const R& request) {
+  R copy = request;
+  Keeper keeper(*this, request.op);
+  R::views(copy, keeper);
+  copy.op = keeper.owned().op.c_str();
+  calls_.push_back({&keeper.owned(), [copy](Backend& backend) { run(backend, copy); }});
+}
 
 /// Records what `call` asks of a backend.
 std::shared_ptr<CapturedCalls> capture_calls(Backend& backend, CallRef call);

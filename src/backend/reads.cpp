@@ -15,33 +15,6 @@ Shape own_shape(const View& view, const Shape& space) {
   return shape;
 }
 
-void note(const char* op, const View& view, const Shape& space) {
-  if (!view.storage) return;
-  ReadScope::note(*view.storage,
-                  [&] { return std::string(op) + " read, " + describe(view.dtype, own_shape(view, space)); });
-}
-
-/// Operands that are outputs, too, are updated in place.
-void note(const char* op, std::span<const Operand> inputs, std::span<const View> outputs, const Shape& space) {
-  for (const Operand& operand : inputs) {
-    if (std::ranges::any_of(outputs, [&](const View& out) { return out.storage == operand.view.storage; })) continue;
-    if (!operand.gather) {
-      note(op, operand.view, space);
-      continue;
-    }
-    // What is read through an index is not laid over the space.
-    ReadScope::note(*operand.view.storage,
-                    [&] { return std::string(op) + " read, " + std::string(to_string(operand.view.dtype)); });
-    note(op, operand.gather->table, space);
-  }
-}
-
-Shape matrix(const Shape& batch, std::int64_t rows, std::int64_t columns) {
-  Shape shape = batch;
-  shape.push_back(rows), shape.push_back(columns);
-  return shape;
-}
-
 }  // namespace
 
 void ReadScope::made(const Storage& storage) {
@@ -60,22 +33,26 @@ void ReadScope::add(Storage& storage, const std::string& text) {
   reads_.push_back({storage.weak_from_this(), storage.version(), "a tensor that " + text});
 }
 
-void note_reads(const FusedRequest& r) {
-  if (ReadScope::active()) note(r.op, r.inputs, r.outputs, r.space);
+void NoteReads::reads(const View& view, const Shape& space) const {
+  if (!view.storage) return;
+  ReadScope::note(*view.storage,
+                  [&] { return std::string(op) + " read, " + describe(view.dtype, own_shape(view, space)); });
 }
-void note_reads(const GemmRequest& r) {
-  if (!ReadScope::active()) return;
-  note(r.op, r.a, matrix(r.batch, r.m, r.k)), note(r.op, r.b, matrix(r.batch, r.k, r.n));
-  note(r.op, r.inputs, r.outputs, matrix(r.batch, r.m, r.n));
-}
-void note_reads(const ScatterRequest& r) {
-  if (ReadScope::active()) note(r.op, r.source, r.space), note(r.op, r.target.table, r.space);
-}
-void note_reads(const ScanRequest& r) {
-  if (ReadScope::active()) note(r.op, r.input, r.space);
-}
-void note_reads(const SortRequest& r) {
-  if (ReadScope::active()) note(r.op, r.input, r.space);
+
+/// Operands that are outputs, too, are updated in place.
+void NoteReads::program(const Program&, int, std::span<const Operand> inputs, std::span<const View> outputs,
+                        const Shape& space) const {
+  for (const Operand& operand : inputs) {
+    if (std::ranges::any_of(outputs, [&](const View& out) { return out.storage == operand.view.storage; })) continue;
+    if (!operand.gather) {
+      reads(operand.view, space);
+      continue;
+    }
+    // What is read through an index is not laid over the space.
+    ReadScope::note(*operand.view.storage,
+                    [&] { return std::string(op) + " read, " + std::string(to_string(operand.view.dtype)); });
+    reads(operand.gather->table, space);
+  }
 }
 
 }  // namespace tern::detail

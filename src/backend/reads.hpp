@@ -52,12 +52,15 @@ class ReadScope {
       own_;  // made meanwhile
 };
 
-/// The operands of a request about to run. Memory that it updates in place is no operand here: a formula that keeps a
-/// running mean does not depend on it.
-void note_reads(const FusedRequest& request);
-void note_reads(const GemmRequest& request);
-void note_reads(const ScatterRequest& request);
-void note_reads(const ScanRequest& request);
-void note_reads(const SortRequest& request);
+/// Notes the operands of a request about to run. Memory that it updates in place is no operand here: a formula that
+/// keeps a running mean does not depend on it.
+struct NoteReads : ViewVisitor<NoteReads> {
+  const char* op;
+  explicit NoteReads(const char* name) : op(name) {}
+
+  void reads(const View& view, const Shape& space) const;
+  void program(const Program& program, int first, std::span<const Operand> inputs, std::span<const View> outputs,
+               const Shape& space) const;
+};
 
 }  // namespace tern::detail

@@ -1,35 +1,44 @@
 // Devices and their backends.
+#include "backend/registry.hpp"
+
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 
-#include "backend/backend.hpp"
-#include "backend/reads.hpp"
-#include "cpu/cpu_backend.hpp"
-#include "cpu/threads.hpp"
-#include "cuda/cuda_backend.hpp"
-#ifdef TERN_WEBGPU
-#include "webgpu/webgpu_backend.hpp"
-#endif
-
 namespace tern {
 namespace {
+
 std::optional<Device>& chosen_device() {
   thread_local std::optional<Device> device;
   return device;
 }
-const char* kind_name(DeviceKind kind) {
-  constexpr const char* names[] = {"cpu", "cuda", "webgpu"};
-  return names[static_cast<int>(kind)];
+
+constexpr const char* kKindNames[] = {
+#define TERN_BACKEND(name) #name,
+#include "tern/backends.inc"
+#undef TERN_BACKEND
+};
+constexpr int kKinds = static_cast<int>(std::size(kKindNames));
+const char* kind_name(DeviceKind kind) { return kKindNames[static_cast<int>(kind)]; }
+
+/// "cpu, cuda, cuda:N, webgpu or webgpu:N"
+std::string expected_names() {
+  std::vector<std::string> names;
+  for (int kind = 0; kind < kKinds; ++kind) {
+    names.emplace_back(kKindNames[kind]);
+    if (detail::entry_of(static_cast<DeviceKind>(kind)).numbered) names.push_back(names.back() + ":N");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + names[i];
+  return text;
 }
-#ifndef TERN_WEBGPU
-constexpr const char* kNoWebgpu = "this build of tern has no WebGPU backend (webgpu.h was not found)";
-#endif
+
 }  // namespace
 
 std::string Device::to_string() const {
-  std::string text = kind_name(kind_);
-  return kind_ == DeviceKind::cpu ? text : text + ":" + std::to_string(index_);
+  const std::string text = kind_name(kind_);
+  return detail::entry_of(kind_).numbered ? text + ":" + std::to_string(index_) : text;
 }
 
 Device Device::parse(std::string_view text) {
@@ -42,10 +51,12 @@ Device Device::parse(std::string_view text) {
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     valid = error == std::errc() && end == digits.data() + digits.size() && !digits.empty() && index >= 0;
   }
-  for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::webgpu})
-    if (valid && name == kind_name(kind) && (kind != DeviceKind::cpu || index == 0)) return {kind, index};
+  for (int i = 0; i < kKinds && valid; ++i) {
+    const auto kind = static_cast<DeviceKind>(i);
+    if (name == kind_name(kind) && (index == 0 || detail::entry_of(kind).numbered)) return {kind, index};
+  }
   throw Error(ErrorKind::device,
-              "Device::parse: expected cpu, cuda, cuda:N, webgpu or webgpu:N, got \"" + std::string(text) + "\"");
+              "Device::parse: expected " + expected_names() + ", got \"" + std::string(text) + "\"");
 }
 
 Device default_device() {
@@ -63,13 +74,8 @@ void set_default_device(Device device) {
 
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> list;
-  list.push_back({cpu(), true, detail::backend_of(cpu()).name(), ""});
-  for (DeviceInfo& info : detail_cuda::cuda_devices()) list.push_back(std::move(info));
-#ifdef TERN_WEBGPU
-  for (DeviceInfo& info : detail_webgpu::webgpu_devices()) list.push_back(std::move(info));
-#else
-  list.push_back({webgpu(), false, "", kNoWebgpu});
-#endif
+  for (int kind = 0; kind < kKinds; ++kind)
+    for (DeviceInfo& info : detail::entry_of(static_cast<DeviceKind>(kind)).devices()) list.push_back(std::move(info));
   return list;
 }
 
@@ -78,40 +84,25 @@ CacheStats cache_stats(Device device) { return detail::backend_of(device).cache_
 MemoryStats memory_stats(Device device) { return detail::backend_of(device).memory_stats(); }
 void release_memory(Device device) { detail::backend_of(device).release_memory(); }
 
-void set_num_threads(int threads) {
-  if (threads < 1)
-    throw Error(ErrorKind::device, "set_num_threads: needs at least 1 thread, got " + std::to_string(threads));
-  detail_cpu::set_max_threads(threads);
-}
-int num_threads() { return detail_cpu::max_threads(); }
-
 namespace detail {
 
-Backend& backend_of(Device device) {
-  if (device.kind() == DeviceKind::cpu) return detail_cpu::cpu_backend();
-  if (device.kind() == DeviceKind::cuda) return detail_cuda::cuda_backend(device.index());
-#ifdef TERN_WEBGPU
-  return detail_webgpu::webgpu_backend(device.index());
-#else
-  throw Error(ErrorKind::device, "device " + device.to_string() + " is not available: " + kNoWebgpu);
-#endif
+const BackendEntry& entry_of(DeviceKind kind) {
+  static constexpr const BackendEntry* entries[] = {
+#define TERN_BACKEND(name) &name##_entry,
+#include "tern/backends.inc"
+#undef TERN_BACKEND
+  };
+  return *entries[static_cast<int>(kind)];
 }
 
-void Backend::unsupported(const char* op, const char* verb) const {
-  throw Error(ErrorKind::unsupported, std::string(op) + ": " + verb + " is not supported on " + device().to_string());
+Backend& backend_of(Device device) { return entry_of(device.kind()).backend(device.index()); }
+
+void borrow(TensorImpl& tensor, void* pointer, std::shared_ptr<const void> keep_alive, Device device) {
+  entry_of(device.kind()).borrow(tensor, pointer, std::move(keep_alive), device.index());
 }
 
-Storage::Storage(Backend& backend, std::size_t bytes)
-    : backend_(&backend), data_(bytes ? backend.allocate(bytes) : nullptr), bytes_(bytes), owned_(true) {
-  if (ReadScope::active()) ReadScope::made(*this);
-}
-Storage::Storage(Backend& backend, void* data, std::size_t bytes, std::shared_ptr<const void> keep_alive)
-    : backend_(&backend), data_(data), bytes_(bytes), owned_(false), keep_alive_(std::move(keep_alive)) {
-  if (ReadScope::active()) ReadScope::made(*this);
-}
-Storage::~Storage() {
-  if (ReadScope::active()) ReadScope::gone(*this);
-  if (owned_ && data_) backend_->deallocate(data_, bytes_);
+void borrow_memory(Backend& backend, TensorImpl& tensor, void* pointer, std::shared_ptr<const void> keep_alive) {
+  tensor.storage = make_pooled<Storage>(backend, pointer, 0, std::move(keep_alive));
 }
 
 }  // namespace detail

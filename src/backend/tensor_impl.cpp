@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/capture.hpp"
+#include "backend/registry.hpp"
 
 namespace tern {
 
@@ -204,7 +205,7 @@ bool may_share_memory(const Tensor& x, const Tensor& y) {
   // Where there are addresses, storages can be parts of one another (borrowed memory); on WebGPU `data` is a handle.
   const Device device = a.storage->backend().device();
   if (device != b.storage->backend().device()) return false;
-  if (device.kind() == DeviceKind::webgpu && a.storage->data() != b.storage->data()) return false;
+  if (!entry_of(device.kind()).addresses && a.storage->data() != b.storage->data()) return false;
   const auto bounds = [](const TensorImpl& t) {
     std::int64_t low = t.offset, high = t.offset;
     for (std::size_t i = 0; i < t.shape.size(); ++i) {

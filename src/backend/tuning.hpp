@@ -2,7 +2,7 @@
 //
 // A choice is named by the class of the device it is for and a key, and takes one of a few integers. What is in force
 // comes from the tuning file, else the shipped table (tuned.inc), else the default. While tern measures (tune(),
-// TERN_TUNE=1), calls at the door take the candidates in turn: one choice at a time varies, and candidates are compared
+// TERN_TUNE=1), calls take the candidates in turn: one choice at a time varies, and candidates are compared
 // on calls that are alike.
 #pragma once
 #include <atomic>

@@ -1,4 +1,4 @@
-// Running a tape on one block of elements: operands in, kernels called, outputs out. Shared by the fused verb and the
+// Running a tape on one block of elements: operands in, kernels called, outputs out. Shared by `fused` and the
 // epilogues of matrix products.
 #pragma once
 #include <vector>
@@ -7,6 +7,7 @@
 #include "backend/small_vector.hpp"
 #include "cpu/tape.hpp"
 #include "cpu/walker.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_cpu {
 

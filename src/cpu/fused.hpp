@@ -1,7 +1,7 @@
-// The fused verb: runs a tape over an index space.
+// `fused`: runs a tape over an index space.
 #pragma once
-#include "backend/backend.hpp"
 #include "cpu/tape.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail_cpu {
 void run_fused(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);

@@ -1,4 +1,4 @@
-// What the verbs that walk along one axis share.
+// What the primitives along one axis share.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +34,7 @@ template <class T> T combined(Leaf leaf, T a, T b) {
   }
 }
 
-/// The axes of a line verb but one, as an order of lines.
+/// The axes but one, as an order of lines.
 inline AxisOrder lines_of(const Shape& space, int axis) {
   AxisOrder order;
   for (int i = 0; i < space.rank(); ++i) {

@@ -159,6 +159,9 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     return std::make_unique<CudaRecording>(*this, gpu_.end_capture(), checks);
   }
 
+ protected:
+  std::vector<std::string_view> families() const override { return {"cuda", "gpu"}; }
+
  private:
   /// As the device's, in the process that made it.
   class Call : GpuDevice::Call {
@@ -166,7 +169,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     explicit Call(CudaBackend& backend) : GpuDevice::Call((backend.require_process(), backend.gpu_)) {}
   };
 
-  void plan(const detail::GemmRequest& request) override {
+  void plan_product(const detail::GemmRequest& request) override {
     std::string reason;
     const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
     const auto multiply = [this, api](const Product& product) {
@@ -180,7 +183,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
       if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
     if (elements == 0) return;
     if (!run_gemm(*this, request, units(), api ? std::function<bool(const Product&)>(multiply) : nullptr))
-      GpuBackend::plan(request);
+      GpuBackend::plan_product(request);
   }
   /// Without NVRTC: the instructions of 9.0 are in no PTX that other architectures run.
   MatrixUnits units() const {

@@ -128,7 +128,7 @@ class Request {
     std::vector<detail::Operand> inputs{{products, {}, nullptr}};
     inputs.insert(inputs.end(), r_.inputs.begin(), r_.inputs.end());
     fused.inputs = inputs, fused.outputs = r_.outputs;
-    backend_.fused(fused);
+    backend_.execute(fused);
   }
 
   bool noted(const char* how) const {

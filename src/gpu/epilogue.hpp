@@ -8,6 +8,7 @@
 #include "gpu/io.hpp"
 #include "gpu/plan.hpp"
 #include "gpu/printer.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_gpu {
 

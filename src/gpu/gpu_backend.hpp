@@ -1,4 +1,4 @@
-// The verbs of a backend over kernels as text. A GPU API adds memory, a dialect and the launch.
+// A backend over kernels as text. A GPU API adds memory, a dialect and the launch.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -9,25 +9,31 @@
 #include "gpu/dialect.hpp"
 #include "gpu/kernel.hpp"
 #include "gpu/prepared.hpp"
+#include "primitives/fused/fused.hpp"
+#include "primitives/gemm/gemm.hpp"
 #include "process/fork.hpp"
 
 namespace tern::detail_gpu {
 
 class GemmTiles;
-class Together;
 
 class GpuBackend : public detail::Backend {
  public:
   /// No strips: a launch costs more than a temporary.
   std::int64_t strip_bytes() const override { return INT64_MAX; }
 
-  void fused(const detail::FusedRequest& request) override;
-  void fused_all(std::span<const detail::FusedRequest> requests) override;
-  void gemm(const detail::GemmRequest& request) override;
-  void scatter(const detail::ScatterRequest& request) override;
-  void scan(const detail::ScanRequest& request) override;
-  void sort(const detail::SortRequest& request) override;
+  /// Runs a request as it was planned when it was met before; else plan() queues its launches, which are remembered.
+  /// plan() depends on nothing but the request's parameters and the layouts of its views, and on `choices`.
+  template <class R, class Plan> void run_prepared(const R& request, const Plan& plan, std::int64_t choices = 0) {
+    if (Preparing::current()) return plan();  // part of another request
+    if (prepared_.run(*this, request, choices)) return;
+    Preparing preparing;
+    plan();
+    prepared_.remember(preparing.result());
+  }
 
+  /// Queues the product, in as many kernels and calls as it takes.
+  virtual void plan_product(const detail::GemmRequest& request);
   /// A product that fits the limits, by one kernel where there is one for its epilogue; else the product and a pass.
   virtual void multiply(const detail::GemmRequest& request);
   virtual const Limits& limits() const = 0;
@@ -66,15 +72,13 @@ class GpuBackend : public detail::Backend {
   void require_supported(const char* op, DType dtype) const;
 
  protected:
+  std::vector<std::string_view> families() const override { return {"gpu"}; }
   /// Otherwise nothing of the device is touched any more, not even to free it.
   bool of_this_process() const { return process_.here() && !ended_.load(std::memory_order_relaxed); }
   /// The process ends, and the driver's own end comes next.
   void end() { ended_.store(true, std::memory_order_relaxed); }
-  /// Queues the product, in as many kernels and calls as it takes.
-  virtual void plan(const detail::GemmRequest& request);
 
  private:
-  void plan(const detail::FusedRequest& request, Together* together = nullptr);
   [[noreturn]] void refuse_process() const;
   detail::OfProcess process_;
   std::atomic<bool> ended_{false};

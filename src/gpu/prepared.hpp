@@ -6,9 +6,11 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
+#include "backend/primitive.hpp"
 #include "gpu/kernel.hpp"
 
 namespace tern::detail_gpu {
@@ -62,14 +64,65 @@ class Preparing {
   Preparing* outer_;
 };
 
-/// The requests of one backend by what their plans depend on: program, sizes, layouts, and which operands share memory;
-/// not plain numbers and not the memory itself.
+/// What a plan depends on: primitive, program, sizes, layouts, and which operands share memory; not plain numbers and not
+/// the memory itself. Made of a request by visiting its views, along with the memory and numbers of this one.
+class RequestKey : public detail::ViewVisitor<RequestKey> {
+ public:
+  void clear() { key.clear(), storages.clear(), operands_.clear(), checks = false, usable = true, inputs_ = 0; }
+  template <class R> void write(const R& request) {
+    clear();
+    (*this)(detail::primitive_id<R>);
+    request.parameters(*this);
+    R::views(request, *this);
+    key += request.op;
+  }
+
+  // parameters
+  template <class T> void operator()(const T& value) {
+    static_assert(std::has_unique_object_representations_v<T> && std::is_trivially_copyable_v<T>);
+    key.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void operator()(const Shape& shape) {
+    (*this)(static_cast<std::int32_t>(shape.rank()));
+    key.append(reinterpret_cast<const char*>(shape.begin()), shape.size() * sizeof(std::int64_t));
+  }
+  // views
+  void reads(const detail::View& view, const Shape&) { add(view); }
+  void writes(const detail::View& view, const Shape&) { add_result(view); }
+  void updates(const detail::View& view, const detail::View&, const Shape&) { add(view); }
+  void program(const detail::Program&, int first, std::span<const detail::Operand> inputs,
+               std::span<const detail::View> outputs, const Shape&);
+
+  /// The plain number that is input i of the request's program; of several programs, counted through.
+  const Number& number(int input) const;
+
+  std::string key;
+  std::vector<Storage*> storages;
+  bool checks = false;  // indices: the backend's flags come last among its storages
+  bool usable = true;   // not where a result is not asked for
+
+ private:
+  void add(const detail::View& view);
+  void add_result(const detail::View& view);
+  struct Operands {
+    int first;
+    std::span<const detail::Operand> list;
+  };
+  std::vector<Operands> operands_;
+  int inputs_ = 0;  // of the programs so far
+};
+
+/// The requests of one backend that were met before.
 class PreparedRequests {
  public:
-  /// Runs the request if it was met before.
-  bool run(GpuBackend& backend, const detail::FusedRequest& request);
-  bool run(GpuBackend& backend, std::span<const detail::FusedRequest> requests);
-  bool run(GpuBackend& backend, const detail::GemmRequest& request);
+  /// Runs the request if it was met before. `choices`: also what changes whenever a choice is made anew.
+  template <class R> bool run(GpuBackend& backend, const R& request, std::int64_t choices = 0) {
+    RequestKey* const asked = begin(backend);
+    if (!asked) return false;
+    asked->write(request);
+    if (choices) (*asked)(choices);
+    return run(backend, request.op, *asked);
+  }
   /// Remembers how the request of the last run() on this thread was carried out.
   void remember(std::unique_ptr<Prepared> prepared);
   void clear() {
@@ -78,9 +131,9 @@ class PreparedRequests {
   }
 
  private:
-  /// number(i): the plain number that is input i of the request's program; of several, counted through.
-  template <class Request, class GetNumber>
-  bool run(GpuBackend& backend, const char* op, const Request& request, const GetNumber& number);
+  /// This thread's key, empty; null where nothing is to be remembered.
+  RequestKey* begin(GpuBackend& backend);
+  bool run(GpuBackend& backend, const char* op, RequestKey& asked);
   std::mutex lock_;
   std::unordered_map<std::string, std::unique_ptr<Prepared>> known_;
 };

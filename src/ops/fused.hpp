@@ -1,4 +1,4 @@
-// One call of the fused verb as an operation on tensors and variables: shapes, dtypes, outputs, and its gradient, which
+// One call of the primitive `fused` as an operation on tensors and variables: shapes, dtypes, outputs, and its gradient, which
 // is again such a call.
 #pragma once
 #include <optional>
@@ -9,6 +9,7 @@
 #include "backend/small_vector.hpp"
 #include "backend/tensor_impl.hpp"
 #include "formula/caches.hpp"
+#include "primitives/fused/fused.hpp"
 
 namespace tern::detail {
 

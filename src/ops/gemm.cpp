@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/trace.hpp"
+#include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail {
 

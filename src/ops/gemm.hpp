@@ -1,4 +1,4 @@
-// One call of the gemm verb as an operation: layouts, batches, epilogue.
+// One call of the primitive `gemm` as an operation: layouts, batches, epilogue.
 #pragma once
 #include <span>
 #include <vector>

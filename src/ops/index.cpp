@@ -4,6 +4,9 @@
 #include "backend/trace.hpp"
 
 #include "ops/fused.hpp"
+#include "primitives/scan/scan.hpp"
+#include "primitives/scatter/scatter.hpp"
+#include "primitives/sort/sort.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -158,6 +161,7 @@ Scatter checked_scatter(const Tensor& x, const Tensor& indices, const Tensor& so
                     describe(x) + ", indices are " + describe(indices) + ", source is " + describe(source));
   if (!take_like) gather_axis(op, x, indices, axis);
   require_places(op, x, a, indices);
+  x.impl()->storage->backend().require<ScatterRequest>(op);
   return {as_i32(op, indices), a, take_like, indices.dtype()};
 }
 
@@ -274,8 +278,10 @@ Tensor scanned(const Tensor& x, int axis, bool reverse) {
   const int a = normalize_axis("cumsum", axis, x.dim());
   if (x.dtype() == DType::boolean || (is_integer(x.dtype()) && dtype_size(x.dtype()) < 4))
     return scanned(x.to(DType::i32), axis, reverse);
-  Tensor result = make_tensor(x.shape(), x.dtype(), x.impl()->storage->backend());
-  run(x.impl()->storage->backend(),
+  Backend& backend = x.impl()->storage->backend();
+  backend.require<ScanRequest>("cumsum");
+  Tensor result = make_tensor(x.shape(), x.dtype(), backend);
+  run(backend,
       ScanRequest{"cumsum", Leaf::add, x.shape(), a, reverse, view_over(x, x.shape()), view_over(result, x.shape())});
   return result;
 }
@@ -294,6 +300,7 @@ Order ordered(const char* op, const Tensor& x, int axis, bool descending, std::i
   if (x.shape()[static_cast<std::size_t>(a)] > 2147483647)
     throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
   Backend& backend = x.impl()->storage->backend();
+  backend.require<SortRequest>(op);
   Shape shape = x.shape();
   if (k >= 0) shape[static_cast<std::size_t>(a)] = k;
   Order result{make_tensor(shape, x.dtype(), backend), make_tensor(shape, DType::i32, backend)};

@@ -29,7 +29,7 @@ void copy_parts(std::span<const T> parts, std::size_t axis, std::span<const std:
   PoolVector<View> views(parts.size());
   PoolVector<FusedRequest> requests;
   const auto run_all = [&] {
-    if (!requests.empty()) run(result.impl()->storage->backend(), std::span<const FusedRequest>(requests));
+    if (!requests.empty()) run_together(result.impl()->storage->backend(), requests);
     requests.clear();
   };
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -98,7 +98,7 @@ Shape parted(Shape shape, const EpilogueOptions& options) {
   return shape;
 }
 
-/// A formula with sums over axes, as calls of the fused verb: the outputs that sum over one axis (or, 0, over none), which
+/// A formula with sums over axes, as calls of `fused`: the outputs that sum over one axis (or, 0, over none), which
 /// has become the reduced one.
 struct AxisCall {
   int axis = 0;
@@ -283,7 +283,7 @@ SavingParts saving_parts(const Graph* graph, const IndexSet& wanted, const Index
   return {make_graph(outputs, graph->inputs), hidden};
 }
 
-/// formula(parts of the stack…, operands…) by one call of the fused verb, recorded with the stack as its input.
+/// formula(parts of the stack…, operands…) by one call of `fused`, recorded with the stack as its input.
 void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& stack_of, std::span<const Var> parts,
                       int axis, std::span<const Argument> operands, std::span<Var> results) {
   PoolVector<Argument> list(parts.begin(), parts.end());

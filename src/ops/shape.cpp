@@ -167,8 +167,6 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
                       std::shared_ptr<const void> keep_alive, Device device, bool read_only) {
   const std::int64_t numel = shape.numel();
   if (!pointer && numel > 0) throw Error(ErrorKind::shape, "view: the pointer is null");
-  if (device.kind() == DeviceKind::webgpu)
-    throw Error(ErrorKind::device, "view: " + device.to_string() + " has no pointers; give a WGPUBuffer");
   if (!strides.empty() && strides.size() != shape.size())
     throw Error(ErrorKind::shape, "view: expected one stride for each of the " + std::to_string(shape.size()) +
                                       " axes, got " + std::to_string(strides.size()));

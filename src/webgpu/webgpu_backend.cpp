@@ -171,6 +171,9 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     return storage;
   }
 
+ protected:
+  std::vector<std::string_view> families() const override { return {"webgpu", "gpu"}; }
+
  private:
   /// One at a time, in the process that made it; errors of the program's own device are caught meanwhile.
   class Call {

@@ -351,7 +351,7 @@ TEST_F(OnHost, RequestsOfSeveralKindsTogether) {
       detail::bind_call(x.shape(), detail::with_numbers(call, arguments), arguments, {}, {&results[i], 1}, calls.emplace_back());
       requests.push_back(calls.back().request());
     }
-    detail::run(gpu, requests);
+    detail::run_together(gpu, requests);
     for (int i = 0; i < 3; ++i)
       for (int e = 0; e < 8; ++e) {
         const double v = values(x)[static_cast<std::size_t>(e)], f = i + 2.0 + round;

@@ -5,6 +5,7 @@
 
 #include "backend/tensor_impl.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "primitives/gemm/kernels.hpp"
 #include "tern/tern.hpp"
 
 namespace tern::test {
@@ -30,9 +31,6 @@ class Printing final : public detail_gpu::GpuBackend {
   }
   /// Products are offered to this first.
   std::function<bool(detail_gpu::GpuBackend&, const detail::GemmRequest&)> multiply;
-  void gemm(const detail::GemmRequest& request) override {
-    if (!multiply || !multiply(*this, request)) GpuBackend::gemm(request);
-  }
   detail::Storage& index_flags() override { return *flags_; }
   void* allocate(std::size_t) override { return reinterpret_cast<void*>(++allocated_ << 8); }
   void deallocate(void*, std::size_t) noexcept override {}
@@ -42,7 +40,19 @@ class Printing final : public detail_gpu::GpuBackend {
 
   Tensor make(const Shape& shape, DType dtype = f32) { return detail::make_tensor(shape, dtype, *this); }
 
+ protected:
+  std::vector<std::string_view> families() const override {
+    if (in_cuda_) return {"cuda", "gpu"};
+    return {"webgpu", "gpu"};
+  }
+  detail::Kernel find_kernel(const detail::Primitive& primitive) const override {
+    return primitive.id == detail::PrimitiveId::gemm ? detail::kernel_of<gemm>() : GpuBackend::find_kernel(primitive);
+  }
+
  private:
+  static void gemm(Printing& self, const detail::GemmRequest& request) {
+    if (!self.multiply || !self.multiply(self, request)) detail_gpu::gemm_on_gpu(self, request);
+  }
   bool in_cuda_;
   Take take_;
   std::uintptr_t allocated_ = 0;

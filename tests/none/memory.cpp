@@ -30,11 +30,7 @@ class Counting final : public detail::Backend {
     cpu_.download(from, offset, to, bytes);
   }
   void synchronize() override {}
-  void fused(const detail::FusedRequest& r) override { cpu_.fused(r); }
-  void gemm(const detail::GemmRequest& r) override { cpu_.gemm(r); }
-  void scatter(const detail::ScatterRequest& r) override { cpu_.scatter(r); }
-  void scan(const detail::ScanRequest& r) override { cpu_.scan(r); }
-  void sort(const detail::SortRequest& r) override { cpu_.sort(r); }
+  std::vector<std::string_view> families() const override { return {"cpu"}; }
 
   std::int64_t live() const { return live_; }
   /// The most since the last call.

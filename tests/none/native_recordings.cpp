@@ -31,14 +31,14 @@ class Native final : public Backend {
     std::memcpy(to, static_cast<const std::byte*>(from.data()) + offset, bytes);
   }
   void synchronize() override {}
-  void fused(const FusedRequest& request) override {
-    if (!recording_) return host_.fused(request);
-    recording_->kept.push_back({request, {request.inputs.begin(), request.inputs.end()}});
+  std::vector<std::string_view> families() const override { return {"cpu"}; }
+  Kernel find_kernel(const Primitive& primitive) const override {
+    return primitive.id == PrimitiveId::fused ? kernel_of<fused>() : Backend::find_kernel(primitive);
   }
-  void gemm(const GemmRequest& request) override { host_.gemm(request); }
-  void scatter(const ScatterRequest& request) override { host_.scatter(request); }
-  void scan(const ScanRequest& request) override { host_.scan(request); }
-  void sort(const SortRequest& request) override { host_.sort(request); }
+  static void fused(Native& self, const FusedRequest& request) {
+    if (!self.recording_) return self.host_.execute(request);
+    self.recording_->kept.push_back({request, {request.inputs.begin(), request.inputs.end()}});
+  }
   bool records() const override { return true; }
   void begin_capture() override { recording_ = std::make_unique<Kept>(host_); }
   std::unique_ptr<Recording> end_capture() override { return std::move(recording_); }
@@ -51,7 +51,7 @@ class Native final : public Backend {
     void replay() override {
       for (auto& [request, inputs] : kept) {
         request.inputs = inputs;
-        backend.fused(request);
+        backend.execute(request);
       }
     }
     Backend& backend;

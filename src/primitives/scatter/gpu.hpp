@@ -4,6 +4,7 @@
 
 #include "gpu/gpu_backend.hpp"
 #include "gpu/io.hpp"
+#include "primitives/scatter/kernels.hpp"
 
 namespace tern::detail_gpu {
 

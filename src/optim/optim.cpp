@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "backend/capture.hpp"
-#include "ops/updates.hpp"
+#include "optim/updates.hpp"
 
 namespace tern {
 

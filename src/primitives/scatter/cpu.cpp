@@ -1,17 +1,17 @@
-#include "cpu/lines.hpp"
-
+// `scatter` on the CPU.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "cpu/line_tools.hpp"
 #include "cpu/threads.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/scatter/kernels.hpp"
 
 namespace tern::detail_cpu {
 
 using detail::ScatterRequest;
 
-// ---- scatter ----
 namespace {
 
 /// The axis to share between threads: one the table does not vary along, so that each thread owns its outputs.
@@ -111,8 +111,6 @@ void check_table(const ScatterRequest& r) {
   });
 }
 
-}  // namespace
-
 void run_scatter(const ScatterRequest& r) {
   if (r.space.numel() == 0) return;
   check_table(r);
@@ -133,6 +131,12 @@ void run_scatter(const ScatterRequest& r) {
       scatter_part<T>(r, space, first);
     });
   });
+}
+
+}  // namespace
+
+void scatter_on_cpu(detail::Backend&, const ScatterRequest& request) {
+  with_threads_noted([&] { run_scatter(request); });
 }
 
 }  // namespace tern::detail_cpu

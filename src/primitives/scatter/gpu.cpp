@@ -2,7 +2,7 @@
 // looks through the table in order, so that sums have the same bits every time. Work: output elements × table entries;
 // large tables are sorted first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds a display
 // for long.
-#include "gpu/scatter.hpp"
+#include "primitives/scatter/gpu.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -200,9 +200,9 @@ std::string GroupSums::combine_value(const Dialect& dialect, const std::string& 
   return cat(names_[0], " = ", dialect.leaf(r_.combine, detail::lane_of(r_.source.dtype), {names_[0], value}), ";\n");
 }
 
-void GpuBackend::scatter(const ScatterRequest& r) {
-  require_supported(r.op, r.source.dtype);
-  run_scatter(*this, r, {0, r.target.size});
+void scatter_on_gpu(GpuBackend& backend, const ScatterRequest& r) {
+  backend.require_supported(r.op, r.source.dtype);
+  run_scatter(backend, r, {0, r.target.size});
 }
 
 }  // namespace tern::detail_gpu

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gpu/lines.hpp"
+#include "primitives/scan/kernels.hpp"
 
 namespace tern::detail_gpu {
 
@@ -270,9 +271,9 @@ void Scan::run_scan(GpuBackend& backend, const ScanRequest& r) {
 
 }  // namespace
 
-void GpuBackend::scan(const ScanRequest& r) {
-  require_supported(r.op, r.input.dtype);
-  if (r.space.numel() > 0) Scan::run_scan(*this, r);
+void scan_on_gpu(GpuBackend& backend, const ScanRequest& r) {
+  backend.require_supported(r.op, r.input.dtype);
+  if (r.space.numel() > 0) Scan::run_scan(backend, r);
 }
 
 }  // namespace tern::detail_gpu

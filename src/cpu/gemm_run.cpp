@@ -1,4 +1,4 @@
-#include "cpu/gemm_verb.hpp"
+#include "cpu/gemm_run.hpp"
 
 #include <array>
 #include <cstring>

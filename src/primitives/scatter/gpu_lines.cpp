@@ -3,7 +3,7 @@
 // those for one element take turns, the first in the table first, so that sums have the bits that adding one by one
 // has. Lines that are neighbours in memory are at work at the same time, and share what the cache fetched. CUDA's.
 #include "gpu/io.hpp"
-#include "gpu/scatter.hpp"
+#include "primitives/scatter/gpu.hpp"
 #include "gpu/text.hpp"
 
 namespace tern::detail_gpu {

@@ -4,7 +4,8 @@
 
 #include "cpu/block_runner.hpp"
 #include "cpu/line_tools.hpp"
-#include "cpu/lines.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/scan/kernels.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
@@ -126,6 +127,8 @@ class Scan {
 
 }  // namespace
 
-void run_scan(const ScanRequest& request, const KernelTable& table) { Scan(request, table).run(); }
+void scan_on_cpu(detail::Backend&, const ScanRequest& request) {
+  with_threads_noted([&] { Scan(request, kernels()).run(); });
+}
 
 }  // namespace tern::detail_cpu

@@ -1,4 +1,4 @@
-#include "ops/updates.hpp"
+#include "optim/updates.hpp"
 
 #include <algorithm>
 #include <string>
@@ -38,7 +38,7 @@ void Updates::run() {
   written_.clear(), read_.clear();
   SmallVector<FusedRequest, 4> requests;
   for (const BoundCall& call : calls) requests.push_back(call.request());
-  if (!requests.empty()) detail::run(*calls.front().backend, requests);
+  if (!requests.empty()) run_together(*calls.front().backend, requests);
 }
 
 /// Whether the next update reads what one of those before writes, or writes what one of them touches.

@@ -4,6 +4,7 @@
 
 #include "gpu/lines.hpp"
 #include "gpu/radix.hpp"
+#include "primitives/sort/kernels.hpp"
 
 namespace tern::detail_gpu {
 
@@ -363,9 +364,9 @@ void run_sort(GpuBackend& backend, const SortRequest& r) {
 
 }  // namespace
 
-void GpuBackend::sort(const SortRequest& r) {
-  require_supported(r.op, r.input.dtype);
-  if (r.space.numel() > 0) run_sort(*this, r);
+void sort_on_gpu(GpuBackend& backend, const SortRequest& r) {
+  backend.require_supported(r.op, r.input.dtype);
+  if (r.space.numel() > 0) run_sort(backend, r);
 }
 
 }  // namespace tern::detail_gpu

@@ -5,7 +5,8 @@
 
 #include "gpu/io.hpp"
 #include "gpu/radix.hpp"
-#include "gpu/scatter.hpp"
+#include "primitives/scatter/gpu.hpp"
+#include "primitives/sort/kernels.hpp"
 #include "gpu/text.hpp"
 
 namespace tern::detail_gpu {
@@ -50,7 +51,7 @@ class SortedScatter {
     const std::int64_t lines = count_ / length_;
     const auto view = [&](const View& v) { return View{v.storage, DType::i32, 0, {length_, 1}}; };
     if (length_ <= kShortLine) {
-      backend_.sort({r_.op, Shape{lines, length_}, 1, false, view(entries_), view(keys_), view(places_)});
+      sort_on_gpu(backend_, {r_.op, Shape{lines, length_}, 1, false, view(entries_), view(keys_), view(places_)});
     } else {  // by as many digits as there are
       const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(r_.target.size)));
       Radix(backend_, r_.op, DType::u32, false, lines).sort({entries_, {}}, length_, bits, {keys_, places_});

@@ -9,7 +9,8 @@
 
 #include "cpu/block_runner.hpp"
 #include "cpu/line_tools.hpp"
-#include "cpu/lines.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/sort/kernels.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
@@ -189,9 +190,11 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
 
 }  // namespace
 
-void run_sort(const SortRequest& r, const KernelTable& table) {
-  if (r.space.numel() == 0) return;
-  with_type(type_of_lanes(detail::lane_of(r.input.dtype)), r.op, [&]<class T>(T) { sort_lines<T>(r, table); });
+void sort_on_cpu(detail::Backend&, const SortRequest& r) {
+  with_threads_noted([&] {
+    if (r.space.numel() == 0) return;
+    with_type(type_of_lanes(detail::lane_of(r.input.dtype)), r.op, [&]<class T>(T) { sort_lines<T>(r, kernels()); });
+  });
 }
 
 }  // namespace tern::detail_cpu

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "ops/updates.hpp"
+#include "optim/updates.hpp"
 #include "tern/optim.hpp"
 
 namespace tern::optim {

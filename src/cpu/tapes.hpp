@@ -1,0 +1,12 @@
+// The tapes of programs, compiled once for the process.
+#pragma once
+#include "cpu/tape.hpp"
+#include "tern/device.hpp"
+
+namespace tern::detail_cpu {
+
+const Tape& tape_of(const char* op, const detail::Program& program);
+/// Of the tapes: how many there are, how often one was asked for, and the time they took to compile.
+CacheStats tape_stats();
+
+}  // namespace tern::detail_cpu

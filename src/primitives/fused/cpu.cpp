@@ -1,0 +1,13 @@
+// `fused` on the CPU: the interpreter of tapes, src/cpu/fused.cpp.
+#include "cpu/dispatch.hpp"
+#include "cpu/fused.hpp"
+#include "cpu/tapes.hpp"
+#include "primitives/fused/kernels.hpp"
+
+namespace tern::detail_cpu {
+
+void fused_on_cpu(detail::Backend&, const detail::FusedRequest& request) {
+  run_fused(request, tape_of(request.op, *request.program), kernels());
+}
+
+}  // namespace tern::detail_cpu

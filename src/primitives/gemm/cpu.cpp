@@ -1,0 +1,15 @@
+// `gemm` on the CPU: the products of src/cpu/gemm*.cpp.
+#include "cpu/dispatch.hpp"
+#include "cpu/gemm_run.hpp"
+#include "cpu/tapes.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/gemm/kernels.hpp"
+
+namespace tern::detail_cpu {
+
+void gemm_on_cpu(detail::Backend&, const detail::GemmRequest& request) {
+  const Tape& epilogue = tape_of(request.op, *request.epilogue);
+  with_threads_noted([&] { run_gemm(request, epilogue, kernels()); });
+}
+
+}  // namespace tern::detail_cpu
