@@ -1,18 +1,28 @@
 #!/bin/sh
-# Adds one line to formulas.inc in a copy of the sources, builds it, and requires the formula everywhere: as a function
-# in every float type, in the autograd to third order, as an epilogue, and in the generated reference.
+# What is added in one place must be everywhere. In a copy of the sources this adds
+#   a formula                a line of formulas.inc,
+#   a primitive, rotate      a folder and a line of primitives.inc,
+#   a backend, counting      a folder and a line of backends.inc,
+# builds it, and runs programs against it that require them wherever such things are (check.cpp, parts.cpp).
 # Usage: run.sh <source folder> <work folder> <C++ compiler>
 set -eu
 source=$1 work=$2 compiler=$3
 rm -rf "$work/tree"
 mkdir -p "$work/tree"
 cp -r "$source/include" "$source/src" "$source/cmake" "$source/tools" "$source/CMakeLists.txt" "$work/tree/"
+[ ! -d "$source/third_party" ] || ln -s "$source/third_party" "$work/tree/third_party"
 echo 'TERN_FORMULA(synthetic_cube, [](auto x) { return x * x * x; })' >> "$work/tree/include/tern/formulas.inc"
+cp -r "$source/tests/one_place/rotate" "$work/tree/src/primitives/"
+echo 'TERN_PRIMITIVE(rotate, RotateRequest)' >> "$work/tree/src/primitives/primitives.inc"
+cp -r "$source/tests/one_place/counting" "$work/tree/src/"
+echo 'TERN_BACKEND(counting)' >> "$work/tree/include/tern/backends.inc"
 cmake -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DTERN_BUILD_TESTS=OFF -DTERN_BUILD_EXAMPLES=OFF \
   -DTERN_BUILD_TOOLS=ON -DTERN_CUDA_PACK=OFF -DCMAKE_INSTALL_PREFIX="$work/prefix" > "$work/configure.log"
 cmake --build "$work/build" > "$work/build.log" || { tail -50 "$work/build.log"; exit 1; }
 "$work/build/tools/ops_reference" | grep -q '`synthetic_cube`' || { echo 'missing: the row of docs/ops.md'; exit 1; }
 cmake --install "$work/build" > "$work/install.log"
-cmake -S "$source/tests/one_place" -B "$work/check" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" > "$work/check.log"
+cmake -S "$source/tests/one_place" -B "$work/check" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$work/prefix" \
+  -DTERN_TREE="$work/tree" > "$work/check.log"
 cmake --build "$work/check" >> "$work/check.log" || { tail -50 "$work/check.log"; exit 1; }
 "$work/check/check"
+"$work/check/parts"
