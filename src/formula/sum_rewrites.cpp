@@ -1,0 +1,112 @@
+#include "formula/sum_rewrites.hpp"
+
+#include <algorithm>
+
+namespace tern::detail {
+
+Expr SumRewrites::rewritten(const Node& sum) {
+  const Expr scaled = scaled_sum(sum);
+  return scaled.defined() ? scaled : split_sum(sum);
+}
+
+/// Adds the factors of `node`, or of 1 / node (`leaf` is div). False where that is no such product.
+bool SumRewrites::take_apart(const Node* node, Leaf leaf, Factors& f, std::size_t depth) {
+  constexpr std::size_t kMost = 16;  // x = x * x, again and again, has no end of them
+  if (f.scalars.size() + f.weights.size() > kMost || depth > kMost + 2) return false;  // each level has one more
+  for (;; node = node->args[0], f.negative = !f.negative) {
+    if (const Type type = types_.of(node); !type.weak && !is_floating(type.dtype)) return false;
+    if (!node->full) return f.scalars.emplace_back(leaf, node), true;
+    if (node->kind != NodeKind::leaf || node->leaf != Leaf::neg) break;
+  }
+  const bool is_leaf = node->kind == NodeKind::leaf;
+  if (is_leaf && (node->leaf == Leaf::mul || node->leaf == Leaf::div)) {
+    const Leaf other = leaf == Leaf::mul ? Leaf::div : Leaf::mul;
+    return take_apart(node->args[0], leaf, f, depth + 1) &&
+           take_apart(node->args[1], node->leaf == Leaf::mul ? leaf : other, f, depth + 1);
+  }
+  if (leaf == Leaf::mul && !f.power && online_.base_of(emit_(node))) return f.power = node, true;
+  return f.weights.emplace_back(leaf, node), true;
+}
+
+/// What sum(scalar · weight · power) is as scalar · sum(weight · power), which takes no walk of its own: the terms of
+/// the sum in softmax's gradient are divided by another sum of that walk. Only of exponentials, which are at most 1
+/// where their shift is the maximum, and of scalars that wait for the mean: elsewhere one may be there to keep squares
+/// from overflowing. Or nothing.
+Expr SumRewrites::scaled_sum(const Node& sum) {
+  Factors f;
+  if (!take_apart(sum.args[0], Leaf::mul, f) || !f.power) return {};
+  const OnlineSum base = *online_.base_of(emit_(f.power));
+  for (const auto& [leaf, weight] : f.weights)
+    if (!online_.is_known_to(base.pivot, emit_(weight))) return {};
+  if (base.power > 0 && !f.weights.empty()) {
+    const auto early = std::stable_partition(f.scalars.begin(), f.scalars.end(), [&](const auto& scalar) {
+      return at(emit_(scalar.second)).walk >= at(base.pivot).walk;
+    });
+    f.weights.insert(f.weights.end(), early, f.scalars.end()), f.scalars.erase(early, f.scalars.end());
+  }
+  Expr weights;
+  for (const auto& [leaf, weight] : f.weights) {
+    const Expr so_far = weights.defined() || leaf == Leaf::mul ? weights : make_constant(1);
+    weights = so_far.defined() ? make_leaf(leaf, {so_far, Expr(weight)}) : Expr(weight);
+  }
+  Expr result(f.power);
+  if (weights.defined()) result = make_leaf(Leaf::mul, {weights, result});
+  if (result.node() == sum.args[0]) return {};
+  result = make_leaf(Leaf::sum, {result}, sum.index);
+  for (const auto& [leaf, scalar] : f.scalars) result = make_leaf(leaf, {result, Expr(scalar)});
+  if (f.negative) result = make_leaf(Leaf::neg, {result});
+  return typed(result);
+}
+
+/// An expression made of nodes that have types, with those of its own.
+Expr SumRewrites::typed(Expr e) {
+  const Node* const output = e.node();
+  for (const Node* node : topological({&output, 1}))
+    if (!types_.contains(node)) types_.add(node);
+  return e;
+}
+
+/// Adds the terms of ±node. False where one of them has no scalar: it may be there to cancel another digit by digit,
+/// as the mean in x - mean(x), while a product is rounded as it is.
+bool SumRewrites::split(const Node* node, bool negative, std::vector<Term>& terms, std::size_t depth) const {
+  constexpr std::size_t kMost = 8;
+  if (terms.size() > kMost || depth > kMost + 1) return false;  // each level has one more
+  for (;; node = node->args[0], negative = !negative) {
+    const Type type = types_.of(node);
+    if (!node->full || node->kind != NodeKind::leaf || type.weak || !is_floating(type.dtype)) return false;
+    if (node->leaf != Leaf::neg) break;
+  }
+  if (node->leaf == Leaf::add || node->leaf == Leaf::sub)
+    return split(node->args[0], negative, terms, depth + 1) &&
+           split(node->args[1], node->leaf == Leaf::sub ? !negative : negative, terms, depth + 1);
+  Term term{node, negative, {}};
+  while (term.value->kind == NodeKind::leaf && (term.value->leaf == Leaf::mul || term.value->leaf == Leaf::div)) {
+    const Node *a = term.value->args[0], *b = term.value->args[1];
+    if (!a->full && term.value->leaf == Leaf::mul) std::swap(a, b);
+    if (b->full) break;
+    term.scalars.emplace_back(term.value->leaf, b), term.value = a;
+  }
+  terms.push_back(std::move(term));
+  return !terms.back().scalars.empty();
+}
+
+/// What sum(r · a + s · b) is as r · sum(a) + s · sum(b), where those wait for fewer walks: so layer norm's gradient
+/// has the sum of what its mean gets. Or nothing.
+Expr SumRewrites::split_sum(const Node& sum) {
+  std::vector<Term> terms;
+  if (!split(sum.args[0], false, terms) || terms.size() < 2) return {};
+  int parts = 0;  // walks that their sums take
+  for (const Term& term : terms) parts = std::max(parts, online_.walk_of_sum(emit_(term.value)));
+  if (parts >= online_.walk_of_sum(emit_(sum.args[0]))) return {};
+  Expr result;
+  for (const Term& term : terms) {
+    Expr part = make_leaf(Leaf::sum, {Expr(term.value)}, sum.index);
+    for (auto it = term.scalars.rbegin(); it != term.scalars.rend(); ++it)
+      part = make_leaf(it->first, {part, Expr(it->second)});
+    if (!result.defined()) result = term.negative ? make_leaf(Leaf::neg, {part}) : part;
+    else result = make_leaf(term.negative ? Leaf::sub : Leaf::add, {result, part});
+  }
+  return typed(result);
+}
+
+}  // namespace tern::detail
