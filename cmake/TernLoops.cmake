@@ -1,4 +1,4 @@
-# The library, and in it the loops compiled ahead of time (src/cpu/loops.hpp). They are printed by a tool that is made of
+# The library, and in it the loops compiled ahead of time (src/cpu/tape/loops.hpp). They are printed by a tool that is made of
 # the library's other objects, so these are a target of their own; they are compiled with what is set on tern.
 set(TERN_LOOPS_DEFAULT ON)
 if(CMAKE_CROSSCOMPILING OR TERN_SANITIZE)  # the tool must run here; with sanitizers they take the compiler minutes
@@ -6,7 +6,7 @@ if(CMAKE_CROSSCOMPILING OR TERN_SANITIZE)  # the tool must run here; with saniti
 endif()
 option(TERN_COMPILED_LOOPS "Compile registered formulas ahead of time; without, the CPU interprets them" ${TERN_LOOPS_DEFAULT})
 
-list(FILTER tern_sources EXCLUDE REGEX "src/cpu/loops_none.cpp")
+list(FILTER tern_sources EXCLUDE REGEX "src/cpu/tape/loops_none.cpp")
 add_library(tern_objects OBJECT ${tern_sources} ${target_files})
 add_library(tern $<TARGET_OBJECTS:tern_objects>)
 
@@ -21,11 +21,11 @@ endfunction()
 compiled_like_tern(tern_objects)
 
 if(NOT TERN_COMPILED_LOOPS)
-  target_sources(tern PRIVATE src/cpu/loops_none.cpp)
+  target_sources(tern PRIVATE src/cpu/tape/loops_none.cpp)
   return()
 endif()
 
-add_executable(tern_print_loops tools/print_loops.cpp tools/registered_calls.cpp src/cpu/loops_none.cpp
+add_executable(tern_print_loops tools/print_loops.cpp tools/registered_calls.cpp src/cpu/tape/loops_none.cpp
                                 $<TARGET_OBJECTS:tern_objects>)
 compiled_like_tern(tern_print_loops)
 target_link_options(tern_print_loops PRIVATE $<TARGET_PROPERTY:tern,INTERFACE_LINK_OPTIONS>)

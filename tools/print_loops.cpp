@@ -1,4 +1,4 @@
-// Prints the loops that are compiled ahead of time (src/cpu/loops.hpp), as C++ for Highway.
+// Prints the loops that are compiled ahead of time (src/cpu/tape/loops.hpp), as C++ for Highway.
 //
 // It calls everything that is registered on tensors of a few elements, forward and backward, alone and as the epilogue
 // of a product, and prints one loop for each that the tape looked for. So what is printed is what is looked for later,
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cpu/loops.hpp"
+#include "cpu/tape/loops.hpp"
 #include "formula/rule.hpp"
 #include "registered_calls.hpp"
 
@@ -121,7 +121,7 @@ std::string print_shard(const std::string& target, std::size_t shard, std::size_
   std::ostringstream text, table;
   text << kMade
        << "#include <hwy/detect_targets.h>\n#undef HWY_TARGET\n#define HWY_TARGET HWY_" << target
-       << "\n#include <limits>\n\n#include \"cpu/kernel_table.hpp\"\n#include \"cpu/loops-inl.h\"\n\nHWY_BEFORE_NAMESPACE();\n"
+       << "\n#include <limits>\n\n#include \"cpu/simd/kernel_table.hpp\"\n#include \"cpu/simd/loops-inl.h\"\n\nHWY_BEFORE_NAMESPACE();\n"
        << "namespace tern::detail_cpu {\nnamespace HWY_NAMESPACE {\nnamespace {\n";
   for (std::size_t i = shard; i < plans.size(); i += shards) {
     const std::string loop = print_loop(plans[i], i);
@@ -136,7 +136,7 @@ std::string print_shard(const std::string& target, std::size_t shard, std::size_
 
 std::string print_table(const std::vector<std::string>& targets, std::size_t shards) {
   std::ostringstream text;
-  text << kMade << "#include <string_view>\n\n#include \"cpu/loops.hpp\"\n\nnamespace tern::detail_cpu {\n";
+  text << kMade << "#include <string_view>\n\n#include \"cpu/tape/loops.hpp\"\n\nnamespace tern::detail_cpu {\n";
   for (const std::string& target : targets)
     for (std::size_t s = 0; s < shards; ++s) text << "void loops_" << target << "_" << s << "(LoopFunctions* to);\n";
   text << "namespace {\n";

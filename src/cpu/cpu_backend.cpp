@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "backend/registry.hpp"
-#include "cpu/allocator.hpp"
-#include "cpu/dispatch.hpp"
-#include "cpu/tapes.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/machine/allocator.hpp"
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/tape/tapes.hpp"
+#include "cpu/machine/threads.hpp"
 
 namespace tern::detail_cpu {
 namespace {

@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "backend/backend.hpp"
-#include "cpu/threads.hpp"
-#include "cpu/walker.hpp"
+#include "cpu/machine/threads.hpp"
+#include "cpu/tape/walker.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {

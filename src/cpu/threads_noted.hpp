@@ -3,8 +3,8 @@
 #include <string>
 
 #include "backend/trace.hpp"
-#include "cpu/dispatch.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/machine/threads.hpp"
 
 namespace tern::detail_cpu {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "contract/compare.hpp"
-#include "cpu/dispatch.hpp"
-#include "cpu/loops.hpp"
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/tape/loops.hpp"
 
 namespace tern::contract {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "child.hpp"
-#include "cpu/processors.hpp"
+#include "cpu/machine/processors.hpp"
 #include "process/files.hpp"
 #include "tern/tern.hpp"
 #include "tern/tuning.hpp"

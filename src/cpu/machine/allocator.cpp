@@ -1,4 +1,4 @@
-#include "cpu/allocator.hpp"
+#include "cpu/machine/allocator.hpp"
 
 #include <sys/mman.h>
 #ifdef __GLIBC__

@@ -1,4 +1,4 @@
-#include "cpu/caches.hpp"
+#include "cpu/machine/caches.hpp"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "cpu/threads.hpp"
+#include "cpu/machine/threads.hpp"
 
 namespace tern::detail_cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "cpu/processors.hpp"
+#include "cpu/machine/processors.hpp"
 
 #ifdef __linux__
 #include <sched.h>

@@ -1,4 +1,4 @@
-#include "cpu/threads.hpp"
+#include "cpu/machine/threads.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "cpu/processors.hpp"
+#include "cpu/machine/processors.hpp"
 #include "process/fork.hpp"
 
 namespace tern::detail_cpu {

@@ -5,7 +5,7 @@
 // fixed by k and the segments alone, a micro-kernel sums a block from zero step by step, and the blocks' sums are added
 // in order. Only thin products whose operands lie along k take another order (run_dots), and the shapes and strides
 // alone decide that. So tiles may follow the number of threads.
-#include "cpu/gemm.hpp"
+#include "cpu/products/gemm.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -16,15 +16,15 @@
 #include <vector>
 
 #include "backend/trace.hpp"
-#include "cpu/dispatch.hpp"
-#include "cpu/gemm_depth.hpp"
-#include "cpu/gemm_kernels.hpp"
-#include "cpu/gemm_outer.hpp"
-#include "cpu/gemm_pairs.hpp"
-#include "cpu/gemm_small.hpp"
-#include "cpu/gemm_sizes.hpp"
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/products/gemm_depth.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/products/gemm_outer.hpp"
+#include "cpu/products/gemm_pairs.hpp"
+#include "cpu/products/gemm_small.hpp"
+#include "cpu/products/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/machine/threads.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {

@@ -28,7 +28,7 @@
 // 1024 is nothing but these calls and the packing.
 #include <hwy/highway.h>
 
-#include "cpu/gemm_kernels.hpp"
+#include "cpu/products/gemm_kernels.hpp"
 
 #if defined(__clang__)
 #define TERN_GEMM_UNROLL _Pragma("clang loop unroll(full)")
@@ -505,7 +505,7 @@ template <class T> void Outer(const GemmOuter& call) {
 
 // ---- the small kernel
 
-#include "cpu/gemm_small-inl.h"
+#include "cpu/products/gemm_small-inl.h"
 
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;

@@ -1,4 +1,4 @@
-#include "cpu/gemm_outer.hpp"
+#include "cpu/products/gemm_outer.hpp"
 
 #include <hwy/cache_control.h>
 
@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/caches.hpp"
-#include "cpu/gemm_kernels.hpp"
-#include "cpu/gemm_sizes.hpp"
+#include "cpu/machine/caches.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/products/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/machine/threads.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {

@@ -1,6 +1,6 @@
 // Products whose depth is so short that writing C is the work: the gradient of a weight by one example is an outer product.
 #pragma once
-#include "cpu/gemm.hpp"
+#include "cpu/products/gemm.hpp"
 
 namespace tern::detail_cpu {
 

@@ -5,16 +5,16 @@
 // summed over one block of k after the other, so that partial sums stay near; the last block rounds them into the result, or
 // leaves them in f32 for the epilogue. A block ends by storing the sums and the next goes on from there, which changes no
 // bit of them: so blocks may have any size.
-#include "cpu/gemm_pairs.hpp"
+#include "cpu/products/gemm_pairs.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "cpu/dispatch.hpp"
+#include "cpu/simd/dispatch.hpp"
 #include "cpu/scratch.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/machine/threads.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "cpu/gemm.hpp"
+#include "cpu/products/gemm.hpp"
 
 namespace tern::detail_cpu {
 

@@ -1,4 +1,4 @@
-#include "cpu/gemm_run.hpp"
+#include "cpu/products/gemm_run.hpp"
 
 #include <array>
 #include <cstring>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tern/pool.hpp"
-#include "cpu/block_runner.hpp"
-#include "cpu/gemm.hpp"
+#include "cpu/tape/block_runner.hpp"
+#include "cpu/products/gemm.hpp"
 #include "cpu/scratch.hpp"
 
 namespace tern::detail_cpu {

@@ -1,6 +1,6 @@
 // `gemm`: lays a request out for the product's driver and runs its epilogue on each tile.
 #pragma once
-#include "cpu/tape.hpp"
+#include "cpu/tape/tape.hpp"
 #include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_cpu {

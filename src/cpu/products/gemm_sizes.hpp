@@ -2,8 +2,8 @@
 // roof 138 GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
 #pragma once
 #include "backend/tuning.hpp"
-#include "cpu/dispatch.hpp"
-#include "cpu/gemm_depth.hpp"
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/products/gemm_depth.hpp"
 
 namespace tern::detail_cpu {
 

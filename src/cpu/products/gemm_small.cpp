@@ -1,13 +1,13 @@
-#include "cpu/gemm_small.hpp"
+#include "cpu/products/gemm_small.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/gemm_kernels.hpp"
-#include "cpu/gemm_sizes.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/products/gemm_sizes.hpp"
 #include "cpu/scratch.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/machine/threads.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {

@@ -1,6 +1,6 @@
 // Products of few rows and columns in large batches, and of many rows with a small B: nothing is packed into panels.
 #pragma once
-#include "cpu/gemm.hpp"
+#include "cpu/products/gemm.hpp"
 
 namespace tern::detail_cpu {
 

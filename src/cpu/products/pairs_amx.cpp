@@ -1,6 +1,6 @@
 // AMX: a call keeps 2 × 2 tiles of 16 × 16 sums; each step multiplies two tiles of A (16 rows × 32 steps) with two of B
 // (32 steps × 16 columns). The panel of B stays in L1 from call to call, A comes from L2.
-#include "cpu/gemm_pairs.hpp"
+#include "cpu/products/gemm_pairs.hpp"
 
 #if defined(__linux__) && defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 11)
 #if defined(__clang__)
@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cpu/pairs_interleave.hpp"
+#include "cpu/products/pairs_interleave.hpp"
 
 namespace tern::detail_cpu {
 namespace {

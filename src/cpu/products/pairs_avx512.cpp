@@ -1,6 +1,6 @@
 // vdpbf16ps: 11 × 2 vectors of accumulators. AMD's processors run it at twice the rate of f32; Intel's at half of that
 // (Sapphire Rapids: 0.55 of the f32 kernels' speed), so these do without unless they are asked for.
-#include "cpu/gemm_pairs.hpp"
+#include "cpu/products/gemm_pairs.hpp"
 
 #if defined(__x86_64__) && (defined(__clang__) || __GNUC__ >= 11)
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -17,8 +17,8 @@
 #include <cstring>
 #include <utility>
 
-#include "cpu/dispatch.hpp"
-#include "cpu/pairs_interleave.hpp"
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/products/pairs_interleave.hpp"
 
 namespace tern::detail_cpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "cpu/dispatch.hpp"
+#include "cpu/simd/dispatch.hpp"
 
 #include <hwy/targets.h>
 #include <unistd.h>

@@ -2,9 +2,9 @@
 #pragma once
 #include <string>
 
-#include "cpu/gemm_kernels.hpp"
-#include "cpu/gemm_pairs.hpp"
-#include "cpu/kernel_table.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/products/gemm_pairs.hpp"
+#include "cpu/simd/kernel_table.hpp"
 
 namespace tern::detail_cpu {
 

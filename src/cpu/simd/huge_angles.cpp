@@ -1,6 +1,6 @@
 // Argument reduction after Payne and Hanek ("Radian reduction for trigonometric functions", 1983): only the bits of
 // 2/pi that matter for x mod 2pi are multiplied, so that the remainder is exact for every double.
-#include "cpu/huge_angles.hpp"
+#include "cpu/simd/huge_angles.hpp"
 
 #include <cmath>
 #include <cstdint>

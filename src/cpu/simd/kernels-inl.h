@@ -2,10 +2,10 @@
 // reductions. Included once by each target file, after HWY_TARGET was chosen.
 #include <hwy/highway.h>
 
-#include "cpu/kernel_table.hpp"
-#include "cpu/halves-inl.h"
-#include "cpu/leaves-inl.h"
-#include "cpu/moments-inl.h"
+#include "cpu/simd/kernel_table.hpp"
+#include "cpu/simd/halves-inl.h"
+#include "cpu/simd/leaves-inl.h"
+#include "cpu/simd/moments-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {

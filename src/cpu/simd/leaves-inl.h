@@ -1,7 +1,7 @@
 // The SIMD bodies of all leaves for the target being compiled (no include guard: once per target file).
 #include <hwy/highway.h>
 
-#include "cpu/math-inl.h"
+#include "cpu/simd/math-inl.h"
 #include "formula/leaf.hpp"
 
 HWY_BEFORE_NAMESPACE();

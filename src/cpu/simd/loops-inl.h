@@ -2,8 +2,8 @@
 // HWY_TARGET; each loop is a struct with its operands' numbers and Step(), which does one vector of what it is given.
 #include <hwy/highway.h>
 
-#include "cpu/halves-inl.h"
-#include "cpu/leaves-inl.h"
+#include "cpu/simd/halves-inl.h"
+#include "cpu/simd/leaves-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {

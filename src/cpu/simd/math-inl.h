@@ -9,7 +9,7 @@
 
 #include <hwy/highway.h>
 
-#include "cpu/huge_angles.hpp"
+#include "cpu/simd/huge_angles.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {

@@ -1,7 +1,7 @@
-// What online sums take of blocks (cpu/online.hpp): weight · (x - mean)^n, and exp(x - max). No include guard: once per target file.
+// What online sums take of blocks (cpu/tape/online.hpp): weight · (x - mean)^n, and exp(x - max). No include guard: once per target file.
 #include <hwy/highway.h>
 
-#include "cpu/kernel_table.hpp"
+#include "cpu/simd/kernel_table.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {

@@ -1,8 +1,8 @@
 // Everything of one SIMD target; a target file has chosen HWY_TARGET before.
 #include <hwy/highway.h>
 
-#include "cpu/gemm_kernels-inl.h"
-#include "cpu/kernels-inl.h"
+#include "cpu/products/gemm_kernels-inl.h"
+#include "cpu/simd/kernels-inl.h"
 
 namespace tern::detail_cpu {
 #define TERN_TARGET_TABLES_(name) tables_##name

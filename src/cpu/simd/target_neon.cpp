@@ -2,4 +2,4 @@
 #include <hwy/detect_targets.h>
 #undef HWY_TARGET
 #define HWY_TARGET HWY_NEON
-#include "cpu/target-inl.h"
+#include "cpu/simd/target-inl.h"

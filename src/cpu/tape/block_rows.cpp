@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "cpu/block_runner.hpp"
+#include "cpu/tape/block_runner.hpp"
 
 namespace tern::detail_cpu {
 

@@ -1,4 +1,4 @@
-#include "cpu/block_runner.hpp"
+#include "cpu/tape/block_runner.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,9 +6,9 @@
 
 #include <hwy/cache_control.h>
 
-#include "cpu/caches.hpp"
-#include "cpu/gemm_kernels.hpp"
-#include "cpu/loops.hpp"
+#include "cpu/machine/caches.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/tape/loops.hpp"
 #include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {

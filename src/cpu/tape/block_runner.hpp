@@ -5,8 +5,8 @@
 
 #include "backend/backend.hpp"
 #include "backend/small_vector.hpp"
-#include "cpu/tape.hpp"
-#include "cpu/walker.hpp"
+#include "cpu/tape/tape.hpp"
+#include "cpu/tape/walker.hpp"
 #include "primitives/fused/fused.hpp"
 
 namespace tern::detail_cpu {

@@ -1,6 +1,6 @@
 // `fused`: runs a tape over an index space.
 #pragma once
-#include "cpu/tape.hpp"
+#include "cpu/tape/tape.hpp"
 #include "primitives/fused/fused.hpp"
 
 namespace tern::detail_cpu {

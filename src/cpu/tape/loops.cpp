@@ -1,4 +1,4 @@
-#include "cpu/loops.hpp"
+#include "cpu/tape/loops.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "cpu/dispatch.hpp"
+#include "cpu/simd/dispatch.hpp"
 
 namespace tern::detail_cpu {
 namespace {

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "cpu/tape.hpp"
+#include "cpu/tape/tape.hpp"
 
 namespace tern::detail_cpu {
 

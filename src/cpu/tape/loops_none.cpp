@@ -1,5 +1,5 @@
 // No compiled loops: in the tool that prints them, and where they are not built (TERN_COMPILED_LOOPS).
-#include "cpu/loops.hpp"
+#include "cpu/tape/loops.hpp"
 
 namespace tern::detail_cpu {
 LoopKeys loop_keys() { return {nullptr, 0}; }

@@ -1,4 +1,4 @@
-#include "cpu/online.hpp"
+#include "cpu/tape/online.hpp"
 
 #include <algorithm>
 #include <cmath>

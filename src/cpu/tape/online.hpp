@@ -1,6 +1,6 @@
 // Sums taken in the walk of the reduction that they wait for (formula/program.hpp, OnlineSum), on blocks.
 #pragma once
-#include "cpu/block_runner.hpp"
+#include "cpu/tape/block_runner.hpp"
 
 namespace tern::detail_cpu {
 

@@ -1,4 +1,4 @@
-#include "cpu/short_runs.hpp"
+#include "cpu/tape/short_runs.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
-#include "cpu/tape.hpp"
+#include "cpu/tape/tape.hpp"
 
 #include <algorithm>
 #include <map>
 #include <span>
 #include <string>
 
-#include "cpu/block_runner.hpp"
-#include "cpu/loops.hpp"
+#include "cpu/tape/block_runner.hpp"
+#include "cpu/tape/loops.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {

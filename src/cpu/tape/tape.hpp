@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cpu/kernel_table.hpp"
+#include "cpu/simd/kernel_table.hpp"
 #include "formula/program.hpp"
 
 namespace tern::detail_cpu {
@@ -45,7 +45,7 @@ struct TapeOnline {
   int pivot = 0, sum = 0, shift = 0, weight = -1, power = 0, count = -1, lower[2] = {-1, -1};
 };
 
-/// A loop compiled ahead of time that does several ops at once (cpu/loops.hpp), with the values it takes and gives.
+/// A loop compiled ahead of time that does several ops at once (cpu/tape/loops.hpp), with the values it takes and gives.
 struct TapeLoop {
   LoopFn run = nullptr;
   LoopFn f16 = nullptr, bf16 = nullptr;  // the same where all it takes and gives is such and in memory, or null

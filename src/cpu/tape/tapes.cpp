@@ -1,4 +1,4 @@
-#include "cpu/tapes.hpp"
+#include "cpu/tape/tapes.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "cpu/dispatch.hpp"
+#include "cpu/simd/dispatch.hpp"
 #include "process/fork.hpp"
 
 namespace tern::detail_cpu {

@@ -1,6 +1,6 @@
 // The tapes of programs, compiled once for the process.
 #pragma once
-#include "cpu/tape.hpp"
+#include "cpu/tape/tape.hpp"
 #include "tern/device.hpp"
 
 namespace tern::detail_cpu {

@@ -1,4 +1,4 @@
-#include "cpu/walker.hpp"
+#include "cpu/tape/walker.hpp"
 
 #include <algorithm>
 #include <cstring>

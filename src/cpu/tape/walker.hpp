@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "backend/backend.hpp"
-#include "cpu/kernel_table.hpp"
-#include "cpu/short_runs.hpp"
+#include "cpu/simd/kernel_table.hpp"
+#include "cpu/tape/short_runs.hpp"
 
 namespace tern::detail_cpu {
 

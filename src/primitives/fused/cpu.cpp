@@ -1,7 +1,7 @@
-// `fused` on the CPU: the interpreter of tapes, src/cpu/fused.cpp.
-#include "cpu/dispatch.hpp"
-#include "cpu/fused.hpp"
-#include "cpu/tapes.hpp"
+// `fused` on the CPU: the interpreter of tapes, src/cpu/tape/fused.cpp.
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/tape/fused.hpp"
+#include "cpu/tape/tapes.hpp"
 #include "primitives/fused/kernels.hpp"
 
 namespace tern::detail_cpu {

@@ -1,7 +1,7 @@
 // `gemm` on the CPU: the products of src/cpu/gemm*.cpp.
-#include "cpu/dispatch.hpp"
-#include "cpu/gemm_run.hpp"
-#include "cpu/tapes.hpp"
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/products/gemm_run.hpp"
+#include "cpu/tape/tapes.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/gemm/kernels.hpp"
 

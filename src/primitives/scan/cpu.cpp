@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cpu/block_runner.hpp"
+#include "cpu/tape/block_runner.hpp"
 #include "cpu/line_tools.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/scan/kernels.hpp"

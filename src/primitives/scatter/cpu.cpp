@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cpu/line_tools.hpp"
-#include "cpu/threads.hpp"
+#include "cpu/machine/threads.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/scatter/kernels.hpp"
 

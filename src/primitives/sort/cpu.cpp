@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/block_runner.hpp"
+#include "cpu/tape/block_runner.hpp"
 #include "cpu/line_tools.hpp"
 #include "cpu/threads_noted.hpp"
 #include "primitives/sort/kernels.hpp"

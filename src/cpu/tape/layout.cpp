@@ -1,0 +1,111 @@
+#include "cpu/tape/layout.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace tern::detail_cpu {
+
+using detail::FusedRequest;
+using detail::StepKind;
+
+namespace {
+
+/// Elements of rows, and of a few columns of reduced axes, up to which many of them make the columns of a block, and
+/// how many there must be.
+constexpr std::int64_t kTurnedRow = 16, kTurnedColumns = 256, kFewestTurned = 16;
+
+/// Those that differ.
+std::int64_t elements_of(const detail::View& view, const Shape& space) {
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < space.size(); ++i)
+    if (view.strides[i] != 0) count *= space[i];
+  return count;
+}
+
+/// The axes as what decides the memory's order has them, the furthest apart first: the result of what is elementwise
+/// (in place it may be a transposed view), the largest operand of what only reduces. Sums then depend on strides as
+/// well.
+detail::SmallVector<int, kMaxRank> axes_by_memory(const FusedRequest& request, const Tape& tape) {
+  const auto rank = static_cast<std::size_t>(request.space.rank());
+  detail::SmallVector<int, kMaxRank> axes;
+  for (std::size_t i = 0; i < rank; ++i) axes.push_back(static_cast<int>(i));
+  const detail::View* guide = request.outputs.empty() ? nullptr : &request.outputs[0];
+  if (tape.program->reduces) {
+    guide = nullptr;
+    for (const detail::ProgramOutput& output : tape.program->outputs)
+      if (output.full) return axes;
+    std::int64_t most = 0;
+    for (const detail::Operand& operand : request.inputs)
+      if (operand.view.storage && !operand.gather && elements_of(operand.view, request.space) > most)
+        most = elements_of(operand.view, request.space), guide = &operand.view;
+  }
+  if (!guide || elements_of(*guide, request.space) != request.space.numel()) return axes;  // repeated along an axis
+  const auto step = [&](int axis) { return std::abs(guide->strides[static_cast<std::size_t>(axis)]); };
+  for (std::size_t i = 1; i < rank; ++i)
+    for (std::size_t j = i; j > 0 && step(axes[j - 1]) < step(axes[j]); --j) std::swap(axes[j - 1], axes[j]);
+  return axes;
+}
+
+Strides coordinate_strides(const FusedRequest& request, int axis) {
+  Strides strides;
+  strides.resize(request.space.rank(), 0);
+  if (axis != detail::kOrdinalAxis) {
+    strides[static_cast<std::size_t>(axis < 0 ? axis + request.space.rank() : axis)] = 1;
+    return strides;
+  }
+  std::int64_t step = 1;
+  for (int i = request.space.rank() - 1; i >= 0; --i) {
+    if (!(request.reduced >> i & 1)) continue;
+    strides[static_cast<std::size_t>(i)] = step;
+    step *= request.space[static_cast<std::size_t>(i)];
+  }
+  return strides;
+}
+
+/// Of the values that are positions, in their order.
+detail::PoolVector<Strides> coordinates_of(const FusedRequest& request, const Tape& tape) {
+  detail::PoolVector<Strides> result;
+  for (const TapeValue& value : tape.values)
+    if (value.kind == StepKind::position) result.push_back(coordinate_strides(request, value.index));
+  return result;
+}
+
+}  // namespace
+
+/// Reduced axes of few elements are not innermost, though they lie there: they come first, so that a block has many short
+/// rows as its columns (turned).
+Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coordinates_of(request, tape)) {
+  const detail::SmallVector<int, kMaxRank> axes = axes_by_memory(request, tape);
+  const auto size = [&](std::size_t i) { return request.space[static_cast<std::size_t>(axes[i])]; };
+  const auto reduced = [&](std::size_t i) { return (request.reduced >> axes[i] & 1) != 0; };
+  const std::size_t rank = axes.size();
+  rows = true;  // of the innermost axis that matters
+  for (std::size_t i = 0; i < rank; ++i)
+    if (size(i) != 1) rows = reduced(i);
+  std::size_t inner_begin = rank;  // columns: the kept axes behind the last reduced one
+  while (!rows && inner_begin > 0 && !reduced(inner_begin - 1)) --inner_begin;
+  std::int64_t groups = 1, columns = 1;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (reduced(i)) length *= size(i);
+    else (i < inner_begin ? groups : columns) *= size(i);
+  }
+  turned = tape.program->reduces && length > 0 && groups >= kFewestTurned &&
+            length * columns <= (rows ? kTurnedRow : kTurnedColumns);
+  if (turned) inner_begin = 0;
+  const auto add = [&](AxisOrder& order, std::size_t i) {
+    order.axes[order.rank] = axes[i];
+    order.sizes[order.rank++] = size(i);
+  };
+  for (std::size_t i = 0; i < inner_begin; ++i)
+    if (!reduced(i)) add(full, i), add(kept, i);
+  for (std::size_t i = 0; i < rank; ++i)
+    if (reduced(i)) add(full, i);
+  for (std::size_t i = inner_begin; i < rank; ++i)
+    if (!reduced(i)) {
+      add(full, i), add(kept, i);
+      width *= size(i);
+    }
+  rows = rows && !turned;
+}
+
+}  // namespace tern::detail_cpu
