@@ -7,8 +7,8 @@
 #include "contract/registry.hpp"
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
-#include "cuda/mma.hpp"
-#include "cuda/tensor_cores.hpp"
+#include "cuda/products/mma.hpp"
+#include "cuda/products/wgmma.hpp"
 #include "golden/printing.hpp"
 #include "together.hpp"
 
@@ -104,7 +104,7 @@ TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
     compiled(what, [&](Printing& p) {
       bool taken = false;
       p.multiply = [&](detail_gpu::GpuBackend& device, const detail::GemmRequest& request) {
-        return taken = detail_cuda::run_tensor_cores(device, request, {90, processors}, true);
+        return taken = detail_cuda::run_wgmma(device, request, {90, processors}, true);
       };
       call(p);
       EXPECT_TRUE(taken) << what;
