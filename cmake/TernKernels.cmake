@@ -1,6 +1,6 @@
-# Kernels in files of their own language: src/<path>.cu becomes generated/<path>.cu.inc, a string literal, without the
-# comment the file begins with, which describes the kernel to its readers.
-file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cu)
+# Kernels in files of their own language: src/<path>.cu or .wgsl becomes generated/<path>.cu.inc, a string literal,
+# without the comment the file begins with, which describes the kernel to its readers.
+file(GLOB_RECURSE kernel_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*.cu ${PROJECT_SOURCE_DIR}/src/*.wgsl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${kernel_files})
 foreach(file IN LISTS kernel_files)
   file(READ ${file} text)

@@ -32,9 +32,12 @@ std::string fill_holes(std::string_view text, const Holes& holes) {
     }
     std::size_t end = at + 1;
     while (end < text.size() && in_name(text[end])) ++end;
-    const std::string margin = indentation(result);
     std::string lines = fill_holes(filling(holes, text.substr(at + 1, end - at - 1)), holes);
     if (lines.ends_with('\n')) lines.pop_back();  // the hole's own line ends as well
+    const std::string margin = indentation(result);
+    const bool begins_line = margin.size() == result.size() - (result.rfind('\n') + 1);
+    if (begins_line && lines.empty() && end < text.size() && text[end] == '\n')
+      result.resize(result.size() - margin.size()), ++end;
     for (const char c : lines) {
       result += c;
       if (c == '\n') result += margin;

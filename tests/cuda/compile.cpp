@@ -21,7 +21,8 @@ constexpr int kOldest = 80, kNewest = 90;
 
 /// What a kernel from a file (src/cuda/products) says of its instance.
 std::string instance_of(const std::string& text) {
-  const std::size_t begin = text.find("enum : bool {"), middle = text.find("};", begin), end = text.find("};", middle + 2);
+  const std::size_t begin = text.find("enum : bool {"), middle = text.find("};", begin);
+  const std::size_t end = text.find("};", middle + 2);
   return begin == text.npos ? std::string() : text.substr(begin, end - begin);
 }
 

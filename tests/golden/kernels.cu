@@ -3269,8 +3269,8 @@ TERN_DEVICE void finish_piece(const Params& params, const Epilogue& epilogue, co
     for (u32 h = 0u; h < 2u; ++h) {
       let row = row_0 + 8u * h;
       if (!at_edge || (row < params.v[1] && col + (at + 8u * e) < params.v[2]))
-        epilogue.two_columns(sums[4u * e + 2u * h], sums[4u * e + 2u * h + 1u], tile.batch, row, col, at + 8u * e, words,
-                             2u * e + h);
+        epilogue.two_columns(sums[4u * e + 2u * h], sums[4u * e + 2u * h + 1u], tile.batch, row, col, at + 8u * e,
+                             words, 2u * e + h);
     }
 #pragma unroll
   for (u32 i = 0u; i != kStagedOutputs; ++i) tern_store_blocks(places[i] + offset + swapped, words[i]);
@@ -3515,7 +3515,6 @@ struct Epilogue {
   const vec4<u32>* __restrict__ b1;
   const u32* __restrict__ b2;
   const u32* __restrict__ b3;
-  
   // Loads the operands for eight columns of a row from col on, applies the formula to their sums, and, where `inside`,
   // stores the results; of ragged rows only the column of sum e.
   __device__ __forceinline__ void columns(const Row8& sums, [[maybe_unused]] u32 e, [[maybe_unused]] u32 row,
@@ -3592,7 +3591,6 @@ TERN_DEVICE void fetch_step(const Params& params, Factor a, Factor b, u32 first_
                             Next& next) {
   if (kSegmented ? next.segment < params.v[14] : next.k < params.v[3]) {
     [[maybe_unused]] let segment = next.segment;
-    
     let from_a = a.base;
     let from_b = b.base;
     fetch<kAWide, kAAlongK, kTileM>(params, a, from_a, first_m, params.v[1], next.k, next.filled, thread);
@@ -3666,7 +3664,6 @@ extern "C" __global__ void __launch_bounds__(kThreads) tern_kernel(vec4<u32>* __
   let first_m = (band * kBands + in_band % rows) * kTileM;
   let first_n = in_band / rows * kTileN;
   let lane = thread & 31u, warp_m = thread / 32u % kWarpsM * kWarpM, warp_n = thread / (32u * kWarpsM) * kWarpN;
-  
   const Factor a{(const u16*)b2, params.v[10], params.v[11], 1u}, b{(const u16*)b3, params.v[12], 1u, params.v[13]};
   f32 acc[kSums] = {};
   u32 at = ring;

@@ -319,8 +319,8 @@ TERN_DEVICE void finish_piece(const Params& params, const Epilogue& epilogue, co
     for (u32 h = 0u; h < 2u; ++h) {
       let row = row_0 + 8u * h;
       if (!at_edge || (row < $m && col + (at + 8u * e) < $n))
-        epilogue.two_columns(sums[4u * e + 2u * h], sums[4u * e + 2u * h + 1u], tile.batch, row, col, at + 8u * e, words,
-                             2u * e + h);
+        epilogue.two_columns(sums[4u * e + 2u * h], sums[4u * e + 2u * h + 1u], tile.batch, row, col, at + 8u * e,
+                             words, 2u * e + h);
     }
 #pragma unroll
   for (u32 i = 0u; i != kStagedOutputs; ++i) tern_store_blocks(places[i] + offset + swapped, words[i]);
