@@ -18,7 +18,8 @@ bool is_there(ReducePlan& kernel) {
 
 void note(const ReducePlan& kernel) {
   const Stage& stage = kernel.stage;
-  const std::string what = stage.joins ? "joining" : cat(stage.splits ? "partial " : "", kernel.tiling.rows ? "rows" : "columns");
+  const std::string what =
+      stage.joins ? "joining" : cat(stage.splits ? "partial " : "", kernel.tiling.rows ? "rows" : "columns");
   const std::string walks = stage.joins     ? std::string()
                             : kernel.held() ? cat(", 1 walk, ", kernel.walks(), " in registers")
                                             : cat(", ", kernel.walks(), kernel.walks() == 1 ? " walk" : " walks");

@@ -26,7 +26,9 @@ struct ReducePlan : ReduceSteps {
   /// The launch's numbers and key.
   void arrange();
   /// Whether the kernel is one of those for operands in vectors (Layouts::vectors).
-  bool in_vectors() const { return kept.sizes.size() == 1 && reduced.sizes.size() == 1 && group > 1 && plan.in_vectors(); }
+  bool in_vectors() const {
+    return kept.sizes.size() == 1 && reduced.sizes.size() == 1 && group > 1 && plan.in_vectors();
+  }
 
   int access_of(int source) const;
   int access_of_full(int output) const;

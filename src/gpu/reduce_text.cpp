@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <map>
 
-#include "gpu/io.hpp"
 #include "gpu/kernel_file.hpp"
 #include "gpu/reduce_join.hpp"
 #include "gpu/reduce_online.hpp"
-#include "gpu/text.hpp"
+#include "gpu/reduce_values.hpp"
 
 namespace tern::detail_gpu {
 
 using detail::Step;
-using detail::StepKind;
 
 namespace {
 
@@ -26,22 +24,9 @@ constexpr const char* kPass =
 /// Workgroup memory that the results of several reductions may take together.
 constexpr int kJoinedBytes = 8192;
 
-/// How values are computed: in the quick functions of 16 bits where that is all the program gives.
-const Dialect& values_dialect(const ReducePlan& kernel) {
-  std::vector<int> all;
-  for (const detail::ProgramOutput& output : kernel.program.outputs) all.push_back(output.step);
-  return dialect_for(kernel.backend.dialect(), kernel.program, all);
-}
-
-class ReduceText {
+class ReduceText : ReduceValues {
  public:
-  explicit ReduceText(const ReducePlan& kernel)
-      : kernel_(kernel),
-        dialect_(values_dialect(kernel)),
-        io_(kernel.plan, kernel.backend.dialect()),
-        printer_(kernel.program, dialect_, kernel.number_slots) {
-    io_.check_indices_in(kernel.flags, kernel.plan.launch.check_slot);
-  }
+  explicit ReduceText(const ReducePlan& kernel) : ReduceValues(kernel) {}
 
   std::string module() {
     Holes holes;
@@ -64,7 +49,7 @@ class ReduceText {
 
  private:
   /// Where an invocation is, and its part of the reduced range.
-  void fill_place(Holes& holes) {
+  void fill_place(Holes& holes) const {
     const Tiling& tiling = kernel_.tiling;
     const std::string segments = io_.param(kernel_.segments_slot), across = cat(tiling.across, "u");
     holes["row_group"] = kernel_.stage.splits ? cat("group / ", segments) : std::string("group");
@@ -76,7 +61,7 @@ class ReduceText {
                               : cat("row_group * ", across, " + tx");
     holes["kept_count"] = io_.param(kernel_.kept_slot), holes["length"] = io_.param(kernel_.length_slot);
     holes["segment_length"] = io_.param(kernel_.segment_slot);
-    holes["kept_coordinates"] = io_.coordinates(kernel_.kept, "k", "c", kept_names_);
+    holes["kept_coordinates"] = kept_coordinates_;
   }
 
   /// Results of passes of earlier kernels.
@@ -90,74 +75,6 @@ class ReduceText {
         const std::string at = cat(io_.param(a.base), k, e ? cat(" + ", e, "u") : std::string());
         lines += cat("let ", red(s, e), " = ", io_.loaded(a, at), ";\n");
       }
-    }
-    return lines;
-  }
-
-  // ---- names ----
-  /// A reduction's result, of element e of a group of kept positions.
-  std::string red(int s, int e) const { return named("red", s, e); }
-  /// The same as the invocations joined it: a sum taken with what it waits for is not finished then.
-  std::string joined(int s, int e) const { return (online_sum(kernel_.program, s) ? "raw_" : "") + red(s, e); }
-  std::string acc(int s, int e) const { return named("acc", s, e); }
-  std::string named(const char* stem, int s, int e) const {
-    return kernel_.kept_group() > 1 ? cat(stem, s, "_", e < kernel_.positions(s) ? e : 0) : cat(stem, s);
-  }
-  std::string kept_value(int s, int e) const { return cat("kept", s, "[u * ", kernel_.group, "u + ", e, "u]"); }
-  Position position(bool full) const {
-    Position at{kept_names_, -1, 1};
-    std::vector<std::string> names;
-    io_.coordinates(kernel_.reduced, full ? "r" : "0u", "d", names);
-    if (!full) names.assign(names.size(), "0u");
-    at.coordinates.insert(at.coordinates.end(), names.begin(), names.end());
-    const std::size_t kept = kernel_.kept.sizes.size();
-    if (!kernel_.tiling.rows && kept > 0) at.inner = static_cast<int>(kept) - 1, at.group = kernel_.group;
-    if (kernel_.tiling.rows && full && !kernel_.reduced.sizes.empty())
-      at.inner = static_cast<int>(at.coordinates.size()) - 1, at.group = kernel_.group;
-    return at;
-  }
-
-  // ---- values ----
-  std::string position_value(int s, const Position& at, int e) const {
-    std::size_t n = 0;
-    for (const int other : kernel_.sources) {
-      if (other == s) break;
-      n += kernel_.step(other).kind == StepKind::position;
-    }
-    std::string value = kernel_.backend.dialect().param(kernel_.origin_slots[n]);
-    if (kernel_.step(s).index == detail::kOrdinalAxis)
-      return cat("bitcast<i32>(", value, " + r + ", kernel_.tiling.rows ? e : 0, "u)");
-    const int axis = kernel_.step(s).index < 0 ? kernel_.step(s).index + kernel_.request.space.rank() : kernel_.step(s).index;
-    const auto add = [&](std::size_t place) {
-      value +=
-          cat(" + ", at.coordinates[place], static_cast<int>(place) == at.inner ? cat(" + ", e, "u") : std::string());
-    };
-    for (std::size_t k = 0; k < kernel_.kept.original.size(); ++k)
-      if (kernel_.kept.original[k] == axis) add(k);
-    for (std::size_t k = 0; k < kernel_.reduced.original.size(); ++k)
-      if (kernel_.reduced.original[k] == axis) add(kernel_.kept.sizes.size() + k);
-    return cat("bitcast<i32>(", value, ")");
-  }
-
-  /// Lines that call a function for each element of the group; `values` names the results.
-  std::string calls(const Function& f, const Position& at, std::vector<std::string>& values) {
-    std::string lines;
-    std::vector<std::vector<std::string>> loaded;
-    for (const int s : f.sources) {
-      loaded.emplace_back();
-      if (kernel_.step(s).kind == StepKind::input) lines += io_.load(kernel_.access_of(s), at, loaded.back());
-    }
-    for (int e = 0; e < at.group; ++e) {
-      std::vector<std::string> arguments;
-      for (std::size_t k = 0; k < f.sources.size(); ++k) {
-        const int s = f.sources[k];
-        arguments.push_back(kernel_.step(s).kind == StepKind::input      ? loaded[k][static_cast<std::size_t>(e)]
-                            : kernel_.step(s).kind == StepKind::position ? position_value(s, at, e)
-                            : kernel_.step(s).kind == StepKind::reduce   ? red(s, kernel_.tiling.rows ? 0 : e)
-                                                                 : kept_value(s, e));
-      }
-      values.push_back(io_.unique("y"));
-      lines += cat("let ", values.back(), " = ", kernel_.backend.dialect().call(f.name, arguments), ";\n");
     }
     return lines;
   }
@@ -182,7 +99,7 @@ class ReduceText {
       for (int e = 0; e < kernel_.positions(s); ++e)
         accumulators += cat("var ", acc(s, e), " = ", printer_.identity(s), ";\n");
     holes["traversal"] =
-        joins ? join_partials(online, reductions) : walk(visit(online, number, reductions, outputs));
+        joins ? join_partials(online, reductions) : traversal(visit(online, number, reductions, outputs));
     std::vector<int> plain, sums;
     for (const int s : reductions) (online_sum(kernel_.program, s) ? sums : plain).push_back(s);
     holes["join"] = join_threads(plain);
@@ -196,64 +113,45 @@ class ReduceText {
     const std::vector<int> last = kernel_.outputs_of_pass(kernel_.stage.last + 1);
     if (kernel_.stage.splits || last.empty()) return "";
     OnlineWalk none = online_walk({});
-    return cat("if (inside) {\n", indented(walk(visit(none, kernel_.passes.size(), {}, last))), "}\n");
+    return cat("if (inside) {\n", indented(traversal(visit(none, kernel_.passes.size(), {}, last))), "}\n");
   }
 
   /// The arrays of what is held, and the loads of the rows.
   std::string hold() {
     std::string lines, loads;
     for (const auto& list : kernel_.held.values)
-      for (const int s : list) lines += cat(printer_.type(s), " kept", s, "[", kernel_.held.steps * kernel_.group, "];\n");
+      for (const int s : list)
+        lines += cat(printer_.type(s), " kept", s, "[", kernel_.held.steps * kernel_.group, "];\n");
     for (const int a : kernel_.held.accesses) {
       const int vectors = kernel_.group * kernel_.plan.access(a).size() / kVectorBytes;
       lines += cat("vec4<u32> held", a, "[", kernel_.held.steps * vectors, "];\n");
       loads += io_.hold(a, position(true), cat("held", a), "u");
     }
-    return lines + cat("if (inside) {\n", indented(walk(loads)), "}\n");
+    return lines + cat("if (inside) {\n", indented(traversal(loads)), "}\n");
   }
-  std::string walk(const std::string& body) const {
-    if (kernel_.held())
-      return cat("#pragma unroll\nfor (u32 u = 0u; u < ", kernel_.held.steps, "u; ++u) {\n  let r = (ty + u * ", kernel_.tiling.along,
-                 "u) * ", kernel_.group, "u;\n  if (r < end) {\n", indented(indented(body)), "  }\n}\n");
-    std::string lines = cat("for (var r = begin + ty * ", kernel_.reduced_group(),
-                            "u; r < end; r += ", kernel_.tiling.along * kernel_.reduced_group(), "u) {\n");
-    std::vector<std::string> unused;
-    lines += indented(io_.coordinates(kernel_.reduced, "r", "d", unused) + body);
-    return lines + "}\n";
-  }
-  /// The body of a walk.
+  /// The body of a traversal: the functions of a pass, its reductions, and what it writes.
   std::string visit(OnlineWalk& walk, std::size_t pass, const std::vector<int>& reductions,
                     const std::vector<int>& outputs) {
     std::vector<int> wanted = kernel_.wanted_of(pass);
     const std::vector<int> kept = kernel_.held() ? kernel_.held.values[pass] : std::vector<int>{};
     wanted.insert(wanted.end(), kept.begin(), kept.end());
-    const Function f =
-        printer_.function(cat("pass", pass), wanted, [&](int i) { return kernel_.is_source(i) || kernel_.held.before(pass, i); });
-    functions_ += f.text;
+    const Function f = function(cat("pass", pass), wanted, pass);
     const Position at = position(true);
     std::vector<std::string> values;
     std::string body = calls(f, at, values);
     std::size_t taken = 0;
-    const auto next_result = [&] {
-      std::vector<std::string> of_each;
-      for (const std::string& value : values) of_each.push_back(ProgramPrinter::result(f, value, taken));
-      return ++taken, of_each;
-    };
     OnlineWalk::Values arguments;
     for (const bool weights : {false, true})
       for (const int s : reductions) {
         const detail::OnlineSum* online = online_sum(kernel_.program, s);
-        if (weights ? online && online->weight >= 0 : !online) arguments[s] = next_result();
+        if (weights ? online && online->weight >= 0 : !online) arguments[s] = results_of(f, values, taken++);
       }
     body += walk.before(io_);
     for (const int s : reductions)
       if (!online_sum(kernel_.program, s)) body += accumulate(s, arguments.at(s));
     body += walk.after(io_, arguments);
-    for (std::size_t o = 0; o < outputs.size(); ++o) {
-      std::vector<std::string> of_output;
-      for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, taken + o));
-      body += io_.store(kernel_.access_of_full(outputs[o]), at, of_output, "");
-    }
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      body += io_.store(kernel_.access_of_full(outputs[o]), at, results_of(f, values, taken + o), "");
     for (std::size_t i = 0; i < kept.size(); ++i)
       for (std::size_t e = 0; e < values.size(); ++e)
         body += cat(kept_value(kept[i], static_cast<int>(e)), " = ",
@@ -286,7 +184,8 @@ class ReduceText {
     }
     body += walk.join(io_, [&](int s) { return parts.at(s); });
     for (const int s : reductions)
-      if (!online_sum(kernel_.program, s)) body += cat(acc(s, 0), " = ", printer_.combined(s, acc(s, 0), parts.at(s)), ";\n");
+      if (!online_sum(kernel_.program, s))
+        body += cat(acc(s, 0), " = ", printer_.combined(s, acc(s, 0), parts.at(s)), ";\n");
     return cat("for (var r = ty; r < end; r += ", kernel_.tiling.along, "u) {\n", indented(body), "}\n");
   }
 
@@ -312,9 +211,7 @@ class ReduceText {
     for (int e = 0; e < kernel_.kept_group(); ++e)
       lines += cat(kernel_.stage.splits ? "let " : "var ", red(s, e), " = ", joined(s, e), ";\n");
     if (kernel_.stage.splits) return lines;
-    const Function f =
-        printer_.function(cat("shift", s), {online_sum(kernel_.program, s)->shift}, [this](int i) { return kernel_.is_source(i); });
-    functions_ += f.text;
+    const Function f = function(cat("shift", s), {online_sum(kernel_.program, s)->shift});
     std::vector<std::string> shifts;
     std::string body = calls(f, position(false), shifts);
     for (int e = 0; e < kernel_.kept_group(); ++e)
@@ -345,26 +242,15 @@ class ReduceText {
       once += write(access, cat(base(access), " + k"), kernel_.stage.results[k].step);
     }
     if (kernel_.reduced_outputs.empty()) return once;
-    const Function f = printer_.function("finish", kernel_.steps_of(kernel_.reduced_outputs),
-                                         [this](int i) { return kernel_.is_source(i); });
-    functions_ += f.text;
+    const Function f = function("finish", kernel_.steps_of(kernel_.reduced_outputs));
     const Position at = position(false);
     std::vector<std::string> values;
     once += calls(f, at, values);
-    for (std::size_t o = 0; o < kernel_.reduced_outputs.size(); ++o) {
-      std::vector<std::string> of_output;
-      for (const std::string& value : values) of_output.push_back(ProgramPrinter::result(f, value, o));
-      once += io_.store(kernel_.reduced_access[o], at, of_output, "");
-    }
+    for (std::size_t o = 0; o < kernel_.reduced_outputs.size(); ++o)
+      once += io_.store(kernel_.reduced_access[o], at, results_of(f, values, o), "");
     return once;
   }
 
-  const ReducePlan& kernel_;
-  const Dialect& dialect_;  // of values
-  Io io_;
-  ProgramPrinter printer_;
-  std::vector<std::string> kept_names_;
-  std::string functions_;
   int shared_ = 1;  // values that each invocation has in workgroup memory, at most
 };
 
