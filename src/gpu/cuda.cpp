@@ -8,7 +8,7 @@ namespace tern::detail_gpu {
 namespace {
 
 constexpr const char* kPrelude =
-#include "gpu/cuda_prelude.inc"
+#include "gpu/cuda_prelude.cu.inc"
     ;
 
 class Cuda final : public Dialect {
