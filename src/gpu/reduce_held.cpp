@@ -15,9 +15,9 @@ using detail::StepKind;
 namespace {
 
 // Of an H200, in µs. Invocations of a warp hold 64 bytes of a row's values each (layer norm's gradient of 65536x256
-// f32: 51, with 128 bytes 56), or 128, those of a workgroup too (softmax of 8192² f32 134, of 16384x1024 37), and where 256
-// invocations are not enough, 128 bytes of memory (softmax of 4096x16384 bf16: 70 with 256 invocations, 77 with 512).
-// With 1024 invocations var of 2048x32768 f32 took 79, traversed in memory 67.
+// f32: 51, with 128 bytes 56), or 128, those of a workgroup too (softmax of 8192² f32 134, of 16384x1024 37), and where
+// 256 invocations are not enough, 128 bytes of memory (softmax of 4096x16384 bf16: 70 with 256 invocations, 77 with
+// 512). With 1024 invocations var of 2048x32768 f32 took 79, traversed in memory 67.
 constexpr std::int64_t kHeldBytes = 64, kMostHeldBytes = 128, kMostOfRow = 512, kManyOfRow = 256;
 constexpr std::int64_t kFewestOfRow = 8;  // 128 bytes at once
 // Registers for all that is held: 512 invocations have 128.

@@ -3011,6 +3011,7 @@ enum : u32 {
 };
 static_assert(164864u + 2u * 4u * kHalves * kResultsOf64 + 1024u == 231424u, "workgroup memory");
 
+
 // How the copy engine finds boxes of a matrix (a tensor map of the driver's).
 struct alignas(64) BoxMap {
   u64 words[16];
@@ -3113,6 +3114,7 @@ TERN_DEVICE u64 tern_matrix(u32 address, u32 leading) {
 TERN_DEVICE void tern_begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 TERN_DEVICE void tern_commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 TERN_DEVICE void tern_wait_all_but_one() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
+// ---- products ----
 // 64 rows, 16 elements of k, added to the sums from acc[first] on, which it sets where `add` is 0. The last two numbers
 // of the instruction: whether a and b lie across k.
 template <u32 first> TERN_DEVICE void multiply_64(f32 (&acc)[kSums], u64 a, u64 b, u32 add) {

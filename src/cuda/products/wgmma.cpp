@@ -12,6 +12,9 @@ namespace {
 constexpr const char* kKernel =
 #include "cuda/products/wgmma.cu.inc"
     ;
+constexpr const char* kInstructions =
+#include "cuda/products/hopper.cu.inc"
+    ;
 
 /// The place of an output among those that are staged; -1: it leaves from registers.
 int place_in_staged(const Kernel& kernel, std::size_t output) {
@@ -90,6 +93,7 @@ std::string text(const Kernel& kernel) {
   const std::pair<const char*, int> sizes[] = {{"m", s.m},         {"n", s.n},         {"k", s.k},
                                                {"pairs", s.pairs}, {"tiles", s.tiles}, {"works", s.works}};
   for (const auto& [name, slot] : sizes) holes[name] = dialect.param(slot);
+  holes["instructions"] = kInstructions;
   holes["formula"] = formula.text, holes["two_columns"] = two_columns(kernel, formula);
   return dialect.module(module);
 }
