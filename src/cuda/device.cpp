@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "cuda/compiler.hpp"
+#include "gpu/show_kernel.hpp"
 #include "gpu/together.hpp"
 #include "tern/error.hpp"
 
@@ -244,6 +245,7 @@ Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string&
     return kernels_[launch.key] = same->second;
   }
   const auto start = std::chrono::steady_clock::now();
+  detail_gpu::show_kernel(text);
   const std::string doing = std::string(launch.op) + ": compiling a kernel";
   const std::string image = compiled(text, architecture_, doing);
   CuModule module = nullptr;

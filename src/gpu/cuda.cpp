@@ -8,7 +8,7 @@ namespace tern::detail_gpu {
 namespace {
 
 constexpr const char* kPrelude =
-#include "gpu/cuda_prelude.inc"
+#include "gpu/cuda_prelude.cu.inc"
     ;
 
 class Cuda final : public Dialect {
@@ -78,25 +78,43 @@ class Cuda final : public Dialect {
     return cat("if (atomicCAS(&b", binding, "[0], 0u, ", launch, ") == 0u) { b", binding, "[1] = u32(", index, "); }\n");
   }
   std::string module(const Module& m) const override {
+    std::vector<std::string> parameters = binding_parameters(m);
+    const std::string kernel = m.file ? from_file(m, parameters) : std::string();
     std::string text = cat("// ", m.title, "\n", kPrelude);
     text += cat("struct Params {\n  u32 v[", m.params, "];\n};\n");
-    text += library(m.functions + m.body, cuda_function) + m.functions;
-    std::vector<std::string> parameters;
-    for (std::size_t k = 0; k < m.bindings.size(); ++k) {
-      const Binding& b = m.bindings[k];
-      parameters.push_back(cat(b.written || b.atomic ? "" : "const ", b.vectors ? "vec4<u32>" : "u32",
-                               b.aliased ? "* b" : "* __restrict__ b", k));
-    }
+    text += library(kernel + m.functions + m.body, cuda_function) + kernel + m.functions;
+    if (m.file) return text;
     if (m.parts) return text + entry_of_parts(m, parameters);
-    for (std::size_t k = 0; k < m.maps; ++k) parameters.push_back(cat("const __grid_constant__ BoxMap map", k));
-    parameters.push_back("const __grid_constant__ Params params");
-    text += cat("extern \"C\" __global__ void __launch_bounds__(", m.threads, ") ", m.attributes, "tern_kernel(", join(parameters),
+    text += cat("extern \"C\" __global__ void __launch_bounds__(", m.threads, ") tern_kernel(",
+                join(entry_parameters(m, parameters)),
                 ") {\n  const u32 thread = threadIdx.x, group = blockIdx.x;\n");
     for (const Shared& s : m.shared) text += cat("  __shared__ ", s.type, " ", s.name, "[", s.count, "];\n");
     return text + indented(m.body) + "}\n";
   }
 
  private:
+  static std::vector<std::string> binding_parameters(const Module& m) {
+    std::vector<std::string> parameters;
+    for (std::size_t k = 0; k < m.bindings.size(); ++k) {
+      const Binding& b = m.bindings[k];
+      parameters.push_back(cat(b.written || b.atomic ? "" : "const ", b.vectors ? "vec4<u32>" : "u32",
+                               b.aliased ? "* b" : "* __restrict__ b", k));
+    }
+    return parameters;
+  }
+  static std::vector<std::string> entry_parameters(const Module& m, std::vector<std::string> bindings) {
+    for (std::size_t k = 0; k < m.maps; ++k) bindings.push_back(cat("const __grid_constant__ BoxMap map", k));
+    bindings.push_back("const __grid_constant__ Params params");
+    return bindings;
+  }
+  static std::string from_file(const Module& m, const std::vector<std::string>& bindings) {
+    std::string buffers, names;
+    for (std::size_t k = 0; k < bindings.size(); ++k) buffers += bindings[k] + ";\n", names += cat(", b", k);
+    Holes holes = m.holes;
+    holes["parameters"] = join(entry_parameters(m, bindings));
+    holes["buffers"] = buffers, holes["buffer_names"] = names;
+    return fill_holes(m.file, holes);
+  }
   /// The entry of a kernel of parts: a workgroup finds its part, and sees its bindings and parameters by the usual
   /// names.
   static std::string entry_of_parts(const Module& m, const std::vector<std::string>& bindings) {

@@ -7,6 +7,7 @@
 
 #include "formula/leaf.hpp"
 #include "gpu/kernel.hpp"
+#include "gpu/kernel_file.hpp"
 
 namespace tern::detail_gpu {
 
@@ -29,8 +30,11 @@ struct Module {
   std::string functions;  // structures and functions of the kernel's own
   std::string body;  // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
   std::size_t maps = 0;         // box maps, which the entry sees as map0, map1, …
-  std::string attributes = {};  // of the entry
   bool parts = false;           // does the work of several launches (together.hpp), where the dialect has such kernels
+  /// In place of functions and body a kernel from a file, with its entry, where the dialect has such kernels. Besides
+  /// `holes` it may have $parameters, of the entry, $buffers, a member for each binding, and $buffer_names, `, b0, b1`.
+  const char* file = nullptr;
+  Holes holes = {};
 };
 
 /// Neighbouring invocations that can pass values to each other.

@@ -87,7 +87,7 @@ Function Epilogue::function(const Dialect& dialect) const {
 
 std::string Epilogue::position_value(int source, const Position& at, const Axes& batch, int e) const {
   const int axis = axis_of(source), rank = r_.batch.rank();
-  if (axis == rank + 1) return cat("bitcast<i32>(col + ", e + at.ahead, "u)");
+  if (axis == rank + 1) return cat("bitcast<i32>(col + ", at.ahead, at.ahead.empty() ? "" : " + ", e, "u)");
   if (axis == rank) return "bitcast<i32>(row)";
   for (std::size_t k = 0; k < batch.original.size(); ++k)
     if (batch.original[k] == axis) return cat("bitcast<i32>(", at.coordinates[k], ")");

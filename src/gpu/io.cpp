@@ -65,7 +65,8 @@ std::string Io::element(const Access& a, const Position& at, int e) const {
   for (std::size_t i = 0; i < a.steps.size(); ++i) {
     if (a.steps[i] == '0') continue;
     std::string c = at.coordinates[i];
-    if (e + at.ahead && static_cast<int>(i) == at.inner) c = cat("(", c, " + ", e + at.ahead, "u)");
+    if (static_cast<int>(i) == at.inner && !at.ahead.empty()) c = cat("(", c, " + (", at.ahead, " + ", e, "u))");
+    else if (static_cast<int>(i) == at.inner && e) c = cat("(", c, " + ", e, "u)");
     sum += a.steps[i] == '1' ? cat(" + ", c) : cat(" + ", c, " * ", param(a.strides[i]));
   }
   return sum;
@@ -108,12 +109,13 @@ namespace {
 bool is_piece(const Access& a, const Position& at) { return a.wide && at.group * a.size() < kVectorBytes; }
 }  // namespace
 
-/// The group as one unsigned number. The address is that of `ahead` 0, in 64 bits, and a constant.
+/// The group as one unsigned number. The address is that without `ahead`, in 64 bits, and a constant.
 std::string Io::piece(const Access& a, const Position& at) const {
   Position start = at;
-  start.ahead = 0;
+  start.ahead.clear();
+  const std::string further = at.ahead.empty() ? "0u" : cat(at.ahead, " / ", at.group, "u");
   return dialect_.element(a.binding, a.size() * at.group,
-                          cat("u64((", element(a, start, 0), ") / ", at.group, "u) + ", at.ahead / at.group, "u"));
+                          cat("u64((", element(a, start, 0), ") / ", at.group, "u) + ", further));
 }
 std::string Io::load_piece(const Access& a, const Position& at, std::vector<std::string>& names) {
   const std::string q = unique("q");

@@ -10,12 +10,13 @@
 namespace tern::detail_gpu {
 
 /// Where a kernel stands in its index space: an expression for each axis, of the first element of the group, which lies
-/// `ahead` elements (a multiple of the group) further along the inner axis.
+/// `ahead` elements (an expression, constant where the kernel is compiled, a multiple of the group) further along the
+/// inner axis.
 struct Position {
   std::vector<std::string> coordinates;
   int inner = -1;  // the axis the group runs along
   int group = 1;
-  int ahead = 0;  // where it is not 0, neighbouring groups share one address: constants become part of instructions
+  std::string ahead = {};  // where there is one, groups share an address: constants become part of instructions
 };
 
 /// Writes the text of loads and stores; names are made unique by a running number.

@@ -14,13 +14,14 @@ using detail::StepKind;
 
 namespace {
 
-// Of an H200, in µs. Invocations of a warp hold 64 bytes of a row's values each (layer norm's gradient of 65536x256 f32: 51,
-// with 128 bytes 56), or 128, those of a workgroup too (softmax of 8192² f32 134, of 16384x1024 37), and where 256
-// invocations are not enough, 128 bytes of memory (softmax of 4096x16384 bf16: 70 with 256 invocations, 77 with 512). With
-// 1024 invocations var of 2048x32768 f32 took 79, walked in memory 67.
+// Of an H200, in µs. Invocations of a warp hold 64 bytes of a row's values each (layer norm's gradient of 65536x256
+// f32: 51, with 128 bytes 56), or 128, those of a workgroup too (softmax of 8192² f32 134, of 16384x1024 37), and where
+// 256 invocations are not enough, 128 bytes of memory (softmax of 4096x16384 bf16: 70 with 256 invocations, 77 with
+// 512). With 1024 invocations var of 2048x32768 f32 took 79, traversed in memory 67.
 constexpr std::int64_t kHeldBytes = 64, kMostHeldBytes = 128, kMostOfRow = 512, kManyOfRow = 256;
-constexpr std::int64_t kFewestOfRow = 8;              // 128 bytes at once
-constexpr std::int64_t kHeldWords = 160, kHeldWordsOfMany = 96;  // registers for all that is held: 512 invocations have 128
+constexpr std::int64_t kFewestOfRow = 8;  // 128 bytes at once
+// Registers for all that is held: 512 invocations have 128.
+constexpr std::int64_t kHeldWords = 160, kHeldWordsOfMany = 96;
 constexpr std::int64_t kFewInvocations = 132 * 1024;  // half of what an H200 runs at a time
 
 std::int64_t power(std::int64_t n) {
@@ -80,15 +81,16 @@ std::vector<int> HeldRows::times_read() const {
   return times;
 }
 std::int64_t HeldRows::lane_bytes() const {
-  const bool wide =
-      std::any_of(program.steps.begin(), program.steps.end(), [](const Step& s) { return detail::is_wide_lane(s.lane); });
+  const bool wide = std::any_of(program.steps.begin(), program.steps.end(),
+                                [](const Step& s) { return detail::is_wide_lane(s.lane); });
   return wide ? 8 : 4;
 }
-/// What is the same for all rows stays in caches: of 16 bits it is as well read there again. (Layer norm's gradient of 8192²,
-/// weights in registers: bf16 152 µs for 136, f32 203 for 230.)
+/// What is the same for all rows stays in caches: of 16 bits it is as well read there again. (Layer norm's gradient of
+/// 8192², weights in registers: bf16 152 µs for 136, f32 203 for 230.)
 bool HeldRows::is_worth_it(const Access& a) const {
   if (a.steps.size() <= kept_axes || a.steps.back() == '0') return false;
-  return a.size() >= 4 || kept_axes == 0 || std::any_of(a.steps.begin(), a.steps.end() - 1, [](char step) { return step != '0'; });
+  return a.size() >= 4 || kept_axes == 0 ||
+         std::any_of(a.steps.begin(), a.steps.end() - 1, [](char step) { return step != '0'; });
 }
 
 Held HeldRows::choose() const {

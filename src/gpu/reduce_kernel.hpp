@@ -44,8 +44,8 @@ int pass_of_full_output(const detail::FusedRequest& request, std::size_t output)
 void run_reduce_kernel(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage,
                        const Tiling& tiling, const std::vector<std::int64_t>& begin, const Shape& space);
 
-/// The same with rows that stay in registers between walks; false, having done nothing, where they do not fit there, are
-/// not read in vectors, or are walked only once.
+/// The same with rows that stay in registers between walks; false, having done nothing, where they do not fit there,
+/// are not read in vectors, or are walked only once.
 bool run_held_rows(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage, const Tiling& tiling,
                    const std::vector<std::int64_t>& begin, const Shape& space);
 

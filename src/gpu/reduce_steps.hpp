@@ -8,24 +8,23 @@
 
 namespace tern::detail_gpu {
 
-class ReduceSteps {
- protected:
+struct ReduceSteps {
   ReduceSteps(const detail::FusedRequest& request, const Stage& stage)
-      : r_(request), stage_(stage), program_(*request.program) {
+      : request(request), stage(stage), program(*request.program) {
     collect_steps();
   }
 
-  const detail::Step& step(int i) const { return program_.steps[static_cast<std::size_t>(i)]; }
+  const detail::Step& step(int i) const { return program.steps[static_cast<std::size_t>(i)]; }
   static bool is_source_kind(const detail::Step& s) {
     return s.kind == detail::StepKind::input || s.kind == detail::StepKind::position ||
            s.kind == detail::StepKind::reduce;
   }
   bool is_source(int i) const { return is_source_kind(step(i)); }
 
-  int pass_of(int output) const { return pass_of_full_output(r_, static_cast<std::size_t>(output)); }
+  int pass_of(int output) const { return pass_of_full_output(request, static_cast<std::size_t>(output)); }
   std::vector<int> outputs_of_pass(int p) const {
     std::vector<int> list;
-    for (const int o : full_outputs_)
+    for (const int o : full_outputs)
       if (pass_of(o) == p) list.push_back(o);
     return list;
   }
@@ -34,7 +33,7 @@ class ReduceSteps {
   std::vector<int> arguments_of(const std::vector<int>& reductions) const {
     std::vector<int> result, weights;
     for (const int i : reductions) {
-      const detail::OnlineSum* online = online_sum(program_, i);
+      const detail::OnlineSum* online = online_sum(program, i);
       if (!online) result.push_back(step(i).args[0]);
       else if (online->weight >= 0) weights.push_back(online->weight);
     }
@@ -44,25 +43,25 @@ class ReduceSteps {
   std::vector<int> shifts_of(const std::vector<int>& reductions) const {
     std::vector<int> result;
     for (const int i : reductions)
-      if (const detail::OnlineSum* online = online_sum(program_, i)) result.push_back(online->shift);
+      if (const detail::OnlineSum* online = online_sum(program, i)) result.push_back(online->shift);
     return result;
   }
   /// How often the reduced axes are walked along.
-  std::size_t walks() const { return passes_.size() + (!stage_.splits && !outputs_of_pass(stage_.last + 1).empty()); }
+  std::size_t walks() const { return passes.size() + (!stage.splits && !outputs_of_pass(stage.last + 1).empty()); }
   std::vector<int> steps_of(const std::vector<int>& outputs) const {
     std::vector<int> result;
-    for (const int o : outputs) result.push_back(program_.outputs[static_cast<std::size_t>(o)].step);
+    for (const int o : outputs) result.push_back(program.outputs[static_cast<std::size_t>(o)].step);
     return result;
   }
   /// What walk p computes: for its reductions, or behind all of them, and for full outputs.
   std::vector<int> wanted_of(std::size_t p) const {
-    std::vector<int> wanted = p < passes_.size() ? arguments_of(passes_[p]) : std::vector<int>{};
-    for (const int s : steps_of(outputs_of_pass(stage_.first + static_cast<int>(p)))) wanted.push_back(s);
+    std::vector<int> wanted = p < passes.size() ? arguments_of(passes[p]) : std::vector<int>{};
+    for (const int s : steps_of(outputs_of_pass(stage.first + static_cast<int>(p)))) wanted.push_back(s);
     return wanted;
   }
   /// Whether a reduction counts the elements.
   bool counts(int s) const {
-    return std::any_of(program_.online.begin(), program_.online.end(),
+    return std::any_of(program.online.begin(), program.online.end(),
                        [s](const detail::OnlineSum& o) { return o.count == s; });
   }
   /// Whether two reductions are joined by the same operation.
@@ -70,39 +69,39 @@ class ReduceSteps {
     return step(a).leaf == step(b).leaf && step(a).lane == step(b).lane && step(a).dtype == step(b).dtype;
   }
 
-  const detail::FusedRequest& r_;
-  const Stage& stage_;
-  const detail::Program& program_;
-  std::vector<std::vector<int>> passes_;  // the reductions of each
-  std::vector<int> full_outputs_, reduced_outputs_;
-  std::vector<int> sources_;  // what some part of the kernel reads
+  const detail::FusedRequest& request;
+  const Stage& stage;
+  const detail::Program& program;
+  std::vector<std::vector<int>> passes;  // the reductions of each
+  std::vector<int> full_outputs, reduced_outputs;
+  std::vector<int> sources;  // what some part of the kernel reads
 
  private:
   void collect_steps() {
-    for (int p = stage_.first; p <= stage_.last; ++p) {
-      passes_.emplace_back();
-      for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
-        if (step(i).kind == detail::StepKind::reduce && step(i).walk == p + 1) passes_.back().push_back(i);
+    for (int p = stage.first; p <= stage.last; ++p) {
+      passes.emplace_back();
+      for (int i = 0; i < static_cast<int>(program.steps.size()); ++i)
+        if (step(i).kind == detail::StepKind::reduce && step(i).walk == p + 1) passes.back().push_back(i);
     }
-    for (std::size_t o = 0; o < program_.outputs.size(); ++o) {
-      const bool full = program_.outputs[o].full;
-      if (full ? stage_.full_outputs && (!stage_.splits || pass_of(static_cast<int>(o)) == stage_.first)
-               : stage_.reduced_outputs)
-        (full ? full_outputs_ : reduced_outputs_).push_back(static_cast<int>(o));
+    for (std::size_t o = 0; o < program.outputs.size(); ++o) {
+      const bool full = program.outputs[o].full;
+      if (full ? stage.full_outputs && (!stage.splits || pass_of(static_cast<int>(o)) == stage.first)
+               : stage.reduced_outputs)
+        (full ? full_outputs : reduced_outputs).push_back(static_cast<int>(o));
     }
     std::vector<int> read;
     const auto add = [&](const std::vector<int>& wanted) {
       if (wanted.empty()) return;
-      for (const int s : sources_of(program_, wanted, [this](int i) { return is_source(i); })) read.push_back(s);
+      for (const int s : sources_of(program, wanted, [this](int i) { return is_source(i); })) read.push_back(s);
     };
-    for (const auto& pass : passes_) {
-      if (!stage_.joins) add(arguments_of(pass));
-      if (!stage_.splits) add(shifts_of(pass));
+    for (const auto& pass : passes) {
+      if (!stage.joins) add(arguments_of(pass));
+      if (!stage.splits) add(shifts_of(pass));
     }
-    add(steps_of(full_outputs_)), add(steps_of(reduced_outputs_));
+    add(steps_of(full_outputs)), add(steps_of(reduced_outputs));
     std::sort(read.begin(), read.end());
     read.erase(std::unique(read.begin(), read.end()), read.end());
-    sources_ = read;
+    sources = read;
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend/trace.hpp"
+#include "gpu/show_kernel.hpp"
 #include "tern/error.hpp"
 #include "webgpu/draft.hpp"
 #include "webgpu/guard.hpp"
@@ -501,7 +502,7 @@ const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, 
     return known;
   }
   const auto start = std::chrono::steady_clock::now();
-  if (const char* show = std::getenv("TERN_SHOW_KERNELS"); show && *show) std::fprintf(stderr, "%s\n", text.c_str());
+  detail_gpu::show_kernel(text);
   const Layout& layout = layout_of(launch);
   WGPUShaderSourceWGSL source{};
   source.chain.sType = WGPUSType_ShaderSourceWGSL;

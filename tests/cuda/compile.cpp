@@ -7,8 +7,8 @@
 #include "contract/registry.hpp"
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
-#include "cuda/mma.hpp"
-#include "cuda/tensor_cores.hpp"
+#include "cuda/products/mma.hpp"
+#include "cuda/products/wgmma.hpp"
 #include "golden/printing.hpp"
 #include "together.hpp"
 
@@ -18,6 +18,13 @@ namespace {
 constexpr DType kDTypes[] = {DType::boolean, DType::u8,  DType::i8,  DType::i16,  DType::i32, DType::u32,
                              DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
 constexpr int kOldest = 80, kNewest = 90;
+
+/// What a kernel from a file (src/cuda/products) says of its instance.
+std::string instance_of(const std::string& text) {
+  const std::size_t begin = text.find("enum : bool {"), middle = text.find("};", begin);
+  const std::size_t end = text.find("};", middle + 2);
+  return begin == text.npos ? std::string() : text.substr(begin, end - begin);
+}
 
 /// Compiles what a call prints, once for each text.
 class Compiled {
@@ -42,6 +49,12 @@ class Compiled {
     return true;
   }
   std::size_t count() const { return seen_.size(); }
+  /// How many instances of kernels from files there were.
+  std::size_t instances() const {
+    std::set<std::string> all;
+    for (const std::string& text : seen_) all.insert(instance_of(text));
+    return all.size() - all.count("");
+  }
 
  private:
   std::vector<int> architectures_;
@@ -99,51 +112,51 @@ TEST_F(CudaTexts, EverySkeleton) {
 
 TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
   Compiled compiled({90});
-  int processors = 2;
-  const auto with_units = [&](const std::string& what, const std::function<void(Printing&)>& call) {
+  const auto with_units = [&](const std::string& what, int processors, const std::function<void(Printing&)>& call) {
     compiled(what, [&](Printing& p) {
       bool taken = false;
       p.multiply = [&](detail_gpu::GpuBackend& device, const detail::GemmRequest& request) {
-        return taken = detail_cuda::run_tensor_cores(device, request, {90, processors}, true);
+        return taken = detail_cuda::run_wgmma(device, request, {90, processors}, true);
       };
       call(p);
       EXPECT_TRUE(taken) << what;
     });
   };
-  for (const DType d : {DType::f16, DType::bf16}) {
-    const std::string name(to_string(d));
+  constexpr int kFew = 2, kMany = 132;  // processors: those of a pair of workgroups, and more than there are tiles
+  const DType d = DType::bf16;
+  // Tiles of 128 and 192 columns in turns, of 128 and 256 in halves, each in every transposition.
+  constexpr std::int64_t kSizes[][3] = {{200, 304, 64}, {2048, 384, 2304}, {200, 104, 64}, {200, 304, 1032}};
+  for (const auto& [m, n, k] : kSizes)
     for (const bool a : {false, true})
       for (const bool b : {false, true})
-        with_units(name + " product", [&](Printing& p) {
-          matmul(a ? p.make({64, 200}, d).transpose(0, 1) : p.make({200, 64}, d),
-                 b ? p.make({304, 64}, d).transpose(0, 1) : p.make({64, 304}, d));
+        with_units("product", kFew, [&, m = m, n = n, k = k](Printing& p) {
+          matmul(a ? p.make({k, m}, d).transpose(0, 1) : p.make({m, k}, d),
+                 b ? p.make({n, k}, d).transpose(0, 1) : p.make({k, n}, d));
         });
-    with_units(name + " narrow", [&](Printing& p) { matmul(p.make({200, 72}, d), p.make({72, 40}, d)); });
-    with_units(name + " in batches", [&](Printing& p) { matmul(p.make({3, 200, 72}, d), p.make({3, 72, 40}, d)); });
-    with_units(name + " with an epilogue", [&](Printing& p) {
+  EXPECT_EQ(compiled.instances(), 16u);
+  with_units("f16", kFew, [&](Printing& p) { matmul(p.make({200, 64}, f16), p.make({64, 304}, f16)); });
+  with_units("narrow", kFew, [&](Printing& p) { matmul(p.make({200, 72}, d), p.make({72, 40}, d)); });
+  with_units("in batches", kFew, [&](Printing& p) { matmul(p.make({3, 200, 72}, d), p.make({3, 72, 40}, d)); });
+  with_units("of long rows", kFew, [&](Printing& p) { matmul(p.make({2048, 8192}, d), p.make({8192, 304}, d)); });
+  with_units("in f32", kFew, [&](Printing& p) {  // leaves from registers
+    matmul_epilogue(p.make({200, 64}, d), p.make({64, 304}, d), [](auto sum) { return cast(sum, f32); });
+  });
+  for (const int processors : {kFew, kMany}) {
+    with_units("with two results", processors, [&](Printing& p) {
       Tensor pre;
       matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::silu,
                              {.save_pre_activation = &pre});
     });
-    with_units(name + " of long rows", [&](Printing& p) { matmul(p.make({2048, 8192}, d), p.make({8192, 304}, d)); });
-    with_units(name + " of few long rows", [&](Printing& p) {
-      matmul(p.make({200, 8192}, d), p.make({8192, 304}, d));
+    with_units("with three results", processors, [&](Printing& p) {
+      matmul_epilogue(p.make({200, 64}, d), p.make({64, 304}, d),
+                      [](auto sum, auto x) { return std::tuple{sum * x, sum + x, sum - x}; }, p.make({304}, d));
     });
-    with_units(name + " in wide tiles", [&](Printing& p) {
-      matmul_bias_activation(p.make({2048, 2304}, d), p.make({384, 2304}, d).transpose(0, 1), p.make({384}, d),
-                             op::gelu);
-    });
-    processors = 132;
-    with_units(name + " for more processors than tiles", [&](Printing& p) {
-      matmul_bias_activation(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d), op::gelu);
-    });
-    processors = 2;
-    with_units(name + " with an operand by elements", [&](Printing& p) {
+    with_units("with an operand by elements", processors, [&](Printing& p) {
       matmul_bias_residual(p.make({200, 64}, d), p.make({64, 304}, d), p.make({304}, d),
                            p.make({304, 200}, d).transpose(0, 1));
     });
   }
-  EXPECT_GE(compiled.count(), 20u);
+  EXPECT_GE(compiled.count(), 26u);
 }
 
 TEST_F(CudaTexts, EveryProductOnTensorCores) {
@@ -171,8 +184,13 @@ TEST_F(CudaTexts, EveryProductOnTensorCores) {
       with_cores(" over a batch", [&](Printing& p) {
         matmul_bias_activation(p.make({3, 200, 64}, d), p.make({3, 64, 304}, d), p.make({304}, d), op::gelu);
       });
+      with_cores(" added up over a batch", [&](Printing& p) {
+        const Var w(p.make({64, 304}, d));
+        backward(matmul(Var(p.make({200, 3, 64}, d).transpose(0, 1)), w), p.make({3, 200, 304}, d));
+      });
     }
-  EXPECT_GE(compiled.count(), 18u);
+  EXPECT_EQ(compiled.instances(), 10u);  // tiles of either size, along and across k, by elements, in segments
+  EXPECT_GE(compiled.count(), 20u);
 }
 
 TEST_F(CudaTexts, TheCompilersLogIsPartOfTheError) {

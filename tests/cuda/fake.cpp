@@ -99,6 +99,22 @@ TEST_F(FakeCuda, WarmUpCountsTheKernelsItMade) {
   EXPECT_GE(again.hits, 1);
 }
 
+TEST_F(FakeCuda, ShowsTheKernelsItMakes) {
+  const Tensor x = zeros({40});
+  const auto shown = [](const char* setting, const std::function<void()>& work) {
+    setenv("TERN_SHOW_KERNELS", setting, 1);
+    testing::internal::CaptureStderr();
+    work();
+    unsetenv("TERN_SHOW_KERNELS");
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(shown("", [&] { log1p(x); }), "");
+  const std::string text = shown("1", [&] { cos(x); });
+  EXPECT_TRUE(text.starts_with("// elementwise\n") && text.ends_with("}\n\n")) << text;
+  EXPECT_NE(text.find("extern \"C\" __global__ void"), text.npos) << text;
+  EXPECT_EQ(shown("1", [&] { cos(x); }), "") << "a kernel that is there already";
+}
+
 /// In processes of their own: what follows a fault repeats it.
 TEST_F(FakeCuda, FaultsAreErrorsAndStay) {
   EXPECT_EQ(child("FakeCuda.ChildLaunchFails"), 0);

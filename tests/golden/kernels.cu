@@ -2204,3 +2204,1496 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   }
 }
 
+// ---- sort: sort, 3 workgroups of 256
+// sort, blocks
+struct Params {
+  u32 v[9];
+};
+TERN_DEVICE u32 tern_sort_key(f32 x) {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) { return 0xffffffffu; }
+  if (magnitude == 0u) { return 0x80000000u; }
+  return select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 keys[128];
+  __shared__ u32 places[128];
+  let first = group * 128u;
+  for (var i = thread * 4u; i < 128u; i += 1024u) {
+    let line = (first + i) / params.v[7];
+    let at = first + i - line * params.v[7];
+    var key0 = ~u32(0);
+    var key1 = ~u32(0);
+    var key2 = ~u32(0);
+    var key3 = ~u32(0);
+    if (at < params.v[2] && first + i < params.v[8]) {
+      let w0 = (params.v[4] + line * params.v[5] + at) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      key0 = tern_sort_key(x2);
+      key1 = tern_sort_key(x3);
+      key2 = tern_sort_key(x4);
+      key3 = tern_sort_key(x5);
+    }
+    keys[i + 0u] = key0;
+    places[i + 0u] = at + 0u;
+    keys[i + 1u] = key1;
+    places[i + 1u] = at + 1u;
+    keys[i + 2u] = key2;
+    places[i + 2u] = at + 2u;
+    keys[i + 3u] = key3;
+    places[i + 3u] = at + 3u;
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 2u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 16u) * 32u + i % 16u;
+    let high = low + 16u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 32u) * 64u + i % 32u;
+    let high = low + 32u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 16u) * 32u + i % 16u;
+    let high = low + 16u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 64u) * 128u + i % 64u;
+    let high = low + 64u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 32u) * 64u + i % 32u;
+    let high = low + 32u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 16u) * 32u + i % 16u;
+    let high = low + 16u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  __syncthreads();
+  for (var i = thread; i < 128u; i += 256u) {
+    if (first + i < params.v[8]) { b1[first + i] = places[i]; }
+  }
+}
+
+// ---- sort: sort, 1 workgroups of 256
+// sort, results
+struct Params {
+  u32 v[14];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[2] * params.v[1]) { return; }
+  let line = i / params.v[2];
+  let at = i - line * params.v[2];
+  let sorted = line * params.v[12] + at;
+  let place0 = b3[sorted + 0u];
+  let place1 = b3[sorted + 1u];
+  let place2 = b3[sorted + 2u];
+  let place3 = b3[sorted + 3u];
+  let from0 = params.v[5] + line * params.v[6] + place0 * params.v[4];
+  let x0 = bitcast<f32>(((u32*)b0)[from0]);
+  let from1 = params.v[5] + line * params.v[6] + place1 * params.v[4];
+  let x1 = bitcast<f32>(((u32*)b0)[from1]);
+  let from2 = params.v[5] + line * params.v[6] + place2 * params.v[4];
+  let x2 = bitcast<f32>(((u32*)b0)[from2]);
+  let from3 = params.v[5] + line * params.v[6] + place3 * params.v[4];
+  let x3 = bitcast<f32>(((u32*)b0)[from3]);
+  let w0 = (params.v[7] + line * params.v[8] + at) / 4u;
+  b1[w0 + 0u] = vec4<u32>(bitcast<u32>(x0), bitcast<u32>(x1), bitcast<u32>(x2), bitcast<u32>(x3));
+  let w1 = (params.v[9] + line * params.v[10] + at) / 4u;
+  b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
+}
+
+// ---- scatter to many: scatter_add, 12 workgroups of 256
+// scatter, reading the table
+struct Params {
+  u32 v[8];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let index = bitcast<i32>(((u32*)b1)[params.v[5] + t]);
+  var place = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+  if (place >= params.v[2]) {
+    if (atomicCAS(&b2[0], 0u, params.v[7]) == 0u) { b2[1] = u32(index); }
+    place = params.v[2];
+  }
+  ((u32*)b0)[params.v[4] + t] = bitcast<u32>(bitcast<i32>(place));
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// sort, tiles
+struct Params {
+  u32 v[7];
+};
+
+/// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
+TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
+  const u32 lane = thread & 31u, warp = thread >> 5;
+  u32 sum = value;
+#pragma unroll
+  for (u32 distance = 1; distance < 32u; distance *= 2) {
+    const u32 other = __shfl_up_sync(0xffffffffu, sum, distance);
+    if (lane >= distance) sum += other;
+  }
+  if (lane == 31u) sums[warp] = sum;
+  __syncthreads();
+  u32 before = 0u;
+#pragma unroll
+  for (u32 w = 0; w < 8u; ++w) before += w < warp ? sums[w] : 0u;
+  __syncthreads();
+  return before + sum;
+}
+/// Of each element its digit, in the 8 high bits, and its rank: one register. (With two for each of 16 elements an SM holds
+/// 3 workgroups instead of 5.)
+template <int each> struct Ranks {
+  u32 word[each];
+  __device__ __forceinline__ u32 digit(int e) const { return word[e] >> 24; }
+  __device__ __forceinline__ u32 rank(int e) const { return word[e] & 0xffffffu; }
+};
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and the
+/// result how many elements of the tile have a digit less than the invocation's number.
+template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
+  const u32 lane = thread & 31u, warp = thread >> 5, below = (1u << lane) - 1u;
+  for (u32 w = 0; w < 8; ++w) counts[w * 256u + thread] = 0u;
+  __syncthreads();
+  u32* const mine = counts + warp * 256u;
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 digit = r.digit(e);
+    u32 same = 0xffffffffu;
+#pragma unroll
+    for (int bit = 0; bit < 8; ++bit) {
+      const bool set = (digit >> bit) & 1u;
+      const u32 vote = __ballot_sync(0xffffffffu, set);
+      same &= set ? vote : ~vote;
+    }
+    const u32 before = u32(__popc(same & below)), so_far = mine[digit];
+    __syncwarp();
+    if (before == 0u) mine[digit] = so_far + u32(__popc(same));
+    __syncwarp();
+    r.word[e] += so_far + before;
+  }
+  __syncthreads();
+  u32 total = 0u;
+  for (u32 w = 0; w < 8; ++w) {
+    const u32 count = counts[w * 256u + thread];
+    counts[w * 256u + thread] = total, total += count;
+  }
+  const u32 less = tern_sum_up_to(total, sums, thread) - total;
+  for (u32 w = 0; w < 8; ++w) counts[w * 256u + thread] += less;
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < each; ++e) r.word[e] += mine[r.digit(e)];
+  return less;
+}
+/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that neighbours
+/// of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+template <class Word, int each, class Key>
+TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
+                           const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
+                           u32* counts, u32* sums, Word* staged, Key digit_of) {
+  const u32 first = (thread >> 5) * 32u * each + (thread & 31u);
+  Word mine[each];
+  Ranks<each> r;
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 at = first + e * 32u;
+    mine[e] = at < here ? bits[at] : Word(0);
+    r.word[e] = (at < here ? digit_of(mine[e]) : 255u) << 24;
+  }
+  const u32 less = tern_rank(r, counts, sums, thread);
+  __syncthreads();
+  const u32 total = totals[thread];
+  const u32 start = line_begin + tern_sum_up_to(total, sums, thread) - total + counts_before[thread * blocks] - less;
+  __syncthreads();
+  sums[thread] = start;
+#pragma unroll
+  for (int e = 0; e < each; ++e) staged[r.rank(e)] = mine[e];
+  __syncthreads();
+  u32 to[each];
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 at = e * 256u + thread;
+    if (at >= here) continue;
+    const Word word = staged[at];
+    to[e] = sums[digit_of(word)] + at;
+    if (to_bits) to_bits[to[e]] = word;
+  }
+  if (!to_places) return;
+  __syncthreads();
+  u32* const staged_places = (u32*)staged;
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 at = first + e * 32u;
+    staged_places[r.rank(e)] = places && at < here ? places[at] : begin + at;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int e = 0; e < each; ++e)
+    if (e * 256u + thread < here) to_places[to[e]] = staged_places[e * 256u + thread];
+}
+/// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
+/// where it stood.
+template <int bits, int each, class Word, class Key>
+TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread, u32* counts, u32* sums, Key key) {
+  const u32 first = (thread >> 5) * 32u * each + (thread & 31u);
+  Word mine[each];
+  u32 place[each];
+  Ranks<each> r;
+#pragma unroll
+  for (int e = 0; e < each; ++e) {
+    const u32 at = first + e * 32u;
+    mine[e] = at < here ? staged[at] : Word(0), place[e] = at;
+  }
+#pragma unroll 1
+  for (int shift = 0; shift < bits; shift += 8) {
+#pragma unroll
+    for (int e = 0; e < each; ++e) r.word[e] = (first + e * 32u < here ? u32(key(mine[e]) >> shift) & 255u : 255u) << 24;
+    tern_rank(r, counts, sums, thread);
+    __syncthreads();
+#pragma unroll
+    for (int e = 0; e < each; ++e) staged[r.rank(e)] = mine[e], places[r.rank(e)] = u16(place[e]);
+    __syncthreads();
+    if (shift + 8 >= bits) break;
+#pragma unroll
+    for (int e = 0; e < each; ++e) mine[e] = staged[first + e * 32u], place[e] = places[first + e * 32u];
+  }
+}
+TERN_DEVICE u32 key_of(const Params& params, u32 w) {
+  return w ^ 0x80000000u ^ params.v[6];
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 staged[4096];
+  __shared__ u16 places[4096];
+  __shared__ u32 counts[2048];
+  __shared__ u32 sums[256];
+  for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
+    let w0 = (params.v[3] + i) / 4u;
+    let q1 = b0[w0 + 0u];
+    let x2 = bitcast<i32>(q1.x);
+    let x3 = bitcast<i32>(q1.y);
+    let x4 = bitcast<i32>(q1.z);
+    let x5 = bitcast<i32>(q1.w);
+    staged[i + 0u] = bitcast<u32>(x2);
+    staged[i + 1u] = bitcast<u32>(x3);
+    staged[i + 2u] = bitcast<u32>(x4);
+    staged[i + 3u] = bitcast<u32>(x5);
+  }
+  __syncthreads();
+  tern_sort_tile<32, 16>(staged, places, params.v[2], thread, counts, sums, [&](u32 w) { return key_of(params, w); });
+  for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
+    let w6 = (params.v[4] + i) / 4u;
+    b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(staged[i + 0u])), bitcast<u32>(bitcast<i32>(staged[i + 1u])), bitcast<u32>(bitcast<i32>(staged[i + 2u])), bitcast<u32>(bitcast<i32>(staged[i + 3u])));
+    let w7 = (params.v[5] + i) / 4u;
+    b2[w7 + 0u] = vec4<u32>(bitcast<u32>(i32(places[i + 0u])), bitcast<u32>(i32(places[i + 1u])), bitcast<u32>(i32(places[i + 2u])), bitcast<u32>(i32(places[i + 3u])));
+  }
+}
+
+// ---- scatter to many: scatter_add, 9 workgroups of 256
+// scatter, fetched
+struct Params {
+  u32 v[14];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ f32 values[1024];
+  if (group >= params.v[1]) { return; }
+  let tiles = (params.v[2] + 3u) / 4u;
+  let wanted = group / tiles;
+  let column = thread % 4u;
+  let row = thread / 4u;
+  let stands = (group - wanted * tiles) * 4u + column;
+  let k = min(stands, params.v[2] - 1u);
+  let keys = params.v[12] + 0u;
+  let places = params.v[13] + 0u;
+  var low = 0u;
+  var low_high = params.v[3];
+  for (; low < low_high;) {
+    let low_middle = (low + low_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+  }
+  var over = 0u;
+  var over_high = params.v[3];
+  for (; over < over_high;) {
+    let over_middle = (over + over_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + over_middle])) < wanted + 1u) { over = over_middle + 1u; } else { over_high = over_middle; }
+  }
+  let first = max(low, params.v[4]);
+  let end = min(over, params.v[5]);
+  let x0 = bitcast<f32>(((u32*)b0)[params.v[8] + k + wanted * params.v[9]]);
+  var acc0 = x0;
+  for (var start = first; start < end; start += 256u) {
+    let entry0 = start + row + 0u;
+    var value0 = f32();
+    if (entry0 < end) {
+      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry0]));
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value0 = x1;
+    }
+    let entry1 = start + row + 64u;
+    var value1 = f32();
+    if (entry1 < end) {
+      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry1]));
+      let x2 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value1 = x2;
+    }
+    let entry2 = start + row + 128u;
+    var value2 = f32();
+    if (entry2 < end) {
+      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry2]));
+      let x3 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value2 = x3;
+    }
+    let entry3 = start + row + 192u;
+    var value3 = f32();
+    if (entry3 < end) {
+      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry3]));
+      let x4 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value3 = x4;
+    }
+    values[thread + 0u] = value0;
+    values[thread + 256u] = value1;
+    values[thread + 512u] = value2;
+    values[thread + 768u] = value3;
+    __syncthreads();
+    if (row == 0u) {
+      let count = min(256u, end - start);
+      for (var i = 0u; i < count; i += 1u) {
+        acc0 = (acc0 + values[i * 4u + column]);
+      }
+    }
+    __syncthreads();
+  }
+  if (row == 0u && stands < params.v[2]) {
+    ((u32*)b0)[params.v[8] + k + wanted * params.v[9]] = bitcast<u32>(acc0);
+  }
+}
+
+// ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384
+// product on matrix units, tiles of 128x128x64 in turns
+struct Params {
+  u32 v[10];
+};
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
+  return bitcast<f32>((h & 0xffffu) << 16u);
+}
+
+TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
+  u32 word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+
+// The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
+enum : bool {
+  kPingPong = true,
+  kAAlongK = true, kBAlongK = false,  // neighbours in memory lie along k; else along m or n
+  kABatched = false, kBBatched = false,
+  kKeepsA = true,  // in the cache of the whole GPU, where a band's rows fit
+};
+enum : u32 {
+  kTileM = 128u, kTileN = 128, kTileK = 64u,  // 64 along k: 128 bytes, a row of a swizzled box
+  kStages = 5u,
+  kBands = 8u,  // pairs of rows of tiles traversed together
+  kStagedOutputs = 1u,
+  kPlaces = 4u,  // for boxes of results
+  kHalves = kPingPong ? 2u : 1u,  // of a tile's rows, of one consumer
+  kSumsOf64 = kTileN / 2u, kSums = kHalves * kSumsOf64,  // of one thread
+  kBoxOf64 = 64u * 128u,  // bytes of a box of 64 rows
+  kBytesOfA = kTileM * 128u, kStageBytes = kBytesOfA + kTileN * 128u,
+  kColumns = 32u, kBoxes = kTileN / kColumns,  // boxes of results
+  kResultsOf64 = 64u * kColumns * 2u,  // bytes of 64 rows of one
+};
+static_assert(164864u + 2u * 4u * kHalves * kResultsOf64 + 1024u == 231424u, "workgroup memory");
+
+
+// How the copy engine finds boxes of a matrix (a tensor map of the driver's).
+struct alignas(64) BoxMap {
+  u64 words[16];
+};
+
+// ---- barriers in workgroup memory ----
+TERN_DEVICE u32 tern_shared(const void* pointer) { return u32(__cvta_generic_to_shared(pointer)); }
+TERN_DEVICE u32 tern_rank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+TERN_DEVICE void tern_cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+TERN_DEVICE void tern_barrier_init(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(barrier), "r"(arrivals) : "memory");
+}
+TERN_DEVICE void tern_barriers_ready() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+TERN_DEVICE void tern_expect(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(barrier), "r"(bytes) : "memory");
+}
+TERN_DEVICE void tern_wait(u32 barrier, u32 parity) {
+  u32 done;
+  do {
+    asm volatile(
+        "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+        : "=r"(done) : "r"(barrier), "r"(parity) : "memory");
+  } while (!done);
+}
+// Arrives at the barrier in the same place of a workgroup of the cluster. (Released to the workgroup only: what is
+// given up was read by the matrix units, which have finished. To the cluster, the compiler waits for all memory of the
+// GPU: 424 instead of 610 TFLOP/s at 8192×4096×16384 with silu on an H200.)
+TERN_DEVICE void tern_arrive(u32 barrier, u32 rank) {
+  asm volatile(
+      "{\n.reg .b32 remote;\nmapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [remote];\n}"
+      :: "r"(barrier), "r"(rank) : "memory");
+}
+TERN_DEVICE void tern_warp_group_sync(u32 barrier) {
+  asm volatile("barrier.cta.sync %0, 128;" :: "r"(barrier) : "memory");
+}
+
+// ---- the copy engine ----
+// How long the cache of the whole GPU is to hold what is fetched or stored: longer than the rest, shorter, or as ever.
+TERN_DEVICE u64 tern_kept() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+TERN_DEVICE u64 tern_passing() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+TERN_DEVICE u64 tern_as_ever() {
+  u64 policy;
+  asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+// Fetches a box into this workgroup's memory.
+TERN_DEVICE void tern_fetch(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 barrier, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4}], [%5], %6;"
+      :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "l"(policy) : "memory");
+}
+// Fetches a box into the memory of both workgroups of the cluster.
+TERN_DEVICE void tern_fetch_for_both(u32 to, const BoxMap& map, u32 x, u32 y, u32 z, u32 barrier, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4}], [%5], %6, %7;"
+      :: "r"(to), "l"(&map), "r"(x), "r"(y), "r"(z), "r"(barrier), "h"(u16(3)), "l"(policy) : "memory");
+}
+// Stores a box from this workgroup's memory, as a group of its own; what lies outside the matrix stays.
+TERN_DEVICE void tern_store_box(const BoxMap& map, u32 x, u32 y, u32 z, u32 from, u64 policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%1, %2, %3}], [%4], %5;\n"
+      "cp.async.bulk.commit_group;"
+      :: "l"(&map), "r"(x), "r"(y), "r"(z), "r"(from), "l"(policy) : "memory");
+}
+// Until all boxes this thread stored but the last few are read.
+template <int count> TERN_DEVICE void tern_wait_for_boxes_but() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(count) : "memory");
+}
+// What was written to workgroup memory is there for the copy engine, too.
+TERN_DEVICE void tern_show_to_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// Four blocks of eight rows of 16 bytes, in the layout of the matrix units' sums; each lane says where one row begins.
+TERN_DEVICE void tern_store_blocks(u32 row, const u32 (&words)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               :: "r"(row), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+}
+
+// ---- the matrix units ----
+// How a matrix lies in workgroup memory, in rows of 128 bytes swizzled over 1024. `leading`: bytes between blocks of 64
+// elements across k, where those are neighbours.
+TERN_DEVICE u64 tern_matrix(u32 address, u32 leading) {
+  return u64((address & 0x3ffffu) >> 4u) | u64(leading >> 4u) << 16u | u64(1024u >> 4u) << 32u | u64(1) << 62u;
+}
+TERN_DEVICE void tern_begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+TERN_DEVICE void tern_commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+TERN_DEVICE void tern_wait_all_but_one() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
+// ---- products ----
+// 64 rows, 16 elements of k, added to the sums from acc[first] on, which it sets where `add` is 0. The last two numbers
+// of the instruction: whether a and b lie across k.
+template <u32 first> TERN_DEVICE void multiply_64(f32 (&acc)[kSums], u64 a, u64 b, u32 add) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128" "k16.f32.bf16.bf16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
+      "%64, %65, p, 1, 1, 0, 1;\n}"
+      : "+f"(acc[first + 0]), "+f"(acc[first + 1]), "+f"(acc[first + 2]), "+f"(acc[first + 3]), "+f"(acc[first + 4]), "+f"(acc[first + 5]), "+f"(acc[first + 6]), "+f"(acc[first + 7]), "+f"(acc[first + 8]), "+f"(acc[first + 9]), "+f"(acc[first + 10]), "+f"(acc[first + 11]), "+f"(acc[first + 12]), "+f"(acc[first + 13]), "+f"(acc[first + 14]), "+f"(acc[first + 15]), "+f"(acc[first + 16]), "+f"(acc[first + 17]), "+f"(acc[first + 18]), "+f"(acc[first + 19]), "+f"(acc[first + 20]), "+f"(acc[first + 21]), "+f"(acc[first + 22]), "+f"(acc[first + 23]), "+f"(acc[first + 24]), "+f"(acc[first + 25]), "+f"(acc[first + 26]), "+f"(acc[first + 27]), "+f"(acc[first + 28]), "+f"(acc[first + 29]), "+f"(acc[first + 30]), "+f"(acc[first + 31]), "+f"(acc[first + 32]), "+f"(acc[first + 33]), "+f"(acc[first + 34]), "+f"(acc[first + 35]), "+f"(acc[first + 36]), "+f"(acc[first + 37]), "+f"(acc[first + 38]), "+f"(acc[first + 39]), "+f"(acc[first + 40]), "+f"(acc[first + 41]), "+f"(acc[first + 42]), "+f"(acc[first + 43]), "+f"(acc[first + 44]), "+f"(acc[first + 45]), "+f"(acc[first + 46]), "+f"(acc[first + 47]), "+f"(acc[first + 48]), "+f"(acc[first + 49]), "+f"(acc[first + 50]), "+f"(acc[first + 51]), "+f"(acc[first + 52]), "+f"(acc[first + 53]), "+f"(acc[first + 54]), "+f"(acc[first + 55]), "+f"(acc[first + 56]), "+f"(acc[first + 57]), "+f"(acc[first + 58]), "+f"(acc[first + 59]), "+f"(acc[first + 60]), "+f"(acc[first + 61]), "+f"(acc[first + 62]), "+f"(acc[first + 63])
+      : "l"(a), "l"(b), "r"(add));
+}
+TERN_DEVICE void multiply(f32 (&acc)[kSums], u64 a, u64 b, u32 add) {
+  multiply_64<0u>(acc, a, b, add);
+  if constexpr (kPingPong) multiply_64<kSums - kSumsOf64>(acc, a + kBoxOf64 / 16u, b, add);
+}
+template <u32 first> TERN_DEVICE void wait_for_products_of_64(f32 (&acc)[kSums]) {
+  if constexpr (first == 0u) asm volatile("wgmma.wait_group.sync.aligned 0;" : "+f"(acc[first + 0]), "+f"(acc[first + 1]), "+f"(acc[first + 2]), "+f"(acc[first + 3]), "+f"(acc[first + 4]), "+f"(acc[first + 5]), "+f"(acc[first + 6]), "+f"(acc[first + 7]), "+f"(acc[first + 8]), "+f"(acc[first + 9]), "+f"(acc[first + 10]), "+f"(acc[first + 11]), "+f"(acc[first + 12]), "+f"(acc[first + 13]), "+f"(acc[first + 14]), "+f"(acc[first + 15]), "+f"(acc[first + 16]), "+f"(acc[first + 17]), "+f"(acc[first + 18]), "+f"(acc[first + 19]), "+f"(acc[first + 20]), "+f"(acc[first + 21]), "+f"(acc[first + 22]), "+f"(acc[first + 23]), "+f"(acc[first + 24]), "+f"(acc[first + 25]), "+f"(acc[first + 26]), "+f"(acc[first + 27]), "+f"(acc[first + 28]), "+f"(acc[first + 29]), "+f"(acc[first + 30]), "+f"(acc[first + 31]), "+f"(acc[first + 32]), "+f"(acc[first + 33]), "+f"(acc[first + 34]), "+f"(acc[first + 35]), "+f"(acc[first + 36]), "+f"(acc[first + 37]), "+f"(acc[first + 38]), "+f"(acc[first + 39]), "+f"(acc[first + 40]), "+f"(acc[first + 41]), "+f"(acc[first + 42]), "+f"(acc[first + 43]), "+f"(acc[first + 44]), "+f"(acc[first + 45]), "+f"(acc[first + 46]), "+f"(acc[first + 47]), "+f"(acc[first + 48]), "+f"(acc[first + 49]), "+f"(acc[first + 50]), "+f"(acc[first + 51]), "+f"(acc[first + 52]), "+f"(acc[first + 53]), "+f"(acc[first + 54]), "+f"(acc[first + 55]), "+f"(acc[first + 56]), "+f"(acc[first + 57]), "+f"(acc[first + 58]), "+f"(acc[first + 59]), "+f"(acc[first + 60]), "+f"(acc[first + 61]), "+f"(acc[first + 62]), "+f"(acc[first + 63]) :: "memory");
+  else asm volatile("" : "+f"(acc[first + 0]), "+f"(acc[first + 1]), "+f"(acc[first + 2]), "+f"(acc[first + 3]), "+f"(acc[first + 4]), "+f"(acc[first + 5]), "+f"(acc[first + 6]), "+f"(acc[first + 7]), "+f"(acc[first + 8]), "+f"(acc[first + 9]), "+f"(acc[first + 10]), "+f"(acc[first + 11]), "+f"(acc[first + 12]), "+f"(acc[first + 13]), "+f"(acc[first + 14]), "+f"(acc[first + 15]), "+f"(acc[first + 16]), "+f"(acc[first + 17]), "+f"(acc[first + 18]), "+f"(acc[first + 19]), "+f"(acc[first + 20]), "+f"(acc[first + 21]), "+f"(acc[first + 22]), "+f"(acc[first + 23]), "+f"(acc[first + 24]), "+f"(acc[first + 25]), "+f"(acc[first + 26]), "+f"(acc[first + 27]), "+f"(acc[first + 28]), "+f"(acc[first + 29]), "+f"(acc[first + 30]), "+f"(acc[first + 31]), "+f"(acc[first + 32]), "+f"(acc[first + 33]), "+f"(acc[first + 34]), "+f"(acc[first + 35]), "+f"(acc[first + 36]), "+f"(acc[first + 37]), "+f"(acc[first + 38]), "+f"(acc[first + 39]), "+f"(acc[first + 40]), "+f"(acc[first + 41]), "+f"(acc[first + 42]), "+f"(acc[first + 43]), "+f"(acc[first + 44]), "+f"(acc[first + 45]), "+f"(acc[first + 46]), "+f"(acc[first + 47]), "+f"(acc[first + 48]), "+f"(acc[first + 49]), "+f"(acc[first + 50]), "+f"(acc[first + 51]), "+f"(acc[first + 52]), "+f"(acc[first + 53]), "+f"(acc[first + 54]), "+f"(acc[first + 55]), "+f"(acc[first + 56]), "+f"(acc[first + 57]), "+f"(acc[first + 58]), "+f"(acc[first + 59]), "+f"(acc[first + 60]), "+f"(acc[first + 61]), "+f"(acc[first + 62]), "+f"(acc[first + 63]) :: "memory");
+}
+TERN_DEVICE void wait_for_products(f32 (&acc)[kSums]) {
+  wait_for_products_of_64<0u>(acc);
+  if constexpr (kPingPong) wait_for_products_of_64<kSums - kSumsOf64>(acc);
+}
+
+// ---- the formula ----
+TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  let v3 = f32(0.0);
+  let v4 = tern_max_f32(v2, v3);
+  return v4;
+}
+struct Epilogue {
+  const Params& params;
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  // Loads the operands for the columns col + ahead and the next one of a row, applies the formula to their sums, and
+  // stores the results, or puts them into a word of each staged output.
+  __device__ __forceinline__ void two_columns(f32 sum_0, f32 sum_1, [[maybe_unused]] u32 batch,
+                                              [[maybe_unused]] u32 row, [[maybe_unused]] u32 col,
+                                              [[maybe_unused]] u32 ahead, [[maybe_unused]] u32 (&words)[2][4],
+                                              [[maybe_unused]] u32 word) const {
+    // Sums stay floats: where a formula stores their bits as they are, the compiler would keep integers, and wait for
+    // each product of the matrix units before the next.
+    asm("" : "+f"(sum_0), "+f"(sum_1));
+    let q0 = ((u32*)b1)[u64((params.v[9] + col) / 2u) + ahead / 2u];
+    let x1 = tern_bf16_bits_to_f32((u32(q0) & 0xffffu));
+    let x2 = tern_bf16_bits_to_f32((u32((q0 >> 16u)) & 0xffffu));
+    let y3 = epilogue(params, sum_0, x1);
+    let y4 = epilogue(params, sum_1, x2);
+    words[0][word] = tern_f32_pair_to_bf16(y3, y4);
+  }
+};
+
+// ---- tiles ----
+struct Tile {
+  u32 batch, first_m, first_n;
+};
+TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
+  let in_batch = params.v[4] * params.v[5];
+  let batch = work / in_batch;
+  let tile = work % in_batch;
+  let band = tile / (kBands * params.v[5]);
+  let in_band = tile - band * kBands * params.v[5];
+  let pairs = min(kBands, params.v[4] - band * kBands);
+  return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM, in_band / pairs * kTileN};
+}
+
+// Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
+struct Memory {
+  u32 ring, barriers, results;
+};
+// The stage of the ring that comes next, and the parity of the round through it.
+struct Ring {
+  u32 stage, round;
+  __device__ __forceinline__ void advance() {
+    if (++stage == kStages) { stage = 0u, round ^= 1u; }
+  }
+};
+
+// ---- producer ----
+TERN_DEVICE void fetch_stage(const BoxMap& map_a, const BoxMap& map_b, const Tile& tile, u32 k, u32 rank, u32 at,
+                             u32 full, u64 for_a, u64 for_b) {
+  let batch_a = kABatched ? tile.batch : 0u, batch_b = kBBatched ? tile.batch : 0u;
+  if constexpr (kAAlongK) tern_fetch(at, map_a, k, tile.first_m, batch_a, full, for_a);
+  else
+#pragma unroll
+    for (u32 i = 0u; i < kTileM / 64u; ++i)
+      tern_fetch(at + i * kBoxOf64, map_a, tile.first_m + 64u * i, k, batch_a, full, for_a);
+  // Each workgroup of the pair fetches half of b for both: half the columns, or half of k.
+  constexpr bool by_k = kPingPong && !kBAlongK;
+  let to = at + kBytesOfA + rank * (by_k ? kBoxOf64 / 2u : kTileN * 64u);
+  let mine = tile.first_n + (by_k ? 0u : rank * (kTileN / 2u));
+  if constexpr (kBAlongK) tern_fetch_for_both(to, map_b, k, mine, batch_b, full, for_b);
+  else
+#pragma unroll
+    for (u32 i = 0u; i < (by_k ? kTileN / 64u : kTileN / 128u); ++i)
+      tern_fetch_for_both(to + i * kBoxOf64, map_b, mine + 64u * i, by_k ? k + rank * (kTileK / 2u) : k, batch_b, full,
+                          for_b);
+}
+TERN_DEVICE void fetch(const Params& params, const BoxMap& map_a, const BoxMap& map_b, u32 group, u32 rank,
+                       Memory memory) {
+  let for_a = kKeepsA ? tern_kept() : tern_as_ever(), for_b = kKeepsA ? tern_passing() : for_a;
+  Ring ring{0u, 0u};
+  for (u32 work = group / 2u; work < params.v[6]; work += gridDim.x / 2u) {
+    let tile = tile_of(params, work, rank);
+    for (u32 k = 0u; k < params.v[3]; k += kTileK) {
+      let at = memory.ring + ring.stage * kStageBytes, full = memory.barriers + 8u * ring.stage;
+      tern_wait(full + 8u * kStages, ring.round ^ 1u);
+      tern_expect(full, kStageBytes);
+      fetch_stage(map_a, map_b, tile, k, rank, at, full, for_a, for_b);
+      ring.advance();
+    }
+  }
+}
+
+// ---- consumers: products ----
+// Gives the stage before this one up, in both workgroups of the pair.
+TERN_DEVICE void give_up_last_stage(u32 thread, Ring ring, Memory memory) {
+  if (thread % 128u < 2u)
+    tern_arrive(memory.barriers + 8u * (kStages + (ring.stage == 0u ? kStages - 1u : ring.stage - 1u)), thread & 1u);
+}
+TERN_DEVICE void multiply_stage(f32 (&acc)[kSums], u32 thread, u32 member, u32 k, Ring ring, Memory memory) {
+  let at = memory.ring + ring.stage * kStageBytes, full = memory.barriers + 8u * ring.stage;
+  let a = tern_matrix(kPingPong ? at : at + member * kBoxOf64, kBoxOf64), b = tern_matrix(at + kBytesOfA, kBoxOf64);
+  tern_wait(full, ring.round);
+  tern_begin_products();
+  // Elements of k step by 32 bytes within a row of a box, or by 16 rows; addresses count 16 bytes.
+  constexpr u32 step_a = kAAlongK ? 2u : 128u, step_b = kBAlongK ? 2u : 128u;
+#pragma unroll
+  for (u32 i = 0u; i < kTileK / 16u; ++i) multiply(acc, a + i * step_a, b + i * step_b, i == 0u ? k : 1u);
+  tern_commit_products();
+  tern_wait_all_but_one();
+  if (k > 0u) give_up_last_stage(thread, ring, memory);
+}
+
+// ---- consumers: results ----
+// Where this warp group stages results, and within a box the place of the row this lane names: a row is 64 bytes, its
+// pieces of 16 swapped by half the row's number.
+struct Staging {
+  u64 policy;
+  u32 begin, swapped;
+};
+TERN_DEVICE Staging staging_of(u32 thread, u32 member, Memory memory) {
+  return {kKeepsA ? tern_passing() : tern_as_ever(), memory.results + member * (4u * kHalves * kResultsOf64),
+          (thread % 128u / 32u * 16u + (thread & 15u)) * 64u + ((thread & 31u) / 16u ^ thread / 2u & 3u) * 16u};
+}
+// 16 rows of each warp and 16 columns, which go to the boxes' places. What is alike in both halves of the rows stands
+// together, or the compiler keeps all operands of the columns in registers. `sums`: the first; `at`: from col.
+template <bool at_edge>
+TERN_DEVICE void finish_piece(const Params& params, const Epilogue& epilogue, const f32* sums, const Tile& tile,
+                              u32 row_0, u32 col, u32 at, const u32* places, u32 offset, u32 swapped) {
+  u32 words[2][4];
+#pragma unroll
+  for (u32 e = 0u; e < 2u; ++e)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = row_0 + 8u * h;
+      if (!at_edge || (row < params.v[1] && col + (at + 8u * e) < params.v[2]))
+        epilogue.two_columns(sums[4u * e + 2u * h], sums[4u * e + 2u * h + 1u], tile.batch, row, col, at + 8u * e,
+                             words, 2u * e + h);
+    }
+#pragma unroll
+  for (u32 i = 0u; i != kStagedOutputs; ++i) tern_store_blocks(places[i] + offset + swapped, words[i]);
+}
+// The columns of a box, of all this warp group's rows. `sums`: the first half's first; `at`: from col.
+template <bool at_edge>
+TERN_DEVICE void finish_box(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
+                            const f32* sums, const Tile& tile, u32 box, u32 top, u32 col, u32 at, u32 thread,
+                            u32 member, const Staging& staging) {
+  constexpr bool batched[] = {false, false};
+  u32 places[2];
+#pragma unroll
+  for (u32 i = 0u; i != kStagedOutputs; ++i)
+    places[i] = staging.begin + (box * kStagedOutputs + i) % kPlaces * (kHalves * kResultsOf64);
+  if constexpr (kStagedOutputs > 0u) {
+    if (thread % 128u == 0u) { tern_wait_for_boxes_but<kPlaces - kStagedOutputs>(); }
+    tern_warp_group_sync(2u + member);
+  }
+#pragma unroll
+  for (u32 piece = 0u; piece < kColumns / 16u; ++piece)
+#pragma unroll
+    for (u32 half = 0u; half < kHalves; ++half)
+      finish_piece<at_edge>(params, epilogue, sums + half * kSumsOf64 + 8u * piece, tile, top + 64u * half, col,
+                            at + 16u * piece, places, half * kResultsOf64, staging.swapped ^ 32u * piece);
+  if constexpr (kStagedOutputs > 0u) {
+    tern_show_to_copies();
+    tern_warp_group_sync(2u + member);
+    if (thread % 128u == 0u)
+#pragma unroll
+      for (u32 i = 0u; i != kStagedOutputs; ++i)
+        tern_store_box(*maps[i], tile.first_n + box * kColumns, kPingPong ? tile.first_m : tile.first_m + member * 64u,
+                       batched[i] ? tile.batch : 0u, places[i], staging.policy);
+  }
+}
+// A tile inside the matrix has no conditions; at its edges boxes take turns in the first sums, in one piece of code.
+TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
+                        f32 (&acc)[kSums], const Tile& tile, u32 thread, u32 member, const Staging& staging) {
+  constexpr u32 sums_of_box = kColumns / 2u;  // of 64 rows
+  let top = (kPingPong ? tile.first_m : tile.first_m + member * 64u) + thread % 128u / 32u * 16u + (thread & 31u) / 4u;
+  u32 col = tile.first_n + (thread & 3u) * 2u;
+  if (tile.first_m + kTileM <= params.v[1] && tile.first_n + kTileN <= params.v[2]) {
+#pragma unroll
+    for (u32 box = 0u; box < kBoxes; ++box)
+      finish_box<false>(params, epilogue, maps, acc + box * sums_of_box, tile, box, top, col, box * kColumns, thread,
+                        member, staging);
+  } else {
+#pragma unroll 1
+    for (u32 box = 0u; box < kBoxes; ++box, col += kColumns) {
+      finish_box<true>(params, epilogue, maps, acc, tile, box, top, col, 0u, thread, member, staging);
+#pragma unroll
+      for (u32 i = 0u; i < kSums - sums_of_box; ++i) { acc[i] = acc[i + sums_of_box]; }
+    }
+  }
+}
+
+// Every other tile: one warp group multiplies while the other finishes a tile. Who is to multiply waits at a barrier of
+// its own (4 and 5), at which the other arrives when it has no more to multiply.
+TERN_DEVICE void multiply_ping_pong(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
+                                    u32 thread, u32 group, u32 member, u32 rank, Memory memory,
+                                    const Staging& staging) {
+  f32 acc[kSums] = {};
+  Ring ring{0u, 0u};
+  let steps = (params.v[3] + (kTileK - 1u)) / kTileK;
+  u32 nth = 0u;
+  if (member == 1u) { asm volatile("barrier.cta.arrive 4, 256;" ::: "memory"); }
+  for (u32 work = group / 2u; work < params.v[6]; work += gridDim.x / 2u) {
+    let tile = tile_of(params, work, rank);
+    if ((nth++ & 1u) != member) {
+      ring.stage += steps;
+      ring.round ^= ring.stage / kStages & 1u;
+      ring.stage %= kStages;
+      continue;
+    }
+    asm volatile("barrier.cta.sync %0, 256;" :: "r"(4u + member) : "memory");
+    for (u32 k = 0u; k < params.v[3]; k += kTileK) {
+      multiply_stage(acc, thread, member, k, ring, memory);
+      ring.advance();
+    }
+    if (work + gridDim.x / 2u < params.v[6]) { asm volatile("barrier.cta.arrive %0, 256;" :: "r"(5u - member) : "memory"); }
+    wait_for_products(acc);
+    give_up_last_stage(thread, ring, memory);
+    finish(params, epilogue, maps, acc, tile, thread, member, staging);
+  }
+}
+// Half the rows of each tile. The second warp group stays two stages behind, so that one multiplies while the other
+// finishes a tile.
+TERN_DEVICE void multiply_halves(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
+                                 u32 thread, u32 group, u32 member, u32 rank, Memory memory, const Staging& staging) {
+  f32 acc[kSums] = {};
+  Ring ring{0u, 0u};
+  bool ahead = false;
+  if (member == 1u) { asm volatile("barrier.cta.sync 1, 256;"); }
+  for (u32 work = group / 2u; work < params.v[6]; work += gridDim.x / 2u) {
+    let tile = tile_of(params, work, rank);
+    for (u32 k = 0u; k < params.v[3]; k += kTileK) {
+      multiply_stage(acc, thread, member, k, ring, memory);
+      if (member == 0u && !ahead && (k == kTileK || k + kTileK >= params.v[3])) {
+        asm volatile("barrier.cta.arrive 1, 256;");
+        ahead = true;
+      }
+      ring.advance();
+    }
+    wait_for_products(acc);
+    give_up_last_stage(thread, ring, memory);
+    finish(params, epilogue, maps, acc, tile, thread, member, staging);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ Params params) {
+  extern __shared__ unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, rank = tern_rank();
+  let begin = (tern_shared(memory) + 1023u) & ~1023u;
+  const Memory at{begin, begin + 163840u, begin + 164864u};
+  if (thread == 0u) {
+    for (u32 i = 0u; i < kStages; ++i) {
+      tern_barrier_init(at.barriers + 8u * i, 1u);
+      tern_barrier_init(at.barriers + 8u * (kStages + i), kPingPong ? 2u : 4u);  // warp groups of two workgroups
+    }
+    tern_barriers_ready();
+  }
+  tern_cluster_sync();
+  if (thread < 128u) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" :: "n"(kPingPong ? 24 : 40));
+    if (thread == 0u) fetch(params, map0, map1, group, rank, at);
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" :: "n"(kPingPong ? 240 : 232));
+    // The same in all lanes, and said so: addresses of matrices are then kept in uniform registers.
+    let member = __shfl_sync(0xffffffffu, thread / 128u, 0) - 1u;
+    const Epilogue epilogue{params, b0, b1};
+    const BoxMap* const maps[2] = {&map2, nullptr};
+    let staging = staging_of(thread, member, at);
+    if constexpr (kPingPong) multiply_ping_pong(params, epilogue, maps, thread, group, member, rank, at, staging);
+    else multiply_halves(params, epilogue, maps, thread, group, member, rank, at, staging);
+    if (kStagedOutputs > 0u && thread % 128u == 0u) { tern_wait_for_boxes_but<0>(); }
+  }
+  tern_cluster_sync();  // the other workgroup may still write here
+}
+
+// ---- product on tensor cores: matmul_bias_activation, 4 workgroups of 256
+// product on tensor cores, tiles of 128x256x64
+struct Params {
+  u32 v[15];
+};
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
+  return bitcast<f32>((h & 0xffffu) << 16u);
+}
+
+TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
+  u32 word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+
+// The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
+enum : bool {
+  kAAlongK = true, kBAlongK = false,  // neighbours in memory lie along k; else along m or n
+  kAWide = true, kBWide = true,            // 16 bytes of them can be copied at once; else by elements
+  kSegmented = false,
+  kRagged = false,  // rows of results are stored by elements; else by 16 bytes and more
+};
+enum : u32 {
+  kWarpsM = 2u, kWarpsN = 4u, kThreads = 32u * kWarpsM * kWarpsN,
+  kWarpM = 64u, kWarpN = 64u,  // the part of a tile that a warp has
+  kTileM = kWarpsM * kWarpM, kTileN = kWarpsN * kWarpN, kTileK = 64u,
+  kStages = 3u,
+  kBands = 8u,  // row tiles that are traversed together
+  kBytesOfA = kTileM * kTileK * 2u, kStageBytes = kBytesOfA + kTileN * kTileK * 2u,
+  kBlocksM = kWarpM / 16u, kBlocksN = kWarpN / 8u, kSumsOfRow = 4u * kBlocksN, kSums = kBlocksM * kSumsOfRow,
+};
+
+// ---- copies to workgroup memory that run on their own ----
+TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
+TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+TERN_DEVICE void tern_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int most> TERN_DEVICE void tern_wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");
+}
+TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+               ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+}
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
+// matrix, lies in different banks.
+TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
+// Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
+TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }
+
+// ---- tensor cores ----
+// Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
+// k.
+template <bool along_k> TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
+  if constexpr (along_k)
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+  else
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+}
+TERN_DEVICE void multiply(f32* acc, const u32 (&a)[4], u32 b0, u32 b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+TERN_DEVICE void tern_quad_exchange(f32& keep0, f32& keep1, f32& give0, f32& give1, bool upper, u32 distance) {
+  const f32 out0 = upper ? keep0 : give0, out1 = upper ? keep1 : give1;
+  const f32 in0 = __shfl_xor_sync(0xffffffffu, out0, distance), in1 = __shfl_xor_sync(0xffffffffu, out1, distance);
+  if (upper) keep0 = in0, keep1 = in1;
+  else give0 = in0, give1 = in1;
+}
+struct Row8 {
+  f32 x[8];
+};
+// acc: the sums of a lane in the first of four blocks.
+TERN_DEVICE Row8 tern_quad_row(const f32* acc) {
+  const bool odd = threadIdx.x & 1u, high = threadIdx.x & 2u;
+  f32 a0 = acc[0], a1 = acc[1], b0 = acc[4], b1 = acc[5], c0 = acc[8], c1 = acc[9], d0 = acc[12], d1 = acc[13];
+  tern_quad_exchange(a0, a1, b0, b1, odd, 1u);
+  tern_quad_exchange(c0, c1, d0, d1, odd, 1u);
+  tern_quad_exchange(a0, a1, c0, c1, high, 2u);
+  tern_quad_exchange(b0, b1, d0, d1, high, 2u);
+  return {{a0, a1, b0, b1, c0, c1, d0, d1}};
+}
+
+// ---- the formula ----
+TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  let v3 = f32(0.0);
+  let v4 = tern_max_f32(v2, v3);
+  return v4;
+}
+struct Epilogue {
+  const Params& params;
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  const u32* __restrict__ b2;
+  const u32* __restrict__ b3;
+  // Loads the operands for eight columns of a row from col on, applies the formula to their sums, and, where `inside`,
+  // stores the results; of ragged rows only the column of sum e.
+  __device__ __forceinline__ void columns(const Row8& sums, [[maybe_unused]] u32 e, [[maybe_unused]] u32 row,
+                                          [[maybe_unused]] u32 col, [[maybe_unused]] bool inside) const {
+    let w0 = (params.v[9] + col) / 8u;
+    let q1 = b1[w0 + 0u];
+    let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
+    let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
+    let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
+    let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
+    let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
+    let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
+    let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
+    let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
+    let y10 = epilogue(params, sums.x[0], x2);
+    let y11 = epilogue(params, sums.x[1], x3);
+    let y12 = epilogue(params, sums.x[2], x4);
+    let y13 = epilogue(params, sums.x[3], x5);
+    let y14 = epilogue(params, sums.x[4], x6);
+    let y15 = epilogue(params, sums.x[5], x7);
+    let y16 = epilogue(params, sums.x[6], x8);
+    let y17 = epilogue(params, sums.x[7], x9);
+    if (inside) {
+      let w18 = (params.v[7] + row * params.v[8] + col) / 8u;
+      b0[w18 + 0u] = vec4<u32>(tern_f32_pair_to_bf16(y10, y11), tern_f32_pair_to_bf16(y12, y13), tern_f32_pair_to_bf16(y14, y15), tern_f32_pair_to_bf16(y16, y17));
+    }
+  }
+};
+
+// ---- the ring ----
+// A factor: its elements, the first of this tile's batch, and its steps along m or n, and along k.
+struct Factor {
+  const u16* elements;
+  u32 base, step, step_k;
+};
+// What is fetched next, and where to.
+struct Next {
+  u32 k, segment, filled;
+};
+TERN_DEVICE u32 next_stage(u32 at, u32 ring) {
+  return at == ring + (kStages - 1u) * kStageBytes ? ring : at + kStageBytes;
+}
+// Sends a step of a factor on its way: to `at`, from element k on of what begins at `from`. `first`: of this tile,
+// along m or n, of which there are `size`.
+template <bool wide, bool along_k, u32 across>
+TERN_DEVICE void fetch(const Params& params, Factor f, u32 from, u32 first, u32 size, u32 k, u32 at, u32 thread) {
+#pragma unroll
+  for (u32 i = 0u; i < across * kTileK / 8u / kThreads; ++i) {
+    constexpr u32 in_row = (along_k ? kTileK : across) / 8u;
+    let unit = thread + i * kThreads;
+    let row = unit / in_row, part = unit % in_row;
+    let other = along_k ? first + row : first + part * 8u, at_k = along_k ? k + part * 8u : k + row;
+    let to = at + tern_place(row, part, along_k ? 2u * kTileK : 2u * across);
+    if constexpr (wide) {
+      let bytes = along_k ? tern_inside(other < size, at_k, params.v[3]) : tern_inside(at_k < params.v[3], other, size);
+      let source = bytes ? other * f.step + at_k * f.step_k : 0u;
+      tern_copy(to, f.elements + (from + source), bytes);
+    } else {
+      u32 words[4];
+#pragma unroll
+      for (u32 e = 0u; e < 8u; ++e) {
+        let it = along_k ? at_k + e : other + e;
+        let inside = along_k ? other < size && it < params.v[3] : at_k < params.v[3] && it < size;
+        let x = inside
+            ? u32(f.elements[from + (along_k ? other : it) * f.step + (along_k ? it : at_k) * f.step_k]) : 0u;
+        words[e / 2u] = e & 1u ? words[e / 2u] | x << 16u : x;
+      }
+      tern_put(to, words);
+    }
+  }
+}
+// Sends the next step on its way, where there is one, and counts on.
+TERN_DEVICE void fetch_step(const Params& params, Factor a, Factor b, u32 first_m, u32 first_n, u32 thread, u32 ring,
+                            Next& next) {
+  if (kSegmented ? next.segment < params.v[14] : next.k < params.v[3]) {
+    [[maybe_unused]] let segment = next.segment;
+    let from_a = a.base;
+    let from_b = b.base;
+    fetch<kAWide, kAAlongK, kTileM>(params, a, from_a, first_m, params.v[1], next.k, next.filled, thread);
+    fetch<kBWide, kBAlongK, kTileN>(params, b, from_b, first_n, params.v[2], next.k, next.filled + kBytesOfA, thread);
+    next.k += kTileK;
+    if (kSegmented && next.k >= params.v[3]) { next.k = 0u, ++next.segment; }
+  }
+  tern_commit();
+  next.filled = next_stage(next.filled, ring);
+}
+
+// Reads the blocks of a factor for elements [16 kk, 16 kk + 16) of k from the stage at `at`: of four matrices a lane's
+// is lane / 8; of a the second is further along m, of b further along k. `warp`: where its part begins along m or n.
+template <bool is_a, u32 count> TERN_DEVICE void load(u32 (&blocks)[count][4], u32 at, u32 warp, u32 kk, u32 lane) {
+  constexpr bool along_k = is_a ? kAAlongK : kBAlongK;
+  constexpr u32 across = is_a ? kTileM : kTileN;
+  let low = lane >> 3u & 1u, high = lane >> 4u;
+  let further = is_a ? low : high, further_k = is_a ? high : low;
+#pragma unroll
+  for (u32 i = 0u; i < count; ++i)
+    if constexpr (along_k)
+      tern_matrices<true>(blocks[i], at + tern_place(warp + i * 16u + further * 8u + (lane & 7u), kk * 2u + further_k,
+                                                     2u * kTileK));
+    else
+      tern_matrices<false>(blocks[i], at + tern_place(kk * 16u + further_k * 8u + (lane & 7u),
+                                                      warp / 8u + i * 2u + further, 2u * across));
+}
+TERN_DEVICE void multiply_blocks(f32 (&acc)[kSums], const u32 (&a)[kBlocksM][4], const u32 (&b)[kBlocksN / 2u][4]) {
+#pragma unroll
+  for (u32 i = 0u; i < kBlocksM; ++i)
+#pragma unroll
+    for (u32 j = 0u; j < kBlocksN; ++j)
+      multiply(acc + (i * kBlocksN + j) * 4u, a[i], b[j / 2u][j % 2u * 2u], b[j / 2u][j % 2u * 2u + 1u]);
+}
+
+// Blocks of 16 rows take turns in the first sums; of 32 columns each lane of four takes eight.
+TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, f32 (&acc)[kSums], u32 first_m, u32 first_n,
+                        u32 lane) {
+#pragma unroll 1
+  for (u32 block = 0u; block < kBlocksM; ++block) {
+#pragma unroll
+    for (u32 first = 0u; first < kBlocksN; first += 4u)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        let sums = tern_quad_row(acc + 4u * first + 2u * h);
+        let its_row = first_m + block * 16u + 8u * h + lane / 4u, its_col = first_n + 8u * first + (lane & 3u) * 8u;
+        if constexpr (kRagged) {
+#pragma unroll
+          for (u32 e = 0u; e < 8u; ++e)
+            if (its_row < params.v[1] && its_col + e < params.v[2]) epilogue.columns(sums, e, its_row, its_col + e, true);
+        } else {
+          // Operands are loaded at a place inside wherever this one is: no branch keeps loads from running ahead.
+          let row = min(its_row, params.v[1] - 1u), col = min(its_col, params.v[2] - 8u);
+          epilogue.columns(sums, 0u, row, col, its_row == row && its_col == col);
+        }
+      }
+#pragma unroll
+    for (u32 i = 0u; i < kSums - kSumsOfRow; ++i) { acc[i] = acc[i + kSumsOfRow]; }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, ring = tern_shared(memory);
+  let tiles = params.v[4] * params.v[5];
+  [[maybe_unused]] let batch = group / tiles;
+  let tile = group % tiles;
+  let band = tile / (kBands * params.v[5]);
+  let in_band = tile - band * kBands * params.v[5];
+  let rows = min(kBands, params.v[4] - band * kBands);
+  let first_m = (band * kBands + in_band % rows) * kTileM;
+  let first_n = in_band / rows * kTileN;
+  let lane = thread & 31u, warp_m = thread / 32u % kWarpsM * kWarpM, warp_n = thread / (32u * kWarpsM) * kWarpN;
+  const Factor a{(const u16*)b2, params.v[10], params.v[11], 1u}, b{(const u16*)b3, params.v[12], 1u, params.v[13]};
+  f32 acc[kSums] = {};
+  u32 at = ring;
+  Next next{0u, 0u, ring};
+#pragma unroll 1
+  for (u32 i = 0u; i < kStages - 1u; ++i) { fetch_step(params, a, b, first_m, first_n, thread, ring, next); }
+  u32 of_a[2][kBlocksM][4], of_b[2][kBlocksN / 2u][4];  // in turns multiplied and read
+  tern_wait_copies<kStages - 2u>();
+  __syncthreads();
+  load<true>(of_a[0], at, warp_m, 0u, lane), load<false>(of_b[0], at + kBytesOfA, warp_n, 0u, lane);
+#pragma unroll 1
+  for (u32 step = 0u; step < params.v[6]; ++step) {
+#pragma unroll
+    for (u32 kk = 0u; kk < kTileK / 16u; ++kk) {
+      if (kk + 1u == kTileK / 16u) {
+        at = next_stage(at, ring);
+        tern_wait_copies<kStages - 2u>();
+        __syncthreads();
+      }
+      let ahead = (kk + 1u) % (kTileK / 16u);
+      load<true>(of_a[ahead % 2u], at, warp_m, ahead, lane);
+      load<false>(of_b[ahead % 2u], at + kBytesOfA, warp_n, ahead, lane);
+      multiply_blocks(acc, of_a[kk % 2u], of_b[kk % 2u]);
+      if (kk == 0u) fetch_step(params, a, b, first_m, first_n, thread, ring, next);
+    }
+  }
+  tern_wait_copies<0>();
+  const Epilogue epilogue{params, b0, b1, b2, b3};
+  finish(params, epilogue, acc, first_m + warp_m, first_n + warp_n, lane);
+}
+

@@ -1996,45 +1996,6 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- requests together: step, 1 workgroups of 256
-// elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn formula(v0: f32, v2: f32) -> f32 {
-  let v1 = bitcast<f32>(params.v[1].z);
-  let v3 = (v1 * v2);
-  let v4 = (v0 - v3);
-  return v4;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let w6 = (params.v[1].y + i) / 4u;
-  let q7 = b1[w6 + 0u];
-  let x8 = bitcast<f32>(q7.x);
-  let x9 = bitcast<f32>(q7.y);
-  let x10 = bitcast<f32>(q7.z);
-  let x11 = bitcast<f32>(q7.w);
-  let y0 = formula(x2, x8);
-  let y1 = formula(x3, x9);
-  let y2 = formula(x4, x10);
-  let y3 = formula(x5, x11);
-  let w12 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  }
-}
-
 // ---- by index: take, 1 workgroups of 256
 // elementwise
 struct Params { v: array<vec4<u32>, 3> }
@@ -2557,6 +2518,869 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
     carry = (carry + sums[255]);
     workgroupBarrier();
+  }
+}
+
+// ---- sort: sort, 3 workgroups of 256
+// sort, blocks
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> keys: array<u32, 128>;
+var<workgroup> places: array<u32, 128>;
+fn tern_sort_key(x: f32) -> u32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) { return 0xffffffffu; }
+  if (magnitude == 0u) { return 0x80000000u; }
+  return select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let first = group * 128u;
+  for (var i = thread * 4u; i < 128u; i += 1024u) {
+    let line = (first + i) / params.v[1].w;
+    let at = first + i - line * params.v[1].w;
+    var key0 = ~u32(0);
+    var key1 = ~u32(0);
+    var key2 = ~u32(0);
+    var key3 = ~u32(0);
+    if (at < params.v[0].z && first + i < params.v[2].x) {
+      let w0 = (params.v[1].x + line * params.v[1].y + at) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      key0 = tern_sort_key(x2);
+      key1 = tern_sort_key(x3);
+      key2 = tern_sort_key(x4);
+      key3 = tern_sort_key(x5);
+    }
+    keys[i + 0u] = key0;
+    places[i + 0u] = at + 0u;
+    keys[i + 1u] = key1;
+    places[i + 1u] = at + 1u;
+    keys[i + 2u] = key2;
+    places[i + 2u] = at + 2u;
+    keys[i + 3u] = key3;
+    places[i + 3u] = at + 3u;
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 2u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 16u) * 32u + i % 16u;
+    let high = low + 16u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 32u) * 64u + i % 32u;
+    let high = low + 32u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 16u) * 32u + i % 16u;
+    let high = low + 16u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 64u) * 128u + i % 64u;
+    let high = low + 64u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 32u) * 64u + i % 32u;
+    let high = low + 32u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 16u) * 32u + i % 16u;
+    let high = low + 16u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 8u) * 16u + i % 8u;
+    let high = low + 8u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 4u) * 8u + i % 4u;
+    let high = low + 4u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 2u) * 4u + i % 2u;
+    let high = low + 2u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 64u; i += 256u) {
+    let low = (i / 1u) * 2u + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 128u; i += 256u) {
+    if (first + i < params.v[2].x) { b1[first + i] = places[i]; }
+  }
+}
+
+// ---- sort: sort, 1 workgroups of 256
+// sort, results
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let sorted = line * params.v[3].x + at;
+  let place0 = b3[sorted + 0u];
+  let place1 = b3[sorted + 1u];
+  let place2 = b3[sorted + 2u];
+  let place3 = b3[sorted + 3u];
+  let from0 = params.v[1].y + line * params.v[1].z + place0 * params.v[1].x;
+  let x0 = bitcast<f32>(b0[from0]);
+  let from1 = params.v[1].y + line * params.v[1].z + place1 * params.v[1].x;
+  let x1 = bitcast<f32>(b0[from1]);
+  let from2 = params.v[1].y + line * params.v[1].z + place2 * params.v[1].x;
+  let x2 = bitcast<f32>(b0[from2]);
+  let from3 = params.v[1].y + line * params.v[1].z + place3 * params.v[1].x;
+  let x3 = bitcast<f32>(b0[from3]);
+  let w0 = (params.v[1].w + line * params.v[2].x + at) / 4u;
+  b1[w0 + 0u] = vec4<u32>(bitcast<u32>(x0), bitcast<u32>(x1), bitcast<u32>(x2), bitcast<u32>(x3));
+  let w1 = (params.v[2].y + line * params.v[2].z + at) / 4u;
+  b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
+}
+
+// ---- scatter to many: scatter_add, 12 workgroups of 256
+// scatter, reading the table
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let index = bitcast<i32>(b1[params.v[1].y + t]);
+  var place = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+  if (place >= params.v[0].z) {
+    if (atomicCompareExchangeWeak(&b2[0], 0u, params.v[1].w).exchanged) { atomicStore(&b2[1], u32(index)); }
+    place = params.v[0].z;
+  }
+  b0[params.v[1].x + t] = bitcast<u32>(bitcast<i32>(place));
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// sort, counts of digits
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> counts: array<atomic<u32>, 256>;
+fn key_of(w: u32) -> u32 {
+  return w ^ 0x80000000u ^ params.v[0].y;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let block = group - line * params.v[0].w;
+  let begin = line * params.v[1].x + block * 4096u;
+  let end = line * params.v[1].x + min(params.v[1].x, (block + 1u) * 4096u);
+  atomicStore(&counts[thread], 0u);
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    // Four loads on their way at once; the last of the block stand for those behind it.
+    let last = end - 1u;
+    let key0 = key_of(b0[params.v[1].z + i]);
+    let key1 = key_of(b0[params.v[1].z + min(i + 256u, last)]);
+    let key2 = key_of(b0[params.v[1].z + min(i + 512u, last)]);
+    let key3 = key_of(b0[params.v[1].z + min(i + 768u, last)]);
+    atomicAdd(&counts[u32(key0 >> params.v[1].y) & 255u], 1u);
+    if (i + 256u < end) { atomicAdd(&counts[u32(key1 >> params.v[1].y) & 255u], 1u); }
+    if (i + 512u < end) { atomicAdd(&counts[u32(key2 >> params.v[1].y) & 255u], 1u); }
+    if (i + 768u < end) { atomicAdd(&counts[u32(key3 >> params.v[1].y) & 255u], 1u); }
+  }
+  workgroupBarrier();
+  b1[(line * 256u + thread) * params.v[0].w + block] = atomicLoad(&counts[thread]);
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// sort, adding up counts
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+fn key_of(w: u32) -> u32 {
+  return w ^ 0x80000000u ^ params.v[0].y;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+
+  if (group >= params.v[0].z) { return; }
+  let first = (group * 256u + thread) * params.v[0].w;
+  var carry = 0u;
+  for (var block = 0u; block < params.v[0].w; block += 1u) {
+    let here = b0[first + block];
+    b0[first + block] = carry;
+    carry += here;
+  }
+  b1[group * 256u + thread] = carry;
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// sort, moving by digits
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+var<workgroup> masks: array<atomic<u32>, 2048>;
+var<workgroup> next: array<u32, 256>;
+var<workgroup> sums: array<u32, 256>;
+fn key_of(w: u32) -> u32 {
+  return w ^ 0x80000000u ^ params.v[0].y;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let block = group - line * params.v[0].w;
+  let begin = block * 4096u;
+  let end = min(params.v[1].x, begin + 4096u);
+  let total = b2[line * 256u + thread];
+  sums[thread] = total;
+  workgroupBarrier();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1u;
+    workgroupBarrier();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    workgroupBarrier();
+    sums[thread] = with2u;
+    workgroupBarrier();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    workgroupBarrier();
+    sums[thread] = with4u;
+    workgroupBarrier();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    workgroupBarrier();
+    sums[thread] = with8u;
+    workgroupBarrier();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    workgroupBarrier();
+    sums[thread] = with16u;
+    workgroupBarrier();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    workgroupBarrier();
+    sums[thread] = with32u;
+    workgroupBarrier();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    workgroupBarrier();
+    sums[thread] = with64u;
+    workgroupBarrier();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128u;
+    workgroupBarrier();
+  }
+  next[thread] = line * params.v[1].x + sums[thread] - total + b1[(line * 256u + thread) * params.v[0].w + block];
+  for (var w = 0u; w < 8u; w += 1u) { atomicStore(&masks[w * 256u + thread], 0u); }
+  workgroupBarrier();
+  let mine = thread / 32u;
+  for (var start = begin; start < end; start += 256u) {
+    let i = start + thread;
+    var digit = 0u;
+    var bits = 0u;
+    if (i < end) {
+      let source = line * params.v[1].x + i;
+      bits = b0[params.v[1].z + source];
+      digit = (key_of(bits) >> params.v[1].y) & 255u;
+      atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
+    }
+    workgroupBarrier();
+    if (i < end) {
+      let source = line * params.v[1].x + i;
+      var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
+      for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
+      b3[params.v[2].y + to] = bits;
+  b4[params.v[2].z + to] = i;
+    }
+    workgroupBarrier();
+    var moved = 0u;
+    for (var w = 0u; w < 8u; w += 1u) {
+      moved += countOneBits(atomicLoad(&masks[w * 256u + thread]));
+      atomicStore(&masks[w * 256u + thread], 0u);
+    }
+    next[thread] += moved;
+    workgroupBarrier();
+  }
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// sort, moving by digits
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+@group(0) @binding(6) var<storage, read_write> b5: array<u32>;
+var<workgroup> masks: array<atomic<u32>, 2048>;
+var<workgroup> next: array<u32, 256>;
+var<workgroup> sums: array<u32, 256>;
+fn key_of(w: u32) -> u32 {
+  return w ^ 0x80000000u ^ params.v[0].y;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let block = group - line * params.v[0].w;
+  let begin = block * 4096u;
+  let end = min(params.v[1].x, begin + 4096u);
+  let total = b3[line * 256u + thread];
+  sums[thread] = total;
+  workgroupBarrier();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1u;
+    workgroupBarrier();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    workgroupBarrier();
+    sums[thread] = with2u;
+    workgroupBarrier();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    workgroupBarrier();
+    sums[thread] = with4u;
+    workgroupBarrier();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    workgroupBarrier();
+    sums[thread] = with8u;
+    workgroupBarrier();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    workgroupBarrier();
+    sums[thread] = with16u;
+    workgroupBarrier();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    workgroupBarrier();
+    sums[thread] = with32u;
+    workgroupBarrier();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    workgroupBarrier();
+    sums[thread] = with64u;
+    workgroupBarrier();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128u;
+    workgroupBarrier();
+  }
+  next[thread] = line * params.v[1].x + sums[thread] - total + b2[(line * 256u + thread) * params.v[0].w + block];
+  for (var w = 0u; w < 8u; w += 1u) { atomicStore(&masks[w * 256u + thread], 0u); }
+  workgroupBarrier();
+  let mine = thread / 32u;
+  for (var start = begin; start < end; start += 256u) {
+    let i = start + thread;
+    var digit = 0u;
+    var bits = 0u;
+    if (i < end) {
+      let source = line * params.v[1].x + i;
+      bits = b0[params.v[1].z + source];
+      digit = (key_of(bits) >> params.v[1].y) & 255u;
+      atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
+    }
+    workgroupBarrier();
+    if (i < end) {
+      let source = line * params.v[1].x + i;
+      var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
+      for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
+      b4[params.v[2].z + to] = bits;
+  b5[params.v[2].w + to] = b1[params.v[1].w + source];
+    }
+    workgroupBarrier();
+    var moved = 0u;
+    for (var w = 0u; w < 8u; w += 1u) {
+      moved += countOneBits(atomicLoad(&masks[w * 256u + thread]));
+      atomicStore(&masks[w * 256u + thread], 0u);
+    }
+    next[thread] += moved;
+    workgroupBarrier();
+  }
+}
+
+// ---- scatter to many: scatter_add, 9 workgroups of 256
+// scatter, fetched
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+var<workgroup> values: array<f32, 1024>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  if (group >= params.v[0].y) { return; }
+  let tiles = (params.v[0].z + 3u) / 4u;
+  let wanted = group / tiles;
+  let column = thread % 4u;
+  let row = thread / 4u;
+  let stands = (group - wanted * tiles) * 4u + column;
+  let k = min(stands, params.v[0].z - 1u);
+  let keys = params.v[3].x + 0u;
+  let places = params.v[3].y + 0u;
+  var low = 0u;
+  var low_high = params.v[0].w;
+  for (; low < low_high;) {
+    let low_middle = (low + low_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+  }
+  var over = 0u;
+  var over_high = params.v[0].w;
+  for (; over < over_high;) {
+    let over_middle = (over + over_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(b2[keys + over_middle])) < wanted + 1u) { over = over_middle + 1u; } else { over_high = over_middle; }
+  }
+  let first = max(low, params.v[1].x);
+  let end = min(over, params.v[1].y);
+  let x0 = bitcast<f32>(b0[params.v[2].x + k + wanted * params.v[2].y]);
+  var acc0 = x0;
+  for (var start = first; start < end; start += 256u) {
+    let entry0 = start + row + 0u;
+    var value0 = f32();
+    if (entry0 < end) {
+      let j = bitcast<u32>(bitcast<i32>(b3[places + entry0]));
+      let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value0 = x1;
+    }
+    let entry1 = start + row + 64u;
+    var value1 = f32();
+    if (entry1 < end) {
+      let j = bitcast<u32>(bitcast<i32>(b3[places + entry1]));
+      let x2 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value1 = x2;
+    }
+    let entry2 = start + row + 128u;
+    var value2 = f32();
+    if (entry2 < end) {
+      let j = bitcast<u32>(bitcast<i32>(b3[places + entry2]));
+      let x3 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value2 = x3;
+    }
+    let entry3 = start + row + 192u;
+    var value3 = f32();
+    if (entry3 < end) {
+      let j = bitcast<u32>(bitcast<i32>(b3[places + entry3]));
+      let x4 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value3 = x4;
+    }
+    values[thread + 0u] = value0;
+    values[thread + 256u] = value1;
+    values[thread + 512u] = value2;
+    values[thread + 768u] = value3;
+    workgroupBarrier();
+    if (row == 0u) {
+      let count = min(256u, end - start);
+      for (var i = 0u; i < count; i += 1u) {
+        acc0 = (acc0 + values[i * 4u + column]);
+      }
+    }
+    workgroupBarrier();
+  }
+  if (row == 0u && stands < params.v[0].z) {
+    let to5 = params.v[2].x + k + wanted * params.v[2].y;
+    b0[to5] = bitcast<u32>(acc0);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "cuda/gemm.hpp"
+#include "cuda/products/gemm.hpp"
 
 #include "backend/trace.hpp"
 #include "backend/tuning.hpp"
@@ -166,7 +166,7 @@ bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const
   if (vendor && r.is_plain() && r.run(run)) return true;
   // Whether products with an epilogue take the matrix units' own kernel (1) or cuBLASLt and a pass (0).
   if (!vendor || detail::choice_of(backend.device_class(), "product.epilogue", {1, 0})()) {
-    if (run_tensor_cores(backend, request, units, !vendor)) return true;
+    if (run_wgmma(backend, request, units, !vendor)) return true;
     // They have a kernel of their own, with the epilogue (run_mma). On later GPUs that multiplies at 0.54 of cuBLASLt's
     // speed: where there is no NVRTC, cuBLASLt and a pass come first.
     if (vendor && units.architecture < 90 && !backend.limits().packed && is_16_bits(request)) return false;

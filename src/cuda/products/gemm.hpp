@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "cuda/blas.hpp"
-#include "cuda/tensor_cores.hpp"
+#include "cuda/products/wgmma.hpp"
 #include "gpu/gpu_backend.hpp"
 
 namespace tern::detail_cuda {

@@ -1,5 +1,5 @@
 // What every CUDA kernel begins with: the names and types that the GPU languages share.
-R"cuda(
+
 #define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define TERN_CALLED [[maybe_unused]] static __device__ __noinline__
 #define let const auto
@@ -61,4 +61,3 @@ template <class To, class From> TERN_DEVICE To bitcast(From from) {
 #define inverseSqrt(x) rsqrtf(x)
 TERN_DEVICE u32 atomicLoad(const u32* p) { return *p; }  // of a workgroup's memory, between barriers
 TERN_DEVICE void atomicStore(u32* p, u32 value) { *p = value; }
-)cuda"

@@ -1,7 +1,7 @@
 // Products of 16-bit floats on tensor cores of any architecture from compute capability 8.0 on, with any formula as the
 // epilogue, applied to the sums in registers.
 #pragma once
-#include "cuda/tensor_cores.hpp"
+#include "cuda/products/wgmma.hpp"
 
 namespace tern::detail_cuda {
 

@@ -1,0 +1,128 @@
+#include "cuda/products/mma_plan.hpp"
+
+#include "gpu/gemm.hpp"
+
+namespace tern::detail_cuda::mma {
+namespace {
+
+/// Whether 16 bytes of neighbours along an axis begin at a multiple of 16 bytes everywhere.
+bool in_units(const Access& x, std::size_t axis) {
+  const std::int64_t unit = kVectorBytes / x.size();
+  for (std::size_t i = 0; i < x.actual.size(); ++i)
+    if (i != axis && x.actual[i] % unit != 0) return false;
+  return x.actual[axis] == 1 && x.view->offset % unit == 0 && x.size() > 1 &&
+         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
+}
+
+/// How a factor's neighbours lie; `of_k`, `of_other`: which of its last two axes those are.
+void look_at(const Plan& plan, Factor& f, std::size_t of_k, std::size_t of_other) {
+  const Access& x = plan.access(f.access);
+  const std::size_t row = x.actual.size() - 2;
+  f.along_k = x.actual[row + of_other] != 1 || in_units(x, row + of_k);
+  f.wide = in_units(x, row + (f.along_k ? of_k : of_other));
+}
+
+void bind(Kernel& kernel) {
+  const GemmRequest& r = kernel.request;
+  const std::vector<std::int64_t> over_tile = sizes_over_tile(r);
+  std::vector<ByteRange> touched;
+  for (const Access& x : kernel.plan.accesses) touched.push_back(bytes_touched(*x.view, over_tile));
+  std::vector<std::int64_t> sizes(r.batch.begin(), r.batch.end());
+  sizes.push_back(r.m), sizes.push_back(r.k);
+  touched[static_cast<std::size_t>(kernel.a.access)] = bytes_touched(r.a, sizes);
+  sizes[sizes.size() - 2] = r.k, sizes.back() = r.n;
+  touched[static_cast<std::size_t>(kernel.b.access)] = bytes_touched(r.b, sizes);
+  kernel.plan.bind(touched);
+}
+
+}  // namespace
+
+void lay_out(Kernel& kernel) {
+  const GemmRequest& r = kernel.request;
+  Plan& plan = kernel.plan;
+  const int rank = r.batch.rank();
+  const auto row = static_cast<std::size_t>(rank), col = row + 1;
+  kernel.m = r.m, kernel.n = r.n, kernel.k = r.k;
+  std::vector<const View*> views = kernel.epilogue.views();
+  const std::size_t over_tile = views.size();
+  views.push_back(&r.a), views.push_back(&r.b);
+  const std::uint32_t all = (1u << rank) - 1, pinned = kernel.epilogue.pinned();
+  kernel.kept = merge_axes(r.batch, all & ~r.contracted, views, pinned & all);
+  kernel.contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(over_tile), 0);
+  if (!(pinned & (all | 1u << rank))) merge_rows(r, views, kernel.kept, kernel.m);
+  merge_depth(r, kernel.contracted, kernel.k);
+  Slots& s = kernel.slots;
+  for (int* slot : {&s.m, &s.n, &s.k, &s.tiles_m, &s.tiles_n, &s.steps}) *slot = plan.add_param(0);
+  plan.add_axes(kernel.kept), plan.add_axes(kernel.contracted);
+  plan.set_inner(static_cast<int>(kernel.kept.sizes.size()) + 1);
+  kernel.epilogue.add_accesses(plan, kernel.kept);
+  plan.set_inner(-1);
+  const auto add = [&](Factor& f, const View& view, std::size_t place, std::size_t which) {
+    std::vector<std::int64_t> strides = kernel.kept.strides[place];
+    const std::vector<std::int64_t>& along = kernel.contracted.strides[which];
+    strides.insert(strides.end(), along.begin(), along.end());
+    strides.push_back(view.strides[row]), strides.push_back(view.strides[col]);
+    f.access = plan.add_access(view, strides, false);
+  };
+  add(kernel.a, r.a, over_tile, 0), add(kernel.b, r.b, over_tile + 1, 1);
+  kernel.epilogue.add_numbers(plan);
+  bind(kernel);
+}
+
+void choose(Kernel& kernel, const MatrixUnits& units) {
+  Plan& plan = kernel.plan;
+  const auto tiles = [&](const WarpTile& t) {
+    return ceil_div(kernel.m, kWarpsM * t.m) * ceil_div(kernel.n, kWarpsN * t.n) * kernel.kept.count();
+  };
+  const int bytes_of_large = kStages * (kWarpsM * kLarge.m + kWarpsN * kLarge.n) * kTileK * 2;
+  const bool large = tiles(kLarge) * 2 > units.processors && bytes_of_large <= units.shared_bytes;
+  kernel.warp = large ? kLarge : kSmall;
+  look_at(plan, kernel.a, 1, 0), look_at(plan, kernel.b, 0, 1);
+  kernel.ragged = kernel.n % kUnit != 0;
+  if (plan.layouts() == Layouts::any) {
+    kernel.warp = kSmall, kernel.ragged = true;
+    for (Factor* f : {&kernel.a, &kernel.b}) f->wide = false, f->along_k = true;
+  }
+  if (kernel.ragged) return;
+  for (const auto* list : {&kernel.epilogue.outputs(), &kernel.epilogue.operands()})
+    for (const int i : *list)
+      if (in_units(plan.access(i), plan.access(i).actual.size() - 1)) plan.make_wide(i);
+}
+
+bool in_vectors(const Kernel& kernel) {
+  // Half as many kernels: a pass after the product.
+  if (kernel.warp.m == kSmall.m && !is_plain_product(kernel.request)) return false;
+  if (kernel.kept.sizes.size() != 1 || kernel.contracted.sizes.size() != 1 || kernel.ragged || !kernel.a.wide ||
+      !kernel.b.wide)
+    return false;
+  for (const auto* list : {&kernel.epilogue.outputs(), &kernel.epilogue.operands()})
+    for (const int i : *list)
+      if (!kernel.plan.access(i).wide && kernel.plan.access(i).steps.back() != '0') return false;
+  return true;
+}
+
+void arrange(Kernel& kernel) {
+  Plan& plan = kernel.plan;
+  Launch& launch = plan.launch;
+  launch.threads = kThreads;
+  launch.shared_bytes = static_cast<std::uint32_t>(kStages * (kernel.tile_m() + kernel.tile_n()) * kTileK * 2);
+  const std::int64_t tiles_m = ceil_div(kernel.m, kernel.tile_m()), tiles_n = ceil_div(kernel.n, kernel.tile_n());
+  const std::int64_t segments = kernel.contracted.count();
+  launch.groups = static_cast<std::uint64_t>(tiles_m * tiles_n * kernel.kept.count());
+  Slots& s = kernel.slots;
+  const std::pair<int, std::int64_t> numbers[] = {{s.m, kernel.m},
+                                                  {s.n, kernel.n},
+                                                  {s.k, kernel.k},
+                                                  {s.tiles_m, tiles_m},
+                                                  {s.tiles_n, tiles_n},
+                                                  {s.steps, segments * ceil_div(kernel.k, kTileK)}};
+  for (const auto& [slot, value] : numbers) plan.set(slot, static_cast<std::uint64_t>(value));
+  s.segments = plan.add_param(static_cast<std::uint64_t>(kernel.k > 0 ? segments : 0));
+  plan.note(kernel.request.epilogue->serial), plan.note(kernel.request.a.dtype), plan.note(kernel.warp);
+  plan.note(kernel.ragged);
+  for (const Factor* f : {&kernel.a, &kernel.b}) plan.note(f->along_k), plan.note(f->wide);
+  for (const int axis : kernel.kept.original) plan.note(static_cast<char>(axis));
+  plan.finish_key();
+}
+
+}  // namespace tern::detail_cuda::mma

@@ -1,0 +1,94 @@
+// From a request to the arguments of wgmma.cu: the product as its kernel sees it, the tiles, what is bound.
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "cuda/products/wgmma.hpp"
+#include "gpu/epilogue.hpp"
+
+namespace tern::detail_cuda::wgmma {
+
+using namespace detail_gpu;
+using detail::GemmRequest;
+using detail::View;
+using detail_gpu::Axes;  // tern has some, too
+
+constexpr int kTileM = 128, kTileK = 64;  // of a workgroup; 64 elements are 128 bytes, a row of a swizzled box
+constexpr int kBoxColumns = 32;           // of a box of results
+constexpr int kBands = 8;                 // pairs of rows of tiles that are traversed together
+
+/// A factor as the copy engine fetches it.
+struct Factor {
+  bool along_k = true;  // k is the axis with neighbours in memory
+  bool batched = false;
+  BoxMap map;
+};
+
+/// The product as the kernel sees it: batches that are rows or steps of k are, and at most one axis of them is left.
+struct Problem {
+  std::int64_t m = 0, n = 0, k = 0;
+  Axes batch;
+  Factor a, b;
+};
+/// None where the copy engine cannot fetch the factors.
+std::optional<Problem> problem_of(const GemmRequest& request, const Epilogue& epilogue);
+
+/// How the product is divided among workgroups, and their tiles among two consumers: a tile to each in turn
+/// (ping_pong), or half the rows of every tile.
+struct Tiling {
+  int tile_n = 256;
+  bool ping_pong = false;
+  bool told = false;  // by the user or the tuner
+  std::int64_t pairs = 0, tiles = 0, works = 0;  // pairs of rows of tiles, columns of tiles, pairs of tiles in all
+  std::int64_t clusters = 1;                     // of two workgroups, that run at once
+  bool fills = false;                            // the processors have enough to do
+
+  /// Times 64 rows of a tile that one consumer has.
+  int halves() const { return ping_pong ? 2 : 1; }
+  int stage_bytes() const { return (kTileM + tile_n) * kTileK * 2; }
+  /// Bytes of four stages with 256 columns; or with 192, whose boxes of results have 128 rows, not 64.
+  int ring_bytes() const { return ping_pong ? 4 * (16 + 24) << 10 : 4 * (16 + 32) << 10; }
+  int stages() const { return ring_bytes() / stage_bytes(); }
+  int results_begin() const { return ring_bytes() + 1024; }  // from where the ring begins
+};
+Tiling choose_tiling(const GpuBackend& backend, const GemmRequest& request, const Problem& problem,
+                     const MatrixUnits& units);
+
+/// An output that leaves through workgroup memory, in boxes.
+struct StagedOutput {
+  std::size_t output;
+  bool batched;
+  BoxMap map;
+};
+
+/// Parameters of the kernel.
+struct Slots {
+  int m = -1, n = -1, k = -1, pairs = -1, tiles = -1, works = -1;
+};
+
+/// All that decides the kernel's text, and its launch.
+struct Kernel {
+  Kernel(GpuBackend& backend, const GemmRequest& request)
+      : backend(backend), request(request), plan(backend.limits(), request.op, 'w'), epilogue(request) {}
+  GpuBackend& backend;
+  const GemmRequest& request;
+  Plan plan;
+  Epilogue epilogue;
+  Problem problem;
+  Tiling tiling;
+  Slots slots;
+  std::vector<StagedOutput> staged;
+  /// The rows of a that are traversed together are read for every column of tiles, b and the results once in that
+  /// time: while the cache holds those rows, they are to stay and the others to go first. 8192x4096x16384 with gelu on
+  /// an H200: 0.956 of the plain product's speed, 0.929 without; in bands of 4 or 12 pairs 0.940 and 0.942.
+  bool keeps_a = false;
+};
+/// Adds parameters and bindings, and chooses how each output is stored; false where a binding would be too large.
+bool bind(Kernel& kernel);
+/// The launch's numbers and key.
+void arrange(Kernel& kernel);
+
+/// Places for boxes of results, of each consumer.
+constexpr int kMostPlaces = 4;
+
+}  // namespace tern::detail_cuda::wgmma

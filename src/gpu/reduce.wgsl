@@ -1,0 +1,44 @@
+// Reductions over rows or columns with any formulas before, between and after them (softmax, norms, their gradients,
+// sums), in what the GPU languages share (dialect.hpp).
+//
+//   outputs[kept…, reduced…] and outputs[kept…] = formulas of inputs[kept…, reduced…] and of reductions over `reduced`
+//
+// A workgroup has `across` kept positions, and `along` invocations for each: (tx, ty), with ty along the reduced axes.
+//
+//   rows: neighbours in memory lie along the reduced axes     columns: they lie along the kept ones
+//
+//       reduced →                                                  kept →
+//      ┌──────┬──────┬──────┬──────┬───                           ┌──────┬──────┬──────┬───
+//      │ ty 0 │ ty 1 │ ty 2 │ ty 0 │ …   tx 0                     │ tx 0 │ tx 1 │ tx 2 │ …   ty 0
+//      ├──────┼──────┼──────┼──────┼───                           ├──────┼──────┼──────┼───
+//      │ ty 0 │ ty 1 │ ty 2 │ ty 0 │ …   tx 1                     │ tx 0 │ tx 1 │ tx 2 │ …   ty 1
+//      └──────┴──────┴──────┴──────┴───                           └──────┴──────┴──────┴───
+//
+// A box is a group of neighbours, read as vectors where they lie so. Each pass traverses the reduced range, adds up
+// what its reductions need in registers (acc…), and then the invocations of a kept position join their parts, in warps
+// or through workgroup memory, so that all of them have the results (red…) for the next pass (reduce_pass.wgsl). What
+// is written for every element is written by the first pass that knows all it reads.
+//
+// Where kept positions are too few to fill the GPU, the reduced range is split among workgroups (segment), which leave
+// partial results, and a second kernel joins those. Where rows are short, an invocation holds its part of the row in
+// registers (held…, kept…): memory is read once however many passes there are.
+//
+// Speed. Bound by memory. On an H200 whose device copy ran at 4.26 TB/s, 21 and 22 November 2026, 8192² f32: sums over
+// axis 0 4.04 TB/s, over axis 1 4.32, softmax of rows 4.00 (docs/benchmarks.md).
+//
+// reduce_text.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl, or
+// TERN_SHOW_KERNELS=1.
+let row_group = $row_group;
+let segment = $segment;
+let $slow = thread / $fast_count;
+let $fast = thread - $slow * $fast_count;
+let k = $first_kept;
+let inside = k < $kept_count;
+let begin = segment * $segment_length;
+let end = min($length, begin + $segment_length);
+$kept_coordinates
+$known_results
+$hold_rows
+$passes
+$outputs_after_all_passes
+$results

@@ -1,0 +1,32 @@
+// Holes of kernels that stand in files (src/gpu/kernel_file.hpp).
+#include "gpu/kernel_file.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tern::test {
+namespace {
+
+using detail_gpu::fill_holes;
+
+TEST(KernelFile, HolesAreFilledWhereverTheyStand) {
+  EXPECT_EQ(fill_holes("x = $a + $b_2;\n", {{"a", "1u"}, {"b_2", "k"}}), "x = 1u + k;\n");
+  EXPECT_EQ(fill_holes("f($outer)", {{"outer", "g($inner)"}, {"inner", "x"}}), "f(g(x))");
+}
+
+TEST(KernelFile, LinesAreIndentedAsTheirHole) {
+  EXPECT_EQ(fill_holes("{\n  $lines\n}\n", {{"lines", "a;\nif (b) {\n  c;\n}\n"}}),
+            "{\n  a;\n  if (b) {\n    c;\n  }\n}\n");
+  EXPECT_EQ(fill_holes("  let x = $value;\n", {{"value", "f(\na)"}}), "  let x = f(\na);\n");
+}
+
+TEST(KernelFile, ALineOfAnEmptyHoleGoes) {
+  EXPECT_EQ(fill_holes("a;\n  $none\nb;\n", {{"none", ""}}), "a;\nb;\n");
+  EXPECT_EQ(fill_holes("a$none;\n", {{"none", ""}}), "a;\n");
+}
+
+TEST(KernelFileDeathTest, AHoleWithoutAFillingIsNamed) {
+  EXPECT_DEATH(fill_holes("f($tile_m, $tile_n)", {{"tile_m", "8u"}}), "nothing fills the hole \\$tile_n");
+}
+
+}  // namespace
+}  // namespace tern::test
