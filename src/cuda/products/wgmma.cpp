@@ -108,9 +108,9 @@ bool run_wgmma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& reque
       request.b.dtype != request.a.dtype || request.k == 0 || request.n % 8 != 0)
     return false;
   Kernel kernel(backend, request);
-  const std::optional<Problem> problem = problem_of(request, kernel.epilogue);
+  std::optional<Problem> problem = problem_of(request, kernel.epilogue);
   if (!problem) return false;
-  kernel.problem = *problem;
+  kernel.problem = *std::move(problem);
   kernel.tiling = choose_tiling(backend, request, kernel.problem, units);
   if ((!always && !kernel.tiling.fills) || !bind(kernel)) return false;
   arrange(kernel);
