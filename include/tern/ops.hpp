@@ -36,8 +36,8 @@ template <TensorOrVar T> T mean(const T& x, const Axes& axes = {}, bool keepdim 
 template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, DType dtype);
 /// The product. Booleans and integers narrower than 32 bits give i32, which wraps as all integers do. Over nothing: 1.
 template <TensorOrVar T> T prod(const T& x, const Axes& axes = {}, bool keepdim = false);
-/// The largest element; NaN where one is NaN, over nothing an error. The gradient goes to the first largest one. An axis
-/// is given in braces, max(x, {0}): a bare number beside x is refused, for it may be meant for maximum(x, 0).
+/// The largest element; NaN where one is NaN, over nothing an error. The gradient goes to the first largest one. An
+/// axis is given in braces, max(x, {0}): a bare number beside x is refused, for it may be meant for maximum(x, 0).
 template <TensorOrVar T> T max(const T& x, const Axes& axes = {}, bool keepdim = false);
 /// The smallest element; otherwise like max.
 template <TensorOrVar T> T min(const T& x, const Axes& axes = {}, bool keepdim = false);

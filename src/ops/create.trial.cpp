@@ -14,12 +14,16 @@ const std::vector<Sizes> kOnce = {{}};
 template <class F> std::vector<Sample> creates(F call, const Shape& shape, std::vector<double> values) {
   return {{.shapes = no_operands,
            .call = call,
-           .reference = [=](const auto&) { return std::vector<Values>{{shape, values}}; },
+           .reference =
+               [=](const auto&) {
+                 return std::vector<Values>{{shape, values}};
+               },
            .sizes = kOnce,
            .empty = {}}};
 }
 constexpr Tolerance kGiven{0, "the numbers are representable"};
-/// Draws with the generator's mean and spread; that every number is what Philox makes it is tests/every_device/random.cpp's.
+/// Draws with the generator's mean and spread; that every number is what Philox makes it is
+/// tests/every_device/random.cpp's.
 constexpr Tolerance kDrawn{0, "the sample makes of what is drawn what does not depend on it"};
 
 const Entries creation{
@@ -30,15 +34,27 @@ const Entries creation{
      .differentiable = false,
      .tolerance = kGiven,
      .samples = creates([] { return zeros({2}); }, {2}, {0, 0}),
-     .bad = {{shape, {"[2, -1]", "negative"}, [](auto) { zeros({2, -1}); }}}},
+     .bad = {{shape,
+              {"[2, -1]", "negative"},
+              [](auto) {
+                zeros({2, -1});
+              }}}},
     {.name = "ones",
      .family = Family::creation,
      .arguments = "shape, options = {}",
      .says = "Every element 1",
      .differentiable = false,
      .tolerance = kGiven,
-     .samples = creates([] { return ones({2, 1}); }, {2, 1}, {1, 1}),
-     .bad = {{shape, {"[2, -1]", "negative"}, [](auto) { ones({2, -1}); }}}},
+     .samples = creates(
+         [] {
+           return ones({2, 1});
+         },
+         {2, 1}, {1, 1}),
+     .bad = {{shape,
+              {"[2, -1]", "negative"},
+              [](auto) {
+                ones({2, -1});
+              }}}},
     {.name = "full",
      .family = Family::creation,
      .arguments = "shape, value, options = {}",

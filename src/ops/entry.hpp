@@ -1,7 +1,8 @@
-// What is known of an operation besides its declaration and its body: its entry. The page docs/ops.md, the tests and the
-// tools that compile ahead of time go through the list of entries; an operation stands in no other list. Entries are in
-// files *.trial.cpp beside the bodies, which are compiled into tests and tools, never into the library.
+// What is known of an operation besides its declaration and its body: its entry. The page docs/ops.md, the tests and
+// the tools that compile ahead of time go through the list of entries; an operation stands in no other list. Entries
+// are in files *.trial.cpp beside the bodies, which are compiled into tests and tools, never into the library.
 #pragma once
+#include <cmath>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -38,12 +39,15 @@ class Call {
  public:
   template <class F> Call(F f) : Call(f, std::make_index_sequence<operand_count<F>()>()) {}
   /// Of operands that must be of one type, as those in a std::vector.
-  template <class F> static Call of_one_type(F f) { return {f, std::make_index_sequence<operand_count<F>()>(), std::false_type()}; }
+  template <class F> static Call of_one_type(F f) {
+    return {f, std::make_index_sequence<operand_count<F>()>(), std::false_type()};
+  }
 
   std::size_t operands() const { return operands_; }
   std::vector<Tensor> operator()(const std::vector<Tensor>& x) const { return plain_(x); }
   std::vector<Var> operator()(const std::vector<Var>& x) const { return recorded_(x); }
-  /// Operand `which` a Var that requires a gradient, the others Tensors; there are as many mixtures as operands, or none.
+  /// Operand `which` a Var that requires a gradient, the others Tensors; there are as many mixtures as operands, or
+  /// none.
   std::vector<Var> mixed(const std::vector<Tensor>& x, std::size_t which) const { return mixed_[which](x); }
   std::size_t mixtures() const { return mixed_.size(); }
 
@@ -125,7 +129,10 @@ template <TensorOrVar T> struct Make {
 struct BadInput {
   template <class F>
   BadInput(ErrorKind error, std::vector<std::string> parts, F call)
-      : kind(error), says(std::move(parts)), plain([call] { call(Make<Tensor>()); }), recorded([call] { call(Make<Var>()); }) {}
+      : kind(error),
+        says(std::move(parts)),
+        plain([call] { call(Make<Tensor>()); }),
+        recorded([call] { call(Make<Var>()); }) {}
 
   ErrorKind kind;
   std::vector<std::string> says;
@@ -133,8 +140,8 @@ struct BadInput {
 };
 
 /// How far a result may be from the reference: so many roundings of the type it is computed in, and so many more to the
-/// dtype in which its parts are stored, of a value as large as the largest of the results and at least 1; and one rounding
-/// of the result itself.
+/// dtype in which its parts are stored, of a value as large as the largest of the results and at least 1; and one
+/// rounding of the result itself.
 struct Tolerance {
   double roundings = 0;
   const char* because = "";

@@ -1,4 +1,4 @@
-// Entries of what selects, adds and orders by index (index.cpp), and of joining and splitting (join.cpp).
+// Entries of what selects, adds and orders by index (index.cpp).
 #include <algorithm>
 #include <cmath>
 
@@ -29,8 +29,12 @@ template <class F> Values made(std::int64_t rows, std::int64_t columns, F f) {
     for (std::int64_t c = 0; c < columns; ++c) y.of.push_back(f(r, c));
   return y;
 }
-double at(const Values& x, std::size_t row, std::size_t column) { return x.of[row * static_cast<std::size_t>(x.shape[1]) + column]; }
-double at(const Values& x, std::int64_t row, std::int64_t column) { return at(x, static_cast<std::size_t>(row), static_cast<std::size_t>(column)); }
+double at(const Values& x, std::size_t row, std::size_t column) {
+  return x.of[row * static_cast<std::size_t>(x.shape[1]) + column];
+}
+double at(const Values& x, std::int64_t row, std::int64_t column) {
+  return at(x, static_cast<std::size_t>(row), static_cast<std::size_t>(column));
+}
 
 /// f on a copy of each row of a matrix (axis 1) or each column (axis 0), cut to what f gives.
 template <class F> std::vector<Values> along(const Values& x, int axis, F f) {
@@ -38,12 +42,14 @@ template <class F> std::vector<Values> along(const Values& x, int axis, F f) {
   std::vector<std::vector<double>> list;
   for (std::int64_t i = 0; i < lines; ++i) {
     std::vector<double> line;
-    for (std::int64_t j = 0; j < (axis == 1 ? columns : rows); ++j) line.push_back(axis == 1 ? at(x, i, j) : at(x, j, i));
+    for (std::int64_t j = 0; j < (axis == 1 ? columns : rows); ++j)
+      line.push_back(axis == 1 ? at(x, i, j) : at(x, j, i));
     list.push_back(f(line));
   }
   const auto length = static_cast<std::int64_t>(list.empty() ? 0 : list[0].size());
   const auto element = [&](std::int64_t r, std::int64_t c) {
-    return axis == 1 ? list[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)] : list[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
+    return axis == 1 ? list[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]
+                     : list[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
   };
   return {axis == 1 ? made(rows, length, element) : made(length, columns, element)};
 }
@@ -65,14 +71,20 @@ const Entries by_index{
     {.name = "take",
      .family = Family::indices,
      .arguments = "x, indices, axis = 0",
-     .says = "Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 or i64)",
+     .says = "Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 "
+             "or i64)",
      .tolerance = kMoved,
      .samples = {{.with = "rows",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return take(x, indices({2, 2}, x.size(0))); },
+                  .call =
+                      [](const auto& x) {
+                        return take(x, indices({2, 2}, x.size(0)));
+                      },
                   .reference =
                       [](const auto& x) {
-                        Values y = made(4, x[0].shape[1], [&](auto r, auto c) { return at(x[0], place(r, 4, x[0].shape[0]), static_cast<std::size_t>(c)); });
+                        Values y = made(4, x[0].shape[1], [&](auto r, auto c) {
+                          return at(x[0], place(r, 4, x[0].shape[0]), static_cast<std::size_t>(c));
+                        });
                         y.shape = {2, 2, x[0].shape[1]};
                         return std::vector{y};
                       },
@@ -80,21 +92,34 @@ const Entries by_index{
                  {.with = "columns",
                   .shapes = matrix,
                   .call = [](const auto& x) { return take(x, indices({3}, x.size(1)), 1); },
-                  .reference = [](const auto& x) {
-                    return std::vector{made(x[0].shape[0], 3, [&](auto r, auto c) { return at(x[0], static_cast<std::size_t>(r), place(c, 3, x[0].shape[1])); })};
-                  }},
+                  .reference =
+                      [](const auto& x) {
+                        return std::vector{made(x[0].shape[0], 3, [&](auto r, auto c) {
+                          return at(x[0], static_cast<std::size_t>(r), place(c, 3, x[0].shape[1]));
+                        })};
+                      }},
                  {.with = "nothing",
                   .shapes = matrix,
                   .call = [](const auto& x) { return take(x, indices({0}, 1)); },
-                  .reference = [](const auto& x) { return std::vector{made(0, x[0].shape[1], [](auto, auto) { return 0.0; })}; },
+                  .reference =
+                      [](const auto& x) { return std::vector{made(0, x[0].shape[1], [](auto, auto) { return 0.0; })}; },
                   .empty = {{3, 0}}}},
-     .bad = {{index, {"take", "3", "size 3"}, [](auto make) { take(make({3, 2}), tensor({0, 3})); }},
-             {index, {"take", "size 0"}, [](auto make) { take(make({0, 2}), tensor({0})); }},
+     .bad = {{index,
+              {"take", "3", "size 3"},
+              [](auto make) {
+                take(make({3, 2}), tensor({0, 3}));
+              }},
+             {index,
+              {"take", "size 0"},
+              [](auto make) {
+                take(make({0, 2}), tensor({0}));
+              }},
              {dtype, {"take", "indices", "i32 or i64"}, [](auto make) { take(make({3}), ones({2})); }}}},
     {.name = "gather",
      .family = Family::indices,
      .arguments = "x, indices, axis",
-     .says = "result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices have x's rank",
+     .says = "result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices "
+             "have x's rank",
      .tolerance = kMoved,
      .samples = {{.with = "from columns",
                   .shapes = matrix,
@@ -107,46 +132,77 @@ const Entries by_index{
                         })};
                       },
                   .empty = {}}},
-     .bad = {{index, {"gather", "7", "size 3"}, [](auto make) { gather(make({3, 1}), tensor({7}, {1, 1}), 0); }},
-             {shape, {"gather", "indices", "f32[3, 1]", "i32[1]"}, [](auto make) { gather(make({3, 1}), tensor({0}), 0); }}}},
+     .bad = {{index,
+              {"gather", "7", "size 3"},
+              [](auto make) {
+                gather(make({3, 1}), tensor({7}, {1, 1}), 0);
+              }},
+             {shape,
+              {"gather", "indices", "f32[3, 1]", "i32[1]"},
+              [](auto make) {
+                gather(make({3, 1}), tensor({0}), 0);
+              }}}},
     {.name = "scatter_add",
      .family = Family::indices,
      .arguments = "x, indices, source, axis = 0",
-     .says = "A copy of x with `source` added at positions along an axis, repeated ones included: the transpose of take (source "
-             "has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`)",
+     .says =
+         "A copy of x with `source` added at positions along an axis, repeated ones included: the transpose of take "
+         "(source "
+         "has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`)",
      .tolerance = {4, "at most four additions to an element"},
-     .samples = {{.with = "rows",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {4, s.columns}}; },
-                  .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({4}, x.size(0)), source); },
-                  .reference =
-                      [](const auto& x) {
-                        Values y = x[0];
-                        const auto columns = static_cast<std::size_t>(y.shape[1]);
-                        for (std::size_t i = 0; i < x[1].of.size(); ++i)
-                          y.of[place(static_cast<std::int64_t>(i / columns), 4, y.shape[0]) * columns + i % columns] += x[1].of[i];
-                        return std::vector{y};
-                      },
-                  .empty = {}},
-                 {.with = "elements of rows",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {s.rows, 2}}; },
-                  .call = [](const auto& x, const auto& source) { return scatter_add(x, indices(source.shape(), x.size(1)), source, 1); },
-                  .reference =
-                      [](const auto& x) {
-                        Values y = x[0];
-                        const auto columns = static_cast<std::size_t>(y.shape[1]);
-                        for (std::size_t i = 0; i < x[1].of.size(); ++i)
-                          y.of[i / 2 * columns + place(static_cast<std::int64_t>(i), 2 * y.shape[0], y.shape[1])] += x[1].of[i];
-                        return std::vector{y};
-                      },
-                  .empty = {}},
-                 {.with = "nothing",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {0, s.columns}}; },
-                  .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({0}, 1), source); },
-                  .reference = [](const auto& x) { return std::vector{x[0]}; },
-                  .empty = {{3, 0}}}},
-     .bad = {{shape, {"scatter_add", "source", "f32[3, 2]"}, [](auto make) { scatter_add(make({3, 2}), tensor({0, 1}), make({2, 3})); }},
-             {dtype, {"scatter_add", "dtypes differ"}, [](auto make) { scatter_add(make({3}), tensor({0}), make({1}, f16)); }},
-             {index, {"scatter_add", "-4", "size 3"}, [](auto make) { scatter_add(make({3}), tensor({-4}), make({1})); }}}},
+     .samples =
+         {{.with = "rows",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.rows, s.columns}, {4, s.columns}};
+               },
+           .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({4}, x.size(0)), source); },
+           .reference =
+               [](const auto& x) {
+                 Values y = x[0];
+                 const auto columns = static_cast<std::size_t>(y.shape[1]);
+                 for (std::size_t i = 0; i < x[1].of.size(); ++i)
+                   y.of[place(static_cast<std::int64_t>(i / columns), 4, y.shape[0]) * columns + i % columns] +=
+                       x[1].of[i];
+                 return std::vector{y};
+               },
+           .empty = {}},
+          {.with = "elements of rows",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.rows, s.columns}, {s.rows, 2}};
+               },
+           .call = [](const auto& x,
+                      const auto& source) { return scatter_add(x, indices(source.shape(), x.size(1)), source, 1); },
+           .reference =
+               [](const auto& x) {
+                 Values y = x[0];
+                 const auto columns = static_cast<std::size_t>(y.shape[1]);
+                 for (std::size_t i = 0; i < x[1].of.size(); ++i)
+                   y.of[i / 2 * columns + place(static_cast<std::int64_t>(i), 2 * y.shape[0], y.shape[1])] +=
+                       x[1].of[i];
+                 return std::vector{y};
+               },
+           .empty = {}},
+          {.with = "nothing",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.rows, s.columns}, {0, s.columns}};
+               },
+           .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({0}, 1), source); },
+           .reference = [](const auto& x) { return std::vector{x[0]}; },
+           .empty = {{3, 0}}}},
+     .bad = {{shape,
+              {"scatter_add", "source", "f32[3, 2]"},
+              [](auto make) {
+                scatter_add(make({3, 2}), tensor({0, 1}), make({2, 3}));
+              }},
+             {dtype,
+              {"scatter_add", "dtypes differ"},
+              [](auto make) { scatter_add(make({3}), tensor({0}), make({1}, f16)); }},
+             {index,
+              {"scatter_add", "-4", "size 3"},
+              [](auto make) { scatter_add(make({3}), tensor({-4}), make({1})); }}}},
     {.name = "cumsum",
      .family = Family::indices,
      .arguments = "x, axis",
@@ -163,38 +219,64 @@ const Entries by_index{
                         });
                       },
                   .empty = {{2, 0}}}},
-     .bad = {{index, {"cumsum", "axis 2", "out of range"}, [](auto make) { cumsum(make({2, 3}), 2); }}}},
+     .bad = {{index,
+              {"cumsum", "axis 2", "out of range"},
+              [](auto make) {
+                cumsum(make({2, 3}), 2);
+              }}}},
     {.name = "sort",
      .family = Family::indices,
      .arguments = "x, axis = -1, descending = false",
      .says = "The elements in order along an axis: stable, NaN is larger than everything",
      .tolerance = kMoved,
-     .samples = {{.with = "rows",
-                  .shapes = matrix,
-                  .call = [](const auto& x) { return sort(x, 1).values; },
-                  .reference = [](const auto& x) { return along(x[0], 1, [](auto line) { return ordered(line, false); }); },
-                  .broadcast_axis = 0},
-                 {.with = "columns, the largest first",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.columns, s.rows}}; },
-                  .call = [](const auto& x) { return sort(x, 0, true).values; },
-                  .reference = [](const auto& x) { return along(x[0], 0, [](auto line) { return ordered(line, true); }); }}},
-     .bad = {{index, {"sort", "axis -3", "out of range"}, [](auto make) { sort(make({2, 3}), -3); }}}},
+     .samples =
+         {{.with = "rows",
+           .shapes = matrix,
+           .call = [](const auto& x) { return sort(x, 1).values; },
+           .reference = [](const auto& x) { return along(x[0], 1, [](auto line) { return ordered(line, false); }); },
+           .broadcast_axis = 0},
+          {.with = "columns, the largest first",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.columns, s.rows}};
+               },
+           .call = [](const auto& x) { return sort(x, 0, true).values; },
+           .reference = [](const auto& x) { return along(x[0], 0, [](auto line) { return ordered(line, true); }); }}},
+     .bad = {{index,
+              {"sort", "axis -3", "out of range"},
+              [](auto make) {
+                sort(make({2, 3}), -3);
+              }}}},
     {.name = "topk",
      .family = Family::indices,
      .arguments = "x, k, axis = -1, largest = true",
      .says = "The k largest (smallest) elements along an axis, in order",
      .tolerance = kMoved,
-     .samples = {{.with = "the largest of columns",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.columns, s.rows}}; },
-                  .call = [](const auto& x) { return topk(x, half(x.size(0)), 0).values; },
-                  .reference = [](const auto& x) { return along(x[0], 0, [](auto line) { return first_half(ordered(line, true)); }); }},
-                 {.with = "the smallest of rows",
-                  .shapes = matrix,
-                  .call = [](const auto& x) { return topk(x, half(x.size(1)), 1, false).values; },
-                  .reference = [](const auto& x) { return along(x[0], 1, [](auto line) { return first_half(ordered(line, false)); }); },
-                  .empty = {}}},
-     .bad = {{index, {"topk", "k = 4", "size 3"}, [](auto make) { topk(make({2, 3}), 4); }},
-             {index, {"topk", "k = -1"}, [](auto make) { topk(make({2, 3}), -1); }}}},
+     .samples =
+         {{.with = "the largest of columns",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.columns, s.rows}};
+               },
+           .call = [](const auto& x) { return topk(x, half(x.size(0)), 0).values; },
+           .reference =
+               [](const auto& x) { return along(x[0], 0, [](auto line) { return first_half(ordered(line, true)); }); }},
+          {.with = "the smallest of rows",
+           .shapes = matrix,
+           .call = [](const auto& x) { return topk(x, half(x.size(1)), 1, false).values; },
+           .reference =
+               [](const auto& x) { return along(x[0], 1, [](auto line) { return first_half(ordered(line, false)); }); },
+           .empty = {}}},
+     .bad = {{index,
+              {"topk", "k = 4", "size 3"},
+              [](auto make) {
+                topk(make({2, 3}), 4);
+              }},
+             {index,
+              {"topk", "k = -1"},
+              [](auto make) {
+                topk(make({2, 3}), -1);
+              }}}},
     {.name = "one_hot",
      .family = Family::indices,
      .arguments = "labels, classes, dtype = default_dtype()",
@@ -203,85 +285,43 @@ const Entries by_index{
      .tolerance = kMoved,
      .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows}}; },
                   .call = [](const auto& x) { return one_hot(arange(0, x.size(0)), x.size(0) + 1); },
-                  .reference = [](const auto& x) {
-                    return std::vector{made(x[0].shape[0], x[0].shape[0] + 1, [](auto r, auto c) { return r == c ? 1.0 : 0.0; })};
-                  }}},
-     .bad = {{index, {"one_hot", "3", "size 3"}, [](auto) { one_hot(tensor({0, 3}), 3); }},
+                  .reference =
+                      [](const auto& x) {
+                        return std::vector{
+                            made(x[0].shape[0], x[0].shape[0] + 1, [](auto r, auto c) { return r == c ? 1.0 : 0.0; })};
+                      }}},
+     .bad = {{index,
+              {"one_hot", "3", "size 3"},
+              [](auto) {
+                one_hot(tensor({0, 3}), 3);
+              }},
              {index, {"one_hot", "0 classes"}, [](auto) { one_hot(tensor({0}), 0); }},
              {dtype, {"one_hot", "labels", "i32 or i64"}, [](auto) { one_hot(ones({2}), 3); }}}},
     {.name = "allclose",
      .family = Family::indices,
      .arguments = "a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false",
-     .says = "Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing but itself",
+     .says = "Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing "
+             "but itself",
      .differentiable = false,
      .tolerance = kMoved,
      .samples = {{.with = "equal elements",
                   .shapes = matrix,
                   .call = [](const auto& x) { return allclose(elements(x), elements(x)); },
-                  .reference = [](const auto&) { return std::vector<Values>{{{1}, {1}}}; },
+                  .reference =
+                      [](const auto&) {
+                        return std::vector<Values>{{{1}, {1}}};
+                      },
                   .reads_elements = true},
                  {.with = "others",
                   .shapes = matrix,
                   .call = [](const auto& x) { return allclose(elements(x), elements(x) + 0.25); },
-                  .reference = [](const auto&) { return std::vector<Values>{{{1}, {0}}}; },
+                  .reference =
+                      [](const auto&) {
+                        return std::vector<Values>{{{1}, {0}}};
+                      },
                   .empty = {},
                   .reads_elements = true}},
      .bad = {{shape, {"allclose", "[2]", "[3]"}, [](auto) { allclose(ones({2}), ones({3})); }}}},
-};
-
-// ---- joining and splitting ----
-std::vector<Values> beside(const std::vector<Values>& parts) {
-  Values y{{parts[0].shape[0], 0}, {}};
-  for (const Values& part : parts) y.shape[1] += part.shape[1];
-  for (std::int64_t r = 0; r < y.shape[0]; ++r)
-    for (const Values& part : parts)
-      for (std::int64_t c = 0; c < part.shape[1]; ++c) y.of.push_back(at(part, r, c));
-  return {y};
-}
-
-const Entries joins{
-    {.name = "concatenate",
-     .family = Family::joins,
-     .arguments = "tensors, axis = 0",
-     .says = "The tensors one behind the other along an axis",
-     .tolerance = kMoved,
-     .samples = {{.with = "one of them twice",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {s.rows, 1}}; },
-                  .call = Call::of_one_type([](const auto& a, const auto& b) { return concatenate({a, b, a}, 1); }),
-                  .reference = [](const auto& x) { return beside({x[0], x[1], x[0]}); }}},
-     .bad = {{shape, {"concatenate", "f32[2, 3]", "f32[2, 4]"}, [](auto make) { concatenate({make({2, 3}), make({2, 4})}); }},
-             {shape, {"concatenate", "at least one"}, [](auto make) { concatenate(std::vector<decltype(make({}))>{}); }},
-             {dtype, {"concatenate", "dtypes differ"}, [](auto make) { concatenate({make({2}), make({2}, i32)}); }}}},
-    {.name = "stack",
-     .family = Family::joins,
-     .arguments = "tensors, axis = 0",
-     .says = "The tensors along a new axis",
-     .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {s.rows, s.columns}}; },
-                  .call = Call::of_one_type([](const auto& a, const auto& b) { return stack({a, b}, 1); }),
-                  .reference =
-                      [](const auto& x) {
-                        std::vector<Values> y = beside(x);
-                        y[0].shape = {x[0].shape[0], 2, x[0].shape[1]};
-                        return y;
-                      }}},
-     .bad = {{shape, {"stack", "f32[2, 3]", "f32[2, 4]"}, [](auto make) { stack({make({2, 3}), make({2, 4})}); }},
-             {shape, {"stack", "at least one"}, [](auto make) { stack(std::vector<decltype(make({}))>{}); }}}},
-    {.name = "split",
-     .family = Family::joins,
-     .arguments = "x, parts, axis = 0",
-     .says = "Parts of equal size along an axis: views",
-     .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{2 * s.rows, s.columns}}; },
-                  .call = [](const auto& x) { return split(x, 2); },
-                  .reference =
-                      [](const auto& x) {
-                        const std::int64_t rows = x[0].shape[0] / 2, columns = x[0].shape[1];
-                        return std::vector{made(rows, columns, [&](auto r, auto c) { return at(x[0], r, c); }),
-                                           made(rows, columns, [&](auto r, auto c) { return at(x[0], r + rows, c); })};
-                      }}},
-     .bad = {{shape, {"split", "f32[2, 3]", "2"}, [](auto make) { split(make({2, 3}), 2, 1); }},
-             {shape, {"split", "0 parts"}, [](auto make) { split(make({2, 3}), 0); }}}},
 };
 
 }  // namespace

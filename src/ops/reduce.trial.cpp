@@ -20,7 +20,8 @@ std::vector<Values> reduced(const Values& x, int axis, OfList f) {
   Values y{{x.shape[axis == 0 ? 1 : 0]}, {}};
   for (std::size_t i = 0; i < (axis == 0 ? columns : rows); ++i) {
     List list;
-    for (std::size_t j = 0; j < (axis == 0 ? rows : columns); ++j) list.push_back(x.of[axis == 0 ? j * columns + i : i * columns + j]);
+    for (std::size_t j = 0; j < (axis == 0 ? rows : columns); ++j)
+      list.push_back(x.of[axis == 0 ? j * columns + i : i * columns + j]);
     y.of.push_back(f(list));
   }
   return {y};
@@ -54,8 +55,14 @@ template <class F> std::vector<Sample> samples(F reduce, OfList reference, bool 
   return list;
 }
 template <class F> std::vector<BadInput> bad(const std::string& name, F reduce) {
-  return {{index, {name, "axis 2", "out of range"}, [=](auto make) { reduce(make({2, 3}), {2}, false); }},
-          {index, {name, "axis", "twice"}, [=](auto make) { reduce(make({2, 3}), {0, -2}, true); }}};
+  return {{index,
+           {name, "axis 2", "out of range"},
+           [=](auto make) {
+             reduce(make({2, 3}), {2}, false);
+           }},
+          {index, {name, "axis", "twice"}, [=](auto make) {
+             reduce(make({2, 3}), {0, -2}, true);
+           }}};
 }
 template <class F> std::vector<BadInput> bad_or_empty(const std::string& name, F reduce) {
   std::vector<BadInput> list = bad(name, reduce);
@@ -96,7 +103,8 @@ double place(const List& list, bool largest) {
 }
 
 constexpr const char* kArguments = "x, axes = {}, keepdim = false";
-constexpr Tolerance kSums{185, "a rounding for each of at most 185 elements, of partial sums that the total or 1 exceeds on average"};
+constexpr Tolerance kSums{
+    185, "a rounding for each of at most 185 elements, of partial sums that the total or 1 exceeds on average"};
 constexpr Tolerance kRoots{370, "sums of 185 squares of differences, each with two roundings"};
 constexpr Tolerance kExact{0, "it is one of the elements"};
 constexpr Tolerance kPlaces{0, "it is a place or a truth"};
@@ -114,7 +122,8 @@ const Entries reductions{
      .arguments = kArguments,
      .says = "The mean",
      .tolerance = kSums,
-     .samples = samples(TERN_CALL(mean), [](const List& x) { return total(x) / static_cast<double>(x.size()); }, false),
+     .samples = samples(
+         TERN_CALL(mean), [](const List& x) { return total(x) / static_cast<double>(x.size()); }, false),
      .bad = bad("mean", TERN_CALL(mean))},
     {.name = "prod",
      .family = Family::reductions,
@@ -129,14 +138,16 @@ const Entries reductions{
      .arguments = kArguments,
      .says = "The largest element; NaN where one is NaN, over nothing an error",
      .tolerance = kExact,
-     .samples = samples(TERN_CALL(max), [](const List& x) { return *std::ranges::max_element(x); }, false),
+     .samples = samples(
+         TERN_CALL(max), [](const List& x) { return *std::ranges::max_element(x); }, false),
      .bad = bad_or_empty("max", TERN_CALL(max))},
     {.name = "min",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "The smallest element; otherwise like max",
      .tolerance = kExact,
-     .samples = samples(TERN_CALL(min), [](const List& x) { return *std::ranges::min_element(x); }, false),
+     .samples = samples(
+         TERN_CALL(min), [](const List& x) { return *std::ranges::min_element(x); }, false),
      .bad = bad_or_empty("min", TERN_CALL(min))},
     {.name = "logsumexp",
      .family = Family::reductions,
@@ -157,7 +168,8 @@ const Entries reductions{
      .arguments = kArguments,
      .says = "The square root of var",
      .tolerance = kRoots,
-     .samples = samples(TERN_CALL(std), [](const List& x) { return std::sqrt(variance(x)); }, false, 2),
+     .samples = samples(
+         TERN_CALL(std), [](const List& x) { return std::sqrt(variance(x)); }, false, 2),
      .bad = bad("std", TERN_CALL(std))},
     {.name = "norm",
      .family = Family::reductions,
@@ -169,10 +181,12 @@ const Entries reductions{
     {.name = "argmax",
      .family = Family::reductions,
      .arguments = kArguments,
-     .says = "Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one",
+     .says =
+         "Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one",
      .differentiable = false,
      .tolerance = kPlaces,
-     .samples = samples(TERN_CALL(argmax), [](const List& x) { return place(x, true); }, false),
+     .samples = samples(
+         TERN_CALL(argmax), [](const List& x) { return place(x, true); }, false),
      .bad = bad_or_empty("argmax", TERN_CALL(argmax))},
     {.name = "argmin",
      .family = Family::reductions,
@@ -180,7 +194,8 @@ const Entries reductions{
      .says = "Position (i32) of the first smallest element; otherwise like argmax",
      .differentiable = false,
      .tolerance = kPlaces,
-     .samples = samples(TERN_CALL(argmin), [](const List& x) { return place(x, false); }, false),
+     .samples = samples(
+         TERN_CALL(argmin), [](const List& x) { return place(x, false); }, false),
      .bad = bad_or_empty("argmin", TERN_CALL(argmin))},
     {.name = "any",
      .family = Family::reductions,
@@ -188,8 +203,9 @@ const Entries reductions{
      .says = "Whether any element is true (not zero)",
      .differentiable = false,
      .tolerance = kPlaces,
-     .samples = samples([](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); },
-                        [](const List& x) { return std::ranges::any_of(x, [](double v) { return v > 0.5; }) ? 1.0 : 0.0; }, true),
+     .samples = samples(
+         [](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); },
+         [](const List& x) { return std::ranges::any_of(x, [](double v) { return v > 0.5; }) ? 1.0 : 0.0; }, true),
      .bad = bad("any", TERN_CALL(any))},
     {.name = "all",
      .family = Family::reductions,
@@ -197,8 +213,9 @@ const Entries reductions{
      .says = "Whether all elements are true (not zero)",
      .differentiable = false,
      .tolerance = kPlaces,
-     .samples = samples([](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); },
-                        [](const List& x) { return std::ranges::all_of(x, [](double v) { return v > -0.5; }) ? 1.0 : 0.0; }, true),
+     .samples = samples(
+         [](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); },
+         [](const List& x) { return std::ranges::all_of(x, [](double v) { return v > -0.5; }) ? 1.0 : 0.0; }, true),
      .bad = bad("all", TERN_CALL(all))},
 };
 #undef TERN_CALL

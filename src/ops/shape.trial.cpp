@@ -13,7 +13,8 @@ constexpr Tolerance kMoved{0, "elements are moved"};
 Values shaped(Values x, const Shape& shape) { return x.shape = shape, x; }
 /// The last two axes exchanged.
 Values turned(const Values& x) {
-  const std::size_t rank = x.shape.size(), rows = static_cast<std::size_t>(x.shape[rank - 2]), columns = static_cast<std::size_t>(x.shape[rank - 1]);
+  const std::size_t rank = x.shape.size(), rows = static_cast<std::size_t>(x.shape[rank - 2]),
+                    columns = static_cast<std::size_t>(x.shape[rank - 1]);
   Values y = x;
   std::swap(y.shape[rank - 2], y.shape[rank - 1]);
   for (std::size_t i = 0; i < x.of.size(); ++i) y.of[i % columns * rows + i / columns] = x.of[i];
@@ -22,7 +23,8 @@ Values turned(const Values& x) {
 /// Elements begin, begin + step, … of an axis of one row.
 Values sliced(const Values& x, std::int64_t begin, std::int64_t end, std::int64_t step) {
   Values y{{0}, {}};
-  for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step) y.of.push_back(x.of[static_cast<std::size_t>(i)]), ++y.shape[0];
+  for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step)
+    y.of.push_back(x.of[static_cast<std::size_t>(i)]), ++y.shape[0];
   return y;
 }
 /// The next wider dtype the device has: a conversion to it keeps every bit, and the gradient is converted back.
@@ -70,11 +72,22 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.with = "a copy",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return x.transpose(0, 1).reshape({x.size(0), -1}); },
+                  .call =
+                      [](const auto& x) {
+                        return x.transpose(0, 1).reshape({x.size(0), -1});
+                      },
                   .reference = [](const auto& x) { return std::vector{shaped(turned(x[0]), x[0].shape)}; },
                   .empty = {}}},
-     .bad = {{shape, {"reshape", "f32[2, 3]", "[4, 2]"}, [](auto make) { make({2, 3}).reshape({4, 2}); }},
-             {shape, {"reshape", "[-1, -1]"}, [](auto make) { make({2, 3}).reshape({-1, -1}); }}}},
+     .bad = {{shape,
+              {"reshape", "f32[2, 3]", "[4, 2]"},
+              [](auto make) {
+                make({2, 3}).reshape({4, 2});
+              }},
+             {shape,
+              {"reshape", "[-1, -1]"},
+              [](auto make) {
+                make({2, 3}).reshape({-1, -1});
+              }}}},
     {.name = "x.transpose",
      .family = Family::views,
      .arguments = "axis_a, axis_b",
@@ -84,14 +97,24 @@ const Entries views{
                   .call = [](const auto& x) { return x.transpose(0, 1); },
                   .reference = [](const auto& x) { return std::vector{turned(x[0])}; },
                   .kernel_calls = 0}},
-     .bad = {{index, {"transpose", "axis 2"}, [](auto make) { make({2, 3}).transpose(0, 2); }}}},
+     .bad = {{index,
+              {"transpose", "axis 2"},
+              [](auto make) {
+                make({2, 3}).transpose(0, 2);
+              }}}},
     {.name = "x.permute",
      .family = Family::views,
      .arguments = "order",
      .says = "Axes in a new order: axis i of the result is axis order[i]",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 1, s.columns}}; },
-                  .call = [](const auto& x) { return x.permute({2, 0, 1}); },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 1, s.columns}};
+                      },
+                  .call =
+                      [](const auto& x) {
+                        return x.permute({2, 0, 1});
+                      },
                   .reference =
                       [](const auto& x) {
                         const Shape& from = x[0].shape;
@@ -99,7 +122,11 @@ const Entries views{
                       },
                   .empty = {{2, 0}},
                   .kernel_calls = 0}},
-     .bad = {{index, {"permute", "2 axes"}, [](auto make) { make({2, 3}).permute({0}); }}}},
+     .bad = {{index,
+              {"permute", "2 axes"},
+              [](auto make) {
+                make({2, 3}).permute({0});
+              }}}},
     {.name = "x.slice",
      .family = Family::views,
      .arguments = "axis, begin, end = {}, step = 1",
@@ -112,7 +139,10 @@ const Entries views{
                   .empty = {},
                   .kernel_calls = 0},
                  {.with = "backwards, and an entry",
-                  .shapes = [](Sizes) { return std::vector<Shape>{{3, 5}}; },
+                  .shapes =
+                      [](Sizes) {
+                        return std::vector<Shape>{{3, 5}};
+                      },
                   .call = [](const auto& x) { return x.slice(1, {}, {}, -2) * x[1].slice(0, 2); },
                   .empty = {}}},
      .bad = {{index, {"slice"}, [](auto make) { make({3}).slice(0, 0, 4); }}}},
@@ -123,10 +153,17 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.shapes = one_more_axis,
                   .call = [](const auto& x) { return x.squeeze(0); },
-                  .reference = [](const auto& x) { return std::vector{shaped(x[0], {x[0].shape[1], x[0].shape[2]})}; },
+                  .reference =
+                      [](const auto& x) {
+                        return std::vector{shaped(x[0], {x[0].shape[1], x[0].shape[2]})};
+                      },
                   .broadcast_axis = 1,
                   .kernel_calls = 0}},
-     .bad = {{shape, {"squeeze", "f32[2, 3]"}, [](auto make) { make({2, 3}).squeeze(0); }}}},
+     .bad = {{shape,
+              {"squeeze", "f32[2, 3]"},
+              [](auto make) {
+                make({2, 3}).squeeze(0);
+              }}}},
     {.name = "x.unsqueeze",
      .family = Family::views,
      .arguments = "axis",
@@ -134,16 +171,29 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return x.unsqueeze(0); },
-                  .reference = [](const auto& x) { return std::vector{shaped(x[0], {1, x[0].shape[0], x[0].shape[1]})}; },
+                  .reference =
+                      [](const auto& x) {
+                        return std::vector{shaped(x[0], {1, x[0].shape[0], x[0].shape[1]})};
+                      },
                   .kernel_calls = 0}},
-     .bad = {{index, {"unsqueeze", "axis 4"}, [](auto make) { make({2, 3}).unsqueeze(4); }}}},
+     .bad = {{index,
+              {"unsqueeze", "axis 4"},
+              [](auto make) {
+                make({2, 3}).unsqueeze(4);
+              }}}},
     {.name = "x.broadcast_to",
      .family = Family::views,
      .arguments = "shape",
      .says = "Axes of size 1 repeated (stride 0), new ones in front",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{1, s.columns}}; },
-                  .call = [](const auto& x) { return x.broadcast_to({2, 3, x.size(1)}); },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{1, s.columns}};
+                      },
+                  .call =
+                      [](const auto& x) {
+                        return x.broadcast_to({2, 3, x.size(1)});
+                      },
                   .reference =
                       [](const auto& x) {
                         Values y{{2, 3, x[0].shape[1]}, {}};
@@ -152,7 +202,11 @@ const Entries views{
                       },
                   .empty = {},
                   .kernel_calls = 0}},
-     .bad = {{shape, {"broadcast", "[2, 3]", "[2, 4]"}, [](auto make) { make({2, 3}).broadcast_to({2, 4}); }}}},
+     .bad = {{shape,
+              {"broadcast", "[2, 3]", "[2, 4]"},
+              [](auto make) {
+                make({2, 3}).broadcast_to({2, 4});
+              }}}},
     {.name = "x.flatten",
      .family = Family::views,
      .arguments = "",
@@ -172,7 +226,11 @@ const Entries views{
                   .call = [](const auto& x) { return x.T(); },
                   .reference = [](const auto& x) { return std::vector{turned(x[0])}; },
                   .kernel_calls = 0}},
-     .bad = {{shape, {"T", "f32[2, 3, 4]"}, [](auto make) { make({2, 3, 4}).T(); }}}},
+     .bad = {{shape,
+              {"T", "f32[2, 3, 4]"},
+              [](auto make) {
+                make({2, 3, 4}).T();
+              }}}},
     {.name = "x.mT",
      .family = Family::views,
      .arguments = "",

@@ -1,6 +1,6 @@
 // What every entry of an operation (src/ops/entry.hpp) promises: values as by independent means, in every dtype and
-// layout, of Tensors, Vars and mixtures alike; recorded and replayed; explained; its errors. Gradients: operations.cpp and
-// orders.cpp. TERN_TEST_OPERATION=softmax: that operation alone.
+// layout, of Tensors, Vars and mixtures alike; recorded and replayed; explained; its errors. Gradients: operations.cpp
+// and orders.cpp. TERN_TEST_OPERATION=softmax: that operation alone.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -54,7 +54,8 @@ class EveryOperation : public EveryDevice {
       double largest = 1;
       for (const double v : want[k].of) largest = std::max(largest, std::abs(v));
       const DType dtype = got[k].dtype();
-      const double bound = (entry.tolerance.roundings * work_epsilon(dtype) + entry.tolerance.stores * epsilon(dtype)) * largest;
+      const double bound =
+          (entry.tolerance.roundings * work_epsilon(dtype) + entry.tolerance.stores * epsilon(dtype)) * largest;
       for (std::size_t i = 0; i < values.size(); ++i)
         ASSERT_NEAR(values[i], want[k].of[i], bound + epsilon(dtype) * std::abs(want[k].of[i])) << what << " at " << i;
     }
@@ -71,7 +72,8 @@ template <class T> std::vector<std::vector<double>> bits(const std::vector<T>& l
   return all;
 }
 
-void expect_near(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& want, double relative) {
+void expect_near(const std::vector<std::vector<double>>& got, const std::vector<std::vector<double>>& want,
+                 double relative) {
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t k = 0; k < got.size(); ++k) {
     ASSERT_EQ(got[k].size(), want[k].size());
@@ -91,7 +93,8 @@ TEST(OperationEntries, AreWhole) {
   for (const Entry& entry : operations::entries()) {
     SCOPED_TRACE(entry.name);
     EXPECT_TRUE(names.insert(entry.name).second) << "there are two entries of this name";
-    for (const char* alias : entry.aliases) EXPECT_TRUE(names.insert(alias).second) << alias << " is another's name, too";
+    for (const char* alias : entry.aliases)
+      EXPECT_TRUE(names.insert(alias).second) << alias << " is another's name, too";
     EXPECT_NE(std::string(entry.says), "") << "without documentation";
     EXPECT_FALSE(entry.samples.empty()) << "without a sample";
     EXPECT_FALSE(entry.bad.empty()) << "without bad input";
@@ -170,7 +173,8 @@ TEST(OperationEntries, SayWhatTheHeadersSay) {
   const std::string text = header("ops.hpp") + header("compositions.hpp") + header("tensor.hpp");
   for (const Entry& entry : operations::entries()) {
     const Declaration d = declaration(text, plain_name(entry));
-    EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says))) << entry.name << " is commented with \"" << d.comment << "\"";
+    EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says)))
+        << entry.name << " is commented with \"" << d.comment << "\"";
     EXPECT_TRUE(lists(d.text, entry.arguments)) << entry.name << " is declared " << d.text;
   }
 }
@@ -270,7 +274,8 @@ TEST_P(EveryOperation, ReplaysWhatTheProgramGives) {
     if (sample.reads_elements) return may_be_refused([&] { capture(device(), run); });
     const Graph graph = capture(device(), [&] { replayed = run(); });
     for (int i = 0; i < 2; ++i) {
-      if (i) for (const Tensor& t : x) Tensor(t).copy_from(random_.tensor(t.shape(), f32, device()));
+      if (i)
+        for (const Tensor& t : x) Tensor(t).copy_from(random_.tensor(t.shape(), f32, device()));
       graph.replay();
       EXPECT_EQ(bits(replayed), bits(run()));
     }
