@@ -1,5 +1,5 @@
-// Every operation that docs/ops.md lists, forward and, where it has a gradient, to third order. A new one that is
-// missing here fails a test: formulas and leaves are taken from the registry (registry.cpp), the others stand in a table.
+// The gradients of every operation that has an entry, to third order against central differences; and that docs/ops.md
+// lists what has an entry, and the formulas and leaves of the registry (registry.cpp).
 #include <fstream>
 #include <map>
 #include <set>
