@@ -20,13 +20,20 @@ function(compiled_like_tern target)
 endfunction()
 compiled_like_tern(tern_objects)
 
+# The entries of operations (src/ops/entry.hpp), for tests and tools. They are linked as objects: nothing names them, so
+# that a library would leave them out.
+file(GLOB entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp)
+add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
+compiled_like_tern(tern_entries)
+target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:-O1>)
+
 if(NOT TERN_COMPILED_LOOPS)
   target_sources(tern PRIVATE src/cpu/tape/loops_none.cpp)
   return()
 endif()
 
 add_executable(tern_print_loops tools/print_loops.cpp tools/registered_calls.cpp src/cpu/tape/loops_none.cpp
-                                $<TARGET_OBJECTS:tern_objects>)
+                                $<TARGET_OBJECTS:tern_objects> $<TARGET_OBJECTS:tern_entries>)
 compiled_like_tern(tern_print_loops)
 target_link_options(tern_print_loops PRIVATE $<TARGET_PROPERTY:tern,INTERFACE_LINK_OPTIONS>)
 target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS} $<TARGET_NAME_IF_EXISTS:ZLIB::ZLIB>)

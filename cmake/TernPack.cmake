@@ -21,7 +21,7 @@ set(TERN_CUDA_PACK_FILE ${PROJECT_BINARY_DIR}/cuda_kernels.pack)
 set_source_files_properties(src/cuda/pack.cpp PROPERTIES
                             COMPILE_DEFINITIONS TERN_CUDA_PACK_BUILT="${TERN_CUDA_PACK_FILE}")
 add_executable(tern_pack_kernels tools/pack_kernels.cpp tools/pack_calls.cpp tools/registered_calls.cpp
-                                 tools/pretended_driver.cpp tools/split_ptx.cpp)
+                                 tools/pretended_driver.cpp tools/split_ptx.cpp $<TARGET_OBJECTS:tern_entries>)
 compiled_like_tern(tern_pack_kernels)
 target_link_libraries(tern_pack_kernels PRIVATE tern)
 cmake_path(GET TERN_NVRTC PARENT_PATH nvrtc_folder)

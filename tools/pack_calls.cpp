@@ -176,7 +176,7 @@ void call_for_pack(bool in_vectors) {
   for (const DType dtype : kFloats) {
     call_with_mask(dtype), call_with_columns(dtype);
     if (!in_vectors) call_formulas(dtype, kSquare);  // with broadcast operands
-    for (const Shape& shape : {kSquare, kLongRows}) call_rows(dtype, shape);
+    for (const Shape& shape : {kSquare, kLongRows}) call_operations(dtype, shape), call_losses(dtype, shape);
     call_optimisers(dtype, kSquare);
   }
   for (const DType dtype : kDTypes) call_products(dtype);

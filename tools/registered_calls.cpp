@@ -1,6 +1,7 @@
 #include "registered_calls.hpp"
 
 #include "formula/graph.hpp"
+#include "ops/entry.hpp"
 
 namespace tern::tools {
 
@@ -112,25 +113,34 @@ void call_epilogues(DType dtype, const Shape& shape) {
   attempt([&] { back(matmul_bias_residual(x, w, bias, residual)); });
 }
 
-void call_rows(DType dtype, const Shape& shape) {
+namespace {
+/// A sample's call on tensors of about this shape, and the gradients of the first `tracked` operands.
+void call_sample(const operations::Sample& sample, DType dtype, const Shape& shape, std::size_t tracked) {
+  std::vector<Var> x;
+  for (const Shape& operand : sample.shapes({shape[0], shape[1]}))
+    x.emplace_back(full(operand, 0.5, dtype), x.size() < tracked);
+  for (const Var& y : sample.call(x)) back(y);
+}
+}  // namespace
+
+void call_operations(DType dtype, const Shape& shape) {
+  using operations::Ahead;
+  for (const operations::Entry& entry : operations::entries())
+    for (const operations::Sample& sample : entry.samples) {
+      if (sample.ahead == Ahead::no) continue;
+      const std::size_t all = sample.call.operands();
+      for (const std::size_t tracked : {all, std::size_t{1}}) {
+        if (tracked != all && sample.ahead != Ahead::and_of_first_alone) continue;
+        attempt([&] { call_sample(sample, dtype, shape, tracked); });
+        const NoGrad guard;  // what saves nothing for backward
+        attempt([&] { call_sample(sample, dtype, shape, tracked); });
+      }
+    }
+}
+
+void call_losses(DType dtype, const Shape& shape) {
   const Var x(full(shape, 0.5, dtype)), y(full(shape, 0.25, dtype));
-  const Var w(full(row_of(shape), 0.5, dtype)), b(full(row_of(shape), 0.5, dtype));
-  const std::function<void()> calls[] = {[&] { back(softmax(x)); },
-                                         [&] { back(log_softmax(x)); },
-                                         [&] { back(causal_softmax(x)); },
-                                         [&] { back(rms_norm(x, w)); },
-                                         [&] { back(layer_norm(x, w, b)); },
-                                         [&] { back(rms_norm(x, w.detach())); },
-                                         [&] { back(layer_norm(x, w.detach(), b.detach())); },
-                                         [&] { back(add_rms_norm(x, y, w).result); },
-                                         [&] { back(add_layer_norm(x, y, w, b).result); },
-                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32))); },
-                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.ignored = -1})); },
-                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.smoothing = 0.1})); },
-                                         [&] { back(cross_entropy(x, zeros({shape[0]}, i32), {.ignored = -1, .smoothing = 0.1})); },
-                                         [&] { back(softmax(x, 0)); },
-                                         [&] { back(log_softmax(x, 0)); },
-                                         [&] { back(logsumexp(x, {0})); },
+  const std::function<void()> calls[] = {[&] { back(logsumexp(x, {0})); },
                                          [&] { back(logsumexp(x, {-1})); },
                                          [&] { back(var(x, {-1})); },
                                          [&] { back(tern::std(x, {-1})); },
@@ -166,7 +176,8 @@ void call_optimisers(DType dtype, const Shape& shape) {
 }
 
 void call_registered(DType dtype, const Shape& shape) {
-  call_formulas(dtype, shape), call_epilogues(dtype, shape), call_rows(dtype, shape), call_optimisers(dtype, shape);
+  call_formulas(dtype, shape), call_epilogues(dtype, shape), call_operations(dtype, shape);
+  call_losses(dtype, shape), call_optimisers(dtype, shape);
 }
 
 }  // namespace tern::tools

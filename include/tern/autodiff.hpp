@@ -18,9 +18,6 @@
 namespace tern {
 
 class GradFn;
-namespace detail {
-class VarArg;
-}
 
 /// A hook that can be taken away again. It stays when the handle goes.
 class HookHandle {
@@ -42,7 +39,6 @@ class HookHandle {
 namespace detail {
 Var as_var(const Tensor& t);
 inline const Var& as_var(const Var& v) { return v; }
-template <class T> concept Seed = std::same_as<T, Tensor> || std::same_as<T, Var>;
 /// Functions in the order they were added.
 template <class Signature> struct Hooks {
   std::vector<std::pair<int, std::function<Signature>>> list;
@@ -172,20 +168,20 @@ class Var {
 #include "tern/methods.inc"
 #undef TERN_METHOD
 #undef TERN_SELF
-  Var matmul(const detail::VarArg& other) const;
+  template <TensorOrVar B> Var matmul(const B& other) const;
 
   // x += y is x = x + y, recorded: this handle then stands for the sum, other handles and the elements stay as they
   // are. An undefined Var is where a sum begins: `Var total; total += loss;` makes total that loss.
 #define TERN_REBIND(symbol)                                                                                     \
   template <class T>                                                                                            \
-    requires detail::Seed<T> || detail::Plain<T>                                                                \
+    requires TensorOrVar<T> || detail::Plain<T>                                                                \
   Var& operator symbol##=(const T& other)& {                                                                    \
     return *this = *this symbol other;                                                                          \
   }
   template <class T>
-    requires detail::Seed<T> || detail::Plain<T>
+    requires TensorOrVar<T> || detail::Plain<T>
   Var& operator+=(const T& other) & {
-    if constexpr (detail::Seed<T>)
+    if constexpr (TensorOrVar<T>)
       if (!defined()) return *this = detail::as_var(other);
     return *this = *this + other;
   }
@@ -289,7 +285,7 @@ std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seed
 inline Var as_var(const Tensor& t) { return Var(t, std::shared_ptr<VarMeta>()); }
 }  // namespace detail
 /// The same for y of any shape, with ∂loss/∂y given.
-template <detail::Seed S> Gradients backward(const Var& y, const S& seed, const BackwardOptions& options = {}) {
+template <TensorOrVar S> Gradients backward(const Var& y, const S& seed, const BackwardOptions& options = {}) {
   return detail::backward_from(y, detail::as_var(seed), options);
 }
 
@@ -324,18 +320,6 @@ bool in_computation(std::span<const Var> variables);
 /// Gives memory of their own to results that share theirs with another of them, with `others`, or (`recorded`: no
 /// matter) with anything else that lives, and to broadcast views: so that each can be written to in place.
 void make_own(std::span<Var* const> results, std::span<const Var> others, bool recorded);
-
-/// An argument that may be a Tensor (a constant) or a Var.
-class VarArg {
- public:
-  VarArg(const Tensor& t) : var_(as_var(t)) {}
-  VarArg(const Var& v) : var_(v) {}
-  const Var& operator*() const { return var_; }
-  const Var* operator->() const { return &var_; }
-
- private:
-  Var var_;
-};
 
 /// x as a differentiable variable of its own, connected to x: what a transform differentiates with respect to.
 Var alias(const Var& x);

@@ -20,6 +20,17 @@ namespace tern {
 class Tensor;
 class Var;
 
+/// What operations take: a Tensor (plain) or a Var (recorded).
+template <class T> concept TensorOrVar = std::same_as<T, Tensor> || std::same_as<T, Var>;
+namespace detail {
+/// A class, not an expression in ResultOf: that would stand in the name of every operation's symbol.
+template <class... T> struct Result {
+  using type = std::conditional_t<(std::same_as<T, Var> || ...), Var, Tensor>;
+};
+}  // namespace detail
+/// What they give for operands of these types: a Var where one of them is, else a Tensor.
+template <TensorOrVar... T> using ResultOf = typename detail::Result<T...>::type;
+
 namespace detail {
 struct Node;   // one operation of an interned graph (src/formula/graph.hpp)
 struct Graph;  // an interned graph with its outputs
@@ -55,7 +66,7 @@ template <class T>
 concept Plain =
     std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || std::same_as<T, Number>;
 template <class T>
-concept Field = std::same_as<T, Expr> || std::same_as<T, Tensor> || std::same_as<T, Var>;
+concept Field = std::same_as<T, Expr> || TensorOrVar<T>;
 /// Arguments of a pointwise function: at least one symbolic value, Tensor or Var; plain numbers beside them.
 template <class... A>
 concept PointwiseArgs = (Field<A> || ...) && ((Field<A> || Plain<A>) && ...);

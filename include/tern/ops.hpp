@@ -22,36 +22,25 @@ GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tens
 #undef TERN_FORMULA
 #undef TERN_GATED
 
-/// x converted; the gradient is converted back.
-Tensor cast(const Tensor& x, DType dtype);
-Var cast(const Var& x, DType dtype);
-
 // ---- reductions: over `axes` (default: all), which are removed, or kept with size 1 (keepdim) ----
-#define TERN_DECLARE_REDUCTION(name)                                              \
-  Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdim = false);      \
-  Var name(const Var& x, const Axes& axes = {}, bool keepdim = false);
-#define TERN_DECLARE_INDEX_REDUCTION(name)                                        \
-  Tensor name(const Tensor& x, const Axes& axes = {}, bool keepdim = false);      \
-  Tensor name(const Var& x, const Axes& axes = {}, bool keepdim = false);
-/// Booleans give i32 (more than 2^31 - 1 of them are an error of kind `shape`), u8, i8 and i16 give i64 (i32, which
-/// wraps, on devices without i64), other dtypes their own (integers wrap). Over nothing: 0.
-TERN_DECLARE_REDUCTION(sum)
-/// Booleans and integers give f32, of a sum taken in f64 (on devices without f64 in i32 where it cannot overflow, else
-/// in f32). Over nothing: NaN.
-TERN_DECLARE_REDUCTION(mean)
+/// The sum. Booleans give i32 (more than 2^31 - 1 of them are an error of kind `shape`), u8, i8 and i16 give i64 (i32,
+/// which wraps, on devices without i64), other dtypes their own (integers wrap). Over nothing: 0.
+template <TensorOrVar T> T sum(const T& x, const Axes& axes = {}, bool keepdim = false);
 /// The elements are converted to `dtype` and summed in it (u8, i8 and i16: modulo their range); booleans are an error.
-Tensor sum(const Tensor& x, const Axes& axes, bool keepdim, DType dtype);
-Var sum(const Var& x, const Axes& axes, bool keepdim, DType dtype);
+template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, DType dtype);
+/// The mean. Booleans and integers give f32, of a sum taken in f64 (on devices without f64 in i32 where it cannot
+/// overflow, else in f32). Over nothing: NaN.
+template <TensorOrVar T> T mean(const T& x, const Axes& axes = {}, bool keepdim = false);
 /// Floats are converted to `dtype` before, means of integers and booleans afterwards; it must be floating (`dtype`
 /// error).
-Tensor mean(const Tensor& x, const Axes& axes, bool keepdim, DType dtype);
-Var mean(const Var& x, const Axes& axes, bool keepdim, DType dtype);
-/// Booleans and integers narrower than 32 bits give i32, which wraps as all integers do. Over nothing: 1.
-TERN_DECLARE_REDUCTION(prod)
-/// NaN where one is NaN; over nothing an error. The gradient goes to the first largest (smallest) element. An axis is
-/// given in braces, max(x, {0}): a bare number beside x is refused, for it may be meant for maximum(x, 0).
-TERN_DECLARE_REDUCTION(max)
-TERN_DECLARE_REDUCTION(min)
+template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, DType dtype);
+/// The product. Booleans and integers narrower than 32 bits give i32, which wraps as all integers do. Over nothing: 1.
+template <TensorOrVar T> T prod(const T& x, const Axes& axes = {}, bool keepdim = false);
+/// The largest element; NaN where one is NaN, over nothing an error. The gradient goes to the first largest one. An
+/// axis is given in braces, max(x, {0}): a bare number beside x is refused, for it may be meant for maximum(x, 0).
+template <TensorOrVar T> T max(const T& x, const Axes& axes = {}, bool keepdim = false);
+/// The smallest element; otherwise like max.
+template <TensorOrVar T> T min(const T& x, const Axes& axes = {}, bool keepdim = false);
 #define TERN_REFUSE_PAIR(name, pairwise)                                                                           \
   template <class A, class B>                                                                                      \
     requires detail::PointwiseArgs<A, B>                                                                           \
@@ -64,48 +53,46 @@ TERN_REFUSE_PAIR(max, maximum)
 TERN_REFUSE_PAIR(min, minimum)
 #undef TERN_REFUSE_PAIR
 /// log Σ exp(x), whatever the size of x.
-TERN_DECLARE_REDUCTION(logsumexp)
+template <TensorOrVar T> T logsumexp(const T& x, const Axes& axes = {}, bool keepdim = false);
 /// Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch. Of one element, and of none, NaN.
-TERN_DECLARE_REDUCTION(var)
-TERN_DECLARE_REDUCTION(std)
+template <TensorOrVar T> T var(const T& x, const Axes& axes = {}, bool keepdim = false);
+/// The square root of var.
+template <TensorOrVar T> T std(const T& x, const Axes& axes = {}, bool keepdim = false);
 /// √Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes. Over nothing: 0. Of nothing
 /// but zeros the gradient is 0, one of its subgradients.
-TERN_DECLARE_REDUCTION(norm)
-/// Position (i32) of the first largest (smallest) element, row-major within the axes; of the first NaN where there is
-/// one. Axes of more than 2^31 - 1 elements throw `shape`.
-TERN_DECLARE_INDEX_REDUCTION(argmax)
-TERN_DECLARE_INDEX_REDUCTION(argmin)
-/// Whether any (all) elements are true (not zero). Over nothing: false (true).
-TERN_DECLARE_INDEX_REDUCTION(any)
-TERN_DECLARE_INDEX_REDUCTION(all)
-#undef TERN_DECLARE_REDUCTION
-#undef TERN_DECLARE_INDEX_REDUCTION
+template <TensorOrVar T> T norm(const T& x, const Axes& axes = {}, bool keepdim = false);
+/// Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one. Axes of
+/// more than 2^31 - 1 elements throw `shape`.
+template <TensorOrVar T> Tensor argmax(const T& x, const Axes& axes = {}, bool keepdim = false);
+/// Position (i32) of the first smallest element; otherwise like argmax.
+template <TensorOrVar T> Tensor argmin(const T& x, const Axes& axes = {}, bool keepdim = false);
+/// Whether any element is true (not zero). Over nothing: false.
+template <TensorOrVar T> Tensor any(const T& x, const Axes& axes = {}, bool keepdim = false);
+/// Whether all elements are true (not zero). Over nothing: true.
+template <TensorOrVar T> Tensor all(const T& x, const Axes& axes = {}, bool keepdim = false);
 
 // ---- matrix products ----
 /// NumPy's rules: [.., M, K] × [.., K, N] → [.., M, N], batch axes broadcast; 1-D operands are a row on the left, a
 /// column on the right, and their axis is dropped. 16-bit floats accumulate in f32.
-Tensor matmul(const Tensor& a, const Tensor& b);
-Var matmul(const detail::VarArg& a, const detail::VarArg& b);
+template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> matmul(const A& a, const B& b);
 
 struct MatmulOptions {
   Tensor* save_pre_activation = nullptr;  // receives a·b + bias
 };
 /// activation(a·b + bias) with a, b at least 2-D and bias [N]; the activation is any one-argument formula, a lambda or
 /// one of op::identity, op::relu, op::gelu, op::silu, op::sigmoid, op::tanh. One pass over the product.
-Tensor matmul_bias_activation(const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation,
-                              const MatmulOptions& options = {});
-Var matmul_bias_activation(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias,
-                           const Pointwise<>& activation, const MatmulOptions& options = {});
+template <TensorOrVar A, TensorOrVar B, TensorOrVar C>
+ResultOf<A, B, C> matmul_bias_activation(const A& a, const B& b, const C& bias, const Pointwise<>& activation,
+                                         const MatmulOptions& options = {});
 /// a·b + bias
-Tensor matmul_bias(const Tensor& a, const Tensor& b, const Tensor& bias);
-Var matmul_bias(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias);
+template <TensorOrVar A, TensorOrVar B, TensorOrVar C>
+ResultOf<A, B, C> matmul_bias(const A& a, const B& b, const C& bias);
 /// activation(a·b)
-Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& activation);
-Var matmul_activation(const detail::VarArg& a, const detail::VarArg& b, const Pointwise<>& activation);
+template <TensorOrVar A, TensorOrVar B>
+ResultOf<A, B> matmul_activation(const A& a, const B& b, const Pointwise<>& activation);
 /// a·b + bias + residual, residual of the result's shape (or broadcasting to it)
-Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual);
-Var matmul_bias_residual(const detail::VarArg& a, const detail::VarArg& b, const detail::VarArg& bias,
-                         const detail::VarArg& residual);
+template <TensorOrVar A, TensorOrVar B, TensorOrVar C, TensorOrVar R>
+ResultOf<A, B, C, R> matmul_bias_residual(const A& a, const B& b, const C& bias, const R& residual);
 
 struct MatmulBiasActivationGrads { Tensor d_a, d_b, d_bias; };
 /// What to do where the activation's derivative is not finite (a NaN pre-activation): `zero` takes it as 0, which a NaN
@@ -153,7 +140,7 @@ template <class... T> concept EpilogueOperands = ((Field<T> || Plain<T>) && ...)
 /// the two axes; one output sums over one axis.
 /// Operands of the wrong shape, a wrong number of them or unequal dtypes throw; so does a reduction without an axis.
 template <class A, class B, class P, class... O>
-  requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
+  requires TensorOrVar<A> && TensorOrVar<B> && detail::EpilogueOperands<O...>
 auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOptions& options, const O&... operands) {
   const Pointwise p(formula);
   const detail::PoolVector<detail::Argument> list{detail::Argument(operands)...};
@@ -164,38 +151,32 @@ auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOpt
   else return detail::unpack_outputs<Tensor, n>(detail::epilogue_tensors(p.name(), p.graph(), p.values(), a, b, options, list));
 }
 template <class A, class B, class P, class... O>
-  requires detail::Seed<A> && detail::Seed<B> && detail::EpilogueOperands<O...>
+  requires TensorOrVar<A> && TensorOrVar<B> && detail::EpilogueOperands<O...>
 auto matmul_epilogue(const A& a, const B& b, const P& formula, const O&... operands) {
   return matmul_epilogue(a, b, formula, EpilogueOptions{}, operands...);
 }
 
 // ---- rows: formulas with reductions along one axis, one kernel forward and one backward ----
 /// exp(x) / Σ exp(x) along an axis, whatever the size of x.
-Tensor softmax(const Tensor& x, int axis = -1);
-Var softmax(const Var& x, int axis = -1);
+template <TensorOrVar T> T softmax(const T& x, int axis = -1);
 /// x - log Σ exp(x) along an axis.
-Tensor log_softmax(const Tensor& x, int axis = -1);
-Var log_softmax(const Var& x, int axis = -1);
+template <TensorOrVar T> T log_softmax(const T& x, int axis = -1);
 /// x / sqrt(mean(x²) + eps) · weight, over the last axis; weight [N].
-Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps = 1e-6);
-Var rms_norm(const detail::VarArg& x, const detail::VarArg& weight, double eps = 1e-6);
+template <TensorOrVar X, TensorOrVar W> ResultOf<X, W> rms_norm(const X& x, const W& weight, double eps = 1e-6);
 /// (x - mean) / sqrt(biased variance + eps) · weight + bias, over the last axis; weight, bias [N].
-Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps = 1e-5);
-Var layer_norm(const detail::VarArg& x, const detail::VarArg& weight, const detail::VarArg& bias, double eps = 1e-5);
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B>
+ResultOf<X, W, B> layer_norm(const X& x, const W& weight, const B& bias, double eps = 1e-5);
 /// Softmax over the last axis of scores [.., L, S], L ≤ S, of which row i sees the columns j ≤ i + S - L: the others get
 /// 0, and no gradient.
-Tensor causal_softmax(const Tensor& x);
-Var causal_softmax(const Var& x);
+template <TensorOrVar T> T causal_softmax(const T& x);
 template <class T> struct ResidualNorm { T result, sum; };
 /// {rms_norm(x + residual, weight), x + residual} in one pass; x and residual of one shape.
-ResidualNorm<Tensor> add_rms_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps = 1e-6);
-ResidualNorm<Var> add_rms_norm(const detail::VarArg& x, const detail::VarArg& residual, const detail::VarArg& weight,
-                               double eps = 1e-6);
+template <TensorOrVar X, TensorOrVar R, TensorOrVar W>
+ResidualNorm<ResultOf<X, R, W>> add_rms_norm(const X& x, const R& residual, const W& weight, double eps = 1e-6);
 /// {layer_norm(x + residual, weight, bias), x + residual} in one pass.
-ResidualNorm<Tensor> add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias,
-                                    double eps = 1e-5);
-ResidualNorm<Var> add_layer_norm(const detail::VarArg& x, const detail::VarArg& residual, const detail::VarArg& weight,
-                                 const detail::VarArg& bias, double eps = 1e-5);
+template <TensorOrVar X, TensorOrVar R, TensorOrVar W, TensorOrVar B>
+ResidualNorm<ResultOf<X, R, W, B>> add_layer_norm(const X& x, const R& residual, const W& weight, const B& bias,
+                                                  double eps = 1e-5);
 struct CrossEntropyOptions {
   std::optional<std::int32_t> ignored = {};  // rows with this label count nothing; where all do, the loss is 0
   double smoothing = 0;  // in [0, 1): this share of the target is spread evenly over the classes
@@ -203,11 +184,8 @@ struct CrossEntropyOptions {
 /// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 or i64, in [0, C) or
 /// ignored. Without rows it is NaN, or 0 with `.ignored`. What stands in an ignored row (NaN, too) changes no value or
 /// gradient.
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
-Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options = {});
-inline Var cross_entropy(const Var& logits, const Var& labels, const CrossEntropyOptions& options = {}) {
-  return cross_entropy(logits, labels.value(), options);
-}
+template <TensorOrVar T, TensorOrVar L>
+T cross_entropy(const T& logits, const L& labels, const CrossEntropyOptions& options = {});
 namespace detail {
 PoolVector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
                                const Axes& axes);
@@ -231,28 +209,23 @@ auto row_formula(const P& formula, const A&... arguments) {
 /// Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 or i64).
 /// Negative positions count from the end; out of range throws `index`, and so does any index into an empty axis. Axes
 /// of more than 2^31 - 1 elements throw `shape`. So for gather and scatter_add.
-Tensor take(const Tensor& x, const Tensor& indices, int axis = 0);
-Var take(const Var& x, const Tensor& indices, int axis = 0);
+template <TensorOrVar T> T take(const T& x, const Tensor& indices, int axis = 0);
 /// result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices have x's rank.
-Tensor gather(const Tensor& x, const Tensor& indices, int axis);
-Var gather(const Var& x, const Tensor& indices, int axis);
+template <TensorOrVar T> T gather(const T& x, const Tensor& indices, int axis);
 /// A copy of x with `source` added at positions along an axis, repeated ones included: the transpose of take (source
 /// has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`).
-Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis = 0);
-Var scatter_add(const detail::VarArg& x, const Tensor& indices, const detail::VarArg& source, int axis = 0);
+template <TensorOrVar X, TensorOrVar S>
+ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, int axis = 0);
 /// Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do.
-Tensor cumsum(const Tensor& x, int axis);
-Var cumsum(const Var& x, int axis);
+template <TensorOrVar T> T cumsum(const T& x, int axis);
 template <class T> struct Sorted {
   T values;
   Tensor indices;  // i32, positions in x along the axis
 };
-/// Stable; NaN is larger than everything.
-Sorted<Tensor> sort(const Tensor& x, int axis = -1, bool descending = false);
-Sorted<Var> sort(const Var& x, int axis = -1, bool descending = false);
+/// The elements in order along an axis: stable, NaN is larger than everything.
+template <TensorOrVar T> Sorted<T> sort(const T& x, int axis = -1, bool descending = false);
 /// The k largest (smallest) elements along an axis, in order.
-Sorted<Tensor> topk(const Tensor& x, std::int64_t k, int axis = -1, bool largest = true);
-Sorted<Var> topk(const Var& x, std::int64_t k, int axis = -1, bool largest = true);
+template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis = -1, bool largest = true);
 /// The tensors one behind the other along an axis.
 Tensor concatenate(const std::vector<Tensor>& tensors, int axis = 0);
 Var concatenate(const std::vector<Var>& vars, int axis = 0);
@@ -260,8 +233,7 @@ Var concatenate(const std::vector<Var>& vars, int axis = 0);
 Tensor stack(const std::vector<Tensor>& tensors, int axis = 0);
 Var stack(const std::vector<Var>& vars, int axis = 0);
 /// Parts of equal size along an axis: views.
-std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis = 0);
-std::vector<Var> split(const Var& x, std::int64_t parts, int axis = 0);
+template <TensorOrVar T> std::vector<T> split(const T& x, std::int64_t parts, int axis = 0);
 /// labels (i32 or i64) as rows with a 1 at the label; one outside [0, classes) throws `index`.
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype = default_dtype());
 /// Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing but itself.

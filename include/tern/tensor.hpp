@@ -161,8 +161,7 @@ class Tensor {
 #undef TERN_METHOD
 #undef TERN_SELF
   /// matmul(*this, other)
-  Tensor matmul(const Tensor& other) const;
-  Var matmul(const Var& other) const;
+  template <TensorOrVar B> ResultOf<Tensor, B> matmul(const B& other) const;
 
   const std::shared_ptr<detail::TensorImpl>& impl() const { return impl_; }
 

@@ -3,6 +3,7 @@
 #include "tern/autodiff.hpp"
 #include "tern/capture.hpp"
 #include "tern/checkpoint.hpp"
+#include "tern/compositions.hpp"
 #include "tern/cuda.hpp"
 #include "tern/device.hpp"
 #include "tern/dtype.hpp"

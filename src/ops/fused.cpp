@@ -483,7 +483,7 @@ Var sum_to(const Var& x, const Shape& shape) {
   const std::uint32_t axes = broadcast_axes(shape, x.shape());
   Var result = x;
   const Argument arguments[] = {Argument(x)};
-  if (axes) result = fused_one({"sum", graph_of([](auto v) { return sum(v); }), axes, {}}, arguments);
+  if (axes) result = fused_one<Var>({"sum", graph_of([](auto v) { return sum(v); }), axes, {}}, arguments);
   return result.reshape(shape);
 }
 

@@ -13,6 +13,21 @@
 
 namespace tern::detail {
 
+/// The shape without the axes in `mask` (a bit each), and with size 1 along them.
+Shape without_axes(const Shape& shape, std::uint32_t mask);
+Shape with_ones(const Shape& shape, std::uint32_t mask);
+
+/// The elements of an operand, whether it is recorded or not.
+inline const Tensor& value_of(const Tensor& x) { return x; }
+inline const Tensor& value_of(const Var& x) { return x.value(); }
+/// Of an argument that is no number.
+inline const Tensor& value_of(const Argument& x) { return x.var ? x.var->value() : *x.tensor; }
+/// An operand as one of type R: itself, a constant where R is Var, its elements where R is Tensor.
+template <TensorOrVar R, TensorOrVar T> decltype(auto) operand_as(const T& x) {
+  if constexpr (std::same_as<R, Tensor>) return value_of(x);
+  else return as_var(x);
+}
+
 /// Arguments that hold sums in f32 where the formula has values of a 16-bit dtype: they are read as they
 /// are, and their gradients are of that dtype.
 struct Wide {
@@ -64,15 +79,16 @@ void run_over(const Shape& space, const FusedCall& call, std::span<const Argumen
 
 /// The same on variables, recorded where one is tracked.
 void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results);
-/// Of a graph with one output, that.
-inline Tensor run_fused_one(const FusedCall& call, std::span<const Argument> arguments) {
-  Tensor result;
-  run_fused(call, arguments, {}, {&result, 1});
-  return result;
+/// The same on tensors, which records nothing.
+inline void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) {
+  run_fused(call, arguments, {}, results);
+  if (call.drops_axes)
+    for (Tensor& result : results) result = result.reshape(without_axes(result.shape(), call.reduced));
 }
-inline Var fused_one(const FusedCall& call, std::span<const Argument> arguments) {
-  Var result;
-  fused(call, arguments, {&result, 1});
+/// Of a graph with one output, that.
+template <TensorOrVar T> T fused_one(const FusedCall& call, std::span<const Argument> arguments) {
+  T result;
+  fused(call, arguments, std::span<T>(&result, 1));
   return result;
 }
 PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
@@ -144,9 +160,5 @@ void require_indices(const char* op, const Tensor& indices, std::int64_t size);
 void require_index_dtype(const char* op, const char* name, const Tensor& indices);
 /// Indices as i32: themselves, or i64 converted. What i32 cannot hold becomes `invalid`, which must be no place.
 Tensor as_i32(const char* op, const Tensor& indices, std::int32_t invalid = INT32_MIN);
-
-/// A public view-like or reduction helper: removes the axes in `mask` (of size 1).
-Shape without_axes(const Shape& shape, std::uint32_t mask);
-Shape with_ones(const Shape& shape, std::uint32_t mask);
 
 }  // namespace tern::detail

@@ -4,6 +4,7 @@
 #include "backend/trace.hpp"
 
 #include "ops/fused.hpp"
+#include "ops/instances.hpp"
 #include "primitives/scan/scan.hpp"
 #include "primitives/scatter/scatter.hpp"
 #include "primitives/sort/sort.hpp"
@@ -223,42 +224,25 @@ Tensor detail::as_i32(const char* op, const Tensor& indices, std::int32_t invali
     return cast(where(bit_and(i >= INT32_MIN, i <= INT32_MAX), i, other), DType::i32);
   });
   const Argument arguments[] = {Argument(indices), Argument(invalid)};
-  return run_fused_one({op, graph, 0, {}}, arguments);
+  return fused_one<Tensor>({op, graph, 0, {}}, arguments);
 }
 
-Tensor take(const Tensor& x, const Tensor& indices, int axis) {
-  return take_at(x, take_indices(x, indices, axis), axis, indices.dtype());
+namespace {
+/// What was selected, recorded where x is: its gradient is added back at the positions.
+template <TensorOrVar T>
+T selected(const char* op, const T& x, const Tensor& positions, int axis, Tensor result) {
+  if constexpr (std::same_as<T, Tensor>) return result;
+  else
+    return record_one(op, {&x, 1}, std::move(result), {{as_var(positions)}},
+                      [axis, shape = x.shape()](const RuleContext& c) {
+                        const Tensor& at = c.saved[0].value();
+                        return PoolVector<Var>{scatter_add(zeros_of(shape, c.grads[0]), at, c.grads[0], axis)};
+                      });
 }
-Var take(const Var& x, const Tensor& indices, int axis) {
-  const Tensor positions = take_indices(x.value(), indices, axis);
-  return record_one(
-      "take", {&x, 1}, take_at(x.value(), positions, axis, indices.dtype()), {{as_var(positions)}},
-      [axis, shape = x.shape()](const RuleContext& c) {
-        const Tensor& at = c.saved[0].value();
-        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};
-      });
-}
-Tensor gather(const Tensor& x, const Tensor& indices, int axis) {
-  return gather_at(x, gather_indices(x, indices, axis), axis, indices.dtype());
-}
-Var gather(const Var& x, const Tensor& indices, int axis) {
-  const Tensor positions = gather_indices(x.value(), indices, axis);
-  return record_one(
-      "gather", {&x, 1}, gather_at(x.value(), positions, axis, indices.dtype()), {{as_var(positions)}},
-      [axis, shape = x.shape()](const RuleContext& c) {
-        const Tensor& at = c.saved[0].value();
-        return PoolVector<Var>{scatter_add(as_var(zeros_of(shape, c.grads[0])), at, c.grads[0], axis)};
-      });
-}
-Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
-  return run_scatter(x, checked_scatter(x, indices, source, axis), source);
-}
-Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, int axis) {
-  const Var inputs[] = {*x, *source};
-  const Scatter scatter = checked_scatter(x->value(), indices, source->value(), axis);
-  Tensor result = run_scatter(x->value(), scatter, source->value());
+Var recorded_scatter(const Var& x, const Scatter& scatter, const Var& source, int axis, Tensor result) {
+  const Var inputs[] = {x, source};
   PoolVector<Save> saved;
-  if (source->requires_grad()) saved.push_back({as_var(scatter.indices)});
+  if (source.requires_grad()) saved.push_back({as_var(scatter.indices)});
   const auto rule = [axis, take_like = scatter.take_like](const RuleContext& c) {
     PoolVector<Var> grads(2);
     if (c.wanted[0]) grads[0] = c.grads[0];
@@ -270,6 +254,29 @@ Var scatter_add(const VarArg& x, const Tensor& indices, const VarArg& source, in
   };
   return record_one("scatter_add", inputs, std::move(result), std::move(saved), rule);
 }
+}  // namespace
+
+template <TensorOrVar T> T take(const T& x, const Tensor& indices, int axis) {
+  const Tensor positions = take_indices(value_of(x), indices, axis);
+  return selected("take", x, positions, axis, take_at(value_of(x), positions, axis, indices.dtype()));
+}
+template <TensorOrVar T> T gather(const T& x, const Tensor& indices, int axis) {
+  const Tensor positions = gather_indices(value_of(x), indices, axis);
+  return selected("gather", x, positions, axis, gather_at(value_of(x), positions, axis, indices.dtype()));
+}
+template <TensorOrVar X, TensorOrVar S>
+ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, int axis) {
+  const Scatter scatter = checked_scatter(value_of(x), indices, value_of(source), axis);
+  Tensor result = run_scatter(value_of(x), scatter, value_of(source));
+  if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return result;
+  else return recorded_scatter(as_var(x), scatter, as_var(source), axis, std::move(result));
+}
+TERN_INSTANCES_1(ResultOf, take, const Tensor&, int)
+TERN_INSTANCES_1(ResultOf, gather, const Tensor&, int)
+template Tensor scatter_add(const Tensor&, const Tensor&, const Tensor&, int);
+template Var scatter_add(const Tensor&, const Tensor&, const Var&, int);
+template Var scatter_add(const Var&, const Tensor&, const Tensor&, int);
+template Var scatter_add(const Var&, const Tensor&, const Var&, int);
 
 // ---- along an axis: running sums, sort ----
 namespace {
@@ -318,27 +325,21 @@ template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) 
 }
 }  // namespace
 
-Tensor cumsum(const Tensor& x, int axis) { return scanned(x, axis, false); }
-Var cumsum(const Var& x, int axis) { return scanned(x, axis, false); }
-Sorted<Tensor> sort(const Tensor& x, int axis, bool descending) {
-  Order order = ordered("sort", x, axis, descending);
-  return {std::move(order.values), std::move(order.indices)};
+template <TensorOrVar T> T cumsum(const T& x, int axis) { return scanned(x, axis, false); }
+template <TensorOrVar T> Sorted<T> sort(const T& x, int axis, bool descending) {
+  Order order = ordered("sort", value_of(x), axis, descending);
+  if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
+  else return {gather(x, order.indices, axis), order.indices};
 }
-Sorted<Var> sort(const Var& x, int axis, bool descending) {
-  Order order = ordered("sort", x.value(), axis, descending);
-  return {gather(x, order.indices, axis), order.indices};
+template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis, bool largest) {
+  require_defined("topk", "x", value_of(x)), checked_k(x, k, axis);
+  Order order = ordered("topk", value_of(x), axis, largest, k);
+  if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
+  else return {gather(x, order.indices, axis), order.indices};
 }
-Sorted<Tensor> topk(const Tensor& x, std::int64_t k, int axis, bool largest) {
-  require_defined("topk", "x", x), checked_k(x, k, axis);
-  Order order = ordered("topk", x, axis, largest, k);
-  return {std::move(order.values), std::move(order.indices)};
-}
-Sorted<Var> topk(const Var& x, std::int64_t k, int axis, bool largest) {
-  require_defined("topk", "x", x.value()), checked_k(x, k, axis);
-  Tensor indices = ordered("topk", x.value(), axis, largest, k).indices;
-  Var values = gather(x, indices, axis);
-  return {std::move(values), std::move(indices)};
-}
+TERN_INSTANCES_1(ResultOf, cumsum, int)
+TERN_INSTANCES_1(Sorted, sort, int, bool)
+TERN_INSTANCES_1(Sorted, topk, std::int64_t, int, bool)
 
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
   constexpr const char* op = "one_hot";
@@ -382,7 +383,7 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool e
     return allclose(a.to(cpu()), b.to(cpu()), rtol, atol, equal_nan);
   const Argument arguments[] = {Argument(a), Argument(b), Argument(rtol), Argument(atol)};
   const Graph* const graph = floating ? close_graph() : close_integers_graph();
-  Tensor result = run_fused_one({"allclose", graph, 0, {}}, arguments);
+  Tensor result = fused_one<Tensor>({"allclose", graph, 0, {}}, arguments);
   if (equal_nan && floating) result = bit_or(result, bit_and(a != a, b != b));
   return all(result).item<bool>();
 }

@@ -4,6 +4,7 @@
 
 #include "backend/trace.hpp"
 #include "ops/fused.hpp"
+#include "ops/instances.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -11,10 +12,6 @@ namespace tern {
 using namespace detail;
 
 namespace {
-template <class T> const Tensor& value_of(const T& x) {
-  if constexpr (std::same_as<T, Var>) return x.value();
-  else return x;
-}
 /// Copies the parts beside each other along the axis, together: the copies do not depend on each other.
 template <class T>
 void copy_parts(std::span<const T> parts, std::size_t axis, std::span<const std::int64_t> begins,
@@ -83,18 +80,6 @@ template <class T> PoolVector<T> with_new_axis(const std::vector<T>& parts, int 
   }
   return result;
 }
-template <class T> std::vector<T> parts_of(const T& x, std::int64_t parts, int axis) {
-  require_defined("split", "x", value_of(x));
-  const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));
-  if (parts < 1 || size % parts != 0)
-    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) +
-                                      " does not divide into " + std::to_string(parts) + " parts");
-  std::vector<T> result;
-  result.reserve(static_cast<std::size_t>(parts));
-  for (std::int64_t i = 0; i < parts; ++i)
-    result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
-  return result;
-}
 Tensor along_axis(std::span<const Tensor> tensors, int axis) {
   PoolVector<std::int64_t> begins;
   return joined(tensors, axis, begins);
@@ -121,7 +106,19 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis) {
 Var stack(const std::vector<Var>& vars, int axis) {
   return along_axis(std::span<const Var>(with_new_axis(vars, axis)), axis);
 }
-std::vector<Tensor> split(const Tensor& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
-std::vector<Var> split(const Var& x, std::int64_t parts, int axis) { return parts_of(x, parts, axis); }
+template <TensorOrVar T> std::vector<T> split(const T& x, std::int64_t parts, int axis) {
+  require_defined("split", "x", value_of(x));
+  const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));
+  if (parts < 1 || size % parts != 0)
+    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) +
+                                      " does not divide into " + std::to_string(parts) + " parts");
+  std::vector<T> result;
+  result.reserve(static_cast<std::size_t>(parts));
+  for (std::int64_t i = 0; i < parts; ++i)
+    result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
+  return result;
+}
+template std::vector<Tensor> split(const Tensor&, std::int64_t, int);
+template std::vector<Var> split(const Var&, std::int64_t, int);
 
 }  // namespace tern

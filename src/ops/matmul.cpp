@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/gemm.hpp"
+#include "ops/instances.hpp"
 #include "process/fork.hpp"
 #include "tern/ops.hpp"
 
@@ -13,17 +14,26 @@ using namespace detail;
 
 namespace {
 
+template <TensorOrVar T> T product_of_matrices(const T& a, const T& b) {
+  const Shape batch = product_shape("matmul", value_of(a), value_of(b)).batch;
+  if constexpr (std::same_as<T, Var>) return product("matmul", a, b, batch);
+  else {
+    Tensor result;
+    run_product({"matmul", nullptr, batch, {}}, a, b, {}, {}, {&result, 1});
+    return result;
+  }
+}
 /// NumPy's matmul on 1-D operands: a row on the left, a column on the right, the axis dropped from the result.
-template <class T, class Product> T with_vectors(const T& a, const T& b, Product product2d) {
-  const Tensor ta = as_var(a).value(), tb = as_var(b).value();
+template <TensorOrVar T> T with_vectors(const T& a, const T& b) {
+  const Tensor &ta = value_of(a), &tb = value_of(b);
   require_defined("matmul", "a", ta), require_defined("matmul", "b", tb);
   if (ta.dim() == 0 || tb.dim() == 0)
     throw Error(ErrorKind::shape,
                 "matmul: operands need at least one axis: a is " + describe(ta) + ", b is " + describe(tb));
-  if (ta.dim() > 1 && tb.dim() > 1) return product2d(a, b);
+  if (ta.dim() > 1 && tb.dim() > 1) return product_of_matrices(a, b);
   if (ta.size(-1) != tb.size(tb.dim() == 1 ? 0 : -2))
     throw Error(ErrorKind::shape, "matmul: inner dimensions differ: a is " + describe(ta) + ", b is " + describe(tb));
-  T result = product2d(ta.dim() == 1 ? a.unsqueeze(0) : a, tb.dim() == 1 ? b.unsqueeze(1) : b);
+  T result = product_of_matrices(ta.dim() == 1 ? a.unsqueeze(0) : a, tb.dim() == 1 ? b.unsqueeze(1) : b);
   Shape shape;
   for (int i = 0; i < result.dim(); ++i) {
     const bool dropped = (i == result.dim() - 2 && ta.dim() == 1) || (i == result.dim() - 1 && tb.dim() == 1);
@@ -85,64 +95,51 @@ Shape check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor&
   return matrix_shape(p.batch, p.m, p.n);
 }
 
-template <class T> PoolVector<Argument> operands_of(const T& bias, const Pointwise<>& activation) {
-  PoolVector<Argument> list{Argument(bias)};
+PoolVector<Argument> operands_of(const Argument& bias, const Pointwise<>& activation) {
+  PoolVector<Argument> list{bias};
   for (const Number& value : activation.values()) list.push_back(Argument(value));
   return list;
 }
 
 std::uint32_t all_but_last(int rank) { return (1u << (rank - 1)) - 1; }
 
-Tensor forward_tensors(const char* op, const Tensor& a, const Tensor& b, const Tensor& bias,
-                       const Pointwise<>& activation, Tensor* pre) {
-  check_activation(op, activation);
-  const Shape batch = batch_of(check_bias(op, a, b, bias));
-  Tensor results[2];
-  run_product({op, forward_graph(activation.graph(), pre != nullptr), batch, {}}, a, b, operands_of(bias, activation), {},
-              {results, pre ? 2u : 1u});
-  if (pre) *pre = results[1];
-  return results[0];
+/// epilogue(a·b, operands…) over `space`, recorded where R is Var.
+template <TensorOrVar R>
+void run_epilogue(const char* op, const Graph* epilogue, const Shape& space, const R& a, const R& b,
+                  std::span<const Argument> operands, std::span<R> results) {
+  if constexpr (std::same_as<R, Var>) product_with_epilogue(op, epilogue, space, a, b, operands, results);
+  else run_product({op, epilogue, batch_of(space), {}}, a, b, operands, {}, results);
 }
 
-Var forward_vars(const char* op, const Var& a, const Var& b, const Var& bias, const Pointwise<>& activation,
-                 Tensor* pre) {
+/// activation(a·b + bias); `bias` is a tensor or a variable.
+template <TensorOrVar R>
+R activated(const char* op, const R& a, const R& b, const Argument& bias, const Pointwise<>& activation, Tensor* pre) {
   check_activation(op, activation);
-  const Shape space = check_bias(op, a.value(), b.value(), bias.value());
-  Var results[2];
-  product_with_epilogue(op, forward_graph(activation.graph(), pre != nullptr), space, a, b,
-                        operands_of(bias, activation), {results, pre ? 2u : 1u});
-  if (pre) *pre = results[1].value();
+  const Shape space = check_bias(op, value_of(a), value_of(b), value_of(bias));
+  R results[2];
+  run_epilogue<R>(op, forward_graph(activation.graph(), pre != nullptr), space, a, b, operands_of(bias, activation),
+                  {results, pre ? 2u : 1u});
+  if (pre) *pre = value_of(results[1]);
   return results[0];
 }
 
 }  // namespace
 
-Tensor matmul(const Tensor& a, const Tensor& b) {
-  return with_vectors(a, b, [](const Tensor& x, const Tensor& y) {
-    Tensor result;
-    run_product({"matmul", nullptr, product_shape("matmul", x, y).batch, {}}, x, y, {}, {}, {&result, 1});
-    return result;
-  });
+template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> matmul(const A& a, const B& b) {
+  using R = ResultOf<A, B>;
+  return with_vectors<R>(operand_as<R>(a), operand_as<R>(b));
 }
-Var matmul(const VarArg& a, const VarArg& b) {
-  return with_vectors(*a, *b, [](const Var& x, const Var& y) {
-    return product("matmul", x, y, product_shape("matmul", x.value(), y.value()).batch);
-  });
+template <TensorOrVar A, TensorOrVar B, TensorOrVar C>
+ResultOf<A, B, C> matmul_bias_activation(const A& a, const B& b, const C& bias, const Pointwise<>& activation,
+                                         const MatmulOptions& options) {
+  using R = ResultOf<A, B, C>;
+  return activated<R>("matmul_bias_activation", operand_as<R>(a), operand_as<R>(b), bias, activation,
+                      options.save_pre_activation);
 }
-
-Tensor matmul_bias_activation(const Tensor& a, const Tensor& b, const Tensor& bias, const Pointwise<>& activation,
-                              const MatmulOptions& options) {
-  return forward_tensors("matmul_bias_activation", a, b, bias, activation, options.save_pre_activation);
-}
-Var matmul_bias_activation(const VarArg& a, const VarArg& b, const VarArg& bias, const Pointwise<>& activation,
-                           const MatmulOptions& options) {
-  return forward_vars("matmul_bias_activation", *a, *b, *bias, activation, options.save_pre_activation);
-}
-Tensor matmul_bias(const Tensor& a, const Tensor& b, const Tensor& bias) {
-  return forward_tensors("matmul_bias", a, b, bias, op::identity, nullptr);
-}
-Var matmul_bias(const VarArg& a, const VarArg& b, const VarArg& bias) {
-  return forward_vars("matmul_bias", *a, *b, *bias, op::identity, nullptr);
+template <TensorOrVar A, TensorOrVar B, TensorOrVar C>
+ResultOf<A, B, C> matmul_bias(const A& a, const B& b, const C& bias) {
+  using R = ResultOf<A, B, C>;
+  return activated<R>("matmul_bias", operand_as<R>(a), operand_as<R>(b), bias, op::identity, nullptr);
 }
 
 namespace {
@@ -159,36 +156,44 @@ Shape check_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const
                                       " does not broadcast to " + describe(a.dtype(), shape));
   return shape;
 }
-}  // namespace
-
-Tensor matmul_activation(const Tensor& a, const Tensor& b, const Pointwise<>& activation) {
-  return matmul_activation(as_var(a), as_var(b), activation).value();
+/// a·b + bias + residual, of these operands
+template <TensorOrVar R> R with_residual(const R& a, const R& b, std::span<const Argument> operands) {
+  const Shape space = check_residual(value_of(a), value_of(b), value_of(operands[0]), value_of(operands[1]));
+  R result;
+  run_epilogue<R>(kResidual, residual_graph(), space, a, b, operands, {&result, 1});
+  return result;
 }
-Var matmul_activation(const VarArg& a, const VarArg& b, const Pointwise<>& activation) {
+/// activation(a·b)
+template <TensorOrVar R> R activated(const R& a, const R& b, const Pointwise<>& activation) {
   constexpr const char* op = "matmul_activation";
   check_activation(op, activation);
-  const ProductShape p = product_shape(op, a->value(), b->value());
-  if (!is_floating(a->dtype()))
-    throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a->value()));
+  const ProductShape p = product_shape(op, value_of(a), value_of(b));
+  if (!is_floating(a.dtype()))
+    throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(value_of(a)));
   const PoolVector<Argument> parameters(activation.values().begin(), activation.values().end());
-  Var result;
-  product_with_epilogue(op, activation.graph(), matrix_shape(p.batch, p.m, p.n), *a, *b, parameters, {&result, 1});
+  R result;
+  run_epilogue<R>(op, activation.graph(), matrix_shape(p.batch, p.m, p.n), a, b, parameters, {&result, 1});
   return result;
 }
-Tensor matmul_bias_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const Tensor& residual) {
-  const Shape batch = batch_of(check_residual(a, b, bias, residual));
+}  // namespace
+
+template <TensorOrVar A, TensorOrVar B>
+ResultOf<A, B> matmul_activation(const A& a, const B& b, const Pointwise<>& activation) {
+  using R = ResultOf<A, B>;
+  return activated<R>(operand_as<R>(a), operand_as<R>(b), activation);
+}
+template <TensorOrVar A, TensorOrVar B, TensorOrVar C, TensorOrVar D>
+ResultOf<A, B, C, D> matmul_bias_residual(const A& a, const B& b, const C& bias, const D& residual) {
+  using R = ResultOf<A, B, C, D>;
   const Argument operands[] = {Argument(bias), Argument(residual)};
-  Tensor result;
-  run_product({kResidual, residual_graph(), batch, {}}, a, b, operands, {}, {&result, 1});
-  return result;
+  return with_residual<R>(operand_as<R>(a), operand_as<R>(b), operands);
 }
-Var matmul_bias_residual(const VarArg& a, const VarArg& b, const VarArg& bias, const VarArg& residual) {
-  const Shape space = check_residual(a->value(), b->value(), bias->value(), residual->value());
-  const Argument operands[] = {Argument(*bias), Argument(*residual)};
-  Var result;
-  product_with_epilogue(kResidual, residual_graph(), space, *a, *b, operands, {&result, 1});
-  return result;
-}
+
+TERN_INSTANCES_2(ResultOf, matmul)
+TERN_INSTANCES_3(ResultOf, matmul_bias_activation, const Pointwise<>&, const MatmulOptions&)
+TERN_INSTANCES_3(ResultOf, matmul_bias)
+TERN_INSTANCES_2(ResultOf, matmul_activation, const Pointwise<>&)
+TERN_INSTANCES_4(ResultOf, matmul_bias_residual)
 
 // ---- the backward on plain tensors ----
 namespace {

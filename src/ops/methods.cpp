@@ -13,8 +13,13 @@ namespace tern {
 #undef TERN_SELF
 #undef TERN_METHOD
 
-Tensor Tensor::matmul(const Tensor& other) const { return tern::matmul(*this, other); }
-Var Tensor::matmul(const Var& other) const { return tern::matmul(*this, other); }
-Var Var::matmul(const detail::VarArg& other) const { return tern::matmul(*this, other); }
+template <TensorOrVar B> ResultOf<Tensor, B> Tensor::matmul(const B& other) const {
+  return tern::matmul(*this, other);
+}
+template <TensorOrVar B> Var Var::matmul(const B& other) const { return tern::matmul(*this, other); }
+template Tensor Tensor::matmul(const Tensor&) const;
+template Var Tensor::matmul(const Var&) const;
+template Var Var::matmul(const Tensor&) const;
+template Var Var::matmul(const Var&) const;
 
 }  // namespace tern

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "ops/fused.hpp"
+#include "ops/instances.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -29,16 +30,10 @@ std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes
   return mask;
 }
 
-Tensor run(const Reduction& r, const Tensor& x, const Axes& axes, bool keepdim) {
-  const std::uint32_t mask = checked_mask(r, x, axes);
+template <TensorOrVar T> T run(const Reduction& r, const T& x, const Axes& axes, bool keepdim) {
+  const std::uint32_t mask = checked_mask(r, value_of(x), axes);
   const Argument arguments[] = {Argument(x)};
-  const Tensor result = run_fused_one({r.op, r.graph, mask, {}}, arguments);
-  return keepdim ? result : result.reshape(without_axes(x.shape(), mask));
-}
-Var run(const Reduction& r, const Var& x, const Axes& axes, bool keepdim) {
-  const std::uint32_t mask = checked_mask(r, x.value(), axes);
-  const Argument arguments[] = {Argument(x)};
-  return fused_one({r.op, r.graph, mask, {}, {}, !keepdim}, arguments);
+  return fused_one<T>({r.op, r.graph, mask, {}, {}, !keepdim}, arguments);
 }
 
 template <class F> Expr first_where(Expr x, F condition) { return min(where(condition(x), ordinal(x), kNowhere)); }
@@ -139,40 +134,40 @@ Var product_tree(const Var& x, std::uint32_t mask, bool keepdim) {
   return level.reshape(keepdim ? with_ones(x.shape(), mask) : kept);
 }
 
+template <class> using TensorOf = Tensor;
+
 }  // namespace
 
-#define TERN_REDUCTION(name) \
-  Tensor name(const Tensor& x, const Axes& axes, bool keepdim) { return run(name##_reduction(), x, axes, keepdim); }
-#define TERN_VAR_REDUCTION(name) \
-  Var name(const Var& x, const Axes& axes, bool keepdim) { return run(name##_reduction(), x, axes, keepdim); }
-#define TERN_INDEX_REDUCTION(name) \
-  Tensor name(const Var& x, const Axes& axes, bool keepdim) { return name(x.value(), axes, keepdim); }
-TERN_REDUCTION(prod)
-TERN_REDUCTION(max)
-TERN_VAR_REDUCTION(max)
-TERN_REDUCTION(min)
-TERN_VAR_REDUCTION(min)
-TERN_REDUCTION(logsumexp)
-TERN_VAR_REDUCTION(logsumexp)
-TERN_REDUCTION(var)
-TERN_VAR_REDUCTION(var)
-TERN_REDUCTION(std)
-TERN_VAR_REDUCTION(std)
-TERN_REDUCTION(norm)
-TERN_VAR_REDUCTION(norm)
-TERN_REDUCTION(argmax)
-TERN_INDEX_REDUCTION(argmax)
-TERN_REDUCTION(argmin)
-TERN_INDEX_REDUCTION(argmin)
-TERN_REDUCTION(any)
-TERN_INDEX_REDUCTION(any)
-TERN_REDUCTION(all)
-TERN_INDEX_REDUCTION(all)
-
-Var prod(const Var& x, const Axes& axes, bool keepdim) {
-  const std::uint32_t mask = checked_mask(prod_reduction(), x.value(), axes);
-  if (!tracked({&x, 1})) return as_var(prod(x.value(), axes, keepdim));
-  return product_tree(x, mask, keepdim);
+template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim) {
+  if constexpr (std::same_as<T, Var>)
+    if (tracked({&x, 1})) return product_tree(x, checked_mask(prod_reduction(), x.value(), axes), keepdim);
+  return run(prod_reduction(), x, axes, keepdim);
 }
+TERN_INSTANCES_1(ResultOf, prod, const Axes&, bool)
+
+#define TERN_REDUCTION(name)                                                         \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {      \
+    return run(name##_reduction(), x, axes, keepdim);                                \
+  }                                                                                  \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)
+TERN_REDUCTION(max)
+TERN_REDUCTION(min)
+TERN_REDUCTION(logsumexp)
+TERN_REDUCTION(var)
+TERN_REDUCTION(std)
+TERN_REDUCTION(norm)
+#undef TERN_REDUCTION
+
+// Positions and truths have no gradient: they are Tensors.
+#define TERN_INDEX_REDUCTION(name)                                                   \
+  template <TensorOrVar T> Tensor name(const T& x, const Axes& axes, bool keepdim) { \
+    return run(name##_reduction(), value_of(x), axes, keepdim);                      \
+  }                                                                                  \
+  TERN_INSTANCES_1(TensorOf, name, const Axes&, bool)
+TERN_INDEX_REDUCTION(argmax)
+TERN_INDEX_REDUCTION(argmin)
+TERN_INDEX_REDUCTION(any)
+TERN_INDEX_REDUCTION(all)
+#undef TERN_INDEX_REDUCTION
 
 }  // namespace tern

@@ -4,6 +4,7 @@
 
 #include "backend/capture.hpp"
 #include "ops/fused.hpp"
+#include "ops/instances.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -130,27 +131,6 @@ Tensor checked_labels(const Tensor& logits, const Tensor& given, const CrossEntr
   return labels;
 }
 
-Var cross_entropy_vars(const Var& logits, const Tensor& given, const CrossEntropyOptions& options) {
-  check_cross_entropy(logits.value(), given, options);
-  constexpr const char* op = "cross_entropy";
-  const Tensor labels = checked_labels(logits.value(), given, options);
-  const Tensor column = labels.unsqueeze(1);
-  SmallVector<Argument, 4> arguments;
-  arguments.push_back(Argument(logits)), arguments.push_back(Argument(column));
-  const bool smoothed = options.smoothing != 0, ignores = options.ignored.has_value();
-  if (smoothed) arguments.push_back(Argument(options.smoothing));
-  // The rows divided by their number: the gradient of their sum is the seed itself, where that of a mean is a kernel of
-  // its own. Not in f16, where a row's loss over many rows would be subnormal.
-  const std::int64_t count = labels.numel();
-  const bool averaged = !ignores && count > 0 && logits.dtype() != DType::f16;
-  if (ignores) arguments.push_back(Argument(*options.ignored));
-  else arguments.push_back(Argument(averaged ? 1 / static_cast<double>(count) : 1.0));
-  const Var rows = fused_one({op, cross_entropy_graph(smoothed, ignores), 2, {}}, arguments);
-  if (averaged) return sum(rows);
-  if (!ignores) return mean(rows);
-  return fused_one({op, counted_mean_graph(), 3, {}}, list(rows, column, *options.ignored)).reshape({});
-}
-
 std::uint32_t causal_axis(const Tensor& x) {
   require_defined("causal_softmax", "x", x);
   if (x.dim() < 2 || x.size(-2) > x.size(-1))
@@ -164,76 +144,98 @@ void check_residual(const char* op, const Tensor& x, const Tensor& residual) {
                                       ", residual is " + describe(residual));
 }
 
+template <class... T> using ResidualNormOf = ResidualNorm<ResultOf<T...>>;
+template <class T, class> using FirstOf = T;
+
+// Of arguments, for operations of many operands: mixtures share them.
+template <TensorOrVar T> T layer_norm_of(std::span<const Argument> a) {  // x, weight, bias, eps
+  constexpr const char* op = "layer_norm";
+  check_row_operand(op, "weight", value_of(a[0]), value_of(a[1]));
+  check_row_operand(op, "bias", value_of(a[0]), value_of(a[2]));
+  return fused_one<T>({op, layer_norm_graph(), row_axis(op, value_of(a[0]), -1), {}}, a);
+}
+template <TensorOrVar T> ResidualNorm<T> result_and_sum(const FusedCall& call, std::span<const Argument> arguments) {
+  std::array<T, 2> y;
+  fused(call, arguments, std::span<T>(y));
+  return {std::move(y[0]), std::move(y[1])};
+}
+template <TensorOrVar T> ResidualNorm<T> add_rms_norm_of(std::span<const Argument> a) {  // x, residual, weight, eps
+  constexpr const char* op = "add_rms_norm";
+  check_residual(op, value_of(a[0]), value_of(a[1])), check_row_operand(op, "weight", value_of(a[0]), value_of(a[2]));
+  return result_and_sum<T>({op, add_rms_norm_graph(), row_axis(op, value_of(a[0]), -1), {}}, a);
+}
+template <TensorOrVar T> ResidualNorm<T> add_layer_norm_of(std::span<const Argument> a) {  // …, weight, bias, eps
+  constexpr const char* op = "add_layer_norm";
+  check_residual(op, value_of(a[0]), value_of(a[1]));
+  check_row_operand(op, "weight", value_of(a[0]), value_of(a[2]));
+  check_row_operand(op, "bias", value_of(a[0]), value_of(a[3]));
+  return result_and_sum<T>({op, add_layer_norm_graph(), row_axis(op, value_of(a[0]), -1), {}}, a);
+}
+template <TensorOrVar T>
+T cross_entropy_of(const T& logits, const Tensor& given, const CrossEntropyOptions& options) {
+  check_cross_entropy(value_of(logits), given, options);
+  constexpr const char* op = "cross_entropy";
+  const Tensor labels = checked_labels(value_of(logits), given, options);
+  const Tensor column = labels.unsqueeze(1);
+  SmallVector<Argument, 4> arguments;
+  arguments.push_back(Argument(logits)), arguments.push_back(Argument(column));
+  const bool smoothed = options.smoothing != 0, ignores = options.ignored.has_value();
+  if (smoothed) arguments.push_back(Argument(options.smoothing));
+  // The rows divided by their number: the gradient of their sum is the seed itself, where that of a mean is a kernel of
+  // its own. Not in f16, where a row's loss over many rows would be subnormal.
+  const std::int64_t count = labels.numel();
+  const bool averaged = !ignores && count > 0 && logits.dtype() != DType::f16;
+  if (ignores) arguments.push_back(Argument(*options.ignored));
+  else arguments.push_back(Argument(averaged ? 1 / static_cast<double>(count) : 1.0));
+  const T rows = fused_one<T>({op, cross_entropy_graph(smoothed, ignores), 2, {}}, arguments);
+  if (averaged) return sum(rows);
+  if (!ignores) return mean(rows);
+  return fused_one<T>({op, counted_mean_graph(), 3, {}}, list(rows, column, *options.ignored)).reshape({});
+}
+
 }  // namespace
 
-Tensor softmax(const Tensor& x, int axis) {
-  return run_fused_one({"softmax", softmax_graph(), row_axis("softmax", x, axis), {}}, list(x));
+template <TensorOrVar T> T softmax(const T& x, int axis) {
+  return fused_one<T>({"softmax", softmax_graph(), row_axis("softmax", value_of(x), axis), {}}, list(x));
 }
-Var softmax(const Var& x, int axis) {
-  return fused_one({"softmax", softmax_graph(), row_axis("softmax", x.value(), axis), {}}, list(x));
+template <TensorOrVar T> T log_softmax(const T& x, int axis) {
+  return fused_one<T>({"log_softmax", log_softmax_graph(), row_axis("log_softmax", value_of(x), axis), {}}, list(x));
 }
-Tensor log_softmax(const Tensor& x, int axis) {
-  return run_fused_one({"log_softmax", log_softmax_graph(), row_axis("log_softmax", x, axis), {}}, list(x));
+template <TensorOrVar X, TensorOrVar W> ResultOf<X, W> rms_norm(const X& x, const W& weight, double eps) {
+  constexpr const char* op = "rms_norm";
+  check_row_operand(op, "weight", value_of(x), value_of(weight));
+  return fused_one<ResultOf<X, W>>({op, rms_norm_graph(), row_axis(op, value_of(x), -1), {}}, list(x, weight, eps));
 }
-Var log_softmax(const Var& x, int axis) {
-  return fused_one({"log_softmax", log_softmax_graph(), row_axis("log_softmax", x.value(), axis), {}}, list(x));
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B>
+ResultOf<X, W, B> layer_norm(const X& x, const W& weight, const B& bias, double eps) {
+  return layer_norm_of<ResultOf<X, W, B>>(list(x, weight, bias, eps));
 }
-Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
-  check_row_operand("rms_norm", "weight", x, weight);
-  return run_fused_one({"rms_norm", rms_norm_graph(), row_axis("rms_norm", x, -1), {}}, list(x, weight, eps));
+template <TensorOrVar T> T causal_softmax(const T& x) {
+  const std::uint32_t axis = causal_axis(value_of(x));
+  return fused_one<T>({"causal_softmax", causal_softmax_graph(), axis, {}}, list(x, x.size(-1) - x.size(-2)));
 }
-Var rms_norm(const VarArg& x, const VarArg& weight, double eps) {
-  check_row_operand("rms_norm", "weight", x->value(), weight->value());
-  return fused_one({"rms_norm", rms_norm_graph(), row_axis("rms_norm", x->value(), -1), {}}, list(*x, *weight, eps));
+template <TensorOrVar X, TensorOrVar R, TensorOrVar W>
+ResidualNorm<ResultOf<X, R, W>> add_rms_norm(const X& x, const R& residual, const W& weight, double eps) {
+  return add_rms_norm_of<ResultOf<X, R, W>>(list(x, residual, weight, eps));
 }
-Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
-  check_row_operand("layer_norm", "weight", x, weight), check_row_operand("layer_norm", "bias", x, bias);
-  return run_fused({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x, -1), {}},
-                   list(x, weight, bias, eps))[0];
+template <TensorOrVar X, TensorOrVar R, TensorOrVar W, TensorOrVar B>
+ResidualNorm<ResultOf<X, R, W, B>> add_layer_norm(const X& x, const R& residual, const W& weight, const B& bias,
+                                                  double eps) {
+  return add_layer_norm_of<ResultOf<X, R, W, B>>(list(x, residual, weight, bias, eps));
 }
-Var layer_norm(const VarArg& x, const VarArg& weight, const VarArg& bias, double eps) {
-  check_row_operand("layer_norm", "weight", x->value(), weight->value()),
-      check_row_operand("layer_norm", "bias", x->value(), bias->value());
-  return fused_one({"layer_norm", layer_norm_graph(), row_axis("layer_norm", x->value(), -1), {}},
-                   list(*x, *weight, *bias, eps));
+template <TensorOrVar T, TensorOrVar L>
+T cross_entropy(const T& logits, const L& labels, const CrossEntropyOptions& options) {
+  return cross_entropy_of(logits, value_of(labels), options);
 }
-Tensor causal_softmax(const Tensor& x) { return causal_softmax(as_var(x)).value(); }
-Var causal_softmax(const Var& x) {
-  const std::uint32_t axis = causal_axis(x.value());
-  return fused_one({"causal_softmax", causal_softmax_graph(), axis, {}}, list(x, x.size(-1) - x.size(-2)));
-}
-ResidualNorm<Tensor> add_rms_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, double eps) {
-  const auto [result, sum] = add_rms_norm(VarArg(x), VarArg(residual), VarArg(weight), eps);
-  return {result.value(), sum.value()};
-}
-ResidualNorm<Var> add_rms_norm(const VarArg& x, const VarArg& residual, const VarArg& weight, double eps) {
-  constexpr const char* op = "add_rms_norm";
-  check_residual(op, x->value(), residual->value()), check_row_operand(op, "weight", x->value(), weight->value());
-  std::array<Var, 2> y;
-  fused({op, add_rms_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, eps), y);
-  return {std::move(y[0]), std::move(y[1])};
-}
-ResidualNorm<Tensor> add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& weight, const Tensor& bias,
-                                    double eps) {
-  const auto [result, sum] = add_layer_norm(VarArg(x), VarArg(residual), VarArg(weight), VarArg(bias), eps);
-  return {result.value(), sum.value()};
-}
-ResidualNorm<Var> add_layer_norm(const VarArg& x, const VarArg& residual, const VarArg& weight, const VarArg& bias,
-                                 double eps) {
-  constexpr const char* op = "add_layer_norm";
-  check_residual(op, x->value(), residual->value());
-  check_row_operand(op, "weight", x->value(), weight->value()),
-      check_row_operand(op, "bias", x->value(), bias->value());
-  std::array<Var, 2> y;
-  fused({op, add_layer_norm_graph(), row_axis(op, x->value(), -1), {}}, list(*x, *residual, *weight, *bias, eps), y);
-  return {std::move(y[0]), std::move(y[1])};
-}
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options) {
-  return cross_entropy_vars(as_var(logits), labels, options).value();
-}
-Var cross_entropy(const Var& logits, const Tensor& labels, const CrossEntropyOptions& options) {
-  return cross_entropy_vars(logits, labels, options);
-}
+
+TERN_INSTANCES_1(ResultOf, softmax, int)
+TERN_INSTANCES_1(ResultOf, log_softmax, int)
+TERN_INSTANCES_2(ResultOf, rms_norm, double)
+TERN_INSTANCES_3(ResultOf, layer_norm, double)
+TERN_INSTANCES_1(ResultOf, causal_softmax)
+TERN_INSTANCES_3(ResidualNormOf, add_rms_norm, double)
+TERN_INSTANCES_4(ResidualNormOf, add_layer_norm, double)
+TERN_INSTANCES_2(FirstOf, cross_entropy, const CrossEntropyOptions&)
 
 namespace detail {
 namespace {

@@ -426,21 +426,19 @@ Var Var::T() const {
 }
 Var Var::clone() const {
   const Argument arguments[] = {Argument(*this)};
-  return fused_one({"clone", identity_graph(), 0, {}}, arguments);
+  return fused_one<Var>({"clone", identity_graph(), 0, {}}, arguments);
 }
 Var Var::contiguous() const { return is_contiguous() ? *this : clone(); }
 Var Var::to(DType dtype) const {
   if (value_.dtype() == dtype) return *this;
   const Argument arguments[] = {Argument(*this)};
-  return fused_one({"to", cast_graph(dtype), 0, {}}, arguments);
+  return fused_one<Var>({"to", cast_graph(dtype), 0, {}}, arguments);
 }
 Var Var::to(Device device) const {
   if (value_.device() == device) return *this;
   return record_one("to_device", {this, 1}, value_.to(device), {},
                     [from = value_.device()](const RuleContext& c) { return PoolVector<Var>{c.grads[0].to(from)}; });
 }
-Tensor cast(const Tensor& x, DType dtype) { return x.to(dtype); }
-Var cast(const Var& x, DType dtype) { return x.to(dtype); }
 
 namespace detail {
 Var alias(const Var& x) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ops/fused.hpp"
+#include "ops/instances.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -81,7 +82,7 @@ bool has(const Tensor& x, DType dtype) { return x.impl()->storage->backend().sup
 
 // ---- sums of more narrow integers than i32 can hold the sum of ----
 Tensor reduced(const Graph* graph, const Tensor& x, std::uint32_t mask) {
-  return run_fused_one({"sum", graph, mask, {}}, std::array{Argument(x)});
+  return fused_one<Tensor>({"sum", graph, mask, {}}, std::array{Argument(x)});
 }
 int longest_axis(const Tensor& x, std::uint32_t mask) {
   int longest = -1;
@@ -146,50 +147,38 @@ const Graph* mean_graph(const Tensor& x, std::uint32_t mask, std::optional<DType
   return widens(from) && has(x, DType::i64) ? nullptr : mean_of_converted(to, inside);
 }
 
-Tensor sum_as(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype) {
-  const Graph* const graph = sum_graph(x, mask, dtype);
-  return graph ? reduced(graph, x, mask) : sum_in_parts(x, mask);
-}
-Tensor mean_as(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype) {
-  if (const Graph* const graph = mean_graph(x, mask, dtype))
-    return run_fused_one({"mean", graph, mask, {}}, std::array{Argument(x)});
+Tensor sum_in_parts(const Tensor& x, std::uint32_t mask, std::optional<DType>) { return sum_in_parts(x, mask); }
+Tensor mean_in_parts(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype) {
   const double count = static_cast<double>(count_along(x, mask));
   return (sum_in_parts(x, mask).to(DType::f64) / count).to(dtype.value_or(DType::f32));
 }
 
 using GraphFor = const Graph* (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
-using RunAs = Tensor (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
+/// What a graph cannot compute in one call: of integers, which have no gradient.
+using RunInParts = Tensor (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
 
-Tensor run(const char* op, RunAs run_as, const Tensor& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
-  require_defined(op, "x", x);
+template <TensorOrVar T>
+T run(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, const Axes& axes, bool keepdim,
+      std::optional<DType> dtype) {
+  require_defined(op, "x", value_of(x));
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
-  const Tensor result = run_as(x, mask, dtype);
-  return keepdim ? result : result.reshape(without_axes(x.shape(), mask));
-}
-Var run(const char* op, RunAs run_as, GraphFor graph_for, const Var& x, const Axes& axes, bool keepdim,
-        std::optional<DType> dtype) {
-  require_defined(op, "x", x.value());
-  const std::uint32_t mask = axis_mask(op, axes, x.dim());
-  const Graph* const graph = graph_for(x.value(), mask, dtype);
-  if (!graph) return as_var(run(op, run_as, x.value(), axes, keepdim, dtype));  // of integers, which have no gradient
-  return fused_one({op, graph, mask, {}, {}, !keepdim}, std::array{Argument(x)});
+  if (const Graph* const graph = graph_for(value_of(x), mask, dtype))
+    return fused_one<T>({op, graph, mask, {}, {}, !keepdim}, std::array{Argument(x)});
+  const Tensor result = in_parts(value_of(x), mask, dtype);
+  return operand_as<T>(keepdim ? result : result.reshape(without_axes(x.shape(), mask)));
 }
 
 }  // namespace
 
-#define TERN_SUM(name)                                                                \
-  Tensor name(const Tensor& x, const Axes& axes, bool keepdim) {                      \
-    return run(#name, name##_as, x, axes, keepdim, {});                               \
-  }                                                                                   \
-  Tensor name(const Tensor& x, const Axes& axes, bool keepdim, DType dtype) {         \
-    return run(#name, name##_as, x, axes, keepdim, dtype);                            \
-  }                                                                                   \
-  Var name(const Var& x, const Axes& axes, bool keepdim) {                            \
-    return run(#name, name##_as, name##_graph, x, axes, keepdim, {});                 \
-  }                                                                                   \
-  Var name(const Var& x, const Axes& axes, bool keepdim, DType dtype) {               \
-    return run(#name, name##_as, name##_graph, x, axes, keepdim, dtype);              \
-  }
+#define TERN_SUM(name)                                                                         \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim) {                \
+    return run(#name, name##_graph, name##_in_parts, x, axes, keepdim, {});                    \
+  }                                                                                            \
+  template <TensorOrVar T> T name(const T& x, const Axes& axes, bool keepdim, DType dtype) {   \
+    return run(#name, name##_graph, name##_in_parts, x, axes, keepdim, dtype);                 \
+  }                                                                                            \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool)                                          \
+  TERN_INSTANCES_1(ResultOf, name, const Axes&, bool, DType)
 TERN_SUM(sum)
 TERN_SUM(mean)
 #undef TERN_SUM

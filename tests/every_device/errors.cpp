@@ -1,4 +1,5 @@
-// Bad input: each a tern::Error with its kind and a message that names the operation and what came, before any change.
+// Bad input beside that of the entries of operations (every_operation.cpp): each a tern::Error with its kind and a message
+// that names the operation and what came, before any change.
 #include <limits>
 
 #include "reference.hpp"
@@ -50,13 +51,6 @@ TEST_P(Errors, FusedLinearBackwardShapes) {
   expect_error(shape, {op, "accumulate_into.d_b", "f32[3, 4]", "f32[4, 3]"}, [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
   into = {{}, {}, ones({4}, f16)};
   expect_error(dtype, {op, "accumulate_into.d_bias", "f16"}, [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
-}
-TEST_P(Errors, RowShapes) {
-  const Tensor x = ones({2, 3});
-  expect_error(shape, {"rms_norm", "weight", "f32[2, 3]", "f32[2]"}, [&] { rms_norm(x, ones({2})); });
-  expect_error(shape, {"layer_norm", "bias", "f32[4]"}, [&] { layer_norm(x, ones({3}), ones({4})); });
-  expect_error(shape, {"cross_entropy", "f32[2, 3]", "i32[3]"}, [&] { cross_entropy(x, zeros({3}, i32)); });
-  expect_error(shape, {"cross_entropy", "f32[3]"}, [&] { cross_entropy(ones({3}), zeros({3}, i32)); });
 }
 TEST_P(Errors, ItemOfMany) {
   expect_error(shape, {"item", "f32[2, 3]"}, [] { ones({2, 3}).item<float>(); });
@@ -264,23 +258,13 @@ TEST_P(Errors, SavedPreActivationStaysIntact) {
   EXPECT_EQ(pre.numel(), 1);
 }
 
-// ---- borrowed memory, joins ----
+// ---- borrowed memory ----
 TEST_P(Errors, Views) {
   float data[4] = {};
   expect_error(shape, {"view", "null"}, [] { Tensor::view(static_cast<float*>(nullptr), {2}); });
   expect_error(shape, {"view", "2", "1"}, [&] { Tensor::view(data, {2, 2}, {1}); });
   expect_error(shape, {"[-1]"}, [&] { Tensor::view(data, {-1}); });
 }
-TEST_P(Errors, Joins) {
-  const Tensor x = ones({2, 3});
-  expect_error(shape, {"concatenate", "f32[2, 3]", "f32[2, 4]"}, [&] { concatenate(std::vector<Tensor>{x, ones({2, 4})}); });
-  expect_error(shape, {"concatenate"}, [&] { concatenate(std::vector<Tensor>{}); });
-  expect_error(shape, {"stack"}, [&] { stack(std::vector<Tensor>{}); });
-  expect_error(shape, {"stack", "f32"}, [&] { stack(std::vector<Tensor>{x, ones({2, 4})}); });
-  expect_error(shape, {"split", "f32[2, 3]", "2"}, [&] { split(x, 2, 1); });
-  expect_error(shape, {"split"}, [&] { split(x, 0); });
-}
-
 TEST_P(Errors, KindsAndTypes) {
   const UnsupportedDType e("matmul", f64, "webgpu:0");
   EXPECT_EQ(e.kind(), unsupported);

@@ -1,5 +1,5 @@
-// Compiled against a copy of tern in which formulas.inc has one more line, synthetic_cube(x) = x·x·x: that line must be
-// all it takes.
+// Compiled against a copy of tern in which formulas.inc has one more line, synthetic_cube(x) = x·x·x, and compositions.hpp
+// one more entry, softmax_pool(x, scores): they must be all it takes.
 #include <cmath>
 #include <cstdio>
 #include <tern/tern.hpp>
@@ -29,6 +29,12 @@ int main() {
   expect(near(matmul_bias_activation_bwd(one, one, one, bias, op::synthetic_cube).d_bias, 12),
          "the epilogue's backward");
   expect(Var(synthetic_cube(Var(two))).grad_fn()->name() == "SyntheticCubeBackward", "the name of its GradFn");
+  // Of equal scores it is the mean, of any kind of operands.
+  const Tensor x = tensor({1.0f, 2.0f, 6.0f}), scores = zeros({3});
+  expect(near(softmax_pool(x, scores), 3), "the operation on Tensors");
+  const Var recorded(x);
+  expect(near(backward(softmax_pool(recorded, scores))[recorded], 1.0 / 3), "its gradient beside a Tensor");
+  expect(near(softmax_pool(x, Var(scores)).value(), 3), "the operation on a mixture");
   if (!failures) std::printf("one line in one file is all it takes\n");
   return failures;
 }

@@ -1,0 +1,3 @@
+// The entries of compositions stand beside them.
+#define TERN_ENTRIES
+#include "tern/compositions.hpp"

@@ -1,0 +1,117 @@
+// Entries of creation (create.cpp) and random numbers (random.cpp).
+#include <cmath>
+
+#include "ops/entry.hpp"
+
+namespace tern::operations {
+namespace {
+
+using enum ErrorKind;
+
+std::vector<Shape> no_operands(Sizes) { return {}; }
+const std::vector<Sizes> kOnce = {{}};
+/// A sample without operands, with these results.
+template <class F> std::vector<Sample> creates(F call, const Shape& shape, std::vector<double> values) {
+  return {{.shapes = no_operands,
+           .call = call,
+           .reference =
+               [=](const auto&) {
+                 return std::vector<Values>{{shape, values}};
+               },
+           .sizes = kOnce,
+           .empty = {}}};
+}
+constexpr Tolerance kGiven{0, "the numbers are representable"};
+/// Draws with the generator's mean and spread; that every number is what Philox makes it is
+/// tests/every_device/random.cpp's.
+constexpr Tolerance kDrawn{0, "the sample makes of what is drawn what does not depend on it"};
+
+const Entries creation{
+    {.name = "zeros",
+     .family = Family::creation,
+     .arguments = "shape, options = {}",
+     .says = "Every element 0",
+     .differentiable = false,
+     .tolerance = kGiven,
+     .samples = creates([] { return zeros({2}); }, {2}, {0, 0}),
+     .bad = {{shape,
+              {"[2, -1]", "negative"},
+              [](auto) {
+                zeros({2, -1});
+              }}}},
+    {.name = "ones",
+     .family = Family::creation,
+     .arguments = "shape, options = {}",
+     .says = "Every element 1",
+     .differentiable = false,
+     .tolerance = kGiven,
+     .samples = creates(
+         [] {
+           return ones({2, 1});
+         },
+         {2, 1}, {1, 1}),
+     .bad = {{shape,
+              {"[2, -1]", "negative"},
+              [](auto) {
+                ones({2, -1});
+              }}}},
+    {.name = "full",
+     .family = Family::creation,
+     .arguments = "shape, value, options = {}",
+     .says = "Every element `value`; one that is no value of an integer dtype throws `dtype`",
+     .differentiable = false,
+     .tolerance = kGiven,
+     .samples = creates([] { return full({2}, 7); }, {2}, {7, 7}),
+     .bad = {{dtype, {"0.5"}, [](auto) { full({2}, 0.5, i32); }}}},
+    {.name = "arange",
+     .family = Family::creation,
+     .arguments = "begin, end, step = 1, options = {.dtype = DType::i32}",
+     .says = "begin, begin + step, … below end; integers are counted exactly",
+     .differentiable = false,
+     .tolerance = kGiven,
+     .samples = creates([] { return arange(1, 4); }, {3}, {1, 2, 3}),
+     .bad = {{shape, {"arange", "step"}, [](auto) { arange(0, 3, 0); }}}},
+    {.name = "linspace",
+     .family = Family::creation,
+     .arguments = "begin, end, count, options = {}",
+     .says = "`count` values from begin to end, both included",
+     .differentiable = false,
+     .tolerance = kGiven,
+     .samples = creates([] { return linspace(0, 1, 3); }, {3}, {0, 0.5, 1}),
+     .bad = {{shape, {"linspace"}, [](auto) { linspace(0, 1, -1); }}}},
+    {.name = "eye",
+     .family = Family::creation,
+     .arguments = "size, options = {}",
+     .says = "The identity matrix",
+     .differentiable = false,
+     .tolerance = kGiven,
+     .samples = creates([] { return eye(2); }, {2, 2}, {1, 0, 0, 1}),
+     .bad = {{shape, {"-1"}, [](auto) { eye(-1); }}}},
+    {.name = "rand",
+     .family = Family::random,
+     .arguments = "shape, generator, options = {}",
+     .says = "Uniform in [0, 1): multiples of 2^-11 in f16, 2^-8 in bf16, 2^-24 in f32, 2^-53 in f64",
+     .differentiable = false,
+     .tolerance = kDrawn,
+     .samples = creates([] { return floor(rand({2}, Generator{1})); }, {2}, {0, 0}),
+     .bad = {{dtype, {"rand", "i32"}, [](auto) { rand({2}, Generator{1}, i32); }}}},
+    {.name = "randn",
+     .family = Family::random,
+     .arguments = "shape, generator, options = {}",
+     .says = "Standard normal (Box-Muller), to 6.7 standard deviations on either side, in f64 to 9.4",
+     .differentiable = false,
+     .tolerance = kDrawn,
+     .samples = creates([] { return abs(randn({2}, Generator{1})) < 6.75; }, {2}, {1, 1}),
+     .bad = {{dtype, {"randn", "i32"}, [](auto) { randn({2}, Generator{1}, i32); }}}},
+    {.name = "randint",
+     .family = Family::random,
+     .arguments = "low, high, shape, generator, options = {.dtype = DType::i32}",
+     .says = "Uniform integers in [low, high), which must be values of the dtype (`dtype` error otherwise)",
+     .differentiable = false,
+     .tolerance = kDrawn,
+     .samples = creates([] { return randint(4, 5, {2}, Generator{1}); }, {2}, {4, 4}),
+     .bad = {{dtype, {"randint", "300"}, [](auto) { randint(0, 300, {2}, Generator{1}, {.dtype = u8}); }}}},
+};
+
+}  // namespace
+}  // namespace tern::operations

@@ -1,0 +1,42 @@
+// The list of entries.
+#include "ops/entry.hpp"
+
+#include <algorithm>
+
+namespace tern::operations {
+namespace {
+
+std::vector<Entry>& list() {
+  static std::vector<Entry> all;
+  return all;
+}
+
+}  // namespace
+
+Entries::Entries(std::initializer_list<Entry> more) { list().insert(list().end(), more.begin(), more.end()); }
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> sorted = [] {
+    std::vector<Entry> all = list();
+    std::ranges::stable_sort(all, {}, &Entry::family);
+    return all;
+  }();
+  return sorted;
+}
+
+const char* title(Family family) {
+  switch (family) {
+    case Family::reductions: return "Reductions";
+    case Family::products: return "Products of matrices";
+    case Family::rows: return "Rows";
+    case Family::indices: return "Indices and order";
+    case Family::joins: return "Joining and splitting";
+    case Family::views: return "Views, copies and conversions";
+    case Family::creation: return "Creation";
+    case Family::random: return "Random numbers";
+    case Family::compositions: return "Compositions";
+  }
+  return "";
+}
+
+}  // namespace tern::operations

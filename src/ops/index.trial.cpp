@@ -1,0 +1,328 @@
+// Entries of what selects, adds and orders by index (index.cpp).
+#include <algorithm>
+#include <cmath>
+
+#include "ops/entry.hpp"
+
+namespace tern::operations {
+namespace {
+
+using enum ErrorKind;
+
+std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
+/// Places 0 to size - 1 in a scattered order with repetitions, the last counted from the end.
+std::vector<std::int32_t> places(std::int64_t count, std::int64_t size) {
+  std::vector<std::int32_t> list;
+  for (std::int64_t i = 0; i < count; ++i) list.push_back(static_cast<std::int32_t>((2 + 5 * i) % size));
+  if (count > 0) list.back() = -1;
+  return list;
+}
+Tensor indices(const Shape& shape, std::int64_t size) { return tensor(places(shape.numel(), size), shape); }
+std::size_t place(std::int64_t i, std::int64_t count, std::int64_t size) {
+  const std::int32_t at = places(count, size)[static_cast<std::size_t>(i)];
+  return static_cast<std::size_t>(at < 0 ? at + size : at);
+}
+/// f(row, column) for each element of a matrix.
+template <class F> Values made(std::int64_t rows, std::int64_t columns, F f) {
+  Values y{{rows, columns}, {}};
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t c = 0; c < columns; ++c) y.of.push_back(f(r, c));
+  return y;
+}
+double at(const Values& x, std::size_t row, std::size_t column) {
+  return x.of[row * static_cast<std::size_t>(x.shape[1]) + column];
+}
+double at(const Values& x, std::int64_t row, std::int64_t column) {
+  return at(x, static_cast<std::size_t>(row), static_cast<std::size_t>(column));
+}
+
+/// f on a copy of each row of a matrix (axis 1) or each column (axis 0), cut to what f gives.
+template <class F> std::vector<Values> along(const Values& x, int axis, F f) {
+  const std::int64_t rows = x.shape[0], columns = x.shape[1], lines = axis == 1 ? rows : columns;
+  std::vector<std::vector<double>> list;
+  for (std::int64_t i = 0; i < lines; ++i) {
+    std::vector<double> line;
+    for (std::int64_t j = 0; j < (axis == 1 ? columns : rows); ++j)
+      line.push_back(axis == 1 ? at(x, i, j) : at(x, j, i));
+    list.push_back(f(line));
+  }
+  const auto length = static_cast<std::int64_t>(list.empty() ? 0 : list[0].size());
+  const auto element = [&](std::int64_t r, std::int64_t c) {
+    return axis == 1 ? list[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]
+                     : list[static_cast<std::size_t>(c)][static_cast<std::size_t>(r)];
+  };
+  return {axis == 1 ? made(rows, length, element) : made(length, columns, element)};
+}
+std::vector<double> ordered(std::vector<double> line, bool descending) {
+  std::ranges::sort(line);
+  if (descending) std::ranges::reverse(line);
+  return line;
+}
+std::vector<double> first_half(std::vector<double> line) {
+  line.resize((line.size() + 1) / 2);
+  return line;
+}
+std::int64_t half(std::int64_t size) { return (size + 1) / 2; }
+
+constexpr Tolerance kMoved{0, "elements are moved"};
+constexpr Tolerance kRunningSums{37, "a rounding for each of at most 37 elements"};
+
+const Entries by_index{
+    {.name = "take",
+     .family = Family::indices,
+     .arguments = "x, indices, axis = 0",
+     .says = "Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 "
+             "or i64)",
+     .tolerance = kMoved,
+     .samples = {{.with = "rows",
+                  .shapes = matrix,
+                  .call =
+                      [](const auto& x) {
+                        return take(x, indices({2, 2}, x.size(0)));
+                      },
+                  .reference =
+                      [](const auto& x) {
+                        Values y = made(4, x[0].shape[1], [&](auto r, auto c) {
+                          return at(x[0], place(r, 4, x[0].shape[0]), static_cast<std::size_t>(c));
+                        });
+                        y.shape = {2, 2, x[0].shape[1]};
+                        return std::vector{y};
+                      },
+                  .empty = {}},
+                 {.with = "columns",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return take(x, indices({3}, x.size(1)), 1); },
+                  .reference =
+                      [](const auto& x) {
+                        return std::vector{made(x[0].shape[0], 3, [&](auto r, auto c) {
+                          return at(x[0], static_cast<std::size_t>(r), place(c, 3, x[0].shape[1]));
+                        })};
+                      }},
+                 {.with = "nothing",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return take(x, indices({0}, 1)); },
+                  .reference =
+                      [](const auto& x) { return std::vector{made(0, x[0].shape[1], [](auto, auto) { return 0.0; })}; },
+                  .empty = {{3, 0}}}},
+     .bad = {{index,
+              {"take", "3", "size 3"},
+              [](auto make) {
+                take(make({3, 2}), tensor({0, 3}));
+              }},
+             {index,
+              {"take", "size 0"},
+              [](auto make) {
+                take(make({0, 2}), tensor({0}));
+              }},
+             {dtype, {"take", "indices", "i32 or i64"}, [](auto make) { take(make({3}), ones({2})); }}}},
+    {.name = "gather",
+     .family = Family::indices,
+     .arguments = "x, indices, axis",
+     .says = "result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices "
+             "have x's rank",
+     .tolerance = kMoved,
+     .samples = {{.with = "from columns",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return gather(x, indices(x.shape(), x.size(0)), 0); },
+                  .reference =
+                      [](const auto& x) {
+                        const std::int64_t rows = x[0].shape[0], columns = x[0].shape[1];
+                        return std::vector{made(rows, columns, [&](auto r, auto c) {
+                          return at(x[0], place(r * columns + c, rows * columns, rows), static_cast<std::size_t>(c));
+                        })};
+                      },
+                  .empty = {}}},
+     .bad = {{index,
+              {"gather", "7", "size 3"},
+              [](auto make) {
+                gather(make({3, 1}), tensor({7}, {1, 1}), 0);
+              }},
+             {shape,
+              {"gather", "indices", "f32[3, 1]", "i32[1]"},
+              [](auto make) {
+                gather(make({3, 1}), tensor({0}), 0);
+              }}}},
+    {.name = "scatter_add",
+     .family = Family::indices,
+     .arguments = "x, indices, source, axis = 0",
+     .says =
+         "A copy of x with `source` added at positions along an axis, repeated ones included: the transpose of take "
+         "(source "
+         "has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`)",
+     .tolerance = {4, "at most four additions to an element"},
+     .samples =
+         {{.with = "rows",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.rows, s.columns}, {4, s.columns}};
+               },
+           .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({4}, x.size(0)), source); },
+           .reference =
+               [](const auto& x) {
+                 Values y = x[0];
+                 const auto columns = static_cast<std::size_t>(y.shape[1]);
+                 for (std::size_t i = 0; i < x[1].of.size(); ++i)
+                   y.of[place(static_cast<std::int64_t>(i / columns), 4, y.shape[0]) * columns + i % columns] +=
+                       x[1].of[i];
+                 return std::vector{y};
+               },
+           .empty = {}},
+          {.with = "elements of rows",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.rows, s.columns}, {s.rows, 2}};
+               },
+           .call = [](const auto& x,
+                      const auto& source) { return scatter_add(x, indices(source.shape(), x.size(1)), source, 1); },
+           .reference =
+               [](const auto& x) {
+                 Values y = x[0];
+                 const auto columns = static_cast<std::size_t>(y.shape[1]);
+                 for (std::size_t i = 0; i < x[1].of.size(); ++i)
+                   y.of[i / 2 * columns + place(static_cast<std::int64_t>(i), 2 * y.shape[0], y.shape[1])] +=
+                       x[1].of[i];
+                 return std::vector{y};
+               },
+           .empty = {}},
+          {.with = "nothing",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.rows, s.columns}, {0, s.columns}};
+               },
+           .call = [](const auto& x, const auto& source) { return scatter_add(x, indices({0}, 1), source); },
+           .reference = [](const auto& x) { return std::vector{x[0]}; },
+           .empty = {{3, 0}}}},
+     .bad = {{shape,
+              {"scatter_add", "source", "f32[3, 2]"},
+              [](auto make) {
+                scatter_add(make({3, 2}), tensor({0, 1}), make({2, 3}));
+              }},
+             {dtype,
+              {"scatter_add", "dtypes differ"},
+              [](auto make) { scatter_add(make({3}), tensor({0}), make({1}, f16)); }},
+             {index,
+              {"scatter_add", "-4", "size 3"},
+              [](auto make) { scatter_add(make({3}), tensor({-4}), make({1})); }}}},
+    {.name = "cumsum",
+     .family = Family::indices,
+     .arguments = "x, axis",
+     .says = "Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do",
+     .tolerance = kRunningSums,
+     .samples = {{.with = "of rows",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return cumsum(x, 1); },
+                  .reference =
+                      [](const auto& x) {
+                        return along(x[0], 1, [](std::vector<double> line) {
+                          for (std::size_t i = 1; i < line.size(); ++i) line[i] += line[i - 1];
+                          return line;
+                        });
+                      },
+                  .empty = {{2, 0}}}},
+     .bad = {{index,
+              {"cumsum", "axis 2", "out of range"},
+              [](auto make) {
+                cumsum(make({2, 3}), 2);
+              }}}},
+    {.name = "sort",
+     .family = Family::indices,
+     .arguments = "x, axis = -1, descending = false",
+     .says = "The elements in order along an axis: stable, NaN is larger than everything",
+     .tolerance = kMoved,
+     .samples =
+         {{.with = "rows",
+           .shapes = matrix,
+           .call = [](const auto& x) { return sort(x, 1).values; },
+           .reference = [](const auto& x) { return along(x[0], 1, [](auto line) { return ordered(line, false); }); },
+           .broadcast_axis = 0},
+          {.with = "columns, the largest first",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.columns, s.rows}};
+               },
+           .call = [](const auto& x) { return sort(x, 0, true).values; },
+           .reference = [](const auto& x) { return along(x[0], 0, [](auto line) { return ordered(line, true); }); }}},
+     .bad = {{index,
+              {"sort", "axis -3", "out of range"},
+              [](auto make) {
+                sort(make({2, 3}), -3);
+              }}}},
+    {.name = "topk",
+     .family = Family::indices,
+     .arguments = "x, k, axis = -1, largest = true",
+     .says = "The k largest (smallest) elements along an axis, in order",
+     .tolerance = kMoved,
+     .samples =
+         {{.with = "the largest of columns",
+           .shapes =
+               [](Sizes s) {
+                 return std::vector<Shape>{{s.columns, s.rows}};
+               },
+           .call = [](const auto& x) { return topk(x, half(x.size(0)), 0).values; },
+           .reference =
+               [](const auto& x) { return along(x[0], 0, [](auto line) { return first_half(ordered(line, true)); }); }},
+          {.with = "the smallest of rows",
+           .shapes = matrix,
+           .call = [](const auto& x) { return topk(x, half(x.size(1)), 1, false).values; },
+           .reference =
+               [](const auto& x) { return along(x[0], 1, [](auto line) { return first_half(ordered(line, false)); }); },
+           .empty = {}}},
+     .bad = {{index,
+              {"topk", "k = 4", "size 3"},
+              [](auto make) {
+                topk(make({2, 3}), 4);
+              }},
+             {index,
+              {"topk", "k = -1"},
+              [](auto make) {
+                topk(make({2, 3}), -1);
+              }}}},
+    {.name = "one_hot",
+     .family = Family::indices,
+     .arguments = "labels, classes, dtype = default_dtype()",
+     .says = "labels (i32 or i64) as rows with a 1 at the label; one outside [0, classes) throws `index`",
+     .differentiable = false,
+     .tolerance = kMoved,
+     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows}}; },
+                  .call = [](const auto& x) { return one_hot(arange(0, x.size(0)), x.size(0) + 1); },
+                  .reference =
+                      [](const auto& x) {
+                        return std::vector{
+                            made(x[0].shape[0], x[0].shape[0] + 1, [](auto r, auto c) { return r == c ? 1.0 : 0.0; })};
+                      }}},
+     .bad = {{index,
+              {"one_hot", "3", "size 3"},
+              [](auto) {
+                one_hot(tensor({0, 3}), 3);
+              }},
+             {index, {"one_hot", "0 classes"}, [](auto) { one_hot(tensor({0}), 0); }},
+             {dtype, {"one_hot", "labels", "i32 or i64"}, [](auto) { one_hot(ones({2}), 3); }}}},
+    {.name = "allclose",
+     .family = Family::indices,
+     .arguments = "a, b, rtol = 1e-5, atol = 1e-8, equal_nan = false",
+     .says = "Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing "
+             "but itself",
+     .differentiable = false,
+     .tolerance = kMoved,
+     .samples = {{.with = "equal elements",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return allclose(elements(x), elements(x)); },
+                  .reference =
+                      [](const auto&) {
+                        return std::vector<Values>{{{1}, {1}}};
+                      },
+                  .reads_elements = true},
+                 {.with = "others",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return allclose(elements(x), elements(x) + 0.25); },
+                  .reference =
+                      [](const auto&) {
+                        return std::vector<Values>{{{1}, {0}}};
+                      },
+                  .empty = {},
+                  .reads_elements = true}},
+     .bad = {{shape, {"allclose", "[2]", "[3]"}, [](auto) { allclose(ones({2}), ones({3})); }}}},
+};
+
+}  // namespace
+}  // namespace tern::operations

@@ -1,0 +1,224 @@
+// Entries of the reductions (reduce.cpp, sum.cpp).
+#include <algorithm>
+#include <cmath>
+
+#include "ops/entry.hpp"
+
+namespace tern::operations {
+namespace {
+
+using enum ErrorKind;
+
+using List = std::vector<double>;
+using OfList = double (*)(const List&);  // an independent reference for one reduced list
+
+std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
+/// f of each row (axis 1), of each column (axis 0), or of everything (axis 2).
+std::vector<Values> reduced(const Values& x, int axis, OfList f) {
+  const auto rows = static_cast<std::size_t>(x.shape[0]), columns = static_cast<std::size_t>(x.shape[1]);
+  if (axis == 2) return {{{}, {f(x.of)}}};
+  Values y{{x.shape[axis == 0 ? 1 : 0]}, {}};
+  for (std::size_t i = 0; i < (axis == 0 ? columns : rows); ++i) {
+    List list;
+    for (std::size_t j = 0; j < (axis == 0 ? rows : columns); ++j)
+      list.push_back(x.of[axis == 0 ? j * columns + i : i * columns + j]);
+    y.of.push_back(f(list));
+  }
+  return {y};
+}
+Axes axes_of(int axis) { return axis == 2 ? Axes{} : Axes{axis}; }
+
+/// Along each axis and over everything. `of_nothing`: whether there is a value for an empty list; `least`: how many
+/// elements it takes for a finite one.
+template <class F> std::vector<Sample> samples(F reduce, OfList reference, bool of_nothing, std::int64_t least = 1) {
+  static constexpr const char* names[] = {"of columns", "of rows", "of everything"};
+  std::vector<Sample> list;
+  for (const int axis : {0, 1, 2}) {
+    Sample s{.with = names[axis],
+             .shapes = matrix,
+             .call = [=](const auto& x) { return reduce(x, axes_of(axis), false); },
+             .reference = [=](const auto& x) { return reduced(x[0], axis, reference); },
+             .sizes = {{2, 3}, {5, 37}, {least, least}},
+             .broadcast_axis = axis == 0 ? 1 : 0};
+    if (!of_nothing && axis != 1) s.empty.clear();
+    list.push_back(s);
+  }
+  list.push_back({.with = "of rows, which are kept",
+                  .shapes = matrix,
+                  .call = [=](const auto& x) { return reduce(x, {1}, true); },
+                  .reference =
+                      [=](const auto& x) {
+                        std::vector<Values> y = reduced(x[0], 1, reference);
+                        return y[0].shape.push_back(1), y;
+                      },
+                  .sizes = {{2, 3}, {5, 37}}});
+  return list;
+}
+template <class F> std::vector<BadInput> bad(const std::string& name, F reduce) {
+  return {{index,
+           {name, "axis 2", "out of range"},
+           [=](auto make) {
+             reduce(make({2, 3}), {2}, false);
+           }},
+          {index, {name, "axis", "twice"}, [=](auto make) {
+             reduce(make({2, 3}), {0, -2}, true);
+           }}};
+}
+template <class F> std::vector<BadInput> bad_or_empty(const std::string& name, F reduce) {
+  std::vector<BadInput> list = bad(name, reduce);
+  list.push_back({shape, {name, "f32[0, 3]", "empty"}, [=](auto make) { reduce(make({0, 3}), {0}, false); }});
+  return list;
+}
+#define TERN_CALL(name) [](const auto& x, const Axes& axes, bool keepdim) { return tern::name(x, axes, keepdim); }
+
+double total(const List& list) {
+  double sum = 0;
+  for (const double v : list) sum += v;
+  return sum;
+}
+double product(const List& list) {
+  double all = 1;
+  for (const double v : list) all *= v;
+  return all;
+}
+double variance(const List& list) {
+  const double mean = total(list) / static_cast<double>(list.size());
+  double squares = 0;
+  for (const double v : list) squares += (v - mean) * (v - mean);
+  return squares / static_cast<double>(list.size() - 1);
+}
+double two_norm(const List& list) {
+  double squares = 0;
+  for (const double v : list) squares += v * v;
+  return std::sqrt(squares);
+}
+double log_sum_exp(const List& list) {
+  double sum = 0;
+  for (const double v : list) sum += std::exp(v);
+  return std::log(sum);
+}
+double place(const List& list, bool largest) {
+  const auto at = largest ? std::ranges::max_element(list) : std::ranges::min_element(list);
+  return static_cast<double>(at - list.begin());
+}
+
+constexpr const char* kArguments = "x, axes = {}, keepdim = false";
+constexpr Tolerance kSums{
+    185, "a rounding for each of at most 185 elements, of partial sums that the total or 1 exceeds on average"};
+constexpr Tolerance kRoots{370, "sums of 185 squares of differences, each with two roundings"};
+constexpr Tolerance kExact{0, "it is one of the elements"};
+constexpr Tolerance kPlaces{0, "it is a place or a truth"};
+
+const Entries reductions{
+    {.name = "sum",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "The sum",
+     .tolerance = kSums,
+     .samples = samples(TERN_CALL(sum), total, true),
+     .bad = bad("sum", TERN_CALL(sum))},
+    {.name = "mean",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "The mean",
+     .tolerance = kSums,
+     .samples = samples(
+         TERN_CALL(mean), [](const List& x) { return total(x) / static_cast<double>(x.size()); }, false),
+     .bad = bad("mean", TERN_CALL(mean))},
+    {.name = "prod",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "The product",
+     .tolerance = kSums,
+     .recorded_roundings = 185,  // under autograd halves are multiplied, whose gradient is right at zeros
+     .samples = samples(TERN_CALL(prod), product, true),
+     .bad = bad("prod", TERN_CALL(prod))},
+    {.name = "max",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "The largest element; NaN where one is NaN, over nothing an error",
+     .tolerance = kExact,
+     .samples = samples(
+         TERN_CALL(max), [](const List& x) { return *std::ranges::max_element(x); }, false),
+     .bad = bad_or_empty("max", TERN_CALL(max))},
+    {.name = "min",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "The smallest element; otherwise like max",
+     .tolerance = kExact,
+     .samples = samples(
+         TERN_CALL(min), [](const List& x) { return *std::ranges::min_element(x); }, false),
+     .bad = bad_or_empty("min", TERN_CALL(min))},
+    {.name = "logsumexp",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "log Σ exp(x), whatever the size of x",
+     .tolerance = kSums,
+     .samples = samples(TERN_CALL(logsumexp), log_sum_exp, false),
+     .bad = bad_or_empty("logsumexp", TERN_CALL(logsumexp))},
+    {.name = "var",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch",
+     .tolerance = kRoots,
+     .samples = samples(TERN_CALL(var), variance, false, 2),
+     .bad = bad("var", TERN_CALL(var))},
+    {.name = "std",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "The square root of var",
+     .tolerance = kRoots,
+     .samples = samples(
+         TERN_CALL(std), [](const List& x) { return std::sqrt(variance(x)); }, false, 2),
+     .bad = bad("std", TERN_CALL(std))},
+    {.name = "norm",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "√Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes",
+     .tolerance = kRoots,
+     .samples = samples(TERN_CALL(norm), two_norm, false),
+     .bad = bad("norm", TERN_CALL(norm))},
+    {.name = "argmax",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says =
+         "Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = samples(
+         TERN_CALL(argmax), [](const List& x) { return place(x, true); }, false),
+     .bad = bad_or_empty("argmax", TERN_CALL(argmax))},
+    {.name = "argmin",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "Position (i32) of the first smallest element; otherwise like argmax",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = samples(
+         TERN_CALL(argmin), [](const List& x) { return place(x, false); }, false),
+     .bad = bad_or_empty("argmin", TERN_CALL(argmin))},
+    {.name = "any",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "Whether any element is true (not zero)",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = samples(
+         [](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); },
+         [](const List& x) { return std::ranges::any_of(x, [](double v) { return v > 0.5; }) ? 1.0 : 0.0; }, true),
+     .bad = bad("any", TERN_CALL(any))},
+    {.name = "all",
+     .family = Family::reductions,
+     .arguments = kArguments,
+     .says = "Whether all elements are true (not zero)",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = samples(
+         [](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); },
+         [](const List& x) { return std::ranges::all_of(x, [](double v) { return v > -0.5; }) ? 1.0 : 0.0; }, true),
+     .bad = bad("all", TERN_CALL(all))},
+};
+#undef TERN_CALL
+
+}  // namespace
+}  // namespace tern::operations
