@@ -8,7 +8,7 @@ enum class Expected { product, gradients };
 
 using Make = Contender(const Target&, const tern::Tensor&, const tern::Tensor&);
 
-void add(Workloads& workloads, const Target& target, const std::string& name, Make make, Expected what) {
+void add_call(Workloads& workloads, const Target& target, const std::string& name, Make make, Expected what) {
   const auto prepare = [=] {
     const Buffer x = Buffer::pattern(tern::f32, 8, 1), y = Buffer::pattern(tern::f32, 8, 2);
     std::vector<double> expected = sample(y, x);  // the gradients of x and y in x * y
@@ -48,9 +48,9 @@ Contender with_backward(const Target& target, const tern::Tensor& x, const tern:
 }  // namespace
 
 void add_overhead(Workloads& workloads, const Target& target) {
-  add(workloads, target, "op", plain, Expected::product);
-  add(workloads, target, "recorded", recorded, Expected::product);
-  add(workloads, target, "recorded_and_backward", with_backward, Expected::gradients);
+  add_call(workloads, target, "op", plain, Expected::product);
+  add_call(workloads, target, "recorded", recorded, Expected::product);
+  add_call(workloads, target, "recorded_and_backward", with_backward, Expected::gradients);
 }
 
 }  // namespace bench
