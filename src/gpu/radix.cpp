@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 
+#include "gpu/kernel_file.hpp"
 #include "gpu/text.hpp"
 
 namespace tern::detail_gpu {
@@ -14,7 +14,7 @@ constexpr const char* kMoveWgsl =
 #include "gpu/radix_move.wgsl.inc"
     ;
 constexpr const char* kMoveCuda =
-#include "gpu/radix_move.cuda.inc"
+#include "gpu/radix_move.cu.inc"
     ;
 constexpr std::uint32_t kThreads = 256;
 constexpr std::int64_t kPart = 8192;  // elements that a workgroup selects a few of
@@ -22,30 +22,11 @@ constexpr std::int64_t kFewBlocks = 64;  // of a line, whose counts an invocatio
 constexpr int kMostMasks = 1024;      // words with a bit for each of them, when it selects many
 static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
 
-using Holes = std::map<std::string, std::string, std::less<>>;
-
-/// The text with every $name replaced; what replaces it may name others.
-std::string filled(std::string_view text, const Holes& holes) {
-  const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    if (text[at] != '$') {
-      result += text[at++];
-      continue;
-    }
-    std::size_t end = at + 1;
-    while (end < text.size() && in_name(text[end])) ++end;
-    result += filled(holes.at(std::string(text.substr(at + 1, end - at - 1))), holes);
-    at = end;
-  }
-  return result;
-}
-
 /// Puts in place of what stands in sums[] the sums up to there.
 std::string scan_text(const std::string& barrier) {
   std::string text;
   for (std::uint32_t reach = 1; reach < kThreads; reach *= 2)
-    text += filled(kScanStep, {{"reach", cat(reach, "u")}, {"barrier", barrier}});
+    text += fill_holes(kScanStep, {{"reach", cat(reach, "u")}, {"barrier", barrier}});
   return cat("{\n", text, "}");
 }
 
@@ -188,7 +169,7 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     const int bits = job.words(from.bits, all, false), out = job.words(counts, count_words, true);
     job.launch("sort, counts of digits", lines_ * blocks, {{job.atomic_word(), "counts", 256}}, [&] {
       job.add_keys(holes, bits), holes["tile"] = cat(each, "u"), holes["counts"] = job.binding(out);
-      return filled(kCount, holes);
+      return fill_holes(kCount, holes);
     });
   }
   {
@@ -200,7 +181,7 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     const std::vector<Shared> shared = few ? std::vector<Shared>{} : std::vector<Shared>{{"u32", "sums", 256}};
     job.launch("sort, adding up counts", few ? lines_ : total_words, shared, [&] {
       holes["counts"] = job.binding(in), holes["totals"] = job.binding(out);
-      return filled(few ? kAddUpFew : kAddUp, holes);
+      return fill_holes(few ? kAddUpFew : kAddUp, holes);
     });
   }
   Job job(*this, 'M');
@@ -228,7 +209,7 @@ std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) c
     store +=
         cat(job.word(m.to_places, "to"), " = ", m.places >= 0 ? job.word(m.places, "source") : std::string("i"), ";");
   holes["store"] = store;
-  return filled(kMoveWgsl, holes);
+  return fill_holes(kMoveWgsl, holes);
 }
 
 std::string Radix::move_in_warps(const Job& job, Holes& holes, const Moved& m) const {
@@ -239,7 +220,7 @@ std::string Radix::move_in_warps(const Job& job, Holes& holes, const Moved& m) c
   holes["to_bits"] = job.pointer(m.to_bits, word), holes["to_places"] = job.pointer(m.to_places, "u32");
   holes["totals"] = job.pointer(m.totals, "const u32"), holes["counts"] = job.pointer(m.counts, "const u32");
   holes["first_place"] = m.places >= 0 ? " + first" : "";
-  return filled(kMoveCall, holes);
+  return fill_holes(kMoveCall, holes);
 }
 
 Words Radix::select(Words from, std::int64_t& n, std::int64_t k) {
@@ -270,8 +251,8 @@ Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, 
                holes["source_place"] = places >= 0 ? job.word(places, "source") : std::string("source - line * $n");
                holes["out_bits"] = job.word(to_bits, "to"), holes["out_places"] = job.word(to_places, "to");
                for (int e = 0; e < 4; ++e)
-                 holes["mark"] += filled(kMark, {{"e", cat(256 * e, "u")}, {"key", cat("key", e)}});
-               return filled(kSelect, holes);
+                 holes["mark"] += fill_holes(kMark, {{"e", cat(256 * e, "u")}, {"key", cat("key", e)}});
+               return fill_holes(kSelect, holes);
              });
   return to;
 }

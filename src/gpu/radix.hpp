@@ -1,12 +1,12 @@
 // Words in the order of their keys: a stable sort by digits of 8 bits, and the selection of the first few.
 #pragma once
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "gpu/gpu_backend.hpp"
+#include "gpu/kernel_file.hpp"
 #include "gpu/plan.hpp"
 
 namespace tern::detail_gpu {
@@ -19,7 +19,7 @@ const char* word_of(DType dtype);
 /// How many bits its keys have.
 inline int key_bits(DType dtype) { return 8 * static_cast<int>(dtype_size(dtype)); }
 
-/// CUDA's functions that rank by digits in a workgroup: radix_move.cuda.inc.
+/// CUDA's functions that rank by digits in a workgroup: radix_move.cu.
 const char* ranking_functions();
 
 /// Lines of elements, one after the other: their bits, a word each, and their places in the lines they come from.
@@ -50,7 +50,6 @@ class Radix {
 
  private:
   class Job;
-  using Holes = std::map<std::string, std::string, std::less<>>;
   /// The accesses of a pass: what it moves, and by what.
   struct Moved {
     int bits, places, counts, totals, to_bits, to_places;

@@ -3191,7 +3191,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
       for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
       b3[params.v[2].y + to] = bits;
-  b4[params.v[2].z + to] = i;
+      b4[params.v[2].z + to] = i;
     }
     workgroupBarrier();
     var moved = 0u;
@@ -3286,7 +3286,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
       for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
       b4[params.v[2].z + to] = bits;
-  b5[params.v[2].w + to] = b1[params.v[1].w + source];
+      b5[params.v[2].w + to] = b1[params.v[1].w + source];
     }
     workgroupBarrier();
     var moved = 0u;

@@ -1,7 +1,7 @@
 // Moves the elements of a block to where their digit's begin, in the order in which they stand. 256 at once, one to an
 // invocation: each sets its bit among the 32 of its neighbours in the mask of its digit, and counts the bits before it.
 // `next` is where the next element of each digit goes; its invocation keeps it up to date.
-R"wgsl(
+
 if (group >= $lines * $blocks) { return; }
 let line = group / $blocks;
 let block = group - line * $blocks;
@@ -41,4 +41,3 @@ for (var start = begin; start < end; start += 256u) {
   next[thread] += moved;
   $barrier
 }
-)wgsl"

@@ -3,7 +3,7 @@
 // whose elements have one digit (found by 8 votes) the first one counts all in its warp's counter of that digit; an
 // element's rank in the tile is what the counter showed, the lanes before it, and what the other warps and the lesser
 // digits have. Elements behind the end have the last digit, and as they are the last of it no others' ranks change.
-R"cuda(
+
 /// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;
@@ -137,4 +137,3 @@ TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread,
     for (int e = 0; e < each; ++e) mine[e] = staged[first + e * 32u], place[e] = places[first + e * 32u];
   }
 }
-)cuda"
