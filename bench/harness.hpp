@@ -17,7 +17,7 @@ struct Contender {
   std::string library;
   std::function<void()> run;                    // one call; its result is there when it returns, or after wait
   std::function<std::vector<double>()> result;  // calls once and samples the result; empty where nothing is compared
-  double rest = 0.01;                           // seconds after which its idle threads no longer spin: OpenMP's do for 8 to 9 ms
+  double rest = 0.01;  // seconds after which its idle threads no longer spin: OpenMP's do for 8 to 9 ms
   std::function<void()> wait = {};              // once after many calls: until all are done
   std::function<double(double)> measure = {};   // instead of run: seconds a call, measured elsewhere for so long
   bool part = false;  // not the whole work but a part of it, to be held against (a product without its epilogue)

@@ -71,7 +71,8 @@ bench::Peers make_peers(const Request& request, int threads) {
   }
   for (const std::string& name : request.peers)
     if (name != "none" && std::ranges::none_of(known, [&](const Known& k) { return name == k.name; }))
-      fmt::print(stderr, "peer {} is unknown; there are oneDNN, OpenBLAS, Eigen and by-hand (PyTorch: --torch)\n", name);
+      fmt::print(stderr, "peer {} is unknown; there are oneDNN, OpenBLAS, Eigen and by-hand (PyTorch: --torch)\n",
+                 name);
   return peers;
 }
 

@@ -23,7 +23,8 @@ const char* clock_name(Clock clock) { return clock == Clock::wall ? "wall" : "pr
 
 double rate(const Workload& workload, double seconds) { return workload.work / seconds; }
 
-/// The roof's rate: as measured in turn with the workload, where it was, else when the run began; 0 where there is none.
+/// The roof's rate: as measured in turn with the workload, where it was, else when the run began; 0 where there is
+/// none.
 double roof_of(const Result& result, const Machine& machine) {
   for (const Figures& f : result.figures)
     if (f.part && f.library == result.workload->roof) return rate(*result.workload, f.median);
@@ -78,7 +79,8 @@ nlohmann::json as_json(const Result& result, const Machine& machine) {
 }  // namespace
 
 Machine this_machine(int threads, Clock clock) {
-  Machine machine{.processor = "unknown processor", .device = "", .threads = threads, .clock = clock, .roofs = {}, .libraries = {}};
+  Machine machine{
+      .processor = "unknown processor", .device = "", .threads = threads, .clock = clock, .roofs = {}, .libraries = {}};
   machine.processors = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -143,9 +145,13 @@ void print_slower(const std::vector<Result>& results) {
 bool write_json(const std::string& file, const std::string& command, const Machine& machine,
                 const std::vector<Result>& results) {
   nlohmann::json document{{"date", utc_date()}, {"command", command}, {"results", nlohmann::json::array()}};
-  document["machine"] = {{"processor", machine.processor}, {"device", machine.device}, {"processors", machine.processors},
-                         {"threads", machine.threads},     {"clock", clock_name(machine.clock)},
-                         {"load", {machine.load, machine.load_after}}, {"roofs", machine.roofs},
+  document["machine"] = {{"processor", machine.processor},
+                         {"device", machine.device},
+                         {"processors", machine.processors},
+                         {"threads", machine.threads},
+                         {"clock", clock_name(machine.clock)},
+                         {"load", {machine.load, machine.load_after}},
+                         {"roofs", machine.roofs},
                          {"libraries", machine.libraries}};
   for (const Result& r : results) document["results"].push_back(as_json(r, machine));
   std::ofstream out(file);

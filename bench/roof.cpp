@@ -148,7 +148,8 @@ class Triad {
  public:
   Triad(std::int64_t count, int threads) : share_(count / threads / 16 * 16), threads_(threads) {
     for (auto& array : arrays_) {
-      array.reset(static_cast<float*>(std::aligned_alloc(64, static_cast<std::size_t>(share_ * threads) * sizeof(float))));
+      array.reset(
+          static_cast<float*>(std::aligned_alloc(64, static_cast<std::size_t>(share_ * threads) * sizeof(float))));
       if (!array) throw std::bad_alloc();
       std::fill_n(array.get(), share_ * threads, 1.f);
     }
@@ -165,7 +166,8 @@ class Triad {
  private:
   std::int64_t share_;
   int threads_;
-  std::unique_ptr<float, decltype(&std::free)> arrays_[3] = {{nullptr, std::free}, {nullptr, std::free}, {nullptr, std::free}};
+  std::unique_ptr<float, decltype(&std::free)> arrays_[3] = {
+      {nullptr, std::free}, {nullptr, std::free}, {nullptr, std::free}};
 };
 
 }  // namespace

@@ -82,8 +82,8 @@ void add_matmul(Workloads& workloads, const Target& target) {
     const bool f32 = dtype == tern::f32;
     add(workloads, target, {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_a = true}, false);
     add(workloads, target, {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_b = true}, f32);
-    add(workloads, target, {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_a = true, .transposed_b = true},
-        false);
+    add(workloads, target,
+        {.dtype = dtype, .m = 1024, .k = 1024, .n = 1024, .transposed_a = true, .transposed_b = true}, false);
     add(workloads, target, {.dtype = dtype, .m = 1, .k = 1024, .n = 4096}, f32);
     add(workloads, target, {.dtype = dtype, .m = 8, .k = 1024, .n = 4096}, f32);
     add(workloads, target, {.dtype = dtype, .m = 64, .k = 784, .n = 256}, f32);

@@ -48,7 +48,9 @@ template <class F> void expect_error(ErrorKind kind, const std::vector<std::stri
     ADD_FAILURE() << "no error was thrown";
   } catch (const Error& e) {
     EXPECT_EQ(static_cast<int>(e.kind()), static_cast<int>(kind)) << e.what();
-    for (const std::string& part : parts) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << "\"" << part << "\" is missing in: " << e.what();
+    for (const std::string& part : parts)
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos)
+          << "\"" << part << "\" is missing in: " << e.what();
   }
 }
 

@@ -11,8 +11,10 @@
 namespace tern::test {
 
 /// p[i] -= rate(i) * g[i]
-inline void step_together(const std::vector<Tensor>& p, const std::vector<Tensor>& g, const std::function<double(std::size_t)>& rate) {
-  const detail::Graph* const graph = detail::graph_of([](auto value, auto gradient, auto factor) { return value - factor * gradient; });
+inline void step_together(const std::vector<Tensor>& p, const std::vector<Tensor>& g,
+                          const std::function<double(std::size_t)>& rate) {
+  const detail::Graph* const graph =
+      detail::graph_of([](auto value, auto gradient, auto factor) { return value - factor * gradient; });
   std::list<detail::BoundCall> calls;
   std::vector<detail::FusedRequest> requests;
   for (std::size_t i = 0; i < p.size(); ++i) {

@@ -1,5 +1,5 @@
-// Prints docs/ops.md: the registry of formulas and leaves, and the entries of operations, as a reference. Nothing in it is
-// typed by hand.
+// Prints docs/ops.md: the registry of formulas and leaves, and the entries of operations, as a reference. Nothing in it
+// is typed by hand.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -103,7 +103,8 @@ int main(int argc, char** argv) {
 #undef TERN_FORMULA
 #undef TERN_GATED
   std::printf(
-      "\n## Leaves\n\nThe closed vocabulary of formulas, and what derivatives are made of besides. Budgets are the largest error in units in the last place, on "
+      "\n## Leaves\n\nThe closed vocabulary of formulas, and what derivatives are made of besides. Budgets are the "
+      "largest error in units in the last place, on "
       "the CPU.\n\n"
       "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");
 #define TERN_LEAF(name, arity) leaf_row(#name, Leaf::name);

@@ -36,7 +36,8 @@ void remember(const LoopPlan& plan) {
 std::string literal(std::uint64_t bits) {
   const double value = std::bit_cast<double>(bits);
   if (value != value) return "std::numeric_limits<double>::quiet_NaN()";
-  if (value - value != 0) return value > 0 ? "std::numeric_limits<double>::infinity()" : "-std::numeric_limits<double>::infinity()";
+  if (value - value != 0)
+    return value > 0 ? "std::numeric_limits<double>::infinity()" : "-std::numeric_limits<double>::infinity()";
   char text[64];
   std::snprintf(text, sizeof text, "%a", value);
   return text;
@@ -89,7 +90,8 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
       arguments += ", " + read.argument(arity == 2 && a == 1 && !(word & 1) ? &number : nullptr);
     const std::string name = std::string("SimdLeaf<Leaf::") + detail::rule_of(leaf).name + ">";
     text << "    const auto v" << i << " = "
-         << (arity == 2 && number ? "RunNumber<" + name + ">(d" : name + (word & 128 ? "::RunQuick(" : "::Run(") + (word & 1 ? "di" : "d"))
+         << (arity == 2 && number ? "RunNumber<" + name + ">(d"
+                                  : name + (word & 128 ? "::RunQuick(" : "::Run(") + (word & 1 ? "di" : "d"))
          << arguments << ");\n";
   }
   for (std::uint64_t i = 0; i < outputs; ++i) text << "    access.Store(d, v" << read.next() << ", " << i << ");\n";
@@ -105,12 +107,13 @@ bool is_one_of_floats(const LoopPlan& plan) {
   return (op & 1) == 0 && detail::rule_of(static_cast<detail::Leaf>(op >> 8)).gives == detail::Gives::same;
 }
 
-/// The instances of a loop. Quick leaves are of results of 16 bits: such loops take those from memory, too, and so do single
-/// operations.
+/// The instances of a loop. Quick leaves are of results of 16 bits: such loops take those from memory, too, and so do
+/// single operations.
 std::string instances(const LoopPlan& plan, const std::string& loop, std::size_t index) {
   const std::string name = "N::Loop" + std::to_string(index), run = "&N::RunLoop<" + name;
   const std::string halves = ", N::HalfLoop<" + name + ", DType::f16>(), N::HalfLoop<" + name + ", DType::bf16>()";
-  const bool quick = loop.find("::RunQuick(") != std::string::npos, integers = loop.find("access.Integers(") != std::string::npos;
+  const bool quick = loop.find("::RunQuick(") != std::string::npos,
+             integers = loop.find("access.Integers(") != std::string::npos;
   const std::string wide = quick ? ", nullptr" : ", " + run + ", double>";
   return run + ", float>" + wide + (!integers && (quick || is_one_of_floats(plan)) ? halves : ", nullptr, nullptr");
 }
@@ -119,9 +122,9 @@ constexpr const char* kMade = "// Made by tools/print_loops.cpp.\n";
 
 std::string print_shard(const std::string& target, std::size_t shard, std::size_t shards) {
   std::ostringstream text, table;
-  text << kMade
-       << "#include <hwy/detect_targets.h>\n#undef HWY_TARGET\n#define HWY_TARGET HWY_" << target
-       << "\n#include <limits>\n\n#include \"cpu/simd/kernel_table.hpp\"\n#include \"cpu/simd/loops-inl.h\"\n\nHWY_BEFORE_NAMESPACE();\n"
+  text << kMade << "#include <hwy/detect_targets.h>\n#undef HWY_TARGET\n#define HWY_TARGET HWY_" << target
+       << "\n#include <limits>\n\n#include \"cpu/simd/kernel_table.hpp\"\n#include "
+          "\"cpu/simd/loops-inl.h\"\n\nHWY_BEFORE_NAMESPACE();\n"
        << "namespace tern::detail_cpu {\nnamespace HWY_NAMESPACE {\nnamespace {\n";
   for (std::size_t i = shard; i < plans.size(); i += shards) {
     const std::string loop = print_loop(plans[i], i);

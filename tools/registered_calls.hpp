@@ -25,8 +25,8 @@ void back(const Var& y);
 Var applied(const Pointwise<>& f, std::span<const detail::Argument> arguments);
 
 /// On the default device, forward and backward, on tensors of a dtype and a shape of two axes: every leaf and formula
-/// alone and with a broadcast operand and numbers; the formulas of one argument as epilogues of products; the samples of
-/// operations that ask for it; losses; the optimisers.
+/// alone and with a broadcast operand and numbers; the formulas of one argument as epilogues of products; the samples
+/// of operations that ask for it; losses; the optimisers.
 void call_registered(DType dtype, const Shape& shape);
 void call_formulas(DType dtype, const Shape& shape);
 void call_operations(DType dtype, const Shape& shape);

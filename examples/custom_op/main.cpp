@@ -1,5 +1,6 @@
-// Operations of your own: a formula, a formula over rows, an epilogue of a matrix product, and a gradient that no formula
-// can say. Each is used forward and backward, and its first and second derivatives are held against differences.
+// Operations of your own: a formula, a formula over rows, an epilogue of a matrix product, and a gradient that no
+// formula can say. Each is used forward and backward, and its first and second derivatives are held against
+// differences.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -28,10 +29,12 @@ constexpr tern::Pointwise bias_mish{"bias_mish", [](auto acc, auto bias) {
   return u * tanh(softplus(u));
 }};
 
-// ---- an epilogue: gate and value from one stacked weight, one product: [W_gate W_up] side by side, or interleaved ----
+// ---- an epilogue: gate and value from one stacked weight, one product: [W_gate W_up] side by side, or interleaved
+// ----
 constexpr tern::Pointwise gate{"gate", [](auto g, auto u, auto bias) { return silu(g + bias) * u; }};
 
-// ---- an epilogue with a sum over each row: a layer's values and the sum of their squares, for a norm that follows ----
+// ---- an epilogue with a sum over each row: a layer's values and the sum of their squares, for a norm that follows
+// ----
 constexpr tern::Pointwise with_power{"with_power", [](auto acc, auto bias) {
   auto y = silu(acc + bias);
   return std::array{y, sum(y * y, -1)};
@@ -63,7 +66,8 @@ bool run(std::uint64_t seed) {
   const auto draw = [&](const tern::Shape& shape) { return randn(shape, random, tern::f64); };
   const Tensor x = draw({4, 6}), w = draw({6, 10}) * 0.4, half = draw({5}), row = draw({10}), skip = draw({4, 10});
   bool right = report("snake", [](const Var& v) { return snake(v, 1.5); }, x);
-  right &= report("energy_norm", [](const Var& v, const Var& g) { return row_formula(energy_norm, v, g); }, x, draw({6}));
+  right &= report(
+      "energy_norm", [](const Var& v, const Var& g) { return row_formula(energy_norm, v, g); }, x, draw({6}));
   right &= report("bias_mish", [](const Var& v, const Var& m, const Var& b) {
     return matmul_epilogue(v, m, bias_mish, b);
   }, x, w, row);

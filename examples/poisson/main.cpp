@@ -1,5 +1,5 @@
-// A physics-informed network for the Poisson equation -u'' = f on (0, 1) with u(0) = u(1) = 0: the loss holds the second
-// derivative of the network by its input, and training differentiates that again by the weights.
+// A physics-informed network for the Poisson equation -u'' = f on (0, 1) with u(0) = u(1) = 0: the loss holds the
+// second derivative of the network by its input, and training differentiates that again by the weights.
 #include <CLI/CLI.hpp>
 
 #include <cmath>
@@ -115,8 +115,12 @@ int main(int argc, char** argv) {
   app.add_option("--device", s.device, "cpu, webgpu, ... (default: TERN_DEVICE, else cpu)")->type_name("NAME");
   app.add_option("--steps", s.steps, "Training steps")->check(CLI::Range(1, 1000000))->capture_default_str();
   app.add_option("--width", s.width, "Units of each hidden layer")->check(CLI::Range(1, 4096))->capture_default_str();
-  app.add_option("--points", s.points, "Points where the equation is held")->check(CLI::Range(2, 100000))->capture_default_str();
-  app.add_option("--learning-rate", s.learning_rate, "At the start; falls to 0 along a cosine")->check(CLI::Range(1e-9, 10.0))->capture_default_str();
+  app.add_option("--points", s.points, "Points where the equation is held")
+      ->check(CLI::Range(2, 100000))
+      ->capture_default_str();
+  app.add_option("--learning-rate", s.learning_rate, "At the start; falls to 0 along a cosine")
+      ->check(CLI::Range(1e-9, 10.0))
+      ->capture_default_str();
   app.add_option("--seed", s.seed, "Seed of the weights")->capture_default_str();
   app.add_option("--output", s.output, "File of the picture")->type_name("FILE")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
@@ -124,7 +128,8 @@ int main(int argc, char** argv) {
     if (!s.device.empty()) tern::set_default_device(tern::Device::parse(s.device));
     const poisson::Result result = poisson::train(s);
     char text[120];
-    std::snprintf(text, sizeof text, "largest error %.2e of a solution of size 1.1, loss %.1e", result.worst, result.loss);
+    std::snprintf(text, sizeof text, "largest error %.2e of a solution of size 1.1, loss %.1e", result.worst,
+                  result.loss);
     std::printf("%s\n", text);
     poisson::write(s.output, poisson::plot(result.curve, text));
     std::printf("wrote %s\n", s.output.c_str());

@@ -123,10 +123,10 @@ class Var {
   Var detach() const { return Var(value_, std::shared_ptr<detail::VarMeta>()); }
   /// Keeps the gradient of this intermediate variable in the result of backward.
   void retain_grad() const;
-  /// Calls hook(gradient) in every backward as soon as this variable's gradient is final, while the walk goes on: to log
-  /// it, to send it elsewhere, or, where the hook gives a Var, to go on with that instead (clipping). Throws `autograd`
-  /// where the variable requires no gradient. Transforms differentiate with respect to variables of their own: a hook of
-  /// their argument is not called, those of intermediates are.
+  /// Calls hook(gradient) in every backward as soon as this variable's gradient is final, while the walk goes on: to
+  /// log it, to send it elsewhere, or, where the hook gives a Var, to go on with that instead (clipping). Throws
+  /// `autograd` where the variable requires no gradient. Transforms differentiate with respect to variables of their
+  /// own: a hook of their argument is not called, those of intermediates are.
   template <class F> HookHandle register_hook(F hook) const {
     if constexpr (std::is_void_v<std::invoke_result_t<F&, const Var&>>)
       return add_hook([hook = std::move(hook)](const Var& g) mutable { return hook(g), Var(); });
@@ -229,8 +229,8 @@ class GradFn : public std::enable_shared_from_this<GradFn> {
   virtual detail::PoolVector<Var> apply_pooled(std::span<const Var> output_gradients) = 0;
   /// Frees what was saved.
   virtual void release() = 0;
-  /// Calls hook(gradients of the outputs, gradients of the inputs) each time backward has passed through here; undefined
-  /// Vars stand for "none".
+  /// Calls hook(gradients of the outputs, gradients of the inputs) each time backward has passed through here;
+  /// undefined Vars stand for "none".
   HookHandle register_hook(std::function<void(std::span<const Var>, std::span<const Var>)> hook) {
     return Hooks::add(hooks_, std::move(hook));
   }

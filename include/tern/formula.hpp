@@ -181,8 +181,10 @@ template <class F, class D> Captured* trace_capturing(const char* name, const F&
 }
 
 /// Write one result for each output of the graph.
-void apply_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, std::span<Tensor> results);
-void apply_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>, std::span<Var> results);
+void apply_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+                   std::span<Tensor> results);
+void apply_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+                std::span<Var> results);
 std::vector<Expr> apply_symbolic(const char* name, const Graph*, std::span<const Number>, std::span<const Expr>);
 template <class T, int N> auto single(std::array<T, N>&& results) {
   if constexpr (N == 1) return std::move(results[0]);
@@ -298,9 +300,9 @@ Expr cast(Expr x, DType dtype);
 Expr index(Expr x, int axis);
 /// The element's position (i32) within the axes reduced over, in row-major order.
 Expr ordinal(Expr x);
-/// A uniform number in [0, 1) for each position (an i32 expression, such as one of index()): Philox 4×32-10 with the key
-/// (seed, stream), the same on every device. Dropout inside an epilogue needs no mask in memory with it, and backward
-/// draws the same numbers again. seed and stream are whole numbers below 2^32.
+/// A uniform number in [0, 1) for each position (an i32 expression, such as one of index()): Philox 4×32-10 with the
+/// key (seed, stream), the same on every device. Dropout inside an epilogue needs no mask in memory with it, and
+/// backward draws the same numbers again. seed and stream are whole numbers below 2^32.
 Expr random_uniform(Expr position, Expr seed, Expr stream = 0);
 
 // ---- the leaves and the registered formulas: tern::op::<name> and the function tern::<name>(…) ----

@@ -136,9 +136,9 @@ template <class... T> concept EpilogueOperands = ((Field<T> || Plain<T>) && ...)
 /// Backward is derived and fused, to any order: one pass for the epilogue's gradients, then two products.
 ///   matmul_epilogue(x, w, [](auto acc, auto bias, auto skip) { return silu(acc + bias) + skip; }, bias, skip)
 /// An output may be, or contain, sums over rows or columns: sum(y, -1) is [.., M, 1], sum(y, -2) is [.., 1, N], and
-/// y / sum(y, -1) again [.., M, N]. They are computed, with the other outputs, in one pass after the product for each of
-/// the two axes; one output sums over one axis.
-/// Operands of the wrong shape, a wrong number of them or unequal dtypes throw; so does a reduction without an axis.
+/// y / sum(y, -1) again [.., M, N]. They are computed, with the other outputs, in one pass after the product for each
+/// of the two axes; one output sums over one axis. Operands of the wrong shape, a wrong number of them or unequal
+/// dtypes throw; so does a reduction without an axis.
 template <class A, class B, class P, class... O>
   requires TensorOrVar<A> && TensorOrVar<B> && detail::EpilogueOperands<O...>
 auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOptions& options, const O&... operands) {
@@ -148,7 +148,9 @@ auto matmul_epilogue(const A& a, const B& b, const P& formula, const EpilogueOpt
   if constexpr (std::same_as<A, Var> || std::same_as<B, Var> || (std::same_as<O, Var> || ...))
     return detail::unpack_outputs<Var, n>(
         detail::epilogue_vars(p.name(), p.graph(), p.values(), detail::as_var(a), detail::as_var(b), options, list));
-  else return detail::unpack_outputs<Tensor, n>(detail::epilogue_tensors(p.name(), p.graph(), p.values(), a, b, options, list));
+  else
+    return detail::unpack_outputs<Tensor, n>(
+        detail::epilogue_tensors(p.name(), p.graph(), p.values(), a, b, options, list));
 }
 template <class A, class B, class P, class... O>
   requires TensorOrVar<A> && TensorOrVar<B> && detail::EpilogueOperands<O...>
@@ -166,8 +168,8 @@ template <TensorOrVar X, TensorOrVar W> ResultOf<X, W> rms_norm(const X& x, cons
 /// (x - mean) / sqrt(biased variance + eps) · weight + bias, over the last axis; weight, bias [N].
 template <TensorOrVar X, TensorOrVar W, TensorOrVar B>
 ResultOf<X, W, B> layer_norm(const X& x, const W& weight, const B& bias, double eps = 1e-5);
-/// Softmax over the last axis of scores [.., L, S], L ≤ S, of which row i sees the columns j ≤ i + S - L: the others get
-/// 0, and no gradient.
+/// Softmax over the last axis of scores [.., L, S], L ≤ S, of which row i sees the columns j ≤ i + S - L: the others
+/// get 0, and no gradient.
 template <TensorOrVar T> T causal_softmax(const T& x);
 template <class T> struct ResidualNorm { T result, sum; };
 /// {rms_norm(x + residual, weight), x + residual} in one pass; x and residual of one shape.

@@ -42,9 +42,9 @@ class Tensor {
 
   /// A tensor over the caller's memory, which must outlive it (hold `keep_alive` to make sure).
   /// `strides` are in elements; none: row-major. On a CUDA device the pointer is one of its memory, as of cudaMalloc,
-  /// aligned to its elements; other work of the program on it needs cuda_stream_scope, or waiting. Throws `device` where
-  /// the memory is not that device's or the pointer is not aligned, `shape` where the memory ends before the tensor.
-  /// A pointer to const: the tensor and its views can only be read, and writing into them throws `unsupported`.
+  /// aligned to its elements; other work of the program on it needs cuda_stream_scope, or waiting. Throws `device`
+  /// where the memory is not that device's or the pointer is not aligned, `shape` where the memory ends before the
+  /// tensor. A pointer to const: the tensor and its views can only be read, and writing into them throws `unsupported`.
   template <Element T>
   static Tensor view(T* pointer, const Shape& shape, const std::vector<std::int64_t>& strides = {},
                      std::shared_ptr<const void> keep_alive = {}, Device device = cpu()) {
@@ -52,9 +52,9 @@ class Tensor {
                   std::is_const_v<T>);
   }
 
-  /// A tensor over the program's own WebGPU buffer, of a `device` that webgpu_device() gave. The buffer's usage must have
-  /// Storage, CopySrc and CopyDst, and it must hold the elements (`shape` error otherwise). Dtypes of 8 and 16 bits are
-  /// packed into its words. tern holds a reference of it as long as there are views.
+  /// A tensor over the program's own WebGPU buffer, of a `device` that webgpu_device() gave. The buffer's usage must
+  /// have Storage, CopySrc and CopyDst, and it must hold the elements (`shape` error otherwise). Dtypes of 8 and 16
+  /// bits are packed into its words. tern holds a reference of it as long as there are views.
   static Tensor view(WGPUBufferImpl* buffer, DType dtype, const Shape& shape,
                      const std::vector<std::int64_t>& strides = {}, std::shared_ptr<const void> keep_alive = {},
                      Device device = webgpu());

@@ -33,8 +33,8 @@ class Backend {
   /// Bytes of a temporary that are better made and used up strip by strip than all at once: as many as stay in cache.
   virtual std::int64_t strip_bytes() const { return std::int64_t{4} << 20; }
 
-  /// Runs a call that is reported; says how long its kernels took on the device, where that tells and the call is waited
-  /// for: "12.3 us (gemm)".
+  /// Runs a call that is reported; says how long its kernels took on the device, where that tells and the call is
+  /// waited for: "12.3 us (gemm)".
   virtual std::string timed(const std::function<void()>& call) {
     call();
     return "";

@@ -14,8 +14,8 @@ struct BackendEntry {
   Backend& (*backend)(int index);
   /// Every device, or one entry with the reason there is none.
   std::vector<DeviceInfo> (*devices)();
-  /// Gives a tensor (dtype, shape and strides are set) the program's own memory at `pointer`; throws `device` where that
-  /// is not memory of device `index`.
+  /// Gives a tensor (dtype, shape and strides are set) the program's own memory at `pointer`; throws `device` where
+  /// that is not memory of device `index`.
   void (*borrow)(TensorImpl& tensor, void* pointer, std::shared_ptr<const void> keep_alive, int index);
   /// There may be several, which are called "name:0"; else there is one, called "name".
   bool numbered = true;

@@ -106,11 +106,10 @@ void report(Backend& backend, const ReportedCall& call, const std::function<std:
   });
   char time[32];
   std::snprintf(time, sizeof time, "%.1f us", us);
-  const std::string line = std::string(call.op) + ": " + call.primitive + " " + text() + " on " +
-                           backend.device().to_string() + ", reads " + human(call.read + on.counts.bytes_read - before) +
-                           ", writes " + human(call.written) + ", " + time +
-                           (on_device.empty() ? "" : "; on the device " + on_device) +
-                           (noted.empty() ? "" : "; " + noted) + "\n";
+  const std::string line =
+      std::string(call.op) + ": " + call.primitive + " " + text() + " on " + backend.device().to_string() + ", reads " +
+      human(call.read + on.counts.bytes_read - before) + ", writes " + human(call.written) + ", " + time +
+      (on_device.empty() ? "" : "; on the device " + on_device) + (noted.empty() ? "" : "; " + noted) + "\n";
   if (on.explanation) *on.explanation += line;
   else std::fputs(("tern " + line).c_str(), stderr);
 }

@@ -85,7 +85,8 @@ FoundNvrtc find_nvrtc() {
   void* library = open_library({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"});
   if (!library) {
     found.reason =
-        "NVRTC, CUDA's compiler, was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cuda-nvrtc, and "
+        "NVRTC, CUDA's compiler, was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cuda-nvrtc, "
+        "and "
         "name its folder in TERN_CUDA_LIBRARIES";
     return found;
   }
@@ -106,7 +107,8 @@ FoundBlas find_blas() {
   void* library = open_library({"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"});
   if (!library) {
     found.reason =
-        "cuBLASLt was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cublas, and name its folder in "
+        "cuBLASLt was not found: install a CUDA toolkit (12 or 13) or, from PyPI, nvidia-cublas, and name its folder "
+        "in "
         "TERN_CUDA_LIBRARIES";
     return found;
   }

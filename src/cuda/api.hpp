@@ -36,9 +36,9 @@ struct alignas(64) BoxMapData {
 inline constexpr Result kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3;
 inline constexpr Result kPeerAccessAlreadyEnabled = 704;
 // What leaves a context unusable.
-inline constexpr Result kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kIllegalAddress = 700, kLaunchTimeout = 702,
-                        kAssert = 710, kHardwareStackError = 714, kIllegalInstruction = 715, kMisalignedAddress = 716,
-                        kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719;
+inline constexpr Result kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kIllegalAddress = 700,
+                        kLaunchTimeout = 702, kAssert = 710, kHardwareStackError = 714, kIllegalInstruction = 715,
+                        kMisalignedAddress = 716, kInvalidAddressSpace = 717, kInvalidPc = 718, kLaunchFailed = 719;
 inline constexpr int kProcessorCount = 16;                             // CUdevice_attribute
 inline constexpr int kMostShared = 97;                                 // CUdevice_attribute
 inline constexpr int kMostDynamicShared = 8;                           // CUfunction_attribute
@@ -142,7 +142,8 @@ inline constexpr int kReal32 = 0, kReal64 = 1, kReal16 = 2, kBrain16 = 14;  // c
 inline constexpr int kCompute32 = 68, kCompute64 = 70;                      // cublasComputeType_t
 inline constexpr int kTransposeA = 3, kTransposeB = 4;                      // cublasLtMatmulDescAttributes_t
 inline constexpr int kBatchCount = 5, kBatchStride = 6;                     // cublasLtMatrixLayoutAttribute_t
-inline constexpr int kWorkspaceBytes = 1, kReductionSchemes = 3, kAlignmentOfA = 5;  // cublasLtMatmulPreferenceAttributes_t
+inline constexpr int kWorkspaceBytes = 1, kReductionSchemes = 3,
+                     kAlignmentOfA = 5;              // cublasLtMatmulPreferenceAttributes_t
 inline constexpr unsigned kReduceInComputeType = 2;  // cublasLtReductionScheme_t
 
 #define TERN_CUDA_BLAS(X)                                                                                          \

@@ -51,7 +51,8 @@ BlasLayout Products::layout(const Matrix& matrix, std::int64_t rows, std::int64_
 }
 
 const detail::Choice& Products::choice(const Product& p) const {
-  std::string key = "product.vendor, " + std::string(to_string(p.a.dtype)) + " to " + std::string(to_string(p.out.dtype));
+  std::string key =
+      "product.vendor, " + std::string(to_string(p.a.dtype)) + " to " + std::string(to_string(p.out.dtype));
   key += p.a.transposed ? " t" : " n";
   key += p.b.transposed ? "t" : "n";
   key += detail::powers_of_two(std::array{p.m, p.n, p.k});

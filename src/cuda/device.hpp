@@ -59,7 +59,8 @@ class GpuDevice {
   /// A few bytes, waited for within a Call.
   void read(DevicePointer from, void* to, std::size_t bytes);
   void clear(DevicePointer to, std::size_t bytes);
-  /// Takes both locks itself. Copies from another GPU's memory; false, having done nothing, where there is no direct way.
+  /// Takes both locks itself. Copies from another GPU's memory; false, having done nothing, where there is no direct
+  /// way.
   bool copy_from(GpuDevice& other, DevicePointer to, DevicePointer from, std::size_t bytes);
   /// Takes the lock itself. Not while the calling thread captures.
   void wait();

@@ -149,7 +149,8 @@ const GradientGraph& gradient(const Graph* graph, const IndexSet& present, const
   const auto is_it = [&](const GradientGraph& g) {
     return g.present == present && g.wanted == wanted && g.finite_only == finite_only && g.outputs_read == outputs_read;
   };
-  if (const GradientGraph* last = caches.last_gradient.load(std::memory_order_acquire); last && is_it(*last)) return *last;
+  if (const GradientGraph* last = caches.last_gradient.load(std::memory_order_acquire); last && is_it(*last))
+    return *last;
   const auto find = [&]() -> const GradientGraph* {
     for (const auto& g : caches.gradients)
       if (is_it(*g)) {

@@ -23,8 +23,8 @@ enum class NodeKind : std::uint8_t {
   input,     // argument `index` of the formula; `full` false: it has one element along the reduced axes
   constant,  // `number`
   extent,    // number of elements along the reduced axes
-  leaf,      // `leaf` of `args`; cast: `index` is the DType, or kCastLike; index: `index` is the axis; sum: see axis_sums
-  call,      // a formula with a declared derivative, kept whole until differentiation is done
+  leaf,  // `leaf` of `args`; cast: `index` is the DType, or kCastLike; index: `index` is the axis; sum: see axis_sums
+  call,  // a formula with a declared derivative, kept whole until differentiation is done
 };
 
 struct Node {
@@ -46,7 +46,8 @@ struct Graph {
   std::vector<const Node*> outputs;
   int inputs = 0;
   bool reduces = false;  // it depends on what the reduced axes are
-  /// A sum in it names its axis (`index` -1 or -2; else 0: the reduced axes): it cannot be typed until that is rewritten.
+  /// A sum in it names its axis (`index` -1 or -2; else 0: the reduced axes): it cannot be typed until that is
+  /// rewritten.
   bool axis_sums = false;
   std::uint64_t key = 0;
   const Graph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)

@@ -28,7 +28,8 @@ Program with_a_walk_for_each_phase(const Program& program) {
     for (int& arg : step.args) {
       if (arg < 0) continue;
       arg = place[static_cast<std::size_t>(arg)];
-      step.phase = std::max(step.phase, result.steps[static_cast<std::size_t>(arg)].phase + (step.kind == StepKind::reduce));
+      step.phase =
+          std::max(step.phase, result.steps[static_cast<std::size_t>(arg)].phase + (step.kind == StepKind::reduce));
     }
     step.walk = step.phase;
     result.phases = std::max(result.phases, step.phase + 1);

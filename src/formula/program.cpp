@@ -204,7 +204,8 @@ class Typing {
     step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
     step.leaf = node.leaf, step.lane = lane, step.dtype = dtype, step.full = node.full;
     for (std::size_t i = 0; i < node.args.size(); ++i) {
-      int arg = builder_.converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_lane(node, i, operand));
+      int arg =
+          builder_.converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_lane(node, i, operand));
       if (rule.counts && i == 1) arg = builder_.counted(arg, operand);
       step.args[i] = arg;
       step.phase = std::max(step.phase, at(arg).phase);
@@ -217,8 +218,9 @@ class Typing {
     const bool sums = step.kind == StepKind::reduce && step.leaf == Leaf::sum && is_float_lane(lane);
     const int result = sums ? online_.add(step) : builder_.push(step);
     const bool narrow = is_integer(dtype) && dtype_size(dtype) < 4;
-    return narrow && rule.gives == Gives::same && rule.takes != Takes::any ? builder_.unary(StepKind::wrap, result, lane, dtype)
-                                                                           : result;
+    return narrow && rule.gives == Gives::same && rule.takes != Takes::any
+               ? builder_.unary(StepKind::wrap, result, lane, dtype)
+               : result;
   }
 
   const char* op_;

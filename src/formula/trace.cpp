@@ -87,8 +87,8 @@ using detail::Leaf;
 Expr sum(Expr x) { return detail::make_leaf(Leaf::sum, {x}); }
 Expr sum(Expr x, int axis) {
   if (axis != -1 && axis != -2)
-    throw Error(ErrorKind::index,
-                "sum(x, " + std::to_string(axis) + ") in a formula: the axis must be -1 (of each row) or -2 (of each column)");
+    throw Error(ErrorKind::index, "sum(x, " + std::to_string(axis) +
+                                      ") in a formula: the axis must be -1 (of each row) or -2 (of each column)");
   return detail::make_leaf(Leaf::sum, {x}, axis);
 }
 Expr prod(Expr x) { return detail::make_leaf(Leaf::prod, {x}); }

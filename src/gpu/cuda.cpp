@@ -73,9 +73,12 @@ class Cuda final : public Dialect {
     const std::string at = cat("b", binding, "[", word, "]");
     return cat(at, " = (", at, " & ~(", mask, ")) | (", bits, ");\n");  // no kernel asks for it: bytes are addressed
   }
-  std::string atomic_load(int binding, const std::string& word) const override { return cat("b", binding, "[", word, "]"); }
+  std::string atomic_load(int binding, const std::string& word) const override {
+    return cat("b", binding, "[", word, "]");
+  }
   std::string report_index(int binding, const std::string& launch, const std::string& index) const override {
-    return cat("if (atomicCAS(&b", binding, "[0], 0u, ", launch, ") == 0u) { b", binding, "[1] = u32(", index, "); }\n");
+    return cat("if (atomicCAS(&b", binding, "[0], 0u, ", launch, ") == 0u) { b", binding, "[1] = u32(", index,
+               "); }\n");
   }
   std::string module(const Module& m) const override {
     std::vector<std::string> parameters = binding_parameters(m);

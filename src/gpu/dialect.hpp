@@ -71,9 +71,11 @@ class Dialect {
                                     const std::string& result) const = 0;
   virtual std::string call(const std::string& name, const std::vector<std::string>& arguments) const = 0;
   virtual std::string barrier() const = 0;
-  /// The value that the invocation whose number differs in the bits of `distance` has, or that number `lane` has, both of
-  /// the same warp of kWarp; all invocations of a workgroup of so many call it. Empty: there are no warps.
-  virtual std::string from_neighbour(const std::string& /*value*/, int /*distance*/, int /*threads*/) const { return ""; }
+  /// The value that the invocation whose number differs in the bits of `distance` has, or that number `lane` has, both
+  /// of the same warp of kWarp; all invocations of a workgroup of so many call it. Empty: there are no warps.
+  virtual std::string from_neighbour(const std::string& /*value*/, int /*distance*/, int /*threads*/) const {
+    return "";
+  }
   virtual std::string from_lane(const std::string& /*value*/, const std::string& /*lane*/, int /*threads*/) const {
     return "";
   }

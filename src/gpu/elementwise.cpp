@@ -62,7 +62,8 @@ class ElementwiseKernel {
     for (const int axis : axes_.original) plan_.note(static_cast<char>(axis));
     plan_.finish_key();
     const auto print = [this] { return text(); };
-    if (plan_.layouts() == Layouts::vectors && !(in_vectors() && backend_.has_kernel(Layouts::vectors, launch, print))) return false;
+    if (plan_.layouts() == Layouts::vectors && !(in_vectors() && backend_.has_kernel(Layouts::vectors, launch, print)))
+      return false;
     if (detail::tracing())
       detail::note(cat("elementwise, ", group_, group_ == 1 ? " element" : " elements", " an invocation",
                        across_ >= 0 ? ", in tiles, " : ", ", launch.groups, " workgroups of ", launch.threads));
@@ -189,7 +190,8 @@ class ElementwiseKernel {
     const std::int64_t inner = rank ? axes_.sizes.back() : 1;
     const bool alone = plan_.layouts() == Layouts::own ? rank == 1 : axes_.count() == inner;
     group_ = plan_.choose_group(rank - 1, inner, alone);
-    if (plan_.layouts() == Layouts::vectors) plan_.guarded = true;  // one text for one axis, which may be cut, and for more
+    if (plan_.layouts() == Layouts::vectors)
+      plan_.guarded = true;  // one text for one axis, which may be cut, and for more
     across_ = axis_across(rank - 1);
   }
   /// The axis along which neighbours of an operand lie that steps further along the inner one; -1 where there is none.

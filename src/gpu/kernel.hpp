@@ -24,8 +24,8 @@ struct Limits {
   /// Memory is addressed by elements of any size, and lanes of 64 bits exist. Otherwise memory is words, into which
   /// smaller elements are merged.
   bool native = false;
-  /// Kernels cannot be compiled when they are met: there are those of a pack made beforehand. Their texts must be few, so
-  /// each is printed in Layouts::vectors or Layouts::any alone, with one tiling, whatever the sizes.
+  /// Kernels cannot be compiled when they are met: there are those of a pack made beforehand. Their texts must be few,
+  /// so each is printed in Layouts::vectors or Layouts::any alone, with one tiling, whatever the sizes.
   bool packed = false;
 };
 

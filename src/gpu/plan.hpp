@@ -87,8 +87,8 @@ class Plan {
     return static_cast<int>(launch.params.size()) - 1;
   }
   /// Adds size parameters (but for the outermost axis, which is never divided by) and notes the number of axes. Where
-  /// layouts are not the request's own, axes of size 1 stand before them, up to the number that the text has: `in_vectors`
-  /// of Layouts::vectors.
+  /// layouts are not the request's own, axes of size 1 stand before them, up to the number that the text has:
+  /// `in_vectors` of Layouts::vectors.
   void add_axes(Axes& axes, std::size_t in_vectors = 1);
   /// Layouts::vectors: the axis of the accesses added from now on along which neighbours may lie.
   void set_inner(int axis) { inner_ = axis; }

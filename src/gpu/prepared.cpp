@@ -89,7 +89,8 @@ void Preparing::add(Prepared::Step step, std::span<Storage* const> used) {
     const auto temporary = std::find_if(temporaries_.begin(), temporaries_.end(),
                                         [&](const auto& other) { return other.get() == storage; });
     if (at != storages_.end()) step.storages.push_back(static_cast<int>(at - storages_.begin()));
-    else if (temporary != temporaries_.end()) step.storages.push_back(~static_cast<int>(temporary - temporaries_.begin()));
+    else if (temporary != temporaries_.end())
+      step.storages.push_back(~static_cast<int>(temporary - temporaries_.begin()));
     else usable_ = false;
   }
   made_->steps.push_back(std::move(step));

@@ -64,8 +64,8 @@ class Preparing {
   Preparing* outer_;
 };
 
-/// What a plan depends on: primitive, program, sizes, layouts, and which operands share memory; not plain numbers and not
-/// the memory itself. Made of a request by visiting its views, along with the memory and numbers of this one.
+/// What a plan depends on: primitive, program, sizes, layouts, and which operands share memory; not plain numbers and
+/// not the memory itself. Made of a request by visiting its views, along with the memory and numbers of this one.
 class RequestKey : public detail::ViewVisitor<RequestKey> {
  public:
   void clear() { key.clear(), storages.clear(), operands_.clear(), checks = false, usable = true, inputs_ = 0; }

@@ -25,9 +25,10 @@ constexpr std::int64_t kWalkOfWarps = 256;   // the same where a warp has a row 
 constexpr std::int64_t kWalkOfColumns = 32;  // the same of columns, which are read in vectors
 // Neighbours of a workgroup of columns: as many as a memory controller likes, unless that leaves few workgroups.
 constexpr std::int64_t kMostColumns = 128, kFewestColumns = 16, kFewGroupsOfColumns = 128;
-// Workgroups of columns: four or six for each of 132 processors (an H100's and H200's), so that all run at once. Six need
-// invocations of few sums, and pay from so many columns on. On an H200 a pass over 8192x16384 bf16 that sums columns took
-// 255 and 218 µs, 373 with 256 workgroups; var over axis 0 of 8192² f32 (4 sums of 4 columns) 87 and 74, bf16 (of 8) 57 and 73.
+// Workgroups of columns: four or six for each of 132 processors (an H100's and H200's), so that all run at once. Six
+// need invocations of few sums, and pay from so many columns on. On an H200 a pass over 8192x16384 bf16 that sums
+// columns took 255 and 218 µs, 373 with 256 workgroups; var over axis 0 of 8192² f32 (4 sums of 4 columns) 87 and 74,
+// bf16 (of 8) 57 and 73.
 constexpr std::int64_t kGroupsOfColumns = 4 * 132, kMoreGroupsOfColumns = 6 * 132, kFewSums = 16, kManyColumns = 8192;
 
 class ReduceRun {
@@ -103,8 +104,8 @@ class ReduceRun {
 
   /// The tiling of kernels made beforehand: a warp to a row, or a warp's width of columns.
   static Tiling packed_tiling(bool rows) { return {rows, rows ? 8 : 32, rows ? 32 : 8}; }
-  /// With kernels made beforehand. Rows are walked whole, or in segments by a workgroup each; columns always in segments,
-  /// of which there may be one: half as many kernels. What there is for columns alone is done as columns.
+  /// With kernels made beforehand. Rows are walked whole, or in segments by a workgroup each; columns always in
+  /// segments, of which there may be one: half as many kernels. What there is for columns alone is done as columns.
   void run_packed(const Tiling& tiling, std::int64_t segments) {
     const bool rows = tiling.rows && has_reduce_kernel(backend_, r_, whole_stage(program_), tiling, begin_, r_.space);
     if (rows && segments == 1 && !needs_stages(tiling)) return run_whole(tiling);
@@ -438,7 +439,8 @@ class ReduceRun {
     for (const Stored& s : known)
       job.known.push_back({s.step, {s.view.storage, s.view.dtype, s.view.offset, over_kept}});
     for (std::size_t o = 0; o < r_.outputs.size(); ++o)
-      if (program_.outputs[o].full == full && !written_[o]) job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
+      if (program_.outputs[o].full == full && !written_[o])
+        job.outputs.push_back({program_.outputs[o].step, r_.outputs[o]});
     if (!job.outputs.empty()) run_elementwise(backend_, job);
   }
 

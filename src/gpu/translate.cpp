@@ -88,8 +88,8 @@ std::string cuda_from_wgsl(std::string_view function, bool called) {
                     arrow = function.find("->", close), brace = function.find('{', arrow);
   const std::string_view name = trimmed(function.substr(head + 3, open - head - 3)),
                          result = trimmed(function.substr(arrow + 2, brace - arrow - 2));
-  return cat(called ? "TERN_CALLED " : "TERN_DEVICE ", result, " ", name, "(", parameters(function.substr(open + 1, close - open - 1)), ") ",
-             body(function.substr(brace)));
+  return cat(called ? "TERN_CALLED " : "TERN_DEVICE ", result, " ", name, "(",
+             parameters(function.substr(open + 1, close - open - 1)), ") ", body(function.substr(brace)));
 }
 
 }  // namespace tern::detail_gpu

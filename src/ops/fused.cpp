@@ -207,7 +207,8 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
 
 namespace {
 
-/// Whether the gradient of input i is an output's gradient (or another operand) as it is: a view, which no call computes.
+/// Whether the gradient of input i is an output's gradient (or another operand) as it is: a view, which no call
+/// computes.
 bool is_view(const GradientGraph& g, std::size_t i, std::uint32_t broadcast) {
   const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
   return node->kind == NodeKind::input && static_cast<std::size_t>(node->index) >= g.output_of.size() &&
@@ -371,7 +372,8 @@ PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, const 
 void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved, int edge) {
   const Tensor* t = tensor_of(argument);
   saves = saves && t;
-  inputs.push_back({t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr});
+  inputs.push_back(
+      {t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr});
   if (!saves) return;
   if (argument.var && edge < 0) saved.push_back({*argument.var});
   else saved.push_back({as_var(*t), -1, argument.var ? edge : -1});

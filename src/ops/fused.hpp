@@ -1,5 +1,5 @@
-// One call of the primitive `fused` as an operation on tensors and variables: shapes, dtypes, outputs, and its gradient, which
-// is again such a call.
+// One call of the primitive `fused` as an operation on tensors and variables: shapes, dtypes, outputs, and its
+// gradient, which is again such a call.
 #pragma once
 #include <optional>
 #include <span>
@@ -93,7 +93,8 @@ template <TensorOrVar T> T fused_one(const FusedCall& call, std::span<const Argu
 }
 PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments);
 
-/// What the backward rule of one fused call knows besides what it saved. As a rule it gives the gradients of the inputs.
+/// What the backward rule of one fused call knows besides what it saved. As a rule it gives the gradients of the
+/// inputs.
 struct FusedBackward {
   const char* op = "";
   const Graph* graph = nullptr;

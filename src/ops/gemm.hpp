@@ -36,8 +36,8 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std:
 
 /// epilogue(a·b, operands…), recorded: inputs of the graph are the accumulator, then the operands (plain numbers too),
 /// each broadcasting to batch + [m, n]. Backward is one fused pass for the epilogue, then the products. What that pass
-/// reads of the product (the pre-activation, an output, nothing) is found from the graph. `results`: one for each output.
-/// `space`: batch + [m, n], of operands that were checked (product_shape).
+/// reads of the product (the pre-activation, an output, nothing) is found from the graph. `results`: one for each
+/// output. `space`: batch + [m, n], of operands that were checked (product_shape).
 void product_with_epilogue(const char* op, const Graph* graph, const Shape& space, const Var& a, const Var& b,
                            std::span<const Argument> operands, std::span<Var> results);
 

@@ -255,8 +255,8 @@ struct PreGradient {
   Tensor d, d_bias;
 };
 
-/// (x, bias, grad, parameters…) → d = grad · activation'(x + bias) and Σ d in `sum_dtype`, summed before d is rounded to
-/// `dtype`. 16-bit operands are widened first.
+/// (x, bias, grad, parameters…) → d = grad · activation'(x + bias) and Σ d in `sum_dtype`, summed before d is rounded
+/// to `dtype`. 16-bit operands are widened first.
 const Graph* summed_graph(const Graph* recomputed, DType dtype, DType sum_dtype) {
   return cached(recomputed, kWithSum + static_cast<int>(dtype) * 16 + static_cast<int>(sum_dtype), [&] {
     const bool narrow = dtype_size(dtype) == 2;
@@ -281,8 +281,8 @@ PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, cons
 }
 
 /// 16-bit operands without a saved pre-activation: strips of rows of it, in f32, so that Σ d adds unrounded values and
-/// d is the only M×N temporary. A strip is what the backend likes (on the CPU it stays in cache, and packing b again for
-/// each costs little); where one holds all rows, there are two calls.
+/// d is the only M×N temporary. A strip is what the backend likes (on the CPU it stays in cache, and packing b again
+/// for each costs little); where one holds all rows, there are two calls.
 PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
                       std::span<const Number> values, DType sum_dtype) {
   static const Graph* const unrounded = graph_of([](auto acc) { return cast(acc, DType::f32); });

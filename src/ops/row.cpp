@@ -246,8 +246,9 @@ FusedCall row_call(const char* name, const Graph* graph, std::span<const Number>
     throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " +
                                       std::to_string(arguments.size()));
   if (graph->axis_sums)
-    throw Error(ErrorKind::unsupported, std::string(name) + ": sum(x, axis) stands only in formulas of matmul_epilogue; "
-                                                            "here it is sum(x), over the axis of the rows");
+    throw Error(ErrorKind::unsupported, std::string(name) +
+                                            ": sum(x, axis) stands only in formulas of matmul_epilogue; "
+                                            "here it is sum(x), over the axis of the rows");
   all.assign(arguments.begin(), arguments.end());
   for (const Number& value : values) all.push_back(Argument(value));
   const Shape space = broadcast_space(name, all);

@@ -1,5 +1,5 @@
-// Products of whole numbers, which every order of summation gives exactly: each number of rows, layouts of both operands,
-// depths of several blocks, batches and sums over them, integers that wrap, by one to four threads.
+// Products of whole numbers, which every order of summation gives exactly: each number of rows, layouts of both
+// operands, depths of several blocks, batches and sums over them, integers that wrap, by one to four threads.
 #include <string>
 
 #include "contract/compare.hpp"
@@ -38,7 +38,8 @@ std::vector<double> sums(const Tensor& a, const Tensor& b) {
   for (std::int64_t i = 0; i < m; ++i)
     for (std::int64_t p = 0; p < k; ++p)
       for (std::int64_t j = 0; j < n; ++j)
-        c[static_cast<std::size_t>(i * n + j)] += x[static_cast<std::size_t>(i * k + p)] * y[static_cast<std::size_t>(p * n + j)];
+        c[static_cast<std::size_t>(i * n + j)] +=
+            x[static_cast<std::size_t>(i * k + p)] * y[static_cast<std::size_t>(p * n + j)];
   return c;
 }
 
@@ -110,10 +111,12 @@ TEST_P(ExactProducts, OfManyTiles) {
 TEST_P(ExactProducts, OfBatches) {
   constexpr std::int64_t batches = 3;
   for (const Sizes s : {Sizes{40, 150, 140}, {300, 150, 290}}) {
-    const Tensor a = laid_out(batches * s.m, s.k, GetParam(), 'r', 11), b = laid_out(batches * s.k, s.n, GetParam(), 'r', 13);
+    const Tensor a = laid_out(batches * s.m, s.k, GetParam(), 'r', 11),
+                 b = laid_out(batches * s.k, s.n, GetParam(), 'r', 13);
     const Tensor each = a.reshape({batches, s.m, s.k}), first = b.slice(0, 0, s.k);
     expect(each, first, sums(a, first), s.text() + "one b");
-    expect(each.slice(0, 2, 3), first.reshape({1, s.k, s.n}), sums(a.slice(0, 2 * s.m, 3 * s.m), first), s.text() + "a batch");
+    expect(each.slice(0, 2, 3), first.reshape({1, s.k, s.n}), sums(a.slice(0, 2 * s.m, 3 * s.m), first),
+           s.text() + "a batch");
     std::vector<double> want;
     for (std::int64_t i = 0; i < batches; ++i) {
       const std::vector<double> one = sums(a.slice(0, i * s.m, (i + 1) * s.m), b.slice(0, i * s.k, (i + 1) * s.k));
@@ -123,23 +126,30 @@ TEST_P(ExactProducts, OfBatches) {
   }
 }
 
-/// The gradient of a B that all batches share, a sum over batches whose rows are in turn, so that no one matrix is a view of
-/// all: one block of the depth, several batches to a block and the last alone, batches longer than a block.
+/// The gradient of a B that all batches share, a sum over batches whose rows are in turn, so that no one matrix is a
+/// view of all: one block of the depth, several batches to a block and the last alone, batches longer than a block.
 TEST_P(ExactProducts, OverBatches) {
   struct Batches { std::int64_t count, rows, m, n; };
-  for (const Batches s : {Batches{3, 40, 150, 140}, {7, 300, 20, 100}, {4, 300, 40, 140}, {2, 1100, 20, 140}, {2, 2, 70, 300},
-                          {4, 1, 33, 4099}, {3, 2, 20, 300}}) {
-    const Tensor a = laid_out(s.count * s.rows, s.m, GetParam(), 'r', 29).reshape({s.rows, s.count, s.m}).transpose(0, 1);
+  for (const Batches s : {Batches{3, 40, 150, 140},
+                          {7, 300, 20, 100},
+                          {4, 300, 40, 140},
+                          {2, 1100, 20, 140},
+                          {2, 2, 70, 300},
+                          {4, 1, 33, 4099},
+                          {3, 2, 20, 300}}) {
+    const Tensor a =
+        laid_out(s.count * s.rows, s.m, GetParam(), 'r', 29).reshape({s.rows, s.count, s.m}).transpose(0, 1);
     const Tensor g = laid_out(s.count * s.rows, s.n, GetParam(), 'r', 31);
     const Var weights(zeros({s.m, s.n}, GetParam()));
     const Tensor got = backward(matmul(Var(a, false), weights), g.reshape({s.count, s.rows, s.n}))[weights];
     const Tensor rows = a.contiguous().reshape({s.count * s.rows, s.m});
-    EXPECT_EQ(got.to(f64).to_vector<double>(), tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
+    EXPECT_EQ(got.to(f64).to_vector<double>(),
+              tensor(sums(rows.transpose(0, 1), g)).to(GetParam()).to(f64).to_vector<double>());
   }
 }
 
-/// Up to four steps of k: rows of C are written one after the other, in tiles of up to 4096 columns. The largest results pass
-/// by the caches of many processors.
+/// Up to four steps of k: rows of C are written one after the other, in tiles of up to 4096 columns. The largest
+/// results pass by the caches of many processors.
 TEST_P(ExactProducts, OfShortDepths) {
   for (std::int64_t k = 1; k <= 5; ++k)
     for (const Sizes s : {Sizes{1, k, 256}, {3, k, 255}, {70, k, 257}, {5, k, 4096}, {40, k, 4097}, {600, k, 290}})
@@ -205,8 +215,9 @@ TEST(ExactIntegerProducts, OfEveryLayout) {
         for (std::int64_t i = 0; i < s.m; ++i)
           for (std::int64_t p = 0; p < s.k; ++p)
             for (std::int64_t j = 0; j < s.n; ++j)
-              want[static_cast<std::size_t>(i * s.n + j)] += static_cast<std::uint64_t>(x[static_cast<std::size_t>(i * s.k + p)]) *
-                                                             static_cast<std::uint64_t>(y[static_cast<std::size_t>(p * s.n + j)]);
+              want[static_cast<std::size_t>(i * s.n + j)] +=
+                  static_cast<std::uint64_t>(x[static_cast<std::size_t>(i * s.k + p)]) *
+                  static_cast<std::uint64_t>(y[static_cast<std::size_t>(p * s.n + j)]);
         const std::vector<std::int64_t> got = matmul(a.to(dtype), b.to(dtype)).to(i64).to_vector<std::int64_t>();
         for (std::size_t i = 0; i < want.size(); ++i) {
           const auto expected = dtype == i64   ? static_cast<std::int64_t>(want[i])

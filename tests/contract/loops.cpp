@@ -38,7 +38,8 @@ template <class S, class F> void compare(const std::string& name, const F& f) {
   ASSERT_EQ(want.size(), got.size());
   for (std::size_t i = 0; i < want.size(); ++i)
     if (want[i].defined() && want[i].dtype() == dtype_of<S>)
-      expect_same_bits<S>(got[i], want[i], name + " " + std::string(to_string(dtype_of<S>)) + ", result " + std::to_string(i));
+      expect_same_bits<S>(got[i], want[i],
+                          name + " " + std::string(to_string(dtype_of<S>)) + ", result " + std::to_string(i));
 }
 
 /// Edges first, then moderate numbers; as many as asked for.
@@ -112,7 +113,8 @@ TEST_P(Loops, AreThereForFormulaAndGradient) {
     if (e.condition(0) && dtype == f64) continue;  // conditions are widened there by an op of the tape
     expect_loop(e, e.graph(), dtype, "formula");
     if (e.truth()) continue;
-    const detail::GradientGraph& g = detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
+    const detail::GradientGraph& g =
+        detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
     if (g.graph) expect_loop(e, of_what_it_reads(g.graph), dtype, "gradient");
   }
 }
@@ -134,7 +136,8 @@ template <class S> void check_compositions() {
       return std::vector{y.value(), g[x], g[w], g[bias], direct.d_a, direct.d_b, direct.d_bias};
     });
   }
-  for (const std::int64_t columns : {17, 32, 33, 47, 63, 64, 100, 256, 300, 1001, 3000, 9000}) {  // several rows a block, one, one of a larger one, parts of one
+  for (const std::int64_t columns : {17, 32, 33, 47, 63, 64, 100, 256, 300, 1001, 3000,
+                                     9000}) {  // several rows a block, one, one of a larger one, parts of one
     const Var a(numbers<S>({7, columns}, 5)), gain(numbers<S>({columns}, 6)), shift(numbers<S>({columns}, 7));
     const Tensor grad = numbers<S>({7, columns}, 8);
     const auto both = [&](const char* name, const auto& f) {

@@ -16,8 +16,8 @@ struct Problem {
 
 std::vector<Problem> problems() {
   std::vector<Problem> list;
-  const std::int64_t sizes[][3] = {{8, 32, 16}, {9, 33, 17}, {64, 784, 256}, {33, 515, 129}, {300, 64, 1100}, {513, 1030, 40},
-                                   {40, 4700, 70}, {48, 544, 96}, {1040, 4160, 33}};
+  const std::int64_t sizes[][3] = {{8, 32, 16},     {9, 33, 17},    {64, 784, 256}, {33, 515, 129},  {300, 64, 1100},
+                                   {513, 1030, 40}, {40, 4700, 70}, {48, 544, 96},  {1040, 4160, 33}};
   for (const auto& s : sizes)
     for (const bool ta : {false, true})
       for (const bool tb : {false, true})
@@ -70,7 +70,8 @@ TEST(Pairs, MultiplyInEveryLayout) {
     EXPECT_EQ(std::memcmp(x.data(), y.data(), x.size() * sizeof(bfloat16)), 0) << what << ": other bits with 3 threads";
     // An epilogue reads the sums in f32, a plain product rounds them as they leave the kernel.
     const Tensor finished = matmul_bias_activation(a, b, zeros({p.n}, bf16), op::identity);
-    EXPECT_EQ(one.to(f32).to_vector<float>(), finished.to(f32).to_vector<float>()) << what << ": the epilogue has read other sums";
+    EXPECT_EQ(one.to(f32).to_vector<float>(), finished.to(f32).to_vector<float>())
+        << what << ": the epilogue has read other sums";
   }
 }
 

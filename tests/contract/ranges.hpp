@@ -205,7 +205,9 @@ template <class T, class Real> class Leaves {
     if (leaf != L::pow_partial || !(x[0] > 0) || x[0] - x[0] != 0) return 1;
     const int k = static_cast<int>(x[2]) % 5, m = static_cast<int>(x[2]) / 5;
     const Real b = x[1], log_a = reference(L::log, x);
-    const auto factor = [&](bool magnitudes) { return static_cast<double>(factor_of_pow_partial(b, log_a, k, m, magnitudes)); };
+    const auto factor = [&](bool magnitudes) {
+      return static_cast<double>(factor_of_pow_partial(b, log_a, k, m, magnitudes));
+    };
     const double all = factor(true), sum = std::fabs(factor(false));
     return all > sum && sum > 0 ? all / sum * (Doubt<Real>::value > 0 ? 0.98 : 1) : 1;
   }

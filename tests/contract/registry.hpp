@@ -18,7 +18,8 @@ struct Entry {
   const Pointwise<>* op;
   bool leaf;
   detail::Leaf id;  // of leaves
-  int slope = 0;    // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others for its derivatives
+  int slope = 0;  // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others
+                  // for its derivatives
   const detail::Graph* graph() const { return op->graph(); }
   int arity() const { return graph()->inputs; }
   const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
@@ -33,8 +34,11 @@ struct Entry {
 };
 
 /// The leaf of pow's derivatives, by each of its arguments.
-template <int k, int m> inline constinit const Pointwise<> pow_partial{
-    "pow_partial", [](Expr a, Expr b) { return detail::make_leaf(detail::Leaf::pow_partial, {a, b, detail::make_constant(k + 5 * m)}); }};
+template <int k, int m>
+inline constinit const Pointwise<> pow_partial{
+    "pow_partial", [](Expr a, Expr b) {
+      return detail::make_leaf(detail::Leaf::pow_partial, {a, b, detail::make_constant(k + 5 * m)});
+    }};
 
 inline const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = {

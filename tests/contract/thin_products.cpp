@@ -1,5 +1,5 @@
-// Products of few rows with a B of 16 bits, which the CPU reads in place and widens: sizes that fill no vector, rows that are
-// not aligned, what lies behind B, and the same bits for any number of threads.
+// Products of few rows with a B of 16 bits, which the CPU reads in place and widens: sizes that fill no vector, rows
+// that are not aligned, what lies behind B, and the same bits for any number of threads.
 #include <cmath>
 #include <cstring>
 
@@ -46,7 +46,8 @@ template <class S> Tensor product(const Tensor& a, const Tensor& b, const std::s
   for (const int threads : {2, 3}) {
     set_num_threads(threads);
     const std::vector<S> others = matmul(a, b).template to_vector<S>();
-    EXPECT_EQ(std::memcmp(bits.data(), others.data(), bits.size() * sizeof(S)), 0) << what << ": " << threads << " threads";
+    EXPECT_EQ(std::memcmp(bits.data(), others.data(), bits.size() * sizeof(S)), 0)
+        << what << ": " << threads << " threads";
   }
   set_num_threads(before);
   return one;
@@ -81,7 +82,8 @@ TYPED_TEST(ThinProducts, OfLongRows) {
 }
 
 TYPED_TEST(ThinProducts, OfBatches) {
-  const Tensor a = matrix<TypeParam>(6, 40, 0, 0, 5).reshape({3, 2, 40}), b = matrix<TypeParam>(120, 70, 0, 0, 6).reshape({3, 40, 70});
+  const Tensor a = matrix<TypeParam>(6, 40, 0, 0, 5).reshape({3, 2, 40}),
+               b = matrix<TypeParam>(120, 70, 0, 0, 6).reshape({3, 40, 70});
   expect_product<TypeParam>(product<TypeParam>(a, b, "batch"), a, b, "batch");
   const Var x(a), shared(b.slice(0, 0, 1).reshape({40, 70}));
   const Tensor grad = matrix<TypeParam>(6, 70, 0, 0, 7).reshape({3, 2, 70});
@@ -120,7 +122,8 @@ TYPED_TEST(ThinProducts, ReadNothingBehindB) {
       auto* const data = memory.as<TypeParam>();
       std::fill_n(data, k * n, TypeParam(1.0f));
       const Tensor y = matmul(ones({m, k}, dtype_of<TypeParam>), Tensor::view(data, {k, n}));
-      EXPECT_EQ(y.to(f32).template to_vector<float>(), std::vector<float>(static_cast<std::size_t>(m * n), 3.0f)) << m << " " << n;
+      EXPECT_EQ(y.to(f32).template to_vector<float>(), std::vector<float>(static_cast<std::size_t>(m * n), 3.0f))
+          << m << " " << n;
     }
 }
 

@@ -115,7 +115,8 @@ template <class S> void check_gradients(const Entry& e, Device device) {
   std::vector<Var> vars;
   for (int i = 0; i < e.arity(); ++i) vars.emplace_back(tensors[static_cast<std::size_t>(i)], !e.condition(i));
   const Var y = call(e, vars);
-  const detail::GradientGraph& g = detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
+  const detail::GradientGraph& g =
+      detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
   const std::vector<S> seeds = seed_column<S>(columns[0].size());
   if (!y.requires_grad()) {
     EXPECT_EQ(g.graph, nullptr) << e.name << ": the result of differentiable inputs does not require a gradient";
@@ -184,7 +185,8 @@ template <class T> void check_quick(const Entry& e, const detail::Graph* graph) 
 TEST(Ranges, WhatIsQuicklyAcceptedIsRight) {
   for (const Entry& e : entries_where([](const Entry& e) { return e.takes_floats(); })) {
     check_quick<float>(e, e.graph()), check_quick<double>(e, e.graph());
-    const detail::GradientGraph& g = detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
+    const detail::GradientGraph& g =
+        detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
     if (g.graph && g.graph->inputs <= 3) check_quick<float>(e, g.graph), check_quick<double>(e, g.graph);
   }
 }

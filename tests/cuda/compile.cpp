@@ -97,7 +97,8 @@ TEST_F(CudaTexts, EverySkeleton) {
       compiled(name + " product", [&](Printing& p) { matmul(p.make({size, size}, d), p.make({size, size}, d)); });
     if (is_floating(d))
       compiled(name + " together", [&](Printing& p) {
-        step_together({p.make({64}, d), p.make({7}, d)}, {p.make({64}, d), p.make({7}, d)}, [](std::size_t) { return 0.1; });
+        step_together({p.make({64}, d), p.make({7}, d)}, {p.make({64}, d), p.make({7}, d)},
+                      [](std::size_t) { return 0.1; });
       });
     compiled(name + " by index", [&](Printing& p) { take(p.make({9, 4}, d), p.make({3}, DType::i32)); });
     compiled(name + " scatter",

@@ -1,5 +1,6 @@
-// A GPU that is not there: CUDA texts are compiled by the C++ compiler and run on the host, each invocation of a workgroup as
-// a fiber that gives way at barriers and shuffles. Slow and exact: what the special function unit gives is computed.
+// A GPU that is not there: CUDA texts are compiled by the C++ compiler and run on the host, each invocation of a
+// workgroup as a fiber that gives way at barriers and shuffles. Slow and exact: what the special function unit gives is
+// computed.
 #pragma once
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -154,7 +155,12 @@ class Fibers {
       getcontext(&contexts_[t]);
       contexts_[t].uc_stack.ss_sp = &stacks_[t * kStack], contexts_[t].uc_stack.ss_size = kStack;
       contexts_[t].uc_link = &scheduler_;
-      makecontext(&contexts_[t], [] { current_->kernel_(&current_->host_, current_->arguments_), current_->ended_[current_->host_.thread] = 1; }, 0);
+      makecontext(
+          &contexts_[t],
+          [] {
+            current_->kernel_(&current_->host_, current_->arguments_), current_->ended_[current_->host_.thread] = 1;
+          },
+          0);
     }
     for (std::size_t ended = 0; ended < threads;) {
       for (unsigned t = 0; t < threads; ++t) host_.thread = t, swapcontext(&scheduler_, &contexts_[t]);
@@ -199,10 +205,12 @@ class HostCompiler {
     if (!first) return known->second;
     std::string source = text;
     for (const auto& [from, to] : kHostInstructions)
-      for (std::size_t at = source.find(from); at != source.npos; at = source.find(from, at)) source.replace(at, std::strlen(from), to);
+      for (std::size_t at = source.find(from); at != source.npos; at = source.find(from, at))
+        source.replace(at, std::strlen(from), to);
     const std::string file = (folder_ / std::to_string(kernels_.size())).string();  // dlopen knows libraries by name
     std::ofstream(file + ".cpp") << source << kHostEntry;
-    if (!compile("-shared -include " + (folder_ / "host.hpp").string() + " " + file + ".cpp -o " + file + ".so")) return nullptr;
+    if (!compile("-shared -include " + (folder_ / "host.hpp").string() + " " + file + ".cpp -o " + file + ".so"))
+      return nullptr;
     void* const library = dlopen((file + ".so").c_str(), RTLD_NOW);
     if (library) known->second = reinterpret_cast<HostKernel>(dlsym(library, "entry"));
     return known->second;
@@ -210,9 +218,12 @@ class HostCompiler {
 
  private:
   static bool compile(const std::string& arguments) {
-    return std::system((TERN_HOST_COMPILER " -std=c++17 -O0 -ffp-contract=off -fno-strict-aliasing -w -fPIC " + arguments).c_str()) == 0;
+    return std::system(
+               (TERN_HOST_COMPILER " -std=c++17 -O0 -ffp-contract=off -fno-strict-aliasing -w -fPIC " + arguments)
+                   .c_str()) == 0;
   }
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("tern_host_gpu_" + std::to_string(getpid()));
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("tern_host_gpu_" + std::to_string(getpid()));
   std::map<std::string, HostKernel> kernels_;
 };
 
@@ -260,7 +271,8 @@ class HostGpu final : public detail_gpu::GpuBackend {
     std::vector<std::uint32_t> params = launch.params;
     params[0] = static_cast<std::uint32_t>(launch.groups);
     std::vector<void*> arguments;
-    for (const detail_gpu::Binding& b : launch.bindings) arguments.push_back(static_cast<char*>(b.storage->data()) + b.begin);
+    for (const detail_gpu::Binding& b : launch.bindings)
+      arguments.push_back(static_cast<char*>(b.storage->data()) + b.begin);
     arguments.push_back(params.data());
     std::array<std::byte, detail_gpu::kPartsBytes> parts;
     if (!launch.parts.empty()) parts = detail_gpu::parts_of(launch), arguments = {parts.data()};
@@ -285,7 +297,8 @@ class HostGpu final : public detail_gpu::GpuBackend {
 
  private:
   static char* first_byte(const Tensor& t) {
-    return static_cast<char*>(t.impl()->storage->data()) + static_cast<std::size_t>(t.impl()->offset) * dtype_size(t.dtype());
+    return static_cast<char*>(t.impl()->storage->data()) +
+           static_cast<std::size_t>(t.impl()->offset) * dtype_size(t.dtype());
   }
   static std::size_t bytes_of(const Tensor& t) { return static_cast<std::size_t>(t.numel()) * dtype_size(t.dtype()); }
   detail_gpu::Limits limits_;

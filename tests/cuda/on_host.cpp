@@ -1,4 +1,5 @@
-// What CUDA's kernels of rows, columns and pointwise formulas compute, without a GPU: their texts on the host against the CPU.
+// What CUDA's kernels of rows, columns and pointwise formulas compute, without a GPU: their texts on the host against
+// the CPU.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
 
 #include <cmath>
@@ -55,7 +56,8 @@ TEST_F(OnHost, RowsInRegisters) {
       const std::string what = std::string(to_string(dtype)) + to_string(shape);
       expect_equal("softmax " + what, gpu, {x}, tolerance(dtype), [](const Tensors& t) { return softmax(t[0], -1); });
       EXPECT_TRUE(holds(gpu)) << what;
-      expect_equal("residual norm " + what, gpu, {x, w}, tolerance(dtype), [&](const Tensors& t) { return row_formula(residual, t[0], t[1]); });
+      expect_equal("residual norm " + what, gpu, {x, w}, tolerance(dtype),
+                   [&](const Tensors& t) { return row_formula(residual, t[0], t[1]); });
       EXPECT_TRUE(holds(gpu)) << what;
       expect_equal("var " + what, gpu, {x}, tolerance(dtype), [](const Tensors& t) { return var(t[0], -1); });
       expect_equal("layer norm's gradient " + what, gpu, {x, g, w}, tolerance(dtype), [](const Tensors& t) {
@@ -65,11 +67,15 @@ TEST_F(OnHost, RowsInRegisters) {
     }
   }
   const Tensor x = random({4, 6, 96}, f32);
-  expect_equal("rows that do not lie in vectors", gpu, {x}, 1e-5, [](const Tensors& t) { return softmax(t[0].slice(2, 1, 65), -1); });
+  expect_equal("rows that do not lie in vectors", gpu, {x}, 1e-5,
+               [](const Tensors& t) { return softmax(t[0].slice(2, 1, 65), -1); });
   EXPECT_FALSE(holds(gpu));
-  expect_equal("rows apart", gpu, {x}, 1e-5, [](const Tensors& t) { return softmax(t[0].transpose(0, 1).slice(2, 4, 68), -1); });
+  expect_equal("rows apart", gpu, {x}, 1e-5,
+               [](const Tensors& t) { return softmax(t[0].transpose(0, 1).slice(2, 4, 68), -1); });
   EXPECT_TRUE(holds(gpu));
-  expect_equal("the same row again", gpu, {x}, 1e-5, [](const Tensors& t) { return softmax(t[0].slice(1, 0, 1).broadcast_to({4, 6, 96}), -1); });
+  expect_equal("the same row again", gpu, {x}, 1e-5, [](const Tensors& t) {
+    return softmax(t[0].slice(1, 0, 1).broadcast_to({4, 6, 96}), -1);
+  });
 }
 
 TEST_F(OnHost, RowsOfInfinitiesAndNan) {
@@ -130,7 +136,9 @@ TEST_F(OnHost, ReversedViews) {
 /// Layouts at random: broadcast, permuted, cut, backwards, of the pack's kernels and of those made when they are met.
 TEST_F(OnHost, PointwiseInAnyLayout) {
   std::mt19937 engine(5);
-  const auto pick = [&](std::int64_t least, std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(least, most)(engine); };
+  const auto pick = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine);
+  };
   const Pointwise f{"f", [](auto a, auto b) { return a * 2 - b; }};
   for (const bool packed : {true, false}) {
     HostGpu gpu(packed);
@@ -142,7 +150,8 @@ TEST_F(OnHost, PointwiseInAnyLayout) {
         const std::int64_t begin = pick(0, 1) * 4 + (pick(0, 4) == 0);
         if (kind == 0) return {random({shape[2]}, f32), [](const Tensor& t) { return t; }};
         if (kind == 1) return {random({shape[1], 1}, f32), [](const Tensor& t) { return t; }};
-        if (kind == 2) return {random(wide, f32), [begin, n = shape[2]](const Tensor& t) { return t.slice(2, begin, begin + n); }};
+        if (kind == 2)
+          return {random(wide, f32), [begin, n = shape[2]](const Tensor& t) { return t.slice(2, begin, begin + n); }};
         if (kind == 3) return {random(swapped, f32), [](const Tensor& t) { return t.transpose(0, 1); }};
         if (kind == 5) return {random(shape, f32), [](const Tensor& t) { return t.slice(2, {}, {}, -1); }};
         if (kind == 6)
@@ -161,11 +170,16 @@ TEST_F(OnHost, Positions) {
   const Pointwise f{"f", [](auto a, auto b) { return where(tern::index(a, 0) * 3 > tern::index(a, -1) + 2, a, b); }};
   for (const bool packed : {true, false}) {
     HostGpu gpu(packed);
-    for (const Shape& shape : {Shape{4000}, Shape{4001}, Shape{9, 16}, Shape{5, 7}, Shape{3, 6, 8}, Shape{2, 3, 4, 8}}) {
+    for (const Shape& shape :
+         {Shape{4000}, Shape{4001}, Shape{9, 16}, Shape{5, 7}, Shape{3, 6, 8}, Shape{2, 3, 4, 8}}) {
       const std::string what = to_string(shape) + (packed ? " packed" : "");
-      expect_equal(what, gpu, {random(shape, f32), random(shape, f32)}, 0, [&](const Tensors& t) { return f(t[0], t[1]); });
-      EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos, shape[shape.size() - 1] % 4 == 0 || shape.size() == 1) << what;
-      expect_equal(what + " and a row", gpu, {random(shape, f32), random({shape[shape.size() - 1]}, f32)}, 0, [&](const Tensors& t) { return f(t[0], t[1]); });
+      expect_equal(what, gpu, {random(shape, f32), random(shape, f32)}, 0,
+                   [&](const Tensors& t) { return f(t[0], t[1]); });
+      EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos,
+                shape[shape.size() - 1] % 4 == 0 || shape.size() == 1)
+          << what;
+      expect_equal(what + " and a row", gpu, {random(shape, f32), random({shape[shape.size() - 1]}, f32)}, 0,
+                   [&](const Tensors& t) { return f(t[0], t[1]); });
     }
   }
 }
@@ -214,15 +228,20 @@ TEST_F(OnHost, RunningSumsInVectors) {
     for (const DType d : {f64, f32, bf16})
       for (const std::int64_t n : {2056, 20480, 20483}) {
         if (n > 4096 && (d == f64 || (n == 20483 && d == bf16))) continue;
-        const std::string name = std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
+        const std::string name =
+            std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
         const double within = d == f64 ? 1e-12 : tolerance(d);
         expect_equal(name, gpu, {random({2, n}, d)}, within, sums);
-        EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos, n % (16 / static_cast<std::int64_t>(dtype_size(d))) == 0) << name;
+        EXPECT_EQ(gpu.last_text.find("vec4<u32>*") != std::string::npos,
+                  n % (16 / static_cast<std::int64_t>(dtype_size(d))) == 0)
+            << name;
         expect_equal(name + " backwards", gpu, {random({2, n}, d)}, within, backwards);
         if (n > 4096) continue;
         expect_equal(name + " of one line", gpu, {random({n}, d)}, within, sums);
-        expect_equal(name + " not aligned", gpu, {random({n + 1}, d)}, within, [&](const Tensors& t) { return cumsum(t[0].slice(0, 1, n + 1), 0); });
-        expect_equal(name + " of batches", gpu, {random({2, 3, n}, d)}, within, [&](const Tensors& t) { return cumsum(t[0].slice(1, 0, 2), 2); });
+        expect_equal(name + " not aligned", gpu, {random({n + 1}, d)}, within,
+                     [&](const Tensors& t) { return cumsum(t[0].slice(0, 1, n + 1), 0); });
+        expect_equal(name + " of batches", gpu, {random({2, 3, n}, d)}, within,
+                     [&](const Tensors& t) { return cumsum(t[0].slice(1, 0, 2), 2); });
       }
     for (const DType d : {i8, i16, i32, i64}) {
       const Tensor x = tensor(std::vector<std::int32_t>(8192, 1), {2, 4096}, cpu()).to(d);
@@ -238,7 +257,8 @@ TEST_F(OnHost, Sorts) {
     for (const DType d : {f64, bf16, i8})
       for (const std::int64_t n : {48, 1040, 2083}) {
         if (n > 100 && d != bf16) continue;
-        const std::string name = std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
+        const std::string name =
+            std::string(packed ? "packed " : "") + std::string(to_string(d)) + " " + std::to_string(n);
         const Tensor x = (random({3, n}, f64) * 20.0).to(d);  // many of them alike
         const bool descending = d == bf16;
         const auto sorted = [=](const Tensor& t) { return sort(t, 1, descending); };
@@ -248,10 +268,12 @@ TEST_F(OnHost, Sorts) {
         if (n == 1040) continue;
         expect_equal(name + ", not aligned", gpu, {random({3 * n + 1}, f64).to(d)}, 0,
                      [&](const Tensors& t) { return sorted(t[0].slice(0, 1, 3 * n + 1).reshape({3, n})).values; });
-        expect_equal(name + ", of columns", gpu, {random({n, 3}, f64).to(d)}, 0, [&](const Tensors& t) { return sorted(t[0].transpose(0, 1)).values; });
+        expect_equal(name + ", of columns", gpu, {random({n, 3}, f64).to(d)}, 0,
+                     [&](const Tensors& t) { return sorted(t[0].transpose(0, 1)).values; });
         if (n > 100) continue;
         expect_equal(name + ", columns", gpu, {x}, 0, [&](const Tensors& t) { return sort(t[0], 0).values; });
-        expect_equal(name + ", of batches", gpu, {random({2, 3, n}, f64).to(d)}, 0, [&](const Tensors& t) { return sort(t[0].slice(1, 1, 3), 2).values; });
+        expect_equal(name + ", of batches", gpu, {random({2, 3, n}, f64).to(d)}, 0,
+                     [&](const Tensors& t) { return sort(t[0].slice(1, 1, 3), 2).values; });
       }
   }
 }
@@ -264,23 +286,28 @@ TEST_F(OnHost, SumsByIndex) {
       for (const std::int64_t rows : {5, 2300})
         for (const std::int64_t columns : {1, 8, 33}) {
           if (d == f64 && columns != 8) continue;
-          const std::string name = std::string(packed ? "packed " : "") + std::string(to_string(d)) + to_string(Shape{rows, columns});
+          const std::string name =
+              std::string(packed ? "packed " : "") + std::string(to_string(d)) + to_string(Shape{rows, columns});
           std::vector<std::int32_t> at(static_cast<std::size_t>(rows));
-          for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int32_t>(i * i % 7) - (i % 3 == 0 ? 7 : 0);
+          for (std::size_t i = 0; i < at.size(); ++i)
+            at[i] = static_cast<std::int32_t>(i * i % 7) - (i % 3 == 0 ? 7 : 0);
           const Tensor indices = tensor(at, {rows}, cpu()), x = random({7, columns}, d);
           const double within = d == f64 ? 1e-12 : 1e-5;
-          expect_equal(name, gpu, {x, indices, random({rows, columns}, d)}, within, [](const Tensors& t) { return scatter_add(t[0], t[1], t[2]); });
+          expect_equal(name, gpu, {x, indices, random({rows, columns}, d)}, within,
+                       [](const Tensors& t) { return scatter_add(t[0], t[1], t[2]); });
           // Many entries for each element are fetched by a workgroup; of few, neighbouring elements are an
           // invocation's.
           EXPECT_EQ(gpu.last_text.find("scatter, fetched") != std::string::npos, rows > 5) << name;
           EXPECT_EQ(gpu.last_text.find("acc1") != std::string::npos, columns == 8 && rows == 5) << name;
-          expect_equal(name + " of columns", gpu, {random({columns, 7}, d), indices, random({columns, rows}, d)}, within,
-                       [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 1); });
-          expect_equal(name + " in batches", gpu, {random({2, 7, columns}, d), indices, random({2, rows, columns}, d)}, within,
-                       [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 1); });
+          expect_equal(name + " of columns", gpu, {random({columns, 7}, d), indices, random({columns, rows}, d)},
+                       within, [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 1); });
+          expect_equal(name + " in batches", gpu, {random({2, 7, columns}, d), indices, random({2, rows, columns}, d)},
+                       within, [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 1); });
           if (rows == 5)
-            expect_equal(name + " each its own", gpu, {random({7, columns}, d), tensor(at, {rows, 1}, cpu()).broadcast_to({rows, columns}), random({rows, columns}, d)}, within,
-                         [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 0); });
+            expect_equal(name + " each its own", gpu,
+                         {random({7, columns}, d), tensor(at, {rows, 1}, cpu()).broadcast_to({rows, columns}),
+                          random({rows, columns}, d)},
+                         within, [](const Tensors& t) { return scatter_add(t[0], t[1], t[2], 0); });
         }
   }
 }
@@ -315,7 +342,8 @@ TEST_F(OnHost, RequestsInOneLaunch) {
     p_cpu.push_back(parameter.clone()), g_cpu.push_back(gradient);
     p.push_back(gpu.from(parameter)), g.push_back(gpu.from(gradient));
   };
-  for (const std::int64_t n : {1, 2, 3, 4, 5, 0, 1023, 1024, 1025, 5000, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) add(random({n}, f32), random({n}, f32));
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 0, 1023, 1024, 1025, 5000, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+    add(random({n}, f32), random({n}, f32));
   for (std::int64_t n = 0; n < 60; ++n)
     add(random({n % 8 + 1}, f32), random({n % 8 + 1}, f32));  // more than a launch takes
   add(random({30, 17}, f32), random({30, 17}, f32));
@@ -348,14 +376,17 @@ TEST_F(OnHost, RequestsOfSeveralKindsTogether) {
     for (int i = 0; i < 3; ++i) {
       const detail::Argument arguments[] = {detail::Argument(here), detail::Argument(i + 2.0 + round)};
       const detail::FusedCall call{"call", i == 1 ? centred : scaled, i == 1 ? 1u : 0u, {}};
-      detail::bind_call(x.shape(), detail::with_numbers(call, arguments), arguments, {}, {&results[i], 1}, calls.emplace_back());
+      detail::bind_call(x.shape(), detail::with_numbers(call, arguments), arguments, {}, {&results[i], 1},
+                        calls.emplace_back());
       requests.push_back(calls.back().request());
     }
     detail::run_together(gpu, requests);
     for (int i = 0; i < 3; ++i)
       for (int e = 0; e < 8; ++e) {
         const double v = values(x)[static_cast<std::size_t>(e)], f = i + 2.0 + round;
-        EXPECT_NEAR(values(HostGpu::to_cpu(results[i]))[static_cast<std::size_t>(e)], i == 1 ? v - f * total : v * f, 1e-4) << i << " round " << round;
+        EXPECT_NEAR(values(HostGpu::to_cpu(results[i]))[static_cast<std::size_t>(e)], i == 1 ? v - f * total : v * f,
+                    1e-4)
+            << i << " round " << round;
       }
   }
 }

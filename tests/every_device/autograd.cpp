@@ -12,7 +12,9 @@ TERN_EVERY_DEVICE(Autograd);
 
 using enum ErrorKind;
 
-Var leaf(const std::vector<double>& values, const Shape& shape, Device device, DType dtype = f32) { return Var(make(values, shape, dtype, device)); }
+Var leaf(const std::vector<double>& values, const Shape& shape, Device device, DType dtype = f32) {
+  return Var(make(values, shape, dtype, device));
+}
 
 // ---- gradients ----
 TEST_P(Autograd, AccumulatesOverSeveralUses) {
@@ -312,8 +314,14 @@ template <class Step> void deep_chain(const char* what, Device device, Step step
   EXPECT_LT(seconds, 30) << what << ": 300,000 operations of a few µs each";
 }
 TEST_P(Autograd, AChainOf100000Additions) { deep_chain("x + 1", device(), [](const Var& y) { return y + 1; }, 1, 1); }
-TEST_P(Autograd, AChainOf100000Squares) { deep_chain("x * x", device(), [](const Var& y) { return y * y; }, 0, INFINITY); }
-TEST_P(Autograd, AChainOf100000Views) { deep_chain("views", device(), [](const Var& y) { return y.unsqueeze(0).squeeze(0); }, 0, 1); }
+TEST_P(Autograd, AChainOf100000Squares) {
+  deep_chain(
+      "x * x", device(), [](const Var& y) { return y * y; }, 0, INFINITY);
+}
+TEST_P(Autograd, AChainOf100000Views) {
+  deep_chain(
+      "views", device(), [](const Var& y) { return y.unsqueeze(0).squeeze(0); }, 0, 1);
+}
 TEST_P(Autograd, AChainOfSavedOutputs) { deep_chain("relu", device(), [](const Var& y) { return relu(y); }, 0, 1); }
 TEST_P(Autograd, AKeptChainIsDestroyedWithoutRecursion) {
   const Var x = leaf({1}, {1}, device());

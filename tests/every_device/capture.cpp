@@ -64,13 +64,25 @@ TEST_P(Capture, MemoryIsUsedAgainWithin) {
   expect_values(y.slice(0, 0, 2), {2}, {2, 2});
 }
 TEST_P(Capture, EveryVerb) {
-  const Tensor x = Random(41).tensor({4, 6}, f32, device()), w = Random(42).tensor({6, 3}, f32, device()), rows = tensor({3, 0, 0});
+  const Tensor x = Random(41).tensor({4, 6}, f32, device()), w = Random(42).tensor({6, 3}, f32, device()),
+               rows = tensor({3, 0, 0});
   std::vector<Tensor> now, later;
   const auto all = [&] {
-    return std::vector<Tensor>{exp(x),         matmul(x, w),    softmax(x),     gather(x, one_hot(rows, 6, i32), 1),
-                               cumsum(x, 1),   sort(x, 1).values, sort(x, 1).indices, scatter_add(zeros({4, 6}), rows, x.slice(0, 0, 3), 0),
-                               x.transpose(0, 1).clone(), topk(x, 2, 1).values, arange(0, 5), tensor({1.5f, 2.5f}),
-                               zeros({0, 3}),  sum(zeros({0})), concatenate({x, x}, 1)};
+    return std::vector<Tensor>{exp(x),
+                               matmul(x, w),
+                               softmax(x),
+                               gather(x, one_hot(rows, 6, i32), 1),
+                               cumsum(x, 1),
+                               sort(x, 1).values,
+                               sort(x, 1).indices,
+                               scatter_add(zeros({4, 6}), rows, x.slice(0, 0, 3), 0),
+                               x.transpose(0, 1).clone(),
+                               topk(x, 2, 1).values,
+                               arange(0, 5),
+                               tensor({1.5f, 2.5f}),
+                               zeros({0, 3}),
+                               sum(zeros({0})),
+                               concatenate({x, x}, 1)};
   };
   now = all();
   const Graph g = capture(device(), [&] { later = all(); });
@@ -171,7 +183,8 @@ TEST_P(Capture, ReadingValuesInsideIsAnError) {
   expect_values(x * 2, {2}, {2, 2});
 }
 TEST_P(Capture, ShapeErrorsAreThrownWhileRecording) {
-  expect_error(ErrorKind::shape, {"add", "[2]", "[3]"}, [&] { capture(device(), [&] { (void)(ones({2}) + ones({3})); }); });
+  expect_error(ErrorKind::shape, {"add", "[2]", "[3]"},
+               [&] { capture(device(), [&] { (void)(ones({2}) + ones({3})); }); });
   expect_values(ones({2}) + 1, {2}, {2, 2});
 }
 TEST_P(Capture, IndexErrorsAreThrownByReplay) {
@@ -218,7 +231,8 @@ TEST_P(Capture, AnotherDevicesWorkIsRefused) {
   for (const Device other : present_devices()) {
     if (other == device()) continue;
     const Tensor x = ones({2}, other);
-    expect_error(ErrorKind::device, {other.to_string(), device().to_string()}, [&] { capture(device(), [&] { (void)(x + 1); }); });
+    expect_error(ErrorKind::device, {other.to_string(), device().to_string()},
+                 [&] { capture(device(), [&] { (void)(x + 1); }); });
   }
 }
 

@@ -20,7 +20,8 @@ struct Net {
   Var w1, w2, x;
   explicit Net(Device device) {
     Random random(21);
-    w1 = Var(random.tensor({6, 16}, f32, device)), w2 = Var(random.tensor({16, 5}, f32, device)), x = Var(random.tensor({4, 6}, f32, device));
+    w1 = Var(random.tensor({6, 16}, f32, device)), w2 = Var(random.tensor({16, 5}, f32, device)),
+    x = Var(random.tensor({4, 6}, f32, device));
   }
 };
 std::vector<std::vector<double>> values_of(const Gradients& g, const std::vector<Var>& vars) {
@@ -58,7 +59,8 @@ TEST_P(Checkpoint, Nests) {
   const auto plain = [&](const Var& x) { return tanh(matmul(inner(x), n.w2)); };
   const std::vector<Var> all{n.w1, n.w2, n.x};
   EXPECT_EQ(values_of(backward(sum(checkpoint(outer)(n.x))), all), values_of(backward(sum(plain(n.x))), all));
-  EXPECT_EQ(values_of(backward(sum(checkpoint(checkpoint(plain))(n.x))), all), values_of(backward(sum(plain(n.x))), all));
+  EXPECT_EQ(values_of(backward(sum(checkpoint(checkpoint(plain))(n.x))), all),
+            values_of(backward(sum(plain(n.x))), all));
 }
 TEST_P(Checkpoint, RandomNumbersRepeat) {
   const Net n(device());
@@ -99,7 +101,8 @@ TEST_P(Checkpoint, ChangesOfWhateverWasReadAreFound) {
   const Var y = checkpoint([w](const Var& v) { return exp(v + w); })(x);
   const Var z = checkpoint([w](const Var& v) { return relu(v + w); })(x);
   const Var plain = checkpoint([t](const Var& v) { return exp(v + t); })(x);
-  const Var nested = checkpoint([w](const Var& v) { return checkpoint([w](const Var& u) { return exp(u + w); })(v); })(x);
+  const Var nested =
+      checkpoint([w](const Var& v) { return checkpoint([w](const Var& u) { return exp(u + w); })(v); })(x);
   t *= 20;
   for (const Var& result : {y, z, plain, nested}) expect_error(autograd, parts, [&] { backward(sum(result)); });
 }
@@ -114,7 +117,9 @@ TEST_P(Checkpoint, ChangesOfAnyKindOfOperandAreFound) {
   const Tensor t = ones({2, 2}), i = zeros({2}, i32);
   refuses("matmul", t, [](const Tensor& u) { return matmul(u, ones({2, 2})); });
   refuses("matmul", t, [](const Tensor& u) { return matmul(ones({2, 2}), u); });
-  refuses("matmul_bias_residual", t, [](const Tensor& u) { return matmul_bias_residual(ones({2, 2}), ones({2, 2}), ones({2}), u); });
+  refuses("matmul_bias_residual", t, [](const Tensor& u) {
+    return matmul_bias_residual(ones({2, 2}), ones({2, 2}), ones({2}), u);
+  });
   refuses("take", t, [&](const Tensor& u) { return take(u, i); });
   refuses("take", i, [&](const Tensor& u) { return take(t, u); });
   refuses("scatter_add", i, [&](const Tensor& u) { return scatter_add(t, u, t); });
@@ -168,9 +173,14 @@ TEST_P(Checkpoint, ARunningMeanIsNoOperand) {
 }
 TEST_P(CheckpointGradients, ThreeOrders) {
   const Tensor w = random({3, 3});
-  check_three_orders("checkpoint", [&](const Var& x, const Var& v) {
-    return checkpoint([v](const Var& u) { return tanh(matmul(u, v)) * checkpoint([](const Var& t) { return exp(t) * t; })(u); })(x);
-  }, random({2, 3}), w);
+  check_three_orders(
+      "checkpoint",
+      [&](const Var& x, const Var& v) {
+        return checkpoint([v](const Var& u) {
+          return tanh(matmul(u, v)) * checkpoint([](const Var& t) { return exp(t) * t; })(u);
+        })(x);
+      },
+      random({2, 3}), w);
   const auto f = checkpoint([](const Var& x) { return sum(sin(x) * x); });
   EXPECT_TRUE(gradgradcheck(f, random({3}))) << gradgradcheck(f, random({3})).message;
   const auto [y, change] = jvp(f, random({3}), random({3}));
@@ -247,7 +257,8 @@ TEST_P(HooksOf, Errors) {
 
 // ---- custom_gradient ----
 TEST_P(CustomGradient, OneArgument) {
-  const auto cube = custom_gradient("cube", [](const Tensor& x) { return x * x * x; }, [](const Var& g, const Var& x) { return 3 * g * x * x; });
+  const auto cube = custom_gradient(
+      "cube", [](const Tensor& x) { return x * x * x; }, [](const Var& g, const Var& x) { return 3 * g * x * x; });
   const Tensor x = random({4});
   EXPECT_TRUE((std::is_same_v<decltype(cube(x)), Tensor>));
   EXPECT_EQ(doubles(cube(x)), doubles(x * x * x));
@@ -270,11 +281,14 @@ TEST_P(CustomGradient, SeveralArgumentsAndResultsAndTheOutput) {
     }, r, phi);
   EXPECT_TRUE(gradgradcheck(polar, r, phi)) << gradgradcheck(polar, r, phi).message;
   const auto norm = custom_gradient([](const std::vector<Tensor>& v) { return sum(v[0] * v[1]); },
-                                    [](const Var& g, const std::vector<Var>& v) { return std::vector<Var>{g * v[1], g * v[0]}; });
+                                    [](const Var& g, const std::vector<Var>& v) {
+                                      return std::vector<Var>{g * v[1], g * v[0]};
+                                    });
   EXPECT_TRUE(gradgradcheck([&](const std::vector<Var>& v) { return norm(v); }, std::vector<Tensor>{r, phi}));
 }
 TEST_P(CustomGradient, AStraightThroughEstimator) {
-  const auto rounded = custom_gradient("straight_through", [](const Tensor& x) { return round(x); }, [](const Var& g, const Var&) { return g; });
+  const auto rounded = custom_gradient(
+      "straight_through", [](const Tensor& x) { return round(x); }, [](const Var& g, const Var&) { return g; });
   const Var x(random({3}, -4, 4));
   const Var y = rounded(x);
   EXPECT_EQ(doubles(y), doubles(round(x.value())));
@@ -316,7 +330,8 @@ TEST_P(CustomGradient, NoDerivativeOfAGradientFromPlainValues) {
 }
 TEST_P(CustomGradient, ALinearOneHasSecondDerivativeZero) {
   const Tensor c = random({3}), x = random({3}), v = random({3});
-  const auto scaled = custom_gradient("scaled", [c](const Tensor& t) { return t * c; }, [c](const Var& g, const Var&) { return g * c; });
+  const auto scaled = custom_gradient(
+      "scaled", [c](const Tensor& t) { return t * c; }, [c](const Var& g, const Var&) { return g * c; });
   const auto total = [&](const Var& t) { return sum(scaled(t)); };
   expect_values(hvp(total, x, v), {3}, {0, 0, 0});
   EXPECT_EQ(doubles(jvp(scaled, x, v).result), doubles(v * c));
@@ -335,10 +350,14 @@ TEST_P(CustomGradient, Errors) {
   const auto product = [](const Tensor& a, const Tensor& b) { return a * b; };
   const auto one = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) { return g * b; });
   expect_error(autograd, {"p: backward", "2 arguments", "gave 1"}, [&] { backward(sum(one(x, y))); });
-  const auto none = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) { return std::tuple{g * b, Var()}; });
+  const auto none = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) {
+    return std::tuple{g * b, Var()};
+  });
   expect_error(autograd, {"p: backward", "argument 2"}, [&] { backward(sum(none(x, y))); });
   EXPECT_NO_THROW(backward(sum(none(x, y.detach()))));
-  const auto wrong = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) { return std::tuple{g * b, sum(g)}; });
+  const auto wrong = custom_gradient("p", product, [](const Var& g, const Var&, const Var& b) {
+    return std::tuple{g * b, sum(g)};
+  });
   expect_error(shape, {"p: backward", "argument 2", "f64[]", "f64[3]"}, [&] { backward(sum(wrong(x, y))); });
   expect_error(shape, {"p"}, [&] { one(x, Var()); });
 }

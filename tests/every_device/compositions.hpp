@@ -20,7 +20,8 @@ constexpr int kInputs = 3;
 inline std::string text(const Composition& p, std::span<const char* const> names) {
   std::vector<std::string> values{"x", "y", "z"};
   for (const Step& s : p.steps)
-    values.push_back(std::string(names[static_cast<std::size_t>(s.op)]) + "(" + values[static_cast<std::size_t>(s.a)] + ", " + values[static_cast<std::size_t>(s.b)] + ")");
+    values.push_back(std::string(names[static_cast<std::size_t>(s.op)]) + "(" + values[static_cast<std::size_t>(s.a)] +
+                     ", " + values[static_cast<std::size_t>(s.b)] + ")");
   return values.back();
 }
 /// Of up to `most` steps that take one of so many operations each.
@@ -75,11 +76,14 @@ inline std::string difference_of(const char* which, const Derivatives& got, cons
     // Up to 7 steps of up to 3 operations each way; sums of 6 terms.
     for (std::size_t i = 0; i < a.size(); ++i)
       if (!(std::abs(a[i] - b[i]) <= 512 * eps * (1 + scale)))
-        return std::string(what) + ": " + which + " gives " + std::to_string(a[i]) + " instead of " + std::to_string(b[i]);
+        return std::string(what) + ": " + which + " gives " + std::to_string(a[i]) + " instead of " +
+               std::to_string(b[i]);
     return std::string();
   };
   const std::string first = compare("gradient", got.first, want.first, largest(want.first));
-  return first.empty() ? compare("second derivative", got.second, want.second, largest(want.second) + largest(want.first)) : first;
+  return first.empty()
+             ? compare("second derivative", got.second, want.second, largest(want.second) + largest(want.first))
+             : first;
 }
 
 /// The program with steps left out, as long as it still fails.
@@ -107,7 +111,8 @@ template <class F> std::string difference_from_differences(const F& f, const Pla
   const std::vector<double> direction = numbers(place.v);
   for (std::size_t i = 0; i < direction.size(); ++i) directional += got.first[i] * direction[i];
   if (std::abs(directional - numeric.value) <= numeric.error + 64 * 0x1p-52 * largest(got.first)) return {};
-  return "gradient along a direction: " + std::to_string(directional) + ", differences give " + std::to_string(numeric.value);
+  return "gradient along a direction: " + std::to_string(directional) + ", differences give " +
+         std::to_string(numeric.value);
 }
 /// Tries this many programs (TERN_TEST_COMPOSITIONS: another number); shows the first that fails.
 template <class Fault>

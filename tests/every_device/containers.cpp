@@ -33,14 +33,18 @@ using enum ErrorKind;
 
 TEST_P(Containers, GradOfVectorsArraysAndTuples) {
   const Tensor a = of({1, 2}, {2}), b = of({3}, {1});
-  const auto vectors = grad([](const std::vector<Var>& v) { return sum(v[0] * v[0]) + sum(v[1] * v[0]); })(std::vector<Tensor>{a, b});
+  const auto vectors =
+      grad([](const std::vector<Var>& v) { return sum(v[0] * v[0]) + sum(v[1] * v[0]); })(std::vector<Tensor>{a, b});
   expect_values(vectors[0], {2}, {5, 7}), expect_values(vectors[1], {1}, {3});
   const auto arrays = grad([](const std::array<Var, 2>& v) { return sum(v[0] * v[1]); })(std::array{a, b});
   EXPECT_TRUE((std::is_same_v<decltype(arrays), const std::array<Tensor, 2>>));
   expect_values(arrays[0], {2}, {3, 3});
-  const auto [x, rest] = grad([](const Var& u, const std::pair<std::vector<Var>, Var>& p) { return sum(u * p.first[0] * p.second); })(a, std::pair{std::vector<Tensor>{a}, b});
+  const auto [x, rest] = grad([](const Var& u, const std::pair<std::vector<Var>, Var>& p) {
+    return sum(u * p.first[0] * p.second);
+  })(a, std::pair{std::vector<Tensor>{a}, b});
   expect_values(x, {2}, {3, 6}), expect_values(rest.first[0], {2}, {3, 6}), expect_values(rest.second, {1}, {5});
-  const auto [value, gradients] = value_and_grad([](const std::tuple<Var, Var>& t) { return sum(std::get<0>(t) * std::get<1>(t)); })(std::tuple{a, b});
+  const auto [value, gradients] = value_and_grad(
+      [](const std::tuple<Var, Var>& t) { return sum(std::get<0>(t) * std::get<1>(t)); })(std::tuple{a, b});
   expect_values(value, {}, {9}), expect_values(std::get<0>(gradients), {2}, {3, 3});
 }
 TEST_P(Containers, GradOfAggregates) {
@@ -57,7 +61,8 @@ TEST_P(Containers, GradOfAggregates) {
   EXPECT_FALSE(g.angle.requires_grad());
   EXPECT_TRUE(asked.angle.requires_grad());
   const std::vector<Layer<Tensor>> layers{layer, layer};
-  const auto all = grad([](const std::vector<Layer<Var>>& l) { return sum(l[0].weight * l[1].weight) + sum(l[1].bias); })(layers);
+  const auto all =
+      grad([](const std::vector<Layer<Var>>& l) { return sum(l[0].weight * l[1].weight) + sum(l[1].bias); })(layers);
   expect_values(all[0].weight, {2}, {1, 2}), expect_values(all[0].bias, {1}, {0}), expect_values(all[1].bias, {1}, {1});
 }
 /// Parameters in a container: plain gradients, unless they are asked for or are part of something that is
@@ -93,13 +98,15 @@ TEST_P(Containers, GradOfVarsInContainersIsPlainUnlessItIsDifferentiated) {
 TEST_P(Containers, VjpAndJvpOfSeveralArgumentsAndResults) {
   const Tensor a = of({1, 2}, {2}), b = of({3, 4}, {2});
   const auto f = [](const Var& x, const Var& y) { return std::array{x * y, x + 2 * y, x * 1}; };
-  const auto [value, gradient] = vjp(f, std::tuple{a, b}, std::array{of({1, 1}, {2}), of({1, 2}, {2}), of({0, 1}, {2})});
+  const auto [value, gradient] =
+      vjp(f, std::tuple{a, b}, std::array{of({1, 1}, {2}), of({1, 2}, {2}), of({0, 1}, {2})});
   expect_values(value[0], {2}, {3, 8});
   expect_values(std::get<0>(gradient), {2}, {4, 7}), expect_values(std::get<1>(gradient), {2}, {3, 6});
   const auto [same, change] = jvp(f, std::tuple{a, b}, std::tuple{of({1, 0}, {2}), of({0, 1}, {2})});
   expect_values(same[1], {2}, {7, 10});
   expect_values(change[0], {2}, {3, 2}), expect_values(change[1], {2}, {1, 2}), expect_values(change[2], {2}, {1, 0});
-  const auto h = hvp([](const Var& x, const Var& y) { return sum(x * x * y); }, std::tuple{a, b}, std::tuple{of({1, 1}, {2}), of({1, 0}, {2})});
+  const auto h = hvp([](const Var& x, const Var& y) { return sum(x * x * y); }, std::tuple{a, b},
+                     std::tuple{of({1, 1}, {2}), of({1, 0}, {2})});
   expect_values(std::get<0>(h), {2}, {2 * 3 + 2, 2 * 4}), expect_values(std::get<1>(h), {2}, {2, 4});
   expect_error(shape, {"vjp", "cotangent", "3", "1"}, [&] { vjp(f, std::tuple{a, b}, a); });
   expect_error(shape, {"jvp", "tangent", "2", "1"}, [&] { jvp(f, std::tuple{a, b}, a); });
@@ -148,11 +155,19 @@ TEST_P(Containers, TransformsOfTransformsAgainstDifferences) {
   check_gradient("vjp in its cotangent", [&](const Var& c) { return weighted(vjp(f, Var(t), c).result); }, random({3}));
   check_gradient("jvp", [&](const Var& x) { return weighted(jvp(f, x, t).result); }, random({3}));
   check_gradient("jvp in its tangent", [&](const Var& c) { return weighted(jvp(f, Var(t), c).result); }, random({3}));
-  check_gradient("jvp of jvp", [&](const Var& x) { return weighted(jvp([&](const Var& y) { return jvp(f, y, t).result; }, x, t).result); }, random({3}));
-  check_gradient("vjp of jvp", [&](const Var& x) { return weighted(vjp([&](const Var& y) { return jvp(f, y, t).result; }, x, t).result); }, random({3}));
+  check_gradient(
+      "jvp of jvp",
+      [&](const Var& x) { return weighted(jvp([&](const Var& y) { return jvp(f, y, t).result; }, x, t).result); },
+      random({3}));
+  check_gradient(
+      "vjp of jvp",
+      [&](const Var& x) { return weighted(vjp([&](const Var& y) { return jvp(f, y, t).result; }, x, t).result); },
+      random({3}));
   for (const Mode mode : {Mode::forward, Mode::reverse}) {
     check_gradient("jacobian", [&](const Var& x) { return weighted(jacobian(f, x, mode)); }, random({3}));
-    check_gradient("hessian", [&](const Var& x) { return weighted(hessian([&](const Var& y) { return sum(f(y)); }, x, mode)); }, random({3}));
+    check_gradient(
+        "hessian", [&](const Var& x) { return weighted(hessian([&](const Var& y) { return sum(f(y)); }, x, mode)); },
+        random({3}));
   }
   check_gradient("value_and_grad", [&](const Var& x) {
     const auto [value, g] = value_and_grad([&](const Var& y) { return sum(f(y)); })(x);
@@ -162,7 +177,8 @@ TEST_P(Containers, TransformsOfTransformsAgainstDifferences) {
 TEST_P(Containers, ForwardAndReverseJacobiansAgree) {
   const Tensor m = random({5, 3}), x = random({3});
   const auto f = [&](const Var& t) { return sin(matmul(m, t)); };
-  const std::vector<double> forward = doubles(jacobian(f, x, Mode::forward)), reverse = doubles(jacobian(f, x, Mode::reverse));
+  const std::vector<double> forward = doubles(jacobian(f, x, Mode::forward)),
+                            reverse = doubles(jacobian(f, x, Mode::reverse));
   ASSERT_EQ(forward.size(), 15u);
   for (std::size_t i = 0; i < 15; ++i) EXPECT_NEAR(forward[i], reverse[i], 8 * 0x1p-52);
   const auto passes = [&](auto g, const Tensor& at, Mode mode) {
@@ -183,7 +199,8 @@ TEST_P(Containers, BatchedJacobianTakesAPassAColumn) {
     const Tensor j = batched_jacobian(f, x, mode);
     ASSERT_EQ(j.shape(), Shape({7, 2, 3}));
     for (std::int64_t row = 0; row < 7; ++row) {
-      const std::vector<double> want = doubles(jacobian(f, x.slice(0, row, row + 1))), got = doubles(j.slice(0, row, row + 1));
+      const std::vector<double> want = doubles(jacobian(f, x.slice(0, row, row + 1))),
+                                got = doubles(j.slice(0, row, row + 1));
       for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(got[i], want[i], 32 * 0x1p-52);
     }
   }
@@ -196,7 +213,8 @@ TEST_P(Containers, BatchedJacobianTakesAPassAColumn) {
   EXPECT_EQ(calls(5), calls(500)) << "passes follow the columns, not the rows";
   check_gradient("batched_jacobian", [&](const Var& at) { return weighted(batched_jacobian(f, at)); }, random({2, 3}));
   EXPECT_EQ(batched_jacobian([](const Var& t) { return t * 2; }, random({2, 2, 3})).shape(), Shape({2, 2, 3, 3}));
-  expect_error(shape, {"batched_jacobian", "f64[7, 3]"}, [&] { batched_jacobian([](const Var& t) { return sum(t); }, x); });
+  expect_error(shape, {"batched_jacobian", "f64[7, 3]"},
+               [&] { batched_jacobian([](const Var& t) { return sum(t); }, x); });
 }
 TEST_P(Containers, EmptyJacobians) {
   EXPECT_EQ(jacobian([](const Var& x) { return x; }, of({}, {0})).shape(), Shape({0, 0}));
@@ -206,7 +224,9 @@ TEST_P(Containers, EmptyJacobians) {
 // ---- checks of gradients ----
 TEST_P(Containers, GradcheckOfContainers) {
   const Layer<Tensor> layer{random({3, 2}), random({2})};
-  const auto f = [](const Layer<Var>& l, const Var& x) { return std::array{tanh(matmul_bias(x, l.weight, l.bias)), exp(x)}; };
+  const auto f = [](const Layer<Var>& l, const Var& x) {
+    return std::array{tanh(matmul_bias(x, l.weight, l.bias)), exp(x)};
+  };
   EXPECT_TRUE(gradcheck(f, layer, random({2, 3}))) << gradcheck(f, layer, random({2, 3})).message;
   EXPECT_TRUE(gradgradcheck(f, layer, random({2, 3}))) << gradgradcheck(f, layer, random({2, 3})).message;
 }

@@ -50,13 +50,20 @@ constexpr Pointwise share{"share", [](auto a, auto b, auto c) { return a * b / c
 constexpr Pointwise power_times{"power_times", [](auto a, auto b, auto c) { return pow(a, b) * c; }};
 constexpr Pointwise power_over{"power_over", [](auto a, auto b, auto c) { return pow(a, b) / c; }};
 constexpr Pointwise power_of_sum{"power_of_sum", [](auto a, auto b, auto c) { return pow(a + c, b * c); }};
-constexpr Pointwise normal{"normal", [](auto a, auto b, auto c) { auto z = (a - b) / c; return exp(-0.5 * (z * z)) / c; }};
+constexpr Pointwise normal{"normal", [](auto a, auto b, auto c) {
+                             auto z = (a - b) / c;
+                             return exp(-0.5 * (z * z)) / c;
+                           }};
 std::vector<Entry> entries_and_compositions() {
   std::vector<Entry> all = entries();
   // No derivative; takes booleans.
   std::erase_if(all, [](const Entry& e) { return e.op == &op::detach || e.op == &op::where; });
-  all.insert(all.end(), {{"ratio_of_three", &ratio_of_three, true}, {"share", &share, true}, {"power_times", &power_times, true}, {"power_over", &power_over, true},
-                         {"power_of_sum", &power_of_sum, true}, {"normal", &normal, true}});
+  all.insert(all.end(), {{"ratio_of_three", &ratio_of_three, true},
+                         {"share", &share, true},
+                         {"power_times", &power_times, true},
+                         {"power_over", &power_over, true},
+                         {"power_of_sum", &power_of_sum, true},
+                         {"normal", &normal, true}});
   return all;
 }
 /// f's value under a fixed cotangent, its value and gradient, and a Hessian-vector product.
@@ -82,8 +89,10 @@ TEST_P(Costs, OfEveryFormula) {
     const std::int64_t weighted_value = cost_of([&] { weighted(constants); }).flops, product = second.flops;
     EXPECT_LE(product, 12 * weighted_value) << f.name << ": the value costs " << weighted_value;
     // Those whose gradient reads their result take one call more: that of the result's own derivative.
-    EXPECT_LE(second.calls, 7 + n) << f.name << ": three forward, two backward, two backward of that; two more inputs, two more";
-    RecordProperty(f.name, std::to_string(static_cast<double>(both) / static_cast<double>(std::max(value, kElements))) + " " +
+    EXPECT_LE(second.calls, 7 + n) << f.name
+                                   << ": three forward, two backward, two backward of that; two more inputs, two more";
+    RecordProperty(f.name, std::to_string(static_cast<double>(both) / static_cast<double>(std::max(value, kElements))) +
+                               " " +
                                std::to_string(static_cast<double>(product) / static_cast<double>(weighted_value)));
   }
 }
@@ -91,19 +100,25 @@ TEST_P(Costs, OfEveryFormula) {
 TEST_P(Costs, OfRowFormulas) {
   Random random(5);
   const Shape shape{10, 100};
-  const Tensor x = random.tensor(shape, f32, device()), v = random.tensor(shape, f32, device()), seed = random.tensor(shape, f32, device());
-  const Tensor weight = random.tensor({100}, f32, device()), bias = random.tensor({100}, f32, device()), labels = zeros({10}, i32);
+  const Tensor x = random.tensor(shape, f32, device()), v = random.tensor(shape, f32, device()),
+               seed = random.tensor(shape, f32, device());
+  const Tensor weight = random.tensor({100}, f32, device()), bias = random.tensor({100}, f32, device()),
+               labels = zeros({10}, i32);
   const auto check = [&](const char* name, auto f) {
-    const auto rows = [&](const Tensor& t) { return t.shape() == shape ? seed : t.dim() == 0 ? ones({}) : seed.slice(1, 0, 1).reshape(t.shape()); };
+    const auto rows = [&](const Tensor& t) {
+      return t.shape() == shape ? seed : t.dim() == 0 ? ones({}) : seed.slice(1, 0, 1).reshape(t.shape());
+    };
     const Var constant(x, false);
     const Tensor y = f(constant).value(), cotangent = rows(y);
     const auto weighted = [&](const Var& at) { return sum(f(at) * cotangent); };
     vjp(f, x, cotangent), hvp(weighted, x, v);
     const std::int64_t value = cost_of([&] { f(constant); }).flops, both = cost_of([&] { vjp(f, x, cotangent); }).flops;
-    const std::int64_t whole = cost_of([&] { weighted(constant); }).flops, second = cost_of([&] { hvp(weighted, x, v); }).flops;
+    const std::int64_t whole = cost_of([&] { weighted(constant); }).flops,
+                       second = cost_of([&] { hvp(weighted, x, v); }).flops;
     EXPECT_LE(both, 5 * value) << name << ": the value costs " << value;
     EXPECT_LE(second, 12 * whole) << name << ": the value costs " << whole;
-    RecordProperty(name, std::to_string(static_cast<double>(both) / static_cast<double>(value)) + " " + std::to_string(static_cast<double>(second) / static_cast<double>(whole)));
+    RecordProperty(name, std::to_string(static_cast<double>(both) / static_cast<double>(value)) + " " +
+                             std::to_string(static_cast<double>(second) / static_cast<double>(whole)));
   };
   check("softmax", [](const Var& t) { return softmax(t); });
   check("log_softmax", [](const Var& t) { return log_softmax(t); });
@@ -121,7 +136,8 @@ TEST_P(Costs, OfRowFormulas) {
 }
 TEST_P(Costs, OfProgramsOfProducts) {
   Random random(3);
-  const std::vector<Tensor> w{random.tensor({24, 24}, f32, device()), random.tensor({24, 24}, f32, device()), random.tensor({24, 24}, f32, device())};
+  const std::vector<Tensor> w{random.tensor({24, 24}, f32, device()), random.tensor({24, 24}, f32, device()),
+                              random.tensor({24, 24}, f32, device())};
   const Tensor x = random.tensor({24, 24}, f32, device()), seed = random.tensor({24, 24}, f32, device());
   const auto chain = [&](const std::vector<Var>& m) { return matmul(matmul(matmul(x, m[0]), m[1]), m[2]); };
   std::vector<Var> constants;
@@ -145,7 +161,11 @@ TEST_P(Costs, CallsOfALayer) {
   const Var in(a), all = matmul_bias_activation(in, w, z, op::gelu);
   EXPECT_EQ(calls([&] { backward(all, seed); }), 3);
   const Var mixed = silu_mul(in, in * 2);
-  EXPECT_EQ(calls([&] { backward(mixed, ones({8, 4})); }), 1 + 1 + 1 + 1) << "ones, both gradients at once, times 2, their sum";
+  EXPECT_EQ(calls([&] {
+              backward(mixed, ones({8, 4}));
+            }),
+            1 + 1 + 1 + 1)
+      << "ones, both gradients at once, times 2, their sum";
   const Var soft = softmax(in);
   EXPECT_EQ(calls([&] { backward(soft, a); }), 1);
   const Var norm = layer_norm(in, ones({4}), zeros({4}));
@@ -167,7 +187,8 @@ TEST_P(Costs, CallsOfNorms) {
   EXPECT_EQ(forward_and_backward([&] { return layer_norm(x, weight, bias); }), one_and_two);
   EXPECT_EQ(forward_and_backward([&] { return add_rms_norm(x, r, weight).result; }), one_and_two);
   EXPECT_EQ(forward_and_backward([&] { return add_layer_norm(x, r, weight, bias).result; }), one_and_two);
-  constexpr Pointwise own{"own", [](auto v, auto gain, auto shift) { return v * rsqrt(sum(v * v) + 1) * gain + shift; }};
+  constexpr Pointwise own{"own",
+                          [](auto v, auto gain, auto shift) { return v * rsqrt(sum(v * v) + 1) * gain + shift; }};
   EXPECT_EQ(forward_and_backward([&] { return row_formula(own, x, weight, bias); }), one_and_two);
 }
 /// Reverse mode keeps alive what saved_tensors() lists, and no more.

@@ -46,12 +46,14 @@ template <class F> Difference difference(F f) {
 using Function = std::function<Var(const Var&)>;
 /// The derivative of this order: each contracted with w before the next.
 inline Function derived(Function f, const Tensor& w, int order) {
-  for (int n = 0; n < order; ++n) f = [f, w](const Var& x) { return grad([&](const Var& u) { return sum(f(u) * w); })(x); };
+  for (int n = 0; n < order; ++n)
+    f = [f, w](const Var& x) { return grad([&](const Var& u) { return sum(f(u) * w); })(x); };
   return f;
 }
 /// Derivatives of these orders, fused on x's device and operation by operation in f64 on the CPU: within `tolerance` ·
 /// 4^order, relative to the largest of what is there.
-inline void expect_orders(const std::string& what, const Function& fused, const Function& unfused, const Tensor& x, const Tensor& w, int first, int last, double tolerance) {
+inline void expect_orders(const std::string& what, const Function& fused, const Function& unfused, const Tensor& x,
+                          const Tensor& w, int first, int last, double tolerance) {
   const Tensor exact_x = x.to(cpu()).to(f64), exact_w = w.to(cpu()).to(f64);
   for (int order = first; order <= last; ++order) {
     const std::vector<double> got = doubles(derived(fused, w, order)(Var(x)).value()),
@@ -61,7 +63,8 @@ inline void expect_orders(const std::string& what, const Function& fused, const 
     for (const double value : want) largest = std::max(largest, std::abs(value));
     for (std::size_t i = 0; i < got.size(); ++i)
       ASSERT_NEAR(got[i], want[i], tolerance * std::pow(4, order) * largest)
-          << what << ", order " << order << ", at " << i << " of rows of " << x.size(-1) << " in " << to_string(x.dtype());
+          << what << ", order " << order << ", at " << i << " of rows of " << x.size(-1) << " in "
+          << to_string(x.dtype());
   }
 }
 
@@ -93,7 +96,9 @@ template <class F, class... T> void check_gradient(const std::string& what, cons
         moved[k] = Var(make(values, x[k].shape(), f64, x[k].device()), false);
         return call(moved).template item<double>();
       });
-      ASSERT_LE(std::abs(analytic[i] - numeric.value), numeric.error) << what << ": argument " << k << ", entry " << i << ": got " << analytic[i] << ", central differences give " << numeric.value;
+      ASSERT_LE(std::abs(analytic[i] - numeric.value), numeric.error)
+          << what << ": argument " << k << ", entry " << i << ": got " << analytic[i] << ", central differences give "
+          << numeric.value;
     }
   }
 }
@@ -108,7 +113,9 @@ template <class F, class... T> void check_three_orders(const std::string& what, 
 /// A test in f64, for the devices that have it: the others take EveryOrder's, and are asserted to refuse it.
 class InDouble : public EveryDevice {
  protected:
-  Tensor random(const Shape& shape, double low = -1, double high = 1) { return random_.tensor(shape, f64, device(), low, high); }
+  Tensor random(const Shape& shape, double low = -1, double high = 1) {
+    return random_.tensor(shape, f64, device(), low, high);
+  }
 
  private:
   Random random_{41};

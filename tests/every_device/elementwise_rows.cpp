@@ -1,4 +1,5 @@
-// Pointwise operations whose operands are rows of larger ones, or one row for all: the values are those of whole operands.
+// Pointwise operations whose operands are rows of larger ones, or one row for all: the values are those of whole
+// operands.
 #include <array>
 #include <string>
 
@@ -34,10 +35,12 @@ void check(std::int64_t rows, std::int64_t cols, DType dtype, Device device) {
   Random random(static_cast<std::uint64_t>(rows * 10000 + cols));
   const Shape shape{rows, cols};
   const Tensor x = random.tensor(shape, dtype, device);
-  const Tensor row = random.tensor({cols}, dtype, device), column = random.tensor({rows, 1}, dtype, device), number = random.tensor({}, dtype, device);
+  const Tensor row = random.tensor({cols}, dtype, device), column = random.tensor({rows, 1}, dtype, device),
+               number = random.tensor({}, dtype, device);
   const Tensor parts = strided(x), part_of_row = strided(row);
   for (const auto& [name, f] : formulas()) {
-    const std::string what = std::string(name) + " of " + std::to_string(rows) + " x " + std::to_string(cols) + " " + std::string(to_string(dtype));
+    const std::string what = std::string(name) + " of " + std::to_string(rows) + " x " + std::to_string(cols) + " " +
+                             std::string(to_string(dtype));
     for (const Tensor& y : {row, part_of_row, column, number}) {
       const Tensor whole = y.broadcast_to(shape).contiguous();
       expect_same(f(x, y), f(x, whole), what + ", " + to_string(y.shape()));
@@ -50,7 +53,8 @@ void check(std::int64_t rows, std::int64_t cols, DType dtype, Device device) {
 
 TEST_P(ElementwiseRows, HaveTheValuesOfWholeOperands) {
   using Sizes = std::vector<std::array<std::int64_t, 2>>;
-  const Sizes every{{1, 40}, {2, 31}, {3, 32}, {65, 33}, {257, 32}, {9, 1000}, {17, 1024}, {9, 1025}, {65, 1000}, {100, 100}};
+  const Sizes every{{1, 40},   {2, 31},    {3, 32},   {65, 33},   {257, 32},
+                    {9, 1000}, {17, 1024}, {9, 1025}, {65, 1000}, {100, 100}};
   for (const DType dtype : all_floats(device()))
     for (const auto& [rows, cols] : device() == cpu() ? every : Sizes{{65, 33}}) check(rows, cols, dtype, device());
 }
@@ -66,18 +70,23 @@ TEST_P(ElementwiseRows, WriteOnlyTheirOwn) {
       part += row;
       expect_same(part, x + row, "in place");
       expect_same(around.slice(1, 0, 3), full({20, 3}, 5, {.dtype = dtype, .device = device()}), "before");
-      expect_same(around.slice(1, 3 + cols, cols + 7), full({20, 4}, 5, {.dtype = dtype, .device = device()}), "behind");
+      expect_same(around.slice(1, 3 + cols, cols + 7), full({20, 4}, 5, {.dtype = dtype, .device = device()}),
+                  "behind");
     }
 }
 /// Batches of rows, each with one of its own: runs of rows end where a batch does.
 TEST_P(ElementwiseRows, OfBatches) {
   Random random(11);
   for (const DType dtype : all_floats(device())) {
-    const Tensor x = random.tensor({5, 7, 40}, dtype, device()), row = random.tensor({5, 1, 40}, dtype, device()), last = random.tensor({7, 40}, dtype, device());
+    const Tensor x = random.tensor({5, 7, 40}, dtype, device()), row = random.tensor({5, 1, 40}, dtype, device()),
+                 last = random.tensor({7, 40}, dtype, device());
     for (const auto& [name, f] : formulas()) {
       expect_same(f(x, row), f(x, row.broadcast_to({5, 7, 40}).contiguous()), std::string(name) + ", a row a batch");
-      expect_same(f(last, x), f(last.broadcast_to({5, 7, 40}).contiguous(), x), std::string(name) + ", a matrix for all");
-      expect_same(f(x.transpose(0, 1), last.unsqueeze(1)), f(x.transpose(0, 1).contiguous(), last.unsqueeze(1).broadcast_to({7, 5, 40}).contiguous()), std::string(name) + ", transposed batches");
+      expect_same(f(last, x), f(last.broadcast_to({5, 7, 40}).contiguous(), x),
+                  std::string(name) + ", a matrix for all");
+      expect_same(f(x.transpose(0, 1), last.unsqueeze(1)),
+                  f(x.transpose(0, 1).contiguous(), last.unsqueeze(1).broadcast_to({7, 5, 40}).contiguous()),
+                  std::string(name) + ", transposed batches");
     }
   }
 }

@@ -24,7 +24,8 @@ void expect_near(const Tensor& got, const Tensor& want, double eps, const std::s
 TEST_P(Epilogues, BiasAndMishAgainstThePassesOneByOne) {
   for (const DType dtype : all_floats(device())) {
     Random random(3);
-    const Tensor a = random.tensor({33, 20}, dtype, device()), b = random.tensor({20, 17}, dtype, device()), bias = random.tensor({17}, dtype, device());
+    const Tensor a = random.tensor({33, 20}, dtype, device()), b = random.tensor({20, 17}, dtype, device()),
+                 bias = random.tensor({17}, dtype, device());
     const Tensor wide = matmul(a.to(f32), b.to(f32)) + bias.to(f32);
     // 20 products of values below 1, the sum rounded once; mish changes by at most 1.1 of its argument's change.
     expect_near(matmul_epilogue(a, b, [](auto acc, auto z) { return mish(acc + z); }, bias), mish(wide).to(dtype),
@@ -49,22 +50,27 @@ TEST_P(Epilogues, OperandsOfEveryKind) {
 }
 TEST_P(Epilogues, KindsDecideWhatAFlatOperandOfASquareResultIs) {
   Random random(5);
-  const Tensor a = random.tensor({4, 3}, f32, device()), b = random.tensor({3, 4}, f32, device()), x = random.tensor({4}, f32, device());
+  const Tensor a = random.tensor({4, 3}, f32, device()), b = random.tensor({3, 4}, f32, device()),
+               x = random.tensor({4}, f32, device());
   const auto f = [](auto acc, auto v) { return acc + v; };
   const Tensor product = matmul(a, b);
   EXPECT_EQ(doubles(matmul_epilogue(a, b, f, x)), doubles(product + x));
   EXPECT_EQ(doubles(matmul_epilogue(a, b, f, {.kinds = {OperandKind::row}}, x)), doubles(product + x));
   EXPECT_EQ(doubles(matmul_epilogue(a, b, f, {.kinds = {OperandKind::column}}, x)), doubles(product + x.unsqueeze(1)));
   EXPECT_EQ(doubles(matmul_epilogue(a, b, f, {.kinds = {OperandKind::tile}}, product)), doubles(product + product));
-  EXPECT_EQ(doubles(matmul_epilogue(a, b, f, {.kinds = {OperandKind::scalar}}, x.slice(0, 0, 1))), doubles(product + x.slice(0, 0, 1)));
+  EXPECT_EQ(doubles(matmul_epilogue(a, b, f, {.kinds = {OperandKind::scalar}}, x.slice(0, 0, 1))),
+            doubles(product + x.slice(0, 0, 1)));
   const Var v(x);
-  const Var y = matmul_epilogue(a, b, [](auto acc, auto r, auto c) { return acc * r * c; }, {.kinds = {OperandKind::row, OperandKind::column}}, v, v);
+  const Var y = matmul_epilogue(
+      a, b, [](auto acc, auto r, auto c) { return acc * r * c; }, {.kinds = {OperandKind::row, OperandKind::column}}, v,
+      v);
   EXPECT_EQ(doubles(y), doubles(product * x * x.unsqueeze(1)));
 }
 TEST_P(Epilogues, BatchesAndStridedOperands) {
   Random random(6);
   const Tensor a = strided(random.tensor({3, 4, 5}, f32, device())), b = strided(random.tensor({5, 6}, f32, device()));
-  const Tensor tile = strided(random.tensor({3, 4, 6}, f32, device())), column = random.tensor({3, 4, 1}, f32, device());
+  const Tensor tile = strided(random.tensor({3, 4, 6}, f32, device())),
+               column = random.tensor({3, 4, 1}, f32, device());
   const Tensor fused = matmul_epilogue(a, b, [](auto acc, auto t, auto c) { return acc * t + c; }, tile, column);
   // Where a device contracts acc * t + c, one rounding of the product is saved: half a unit of numbers below 8.
   const double contraction = device() == cpu() ? 0 : 4 * epsilon(f32);
@@ -72,7 +78,8 @@ TEST_P(Epilogues, BatchesAndStridedOperands) {
 }
 TEST_P(Epilogues, SeveralOutputs) {
   Random random(7);
-  const Tensor a = random.tensor({4, 3}, f32, device()), b = random.tensor({3, 6}, f32, device()), bias = random.tensor({6}, f32, device());
+  const Tensor a = random.tensor({4, 3}, f32, device()), b = random.tensor({3, 6}, f32, device()),
+               bias = random.tensor({6}, f32, device());
   const auto f = [](auto acc, auto z) { return std::array{tanh(acc + z), acc + z}; };
   const auto [y, pre] = matmul_epilogue(a, b, f, bias);
   EXPECT_EQ(doubles(pre), doubles(matmul_bias(a, b, bias)));
@@ -83,8 +90,11 @@ TEST_P(Epilogues, SeveralOutputs) {
 }
 TEST_P(Epilogues, TheOldProductsAreEpilogues) {
   Random random(8);
-  const Tensor a = random.tensor({9, 7}, f32, device()), b = random.tensor({7, 11}, f32, device()), bias = random.tensor({11}, f32, device());
-  EXPECT_EQ(doubles(matmul_epilogue(a, b, [](auto acc, auto z) { return gelu(acc + z); }, bias)), doubles(matmul_bias_activation(a, b, bias, op::gelu)));
+  const Tensor a = random.tensor({9, 7}, f32, device()), b = random.tensor({7, 11}, f32, device()),
+               bias = random.tensor({11}, f32, device());
+  EXPECT_EQ(doubles(matmul_epilogue(
+                a, b, [](auto acc, auto z) { return gelu(acc + z); }, bias)),
+            doubles(matmul_bias_activation(a, b, bias, op::gelu)));
   EXPECT_EQ(doubles(matmul_epilogue(a, b, op::silu)), doubles(matmul_activation(a, b, op::silu)));
   const Var va(a), vb(b), vz(bias);
   const Gradients g = backward(sum(matmul_epilogue(va, vb, [](auto acc, auto z) { return gelu(acc + z); }, vz)));
@@ -115,7 +125,9 @@ TEST_P(Epilogues, CoordinatesInAnEpilogue) {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 3; ++j)
       for (int k = 0; k < 4; ++k) want.push_back(100 * i + 10 * j + k);
-  const auto f = [](auto acc) { return acc + cast(100 * tern::index(acc, 0) + 10 * tern::index(acc, -2) + tern::index(acc, -1), f32); };
+  const auto f = [](auto acc) {
+    return acc + cast(100 * tern::index(acc, 0) + 10 * tern::index(acc, -2) + tern::index(acc, -1), f32);
+  };
   expect_values(matmul_epilogue(a, b, f), {2, 3, 4}, want);
 }
 /// Dropout whose mask is drawn inside the epilogue, and drawn again in backward: no mask in memory.
@@ -126,13 +138,18 @@ TEST_P(Epilogues, DropoutDrawnInTheEpilogue) {
     return where(random_uniform(tern::index(acc, -2) * n + tern::index(acc, -1), seed) < keep, acc / keep, 0) + r;
   }};
   Random random(12);
-  const Tensor a = random.tensor({m, 8}, f32, device()), b = random.tensor({8, n}, f32, device()), r = random.tensor({m, n}, f32, device());
-  const Pointwise numbers{"numbers", [=](auto x) { return random_uniform(tern::index(x, -2) * n + tern::index(x, -1), seed); }};
+  const Tensor a = random.tensor({m, 8}, f32, device()), b = random.tensor({8, n}, f32, device()),
+               r = random.tensor({m, n}, f32, device());
+  const Pointwise numbers{"numbers",
+                          [=](auto x) { return random_uniform(tern::index(x, -2) * n + tern::index(x, -1), seed); }};
   const Tensor drawn = numbers(zeros({m, n})), mask = drawn < keep;
   double mean_of = 0;
   for (const double d : doubles(drawn)) mean_of += d / static_cast<double>(m * n);
   EXPECT_NEAR(mean_of, 0.5, 4 / std::sqrt(12.0 * static_cast<double>(m * n))) << "four standard deviations";
-  EXPECT_NE(doubles(drawn), doubles(Pointwise{"other", [=](auto x) { return random_uniform(tern::index(x, -2) * n + tern::index(x, -1), seed, 1); }}(zeros({m, n}))));
+  EXPECT_NE(doubles(drawn), doubles(Pointwise{"other", [=](auto x) {
+                                                return random_uniform(tern::index(x, -2) * n + tern::index(x, -1), seed,
+                                                                      1);
+                                              }}(zeros({m, n}))));
   const Var va(a), vb(b), vr(r);
   const Var y = matmul_epilogue(va, vb, dropout, vr);
   EXPECT_EQ(doubles(y), doubles(where(mask, matmul(a, b) / keep, 0) + r));
@@ -142,28 +159,34 @@ TEST_P(Epilogues, DropoutDrawnInTheEpilogue) {
 }
 TEST_P(Epilogues, SwiGluFromOneStackedWeight) {
   Random random(10);
-  const Tensor x = random.tensor({6, 5}, f32, device()), gate = random.tensor({5, 4}, f32, device()), up = random.tensor({5, 4}, f32, device());
-  const Tensor beside = concatenate(std::vector<Tensor>{gate, up}, 1), interleaved = stack(std::vector<Tensor>{gate, up}, 2).reshape({5, 8});
+  const Tensor x = random.tensor({6, 5}, f32, device()), gate = random.tensor({5, 4}, f32, device()),
+               up = random.tensor({5, 4}, f32, device());
+  const Tensor beside = concatenate(std::vector<Tensor>{gate, up}, 1),
+               interleaved = stack(std::vector<Tensor>{gate, up}, 2).reshape({5, 8});
   const auto swiglu = [](auto g, auto u) { return silu(g) * u; };
   const Tensor want = silu(matmul(x, gate)) * matmul(x, up);
   const TraceCounts before = trace_counts();
   const Tensor got = matmul_epilogue(x, beside, swiglu, {.parts = 2});
   EXPECT_EQ(trace_counts().calls - before.calls, 2) << "one product and one pass";
   expect_near(got, want, 30 * work_epsilon(f32), "side by side");
-  expect_near(matmul_epilogue(x, interleaved, swiglu, {.parts = 2, .interleaved = true}), want, 30 * work_epsilon(f32), "interleaved");
+  expect_near(matmul_epilogue(x, interleaved, swiglu, {.parts = 2, .interleaved = true}), want, 30 * work_epsilon(f32),
+              "interleaved");
   const Var w(beside), v(interleaved);
   const Tensor dw = backward(sum(matmul_epilogue(x, w, swiglu, {.parts = 2})))[w];
   const Tensor dv = backward(sum(matmul_epilogue(x, v, swiglu, {.parts = 2, .interleaved = true})))[v];
   const Var g(gate), u(up);
   const Gradients apart = backward(sum(silu_mul(matmul(x, g), matmul(x, u))));
-  expect_near(dw, concatenate(std::vector<Tensor>{apart[g], apart[u]}, 1), 60 * work_epsilon(f32), "gradient, side by side");
-  expect_near(dv, stack(std::vector<Tensor>{apart[g], apart[u]}, 2).reshape({5, 8}), 60 * work_epsilon(f32), "gradient, interleaved");
+  expect_near(dw, concatenate(std::vector<Tensor>{apart[g], apart[u]}, 1), 60 * work_epsilon(f32),
+              "gradient, side by side");
+  expect_near(dv, stack(std::vector<Tensor>{apart[g], apart[u]}, 2).reshape({5, 8}), 60 * work_epsilon(f32),
+              "gradient, interleaved");
 }
-/// Kernel calls of a layer with a stacked weight: gate and value get their gradients in one pass, which writes them side by
-/// side as the two products that follow read them.
+/// Kernel calls of a layer with a stacked weight: gate and value get their gradients in one pass, which writes them
+/// side by side as the two products that follow read them.
 TEST_P(Epilogues, BackwardOfAStackedWeightIsOnePassAndTwoProducts) {
   Random random(13);
-  const Var x(random.tensor({6, 5}, f32, device())), w(random.tensor({5, 8}, f32, device())), z(random.tensor({4}, f32, device()));
+  const Var x(random.tensor({6, 5}, f32, device())), w(random.tensor({5, 8}, f32, device())),
+      z(random.tensor({4}, f32, device()));
   const Tensor seed = random.tensor({6, 4}, f32, device());
   for (const bool interleaved : {false, true}) {
     const EpilogueOptions options{.parts = 2, .interleaved = interleaved};
@@ -172,7 +195,8 @@ TEST_P(Epilogues, BackwardOfAStackedWeightIsOnePassAndTwoProducts) {
     const auto linear = [](auto g, auto u) { return g - u; };
     const Var y = matmul_epilogue(x, w, swiglu, options), with_bias = matmul_epilogue(x, w, biased, options, z);
     EXPECT_EQ(cost_of([&] { backward(y, seed); }).calls, 1 + 2);
-    EXPECT_EQ(cost_of([&] { backward(with_bias, seed); }).calls, 1 + 2) << "the bias gradient is summed in the same pass";
+    EXPECT_EQ(cost_of([&] { backward(with_bias, seed); }).calls, 1 + 2)
+        << "the bias gradient is summed in the same pass";
     // A gradient that is the seed itself is copied into the stack.
     const Var difference = matmul_epilogue(x, w, linear, options);
     const Gradients g = backward(difference, seed);
@@ -181,9 +205,12 @@ TEST_P(Epilogues, BackwardOfAStackedWeightIsOnePassAndTwoProducts) {
     const Tensor stacked = interleaved ? stack(parts, 2).reshape({6, 8}) : concatenate(parts, 1);
     EXPECT_EQ(doubles(g[w]), doubles(backward(twice, stacked)[w]));
     // Only the gate: the other half is zero, not what was in memory.
-    const Tensor gate_only = backward(matmul_epilogue(x, w, [](auto g, auto u) { return g + 0 * detach(u); }, options), seed)[w];
+    const Tensor gate_only = backward(matmul_epilogue(
+                                          x, w, [](auto g, auto u) { return g + 0 * detach(u); }, options),
+                                      seed)[w];
     const std::vector<Tensor> half{seed, zeros({6, 4})};
-    EXPECT_EQ(doubles(gate_only), doubles(backward(matmul(x, w), interleaved ? stack(half, 2).reshape({6, 8}) : concatenate(half, 1))[w]));
+    EXPECT_EQ(doubles(gate_only),
+              doubles(backward(matmul(x, w), interleaved ? stack(half, 2).reshape({6, 8}) : concatenate(half, 1))[w]));
   }
 }
 
@@ -194,7 +221,8 @@ TEST_P(Epilogues, HalvesOfAStackedWeightAreRoundedOnce) {
   for (const DType dtype : all_floats(device())) {
     if (dtype_size(dtype) != 2) continue;
     Random random(19);
-    const Tensor x = random.tensor({5, k}, dtype, device(), 0.5, 1), gate = random.tensor({k, n}, dtype, device(), 0.5, 1);
+    const Tensor x = random.tensor({5, k}, dtype, device(), 0.5, 1),
+                 gate = random.tensor({k, n}, dtype, device(), 0.5, 1);
     const Tensor up = where(random.tensor({k, 1}, dtype, device(), 0, 1) < 0.03, gate * 0.5, gate);
     // k terms of up to 1, added in f32: each of the two sums is a few hundred, of which 16 bits keep units.
     const double sums = 2 * k * work_epsilon(f32) * static_cast<double>(k);
@@ -213,7 +241,8 @@ TEST_P(Epilogues, HalvesOfAStackedWeightAreRoundedOnce) {
         double exact = 0;
         for (std::size_t j = 0; j < k; ++j) exact += a[i / n * k + j] * (b[j * n + i % n] - c[j * n + i % n]);
         const double want = std::tanh(exact * 0.1);
-        ASSERT_NEAR(values[i], want, 0.1 * sums + 8 * work_epsilon(f32) + 0.5 * epsilon(dtype) * std::abs(want)) << i << " in " << to_string(dtype);
+        ASSERT_NEAR(values[i], want, 0.1 * sums + 8 * work_epsilon(f32) + 0.5 * epsilon(dtype) * std::abs(want))
+            << i << " in " << to_string(dtype);
       }
       const Tensor dw = backward(recorded, ones({5, n}, {.dtype = dtype}))[weight];
       EXPECT_EQ(dw.dtype(), dtype);
@@ -225,10 +254,12 @@ TEST_P(Epilogues, GradientsOfAStackedWeightInHalves) {
   for (const DType dtype : all_floats(device())) {
     if (dtype_size(dtype) != 2) continue;
     Random random(20);
-    const Tensor x = random.tensor({6, 8}, dtype, device()), w = random.tensor({8, 10}, dtype, device()), z = random.tensor({5}, dtype, device());
+    const Tensor x = random.tensor({6, 8}, dtype, device()), w = random.tensor({8, 10}, dtype, device()),
+                 z = random.tensor({5}, dtype, device());
     for (const bool interleaved : {false, true}) {
       const auto f = [=](const Var& a, const Var& b, const Var& c) {
-        return matmul_epilogue(a, b, [](auto g, auto u, auto v) { return silu(g + v) * u; }, {.parts = 2, .interleaved = interleaved}, c);
+        return matmul_epilogue(
+            a, b, [](auto g, auto u, auto v) { return silu(g + v) * u; }, {.parts = 2, .interleaved = interleaved}, c);
       };
       const auto loss = [=](const Var& a, const Var& b, const Var& c) { return sum(f(a, b, c).to(f32)); };
       const auto squares = [=](const Var& a, const Var& b, const Var& c) {
@@ -241,9 +272,11 @@ TEST_P(Epilogues, GradientsOfAStackedWeightInHalves) {
           const std::vector<double> g = doubles(narrow), e = doubles(wide);
           double scale = 0;
           for (const double v : e) scale = std::max(scale, std::abs(v));
-          for (std::size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(g[i], e[i], 32 * epsilon(dtype) * scale) << what << " in " << to_string(dtype);
+          for (std::size_t i = 0; i < g.size(); ++i)
+            EXPECT_NEAR(g[i], e[i], 32 * epsilon(dtype) * scale) << what << " in " << to_string(dtype);
         };
-        each(std::get<0>(got), std::get<0>(want)), each(std::get<1>(got), std::get<1>(want)), each(std::get<2>(got), std::get<2>(want));
+        each(std::get<0>(got), std::get<0>(want)), each(std::get<1>(got), std::get<1>(want)),
+            each(std::get<2>(got), std::get<2>(want));
       };
       check(grad(loss)(x, w, z), grad(loss)(x.to(f32), w.to(f32), z.to(f32)), "first");
       check(grad(squares)(x, w, z), grad(squares)(x.to(f32), w.to(f32), z.to(f32)), "second");
@@ -255,7 +288,8 @@ TEST_P(Epilogues, GradientsOfAStackedWeightInHalves) {
 
 TEST_P(Epilogues, AStackedWeightWithoutAGradientGetsNone) {
   const Var x(ones({2, 3})), w(ones({3, 4})), z(ones({2}));
-  const Gradients g = backward(sum(matmul_epilogue(x, w, [](auto a, auto b, auto c) { return detach(a * b) * c; }, {.parts = 2}, z)));
+  const Gradients g = backward(sum(matmul_epilogue(
+      x, w, [](auto a, auto b, auto c) { return detach(a * b) * c; }, {.parts = 2}, z)));
   EXPECT_EQ(g.get(w.id()), nullptr);
   expect_values(g[z], {2}, {18, 18});
 }
@@ -263,8 +297,10 @@ TEST_P(Epilogues, AStackedWeightWithoutAGradientGetsNone) {
 // ---- sums over rows and columns as outputs ----
 TEST_P(Epilogues, RowAndColumnSums) {
   Random random(14);
-  for (const auto& [sa, sb] : {std::pair<Shape, Shape>{{6, 5}, {5, 7}}, {{3, 4, 5}, {5, 6}}, {{2, 1, 3, 2}, {4, 2, 5}}}) {
-    const Tensor a = random.tensor(sa, f32, device()), b = random.tensor(sb, f32, device()), bias = random.tensor({sb.back()}, f32, device());
+  for (const auto& [sa, sb] :
+       {std::pair<Shape, Shape>{{6, 5}, {5, 7}}, {{3, 4, 5}, {5, 6}}, {{2, 1, 3, 2}, {4, 2, 5}}}) {
+    const Tensor a = random.tensor(sa, f32, device()), b = random.tensor(sb, f32, device()),
+                 bias = random.tensor({sb.back()}, f32, device());
     const auto f = [](auto acc, auto z) {
       const auto y = tanh(acc + z);
       return std::array{y, sum(y, -1), sum(y * y, -1), sum(acc, -2), y / (2 + sum(y * y, -2))};
@@ -281,7 +317,8 @@ TEST_P(Epilogues, RowAndColumnSums) {
 }
 TEST_P(Epilogues, SumsTakeOnePassForEachAxis) {
   Random random(15);
-  const Tensor a = random.tensor({8, 5}, f32, device()), b = random.tensor({5, 6}, f32, device()), bias = random.tensor({6}, f32, device());
+  const Tensor a = random.tensor({8, 5}, f32, device()), b = random.tensor({5, 6}, f32, device()),
+               bias = random.tensor({6}, f32, device());
   const auto rows = [](auto acc, auto z) {
     const auto y = silu(acc + z);
     return std::array{y, sum(y, -1), sum(square(y), -1)};
@@ -298,7 +335,11 @@ TEST_P(Epilogues, SumsTakeOnePassForEachAxis) {
   const Var v = silu(matmul(va, vb) + z), same = sum(v * sum(v, -1, true) + sum(square(v), -1, true));
   EXPECT_LT(cost_of([&] { backward(loss); }).calls, cost_of([&] { backward(same); }).calls);
   const Var total = matmul_epilogue(va, vb, [](auto acc, auto x) { return sum(silu(acc + x), -1); }, z);
-  EXPECT_EQ(cost_of([&] { backward(total, ones({8, 1})); }).calls, 1 + 1 + 1 + 2) << "ones, one pass, the sum for the bias, two products";
+  EXPECT_EQ(cost_of([&] {
+              backward(total, ones({8, 1}));
+            }).calls,
+            1 + 1 + 1 + 2)
+      << "ones, one pass, the sum for the bias, two products";
 }
 /// Sums of 16-bit products add what has not been rounded to 16 bits: their error is one rounding of their own.
 TEST_P(Epilogues, SumsInEveryDtypeAreRoundedOnce) {
@@ -314,14 +355,21 @@ TEST_P(Epilogues, SumsInEveryDtypeAreRoundedOnce) {
       const std::vector<double> values = doubles(got);
       for (std::size_t i = 0; i < values.size(); ++i) {
         const double terms_error = static_cast<double>(terms.size() / values.size()) * 8 * work_epsilon(dtype);
-        EXPECT_NEAR(values[i], want.value[i], want.bound[i] + terms_error + 0.5 * epsilon(dtype) * std::abs(want.value[i]))
+        EXPECT_NEAR(values[i], want.value[i],
+                    want.bound[i] + terms_error + 0.5 * epsilon(dtype) * std::abs(want.value[i]))
             << what << " along axis " << axis << " in " << to_string(dtype);
       }
     };
-    const auto [y, rows, columns] = matmul_epilogue(a, b, [](auto acc) { return std::array{acc, sum(acc, -1), sum(acc, -2)}; });
+    const auto [y, rows, columns] = matmul_epilogue(a, b, [](auto acc) {
+      return std::array{acc, sum(acc, -1), sum(acc, -2)};
+    });
     const Tensor exact = matmul(a.to(wide), b.to(wide));
     check(y, exact, 0, "the product"), check(rows, exact, -1, "sums"), check(columns, exact, -2, "sums");
-    const auto [gate, total] = matmul_epilogue(a, w, [](auto g, auto u) { return std::array{g * u, sum(g * u, -1)}; }, {.parts = 2});
+    const auto [gate, total] = matmul_epilogue(a, w,
+                                               [](auto g, auto u) {
+                                                 return std::array{g * u, sum(g * u, -1)};
+                                               },
+                                               {.parts = 2});
     const Tensor both = matmul(a.to(wide), w.to(wide)), product = both.slice(1, 0, n) * both.slice(1, n, 2 * n);
     check(gate, product, 0, "a stacked product"), check(total, product, -1, "sums of a stacked product");
   }
@@ -331,11 +379,17 @@ TEST_P(Epilogues, GradientsOfSixteenBitSums) {
   for (const DType dtype : all_floats(device())) {
     if (dtype_size(dtype) != 2) continue;
     Random random(18);
-    const Tensor ta = random.tensor({4, 6}, dtype, device()), tb = random.tensor({6, 8}, dtype, device()), tz = random.tensor({8}, dtype, device());
+    const Tensor ta = random.tensor({4, 6}, dtype, device()), tb = random.tensor({6, 8}, dtype, device()),
+                 tz = random.tensor({8}, dtype, device());
     for (const int parts : {1, 2}) {
       const auto loss = [&](const Var& a, const Var& b, const Var& z) {
         if (parts == 2) {
-          const auto [y, total] = matmul_epilogue(a, b, [](auto g, auto u) { const auto v = silu(g) * u; return std::array{v, sum(v, -1)}; }, {.parts = 2});
+          const auto [y, total] = matmul_epilogue(a, b,
+                                                  [](auto g, auto u) {
+                                                    const auto v = silu(g) * u;
+                                                    return std::array{v, sum(v, -1)};
+                                                  },
+                                                  {.parts = 2});
           return sum((y + total).to(f32)) + sum(z.to(f32));
         }
         const auto [y, rows, columns] = matmul_epilogue(a, b, [](auto acc, auto s) {
@@ -354,9 +408,11 @@ TEST_P(Epilogues, GradientsOfSixteenBitSums) {
           const std::vector<double> g = doubles(got), w = doubles(want);
           double scale = 0;
           for (const double v : w) scale = std::max(scale, std::abs(v));
-          for (std::size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(g[i], w[i], 32 * epsilon(dtype) * scale) << what << ", " << parts << " parts";
+          for (std::size_t i = 0; i < g.size(); ++i)
+            EXPECT_NEAR(g[i], w[i], 32 * epsilon(dtype) * scale) << what << ", " << parts << " parts";
         };
-        each(std::get<0>(narrow), std::get<0>(wide)), each(std::get<1>(narrow), std::get<1>(wide)), each(std::get<2>(narrow), std::get<2>(wide));
+        each(std::get<0>(narrow), std::get<0>(wide)), each(std::get<1>(narrow), std::get<1>(wide)),
+            each(std::get<2>(narrow), std::get<2>(wide));
       };
       compare(grad(loss)(ta, tb, tz), grad(loss)(ta.to(f32), tb.to(f32), tz.to(f32)), "first");
       compare(grad(squares)(ta, tb, tz), grad(squares)(ta.to(f32), tb.to(f32), tz.to(f32)), "second");
@@ -382,12 +438,19 @@ TEST_P(Epilogues, SumsOverAStackedWeightAndOverNothing) {
 }
 TEST_P(Epilogues, SumsNameTheirAxis) {
   const Tensor a = ones({2, 3}), b = ones({3, 4});
-  expect_error(ErrorKind::index, {"sum(x, 0)", "-1", "-2"}, [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, 0); }); });
-  expect_error(unsupported, {"matmul_epilogue", "both axes"}, [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) + sum(acc, -2); }); });
-  expect_error(unsupported, {"matmul_epilogue", "names no axis"}, [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) / extent(); }); });
+  expect_error(ErrorKind::index, {"sum(x, 0)", "-1", "-2"},
+               [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, 0); }); });
+  expect_error(unsupported, {"matmul_epilogue", "both axes"},
+               [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) + sum(acc, -2); }); });
+  expect_error(unsupported, {"matmul_epilogue", "names no axis"},
+               [&] { matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1) / extent(); }); });
   expect_error(unsupported, {"row_formula"}, [&] { Pointwise{"p", [](auto x) { return sum(x, -1); }}(a); });
-  expect_error(unsupported, {"own", "matmul_epilogue"}, [&] { row_formula(Pointwise{"own", [](auto x) { return x / sum(x, -1); }}, a); });
-  expect_error(unsupported, {"reduction"}, [&] { matmul_bias_activation(a, b, ones({4}), Pointwise{"p", [](auto x) { return x / sum(x, -1); }}); });
+  expect_error(unsupported, {"own", "matmul_epilogue"}, [&] {
+    row_formula(Pointwise{"own", [](auto x) { return x / sum(x, -1); }}, a);
+  });
+  expect_error(unsupported, {"reduction"}, [&] {
+    matmul_bias_activation(a, b, ones({4}), Pointwise{"p", [](auto x) { return x / sum(x, -1); }});
+  });
 }
 
 TEST_P(Epilogues, EmptyProducts) {
@@ -409,18 +472,36 @@ TEST_P(Epilogues, SavesWhatBackwardReads) {
   EXPECT_EQ(saved(matmul_epilogue(a, b, [](auto acc, auto x) { return tanh(acc + x); }, z)), 3u);
   EXPECT_EQ(saved(matmul_epilogue(a, b, [](auto acc, auto x) { return acc + x; }, z)), 2u);
   EXPECT_EQ(saved(matmul_epilogue(a, b, [](auto acc, auto x) { return silu(acc) * x; }, t)), 4u);
-  EXPECT_EQ(matmul_epilogue(a, b, [](auto acc, auto x) { return mish(acc + x); }, z).grad_fn()->name(), "MatmulEpilogueBackward");
+  EXPECT_EQ(matmul_epilogue(
+                a, b, [](auto acc, auto x) { return mish(acc + x); }, z)
+                .grad_fn()
+                ->name(),
+            "MatmulEpilogueBackward");
   const TraceCounts before = trace_counts();
-  backward(matmul_epilogue(a, b, [](auto acc, auto x, auto r) { return mish(acc + x) * r; }, z, t), Tensor(ones({2, 4})));
-  EXPECT_LE(trace_counts().calls - before.calls, 1 + 1 + 1 + 2) << "ones, the product, one pass or two for three gradients, two products";
+  backward(matmul_epilogue(
+               a, b, [](auto acc, auto x, auto r) { return mish(acc + x) * r; }, z, t),
+           Tensor(ones({2, 4})));
+  EXPECT_LE(trace_counts().calls - before.calls, 1 + 1 + 1 + 2)
+      << "ones, the product, one pass or two for three gradients, two products";
 }
 
 TEST_P(EpilogueGradients, ThreeOrders) {
-  const Tensor a = random({2, 3}), b = random({3, 2}), row = random({2}), column = random({2, 1}), tile = random({2, 2});
-  check_three_orders("bias and mish", [](const Var& x, const Var& y, const Var& z) { return matmul_epilogue(x, y, [](auto acc, auto v) { return mish(acc + v); }, z); }, a, b, row);
-  check_three_orders("every kind", [](const Var& x, const Var& y, const Var& r, const Var& c, const Var& t, const Var& s) {
-    return matmul_epilogue(x, y, [](auto acc, auto v, auto w, auto u, auto q) { return sin(acc * v + w) * u + q * acc; }, r, c, t, s);
-  }, a, b, row, column, tile, random({}));
+  const Tensor a = random({2, 3}), b = random({3, 2}), row = random({2}), column = random({2, 1}),
+               tile = random({2, 2});
+  check_three_orders(
+      "bias and mish",
+      [](const Var& x, const Var& y, const Var& z) {
+        return matmul_epilogue(
+            x, y, [](auto acc, auto v) { return mish(acc + v); }, z);
+      },
+      a, b, row);
+  check_three_orders(
+      "every kind",
+      [](const Var& x, const Var& y, const Var& r, const Var& c, const Var& t, const Var& s) {
+        return matmul_epilogue(
+            x, y, [](auto acc, auto v, auto w, auto u, auto q) { return sin(acc * v + w) * u + q * acc; }, r, c, t, s);
+      },
+      a, b, row, column, tile, random({}));
   check_three_orders("operands only", [&](const Var& r, const Var& t) {
     return matmul_epilogue(a, b, [](auto acc, auto v, auto u) { return silu(acc + v) * u; }, r, t);
   }, row, tile);
@@ -439,18 +520,26 @@ TEST_P(EpilogueGradients, SeveralOutputs) {
     return u * v;
   }, a, b, z);
   for (const std::size_t k : {0, 1})
-    check_three_orders("output " + std::to_string(k), [&](const Var& x, const Var& y, const Var& w) { return matmul_epilogue(x, y, both, w)[k]; }, a, b, z);
+    check_three_orders(
+        "output " + std::to_string(k),
+        [&](const Var& x, const Var& y, const Var& w) { return matmul_epilogue(x, y, both, w)[k]; }, a, b, z);
 }
 TEST_P(EpilogueGradients, StackedWeights) {
   for (const bool interleaved : {false, true})
-    check_three_orders("swiglu", [=](const Var& x, const Var& w, const Var& z) {
-      return matmul_epilogue(x, w, [](auto g, auto u, auto v) { return silu(g) * (u + v); }, {.parts = 2, .interleaved = interleaved}, z);
-    }, random({2, 3}), random({3, 4}), random({2}));
+    check_three_orders(
+        "swiglu",
+        [=](const Var& x, const Var& w, const Var& z) {
+          return matmul_epilogue(
+              x, w, [](auto g, auto u, auto v) { return silu(g) * (u + v); }, {.parts = 2, .interleaved = interleaved},
+              z);
+        },
+        random({2, 3}), random({3, 4}), random({2}));
 }
 TEST_P(EpilogueGradients, SumsOverRowsAndColumns) {
   const Tensor a = random({2, 3}), b = random({3, 2}), z = random({2});
   const auto one = [](auto acc, auto v) { return sum(silu(acc + v), -1); };
-  check_three_orders("row sums", [=](const Var& x, const Var& y, const Var& v) { return matmul_epilogue(x, y, one, v); }, a, b, z);
+  check_three_orders(
+      "row sums", [=](const Var& x, const Var& y, const Var& v) { return matmul_epilogue(x, y, one, v); }, a, b, z);
   const auto several = [](auto acc, auto v) {
     const auto y = sin(acc * v);
     return std::array{y, sum(y * y, -1), sum(acc, -2), y * sum(v + acc, -2)};
@@ -460,7 +549,9 @@ TEST_P(EpilogueGradients, SumsOverRowsAndColumns) {
     return full * rows + columns * mixed;
   }, a, b, z);
   for (const std::size_t k : {0, 1, 2, 3})
-    check_three_orders("output " + std::to_string(k), [=](const Var& x, const Var& y, const Var& v) { return matmul_epilogue(x, y, several, v)[k]; }, a, b, z);
+    check_three_orders(
+        "output " + std::to_string(k),
+        [=](const Var& x, const Var& y, const Var& v) { return matmul_epilogue(x, y, several, v)[k]; }, a, b, z);
   check_three_orders("softmax over the columns of each batch", [](const Var& x, const Var& y) {
     return matmul_epilogue(x, y, [](auto acc) { return exp(acc) / sum(exp(acc), -2); });
   }, random({2, 2, 2}), random({2, 2}));
@@ -485,29 +576,48 @@ TEST_P(EpilogueGradients, DropoutAndResidual) {
 /// Two outputs whose gradients together read the input, but one of them alone its own value, which was not saved.
 TEST_P(EpilogueGradients, OneOutputOfAFormulaThatSavedItsInput) {
   constexpr Pointwise both{"both", [](auto x) { return std::array{tanh(x), x * x * x}; }};
-  for (const std::size_t k : {0, 1}) check_three_orders("output " + std::to_string(k), [&](const Var& x) { return both(x)[k]; }, random({3}));
+  for (const std::size_t k : {0, 1})
+    check_three_orders(
+        "output " + std::to_string(k), [&](const Var& x) { return both(x)[k]; }, random({3}));
 }
 
 TEST_P(Epilogues, Errors) {
   const Tensor a = ones({2, 3}), b = ones({3, 4});
   const auto f = [](auto acc, auto x) { return acc + x; };
-  expect_error(shape, {"matmul_epilogue: inner dimensions differ: a is f32[2, 3], b is f32[4, 3]"}, [&] { matmul_epilogue(a, ones({4, 3}), f, 1); });
-  expect_error(shape, {"matmul_epilogue", "operand 1", "f32[5]", "[2, 4]"}, [&] { matmul_epilogue(a, b, f, ones({5})); });
-  expect_error(shape, {"matmul_epilogue", "operand 1", "f32[3, 2, 4]"}, [&] { matmul_epilogue(a, b, f, ones({3, 2, 4})); });
-  expect_error(shape, {"operand 1", "f32[2, 1]", "row"}, [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::row}}, ones({2, 1})); });
-  expect_error(shape, {"operand 1", "f32[4]", "column"}, [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::column}}, ones({4})); });
-  expect_error(shape, {"operand 1", "f32[4]", "tile"}, [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::tile}}, ones({4})); });
-  expect_error(shape, {"operand 1", "f32[4]", "scalar"}, [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::scalar}}, ones({4})); });
-  expect_error(shape, {"operand 1", "number", "row"}, [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::row}}, 3); });
-  expect_error(shape, {"a kind for each of the 1 operands, got 2"}, [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::row, OperandKind::row}}, 3); });
+  expect_error(shape, {"matmul_epilogue: inner dimensions differ: a is f32[2, 3], b is f32[4, 3]"}, [&] {
+    matmul_epilogue(a, ones({4, 3}), f, 1);
+  });
+  expect_error(shape, {"matmul_epilogue", "operand 1", "f32[5]", "[2, 4]"},
+               [&] { matmul_epilogue(a, b, f, ones({5})); });
+  expect_error(shape, {"matmul_epilogue", "operand 1", "f32[3, 2, 4]"}, [&] {
+    matmul_epilogue(a, b, f, ones({3, 2, 4}));
+  });
+  expect_error(shape, {"operand 1", "f32[2, 1]", "row"}, [&] {
+    matmul_epilogue(a, b, f, {.kinds = {OperandKind::row}}, ones({2, 1}));
+  });
+  expect_error(shape, {"operand 1", "f32[4]", "column"},
+               [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::column}}, ones({4})); });
+  expect_error(shape, {"operand 1", "f32[4]", "tile"},
+               [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::tile}}, ones({4})); });
+  expect_error(shape, {"operand 1", "f32[4]", "scalar"},
+               [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::scalar}}, ones({4})); });
+  expect_error(shape, {"operand 1", "number", "row"},
+               [&] { matmul_epilogue(a, b, f, {.kinds = {OperandKind::row}}, 3); });
+  expect_error(shape, {"a kind for each of the 1 operands, got 2"}, [&] {
+    matmul_epilogue(a, b, f, {.kinds = {OperandKind::row, OperandKind::row}}, 3);
+  });
   expect_error(shape, {"takes 2 arguments, got 1"}, [&] { matmul_epilogue(a, b, f); });
   expect_error(shape, {"takes 2 arguments, got 3"}, [&] { matmul_epilogue(a, b, f, {.parts = 2}, 1); });
   expect_error(shape, {"4 columns", "3 parts"}, [&] { matmul_epilogue(a, b, f, {.parts = 3}); });
   expect_error(shape, {"operand 1"}, [&] { matmul_epilogue(a, b, f, Tensor()); });
   expect_error(dtype, {"matmul_epilogue", "f16"}, [&] { matmul_epilogue(a, b, f, ones({4}, f16)); });
-  expect_error(unsupported, {"matmul_epilogue", "reduction"}, [&] { matmul_epilogue(a, b, [](auto acc) { return acc / sum(acc); }); });
-  expect_error(ErrorKind::index, {"matmul_epilogue", "index(x, 2)", "2 axes"}, [&] { matmul_epilogue(a, b, [](auto acc) { return where(tern::index(acc, 2) > 0, acc, 0); }); });
-  expect_error(ErrorKind::index, {"index(x, -9)", "2 axes"}, [&] { Pointwise{"p", [](auto x) { return tern::index(x, -9); }}(a); });
+  expect_error(unsupported, {"matmul_epilogue", "reduction"},
+               [&] { matmul_epilogue(a, b, [](auto acc) { return acc / sum(acc); }); });
+  expect_error(ErrorKind::index, {"matmul_epilogue", "index(x, 2)", "2 axes"},
+               [&] { matmul_epilogue(a, b, [](auto acc) { return where(tern::index(acc, 2) > 0, acc, 0); }); });
+  expect_error(ErrorKind::index, {"index(x, -9)", "2 axes"}, [&] {
+    Pointwise{"p", [](auto x) { return tern::index(x, -9); }}(a);
+  });
   expect_error(shape, {"matmul_epilogue", "at least 2 axes"}, [&] { matmul_epilogue(ones({3}), b, f, 1); });
   expect_error(autograd, {"MatmulEpilogueBackward", "in place"}, [&] {
     Tensor t = ones({2, 3});

@@ -1,5 +1,5 @@
-// Bad input beside that of the entries of operations (every_operation.cpp): each a tern::Error with its kind and a message
-// that names the operation and what came, before any change.
+// Bad input beside that of the entries of operations (every_operation.cpp): each a tern::Error with its kind and a
+// message that names the operation and what came, before any change.
 #include <limits>
 
 #include "reference.hpp"
@@ -21,7 +21,9 @@ TEST_P(Errors, PointwiseShapes) {
   expect_error(shape, {"less", "[2, 3]", "[4]"}, [&] { a < b; });
 }
 TEST_P(Errors, MatmulShapes) {
-  expect_error(shape, {"matmul: inner dimensions differ: a is f32[64, 128], b is f32[256, 32]"}, [] { matmul(ones({64, 128}), ones({256, 32})); });
+  expect_error(shape, {"matmul: inner dimensions differ: a is f32[64, 128], b is f32[256, 32]"}, [] {
+    matmul(ones({64, 128}), ones({256, 32}));
+  });
   expect_error(shape, {"matmul", "f32[3]", "f32[4]"}, [] { matmul(ones({3}), ones({4})); });
   expect_error(shape, {"matmul", "f32[2, 3]", "f32[4]"}, [] { matmul(ones({2, 3}), ones({4})); });
   expect_error(shape, {"matmul", "f32[]"}, [] { matmul(ones({}), ones({4})); });
@@ -29,28 +31,46 @@ TEST_P(Errors, MatmulShapes) {
 }
 TEST_P(Errors, FusedLinearShapes) {
   const Tensor a = ones({2, 3}), b = ones({3, 4}), bias = ones({4});
-  expect_error(shape, {"matmul_bias_activation", "inner dimensions", "f32[2, 3]", "f32[4, 3]"}, [&] { matmul_bias_activation(a, ones({4, 3}), ones({3}), op::relu); });
-  expect_error(shape, {"matmul_bias_activation", "bias", "[4]", "f32[3]"}, [&] { matmul_bias_activation(a, b, ones({3}), op::relu); });
-  expect_error(shape, {"matmul_bias_activation", "bias", "f32[1, 4]"}, [&] { matmul_bias_activation(a, b, ones({1, 4}), op::relu); });
+  expect_error(shape, {"matmul_bias_activation", "inner dimensions", "f32[2, 3]", "f32[4, 3]"}, [&] {
+    matmul_bias_activation(a, ones({4, 3}), ones({3}), op::relu);
+  });
+  expect_error(shape, {"matmul_bias_activation", "bias", "[4]", "f32[3]"},
+               [&] { matmul_bias_activation(a, b, ones({3}), op::relu); });
+  expect_error(shape, {"matmul_bias_activation", "bias", "f32[1, 4]"}, [&] {
+    matmul_bias_activation(a, b, ones({1, 4}), op::relu);
+  });
   expect_error(shape, {"matmul_bias", "f32[3]"}, [&] { matmul_bias(ones({3}), b, bias); });
   expect_error(shape, {"matmul_activation", "f32[3]"}, [&] { matmul_activation(a, ones({3}), op::relu); });
   expect_error(shape, {"matmul_bias_residual", "[5]", "[2, 4]"}, [&] { matmul_bias_residual(a, b, bias, ones({5})); });
-  expect_error(shape, {"matmul_bias_residual", "residual", "f32[3, 2, 4]"}, [&] { matmul_bias_residual(a, b, bias, ones({3, 2, 4})); });
-  expect_error(shape, {"matmul_bias_activation", "activation", "2"}, [&] { matmul_bias_activation(a, b, bias, op::add); });
+  expect_error(shape, {"matmul_bias_residual", "residual", "f32[3, 2, 4]"}, [&] {
+    matmul_bias_residual(a, b, bias, ones({3, 2, 4}));
+  });
+  expect_error(shape, {"matmul_bias_activation", "activation", "2"},
+               [&] { matmul_bias_activation(a, b, bias, op::add); });
 }
 TEST_P(Errors, FusedLinearBackwardShapes) {
   const Tensor a = ones({2, 3}), b = ones({3, 4}), bias = ones({4}), grad = ones({2, 4});
   const char* op = "matmul_bias_activation_bwd";
-  expect_error(shape, {op, "grad", "f32[2, 4]", "f32[4, 2]"}, [&] { matmul_bias_activation_bwd(ones({4, 2}), a, b, bias, op::relu); });
+  expect_error(shape, {op, "grad", "f32[2, 4]", "f32[4, 2]"}, [&] {
+    matmul_bias_activation_bwd(ones({4, 2}), a, b, bias, op::relu);
+  });
   expect_error(shape, {op, "grad", "f32[4]"}, [&] { matmul_bias_activation_bwd(ones({4}), a, b, bias, op::relu); });
-  expect_error(shape, {op, "inner dimensions"}, [&] { matmul_bias_activation_bwd(grad, a, ones({2, 4}), bias, op::relu); });
+  expect_error(shape, {op, "inner dimensions"}, [&] {
+    matmul_bias_activation_bwd(grad, a, ones({2, 4}), bias, op::relu);
+  });
   expect_error(shape, {op, "bias", "f32[2]"}, [&] { matmul_bias_activation_bwd(grad, a, b, ones({2}), op::relu); });
-  expect_error(shape, {op, "pre_activation", "f32[2, 3]"}, [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.pre_activation = ones({2, 3})}); });
-  expect_error(dtype, {op, "pre_activation", "f16"}, [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.pre_activation = ones({2, 4}, f16)}); });
+  expect_error(shape, {op, "pre_activation", "f32[2, 3]"}, [&] {
+    matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.pre_activation = ones({2, 3})});
+  });
+  expect_error(dtype, {op, "pre_activation", "f16"}, [&] {
+    matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.pre_activation = ones({2, 4}, f16)});
+  });
   MatmulBiasActivationGrads into{{}, ones({4, 3}), {}};
-  expect_error(shape, {op, "accumulate_into.d_b", "f32[3, 4]", "f32[4, 3]"}, [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
+  expect_error(shape, {op, "accumulate_into.d_b", "f32[3, 4]", "f32[4, 3]"},
+               [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
   into = {{}, {}, ones({4}, f16)};
-  expect_error(dtype, {op, "accumulate_into.d_bias", "f16"}, [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
+  expect_error(dtype, {op, "accumulate_into.d_bias", "f16"},
+               [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
 }
 TEST_P(Errors, ItemOfMany) {
   expect_error(shape, {"item", "f32[2, 3]"}, [] { ones({2, 3}).item<float>(); });
@@ -85,12 +105,46 @@ TEST_P(Errors, ReshapeAndViews) {
 }
 TEST_P(Errors, Undefined) {
   const Tensor none, x = ones({2});
-  const std::vector<std::function<void()>> uses{[&] { none + x; }, [&] { x * none; }, [&] { sum(none); }, [&] { none.shape(); }, [&] { none.numel(); }, [&] { none.clone(); },
-                                                [&] { none.to(f64); }, [&] { none.reshape({1}); }, [&] { matmul(none, x); }, [&] { softmax(none); }, [&] { Var v(none); },
-                                                [&] { none.item<float>(); }, [&] { none.to_vector<float>(); }, [&] { Tensor t = x.clone(); t.copy_from(none); }, [&] { none.dtype(); },
-                                                [&] { Tensor t; t += x; }, [&] { backward(Var()); }, [&] { concatenate(std::vector<Tensor>{x, none}); }, [&] { take(x, none); },
-                                                [&] { matmul_bias_activation(x, none, x, op::relu); }, [&] { none.is_contiguous(); }, [&] { none.device(); }, [&] { none.slice(0, 0, 1); },
-                                                [&] { Tensor t; t += 1; }, [&] { allclose(x, none); }, [&] { rms_norm(none, x); }, [&] { -Var(); }, [&] { none.strides(); }, [&] { none.size(0); }};
+  const std::vector<std::function<void()>> uses{[&] { none + x; },
+                                                [&] { x* none; },
+                                                [&] { sum(none); },
+                                                [&] { none.shape(); },
+                                                [&] { none.numel(); },
+                                                [&] { none.clone(); },
+                                                [&] { none.to(f64); },
+                                                [&] { none.reshape({1}); },
+                                                [&] { matmul(none, x); },
+                                                [&] { softmax(none); },
+                                                [&] { Var v(none); },
+                                                [&] { none.item<float>(); },
+                                                [&] { none.to_vector<float>(); },
+                                                [&] {
+                                                  Tensor t = x.clone();
+                                                  t.copy_from(none);
+                                                },
+                                                [&] { none.dtype(); },
+                                                [&] {
+                                                  Tensor t;
+                                                  t += x;
+                                                },
+                                                [&] { backward(Var()); },
+                                                [&] {
+                                                  concatenate(std::vector<Tensor>{x, none});
+                                                },
+                                                [&] { take(x, none); },
+                                                [&] { matmul_bias_activation(x, none, x, op::relu); },
+                                                [&] { none.is_contiguous(); },
+                                                [&] { none.device(); },
+                                                [&] { none.slice(0, 0, 1); },
+                                                [&] {
+                                                  Tensor t;
+                                                  t += 1;
+                                                },
+                                                [&] { allclose(x, none); },
+                                                [&] { rms_norm(none, x); },
+                                                [&] { -Var(); },
+                                                [&] { none.strides(); },
+                                                [&] { none.size(0); }};
   for (std::size_t i = 0; i < uses.size(); ++i) {
     SCOPED_TRACE("use " + std::to_string(i));
     expect_error(shape, {}, uses[i]);
@@ -141,7 +195,8 @@ TEST_P(Errors, AxesTwice) {
 }
 TEST_P(Errors, Slices) {
   const Tensor x = ones({5});
-  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                         most = std::numeric_limits<std::int64_t>::max();
   expect_error(index, {"slice", "[0, 6)", "f32[5]"}, [&] { x.slice(0, 0, 6); });
   expect_error(index, {"slice", "[-6, 2)"}, [&] { x.slice(0, -6, 2); });
   expect_error(index, {"slice", "[3, 2)"}, [&] { x.slice(0, 3, 2); });
@@ -168,7 +223,9 @@ TEST_P(Errors, MixedDtypes) {
   expect_error(dtype, {"mul", "f32", "i32", ".to("}, [&] { f * i; });
   expect_error(dtype, {"less", "f32", "i32"}, [&] { f < i; });
   expect_error(dtype, {"matmul", "f32[2, 2]", "f16[2, 2]", ".to("}, [&] { matmul(ones({2, 2}), ones({2, 2}, f16)); });
-  expect_error(dtype, {"matmul_bias_activation", "f32", "f16"}, [&] { matmul_bias_activation(ones({2, 2}), ones({2, 2}), h, op::relu); });
+  expect_error(dtype, {"matmul_bias_activation", "f32", "f16"}, [&] {
+    matmul_bias_activation(ones({2, 2}), ones({2, 2}), h, op::relu);
+  });
   expect_error(dtype, {"concatenate", "f32", "f16"}, [&] { concatenate(std::vector<Tensor>{f, h}); });
   expect_error(dtype, {"rms_norm", "f32", "f16"}, [&] { rms_norm(ones({1, 2}), h); });
 }
@@ -178,7 +235,8 @@ TEST_P(Errors, IntegersWhereFloatsAreNeeded) {
   expect_error(dtype, {"div", "i32"}, [&] { i / 2; });
   expect_error(dtype, {"exp", "i32"}, [&] { exp(i); });
   expect_error(dtype, {"softmax", "i32"}, [&] { softmax(i); });
-  expect_error(dtype, {"matmul_bias_activation", "i32"}, [&] { matmul_bias_activation(i, i, ones({2}, i32), op::gelu); });
+  expect_error(dtype, {"matmul_bias_activation", "i32"},
+               [&] { matmul_bias_activation(i, i, ones({2}, i32), op::gelu); });
   expect_error(dtype, {"cross_entropy", "i32"}, [&] { cross_entropy(i, tensor({0, 0})); });
   expect_error(dtype, {"cross_entropy", "labels", "f32"}, [&] { cross_entropy(ones({2, 2}), ones({2})); });
   expect_error(dtype, {"logsumexp", "i32"}, [&] { logsumexp(i); });
@@ -204,7 +262,8 @@ TEST_P(Errors, ExactTypesOfReads) {
 
 // ---- devices ----
 TEST_P(Errors, NonsenseDevices) {
-  for (const char* text : {"", "gpu", "cpu:1", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "CPU", "webgpu:99999999999999999999", "cuda: 1", " cpu"})
+  for (const char* text : {"", "gpu", "cpu:1", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "CPU",
+                           "webgpu:99999999999999999999", "cuda: 1", " cpu"})
     expect_error(ErrorKind::device, {text}, [&] { Device::parse(text); });
   EXPECT_EQ(Device::parse("cuda"), cuda(0));
   EXPECT_EQ(Device::parse("webgpu:2"), webgpu(2));
@@ -226,7 +285,8 @@ TEST_P(Errors, InPlaceTargetsStayIntact) {
   const std::vector<double> before = doubles(t);
   expect_error(shape, {"copy_from", "[2]", "[3]"}, [&] { t.copy_from(ones({2})); });
   expect_error(shape, {"copy_from"}, [&] { t.copy_from(ones({2, 3})); });
-  expect_error(dtype, {"copy_from", supports(device(), f64) ? "f64" : "f16", "f32"}, [&] { t.copy_from(zeros({3}, supports(device(), f64) ? f64 : f16)); });
+  expect_error(dtype, {"copy_from", supports(device(), f64) ? "f64" : "f16", "f32"},
+               [&] { t.copy_from(zeros({3}, supports(device(), f64) ? f64 : f16)); });
   expect_error(shape, {"add", "[4]"}, [&] { t += ones({4}); });
   expect_error(shape, {"mul", "f32[2, 3]"}, [&] { t *= ones({2, 3}); });
   expect_error(dtype, {"sub", "i32"}, [&] { t -= ones({3}, i32); });
@@ -247,14 +307,17 @@ TEST_P(Errors, AccumulatorsStayIntact) {
   const Tensor a = ones({2, 3}), b = ones({3, 4}), bias = ones({4}), grad = ones({2, 4});
   MatmulBiasActivationGrads into{zeros({2, 3}), zeros({3, 4}), zeros({5})};
   const Tensor d_a = into.d_a;
-  expect_error(shape, {"d_bias"}, [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
+  expect_error(shape, {"d_bias"},
+               [&] { matmul_bias_activation_bwd(grad, a, b, bias, op::relu, {.accumulate_into = &into}); });
   EXPECT_EQ(doubles(into.d_a), std::vector<double>(6, 0.0));
   EXPECT_EQ(doubles(into.d_b), std::vector<double>(12, 0.0));
   EXPECT_EQ(into.d_a.impl(), d_a.impl());
 }
 TEST_P(Errors, SavedPreActivationStaysIntact) {
   Tensor pre = ones({1});
-  expect_error(shape, {}, [&] { matmul_bias_activation(ones({2, 3}), ones({3, 4}), ones({5}), op::relu, {.save_pre_activation = &pre}); });
+  expect_error(shape, {}, [&] {
+    matmul_bias_activation(ones({2, 3}), ones({3, 4}), ones({5}), op::relu, {.save_pre_activation = &pre});
+  });
   EXPECT_EQ(pre.numel(), 1);
 }
 

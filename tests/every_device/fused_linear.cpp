@@ -37,7 +37,8 @@ TEST_P(FusedLinear, EveryActivationShapeAndDtype) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 1);
       const Array pre = reference_pre(t);
       for (const Activation& act : activations())
-        expect_within(matmul_bias_activation(t.a, t.b, t.bias, act.formula), activate(pre, act, work_epsilon(dtype)), label(c, act.name, dtype));
+        expect_within(matmul_bias_activation(t.a, t.b, t.bias, act.formula), activate(pre, act, work_epsilon(dtype)),
+                      label(c, act.name, dtype));
     }
 }
 
@@ -64,11 +65,13 @@ TEST_P(FusedLinear, Residual) {
 
 TEST_P(FusedLinear, ResidualBroadcasts) {
   Random random(4);
-  const Tensor a = random.tensor({2, 4, 3}, f32, device()), b = random.tensor({3, 5}, f32, device()), bias = random.tensor({5}, f32, device());
+  const Tensor a = random.tensor({2, 4, 3}, f32, device()), b = random.tensor({3, 5}, f32, device()),
+               bias = random.tensor({5}, f32, device());
   const Array pre = add(matmul(Array(a), Array(b), epsilon(f32)), Array(bias), epsilon(f32));
   for (const Shape& shape : {Shape{5}, Shape{4, 5}, Shape{4, 1}, Shape{2, 1, 1}, Shape{}}) {
     const Tensor residual = random.tensor(shape, f32, device());
-    expect_within(matmul_bias_residual(a, b, bias, residual), add(pre, Array(residual), epsilon(f32)), to_string(shape));
+    expect_within(matmul_bias_residual(a, b, bias, residual), add(pre, Array(residual), epsilon(f32)),
+                  to_string(shape));
   }
 }
 
@@ -96,7 +99,8 @@ TEST_P(FusedLinear, SavesThePreActivationOfVariables) {
 
 TEST_P(FusedLinear, LambdasArePassedDirectly) {
   Random random(7);
-  const Tensor a = random.tensor({3, 4}, f32, device()), b = random.tensor({4, 2}, f32, device()), bias = random.tensor({2}, f32, device());
+  const Tensor a = random.tensor({3, 4}, f32, device()), b = random.tensor({4, 2}, f32, device()),
+               bias = random.tensor({2}, f32, device());
   const float scale = 3;
   const Array pre = add(matmul(Array(a), Array(b), epsilon(f32)), Array(bias), epsilon(f32));
   const Array squared = mul(pre, pre, epsilon(f32)), scaled = mul(pre, Array({}, {3.0}), epsilon(f32));
@@ -107,7 +111,8 @@ TEST_P(FusedLinear, LambdasArePassedDirectly) {
 
 TEST_P(FusedLinear, EmptyOperands) {
   const Tensor bias = tensor({1.0f, -2.0f});
-  expect_values(matmul_bias_activation(zeros({3, 0}), zeros({0, 2}), bias, op::relu), {3, 2}, {1, 0, 1, 0, 1, 0}, "K = 0");
+  expect_values(matmul_bias_activation(zeros({3, 0}), zeros({0, 2}), bias, op::relu), {3, 2}, {1, 0, 1, 0, 1, 0},
+                "K = 0");
   EXPECT_EQ(matmul_bias_activation(zeros({0, 4}), zeros({4, 2}), bias, op::relu).shape(), Shape({0, 2}));
   EXPECT_EQ(matmul_bias_activation(zeros({3, 4}), zeros({4, 0}), zeros({0}), op::relu).shape(), Shape({3, 0}));
   EXPECT_EQ(matmul_bias_activation(zeros({0, 3, 4}), zeros({4, 2}), bias, op::relu).shape(), Shape({0, 3, 2}));
@@ -117,7 +122,8 @@ TEST_P(FusedLinear, EmptyOperands) {
 TEST_P(FusedLinear, SixteenBitsAccumulateInSingle) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16})) {
     const LinearTensors t = linear_tensors({"K = 784", {8, 784}, {784, 10}}, dtype, device(), 8);
-    expect_within(matmul_bias_activation(t.a, t.b, t.bias, op::identity), reference_pre(t), std::string(to_string(dtype)));
+    expect_within(matmul_bias_activation(t.a, t.b, t.bias, op::identity), reference_pre(t),
+                  std::string(to_string(dtype)));
   }
 }
 
@@ -127,10 +133,13 @@ TEST_P(FusedLinear, LimitsOfActivations) {
   const Tensor a = zeros({1, 1}), b = zeros({1, 8});
   for (const DType dtype : wide_floats(device())) {
     const Tensor pre = make(bias, {8}, dtype, device());
-    const auto y = [&](const Pointwise<>& act) { return doubles(matmul_bias_activation(a.to(dtype), b.to(dtype), pre, act)); };
+    const auto y = [&](const Pointwise<>& act) {
+      return doubles(matmul_bias_activation(a.to(dtype), b.to(dtype), pre, act));
+    };
     for (const Pointwise<>& act : {op::gelu, op::silu, op::relu}) {
       const std::vector<double> got = y(act), want = doubles(pre);
-      for (std::size_t i = 0; i < 4; ++i) EXPECT_LE(std::abs(got[i]), i == 3 ? 1e-100 : 0) << act.name() << " of " << bias[i];
+      for (std::size_t i = 0; i < 4; ++i)
+        EXPECT_LE(std::abs(got[i]), i == 3 ? 1e-100 : 0) << act.name() << " of " << bias[i];
       for (std::size_t i = 4; i < 8; ++i) EXPECT_EQ(got[i], want[i]) << act.name() << " of " << bias[i];
     }
     EXPECT_EQ(y(op::tanh), std::vector<double>({-1, -1, -1, -1, 1, 1, 1, 1}));
@@ -141,7 +150,8 @@ TEST_P(FusedLinear, TheActivationMayBeChosenAtRunTime) {
   const Tensor a = tensor({1.0f, 2.0f}, {1, 2}), b = tensor({1.0f, -1.0f}, {2, 1}), bias = tensor({0.5f});
   const std::vector<Pointwise<>> table{op::relu, op::identity, op::square};
   const std::vector<double> want{0, -0.5, 0.25};
-  for (std::size_t i = 0; i < 3; ++i) expect_values(matmul_bias_activation(a, b, bias, table[i]), {1, 1}, {want[i]}, table[i].name());
+  for (std::size_t i = 0; i < 3; ++i)
+    expect_values(matmul_bias_activation(a, b, bias, table[i]), {1, 1}, {want[i]}, table[i].name());
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ TEST_P(FusedLinearBackward, RecomputesThePreActivation) {
       const Array pre = reference_pre(t);
       for (const Activation& act : activations())
         if (usable(act, pre))
-          expect_gradients(matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, act.formula), reference_backward(t, act, pre), label(c, act.name, dtype));
+          expect_gradients(matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, act.formula),
+                           reference_backward(t, act, pre), label(c, act.name, dtype));
     }
 }
 
@@ -111,7 +112,8 @@ TEST_P(FusedLinearBackward, ABatchedOperandGetsItsOwnGradientPerBatch) {
   const Array pre = reference_pre(t);
   for (int i = 0; i < 3; ++i) {
     const LinearTensors one{t.a.slice(0, i, i + 1), t.b.slice(0, i, i + 1), t.bias, t.grad.slice(0, i, i + 1)};
-    expect_within(d_b.slice(0, i, i + 1), reference_backward(one, activations()[3], reference_pre(one)).d_b, "batch " + std::to_string(i));
+    expect_within(d_b.slice(0, i, i + 1), reference_backward(one, activations()[3], reference_pre(one)).d_b,
+                  "batch " + std::to_string(i));
   }
 }
 
@@ -122,24 +124,29 @@ Array plus(const Array& a, const Tensor& b, double eps) { return add(a, Array(b)
 void check_accumulation(const LinearTensors& t, const std::string& what, DType accumulators) {
   Random random(18);
   const Device device = t.a.device();
-  MatmulBiasActivationGrads into{random.tensor(t.a.shape(), accumulators, device), random.tensor(t.b.shape(), accumulators, device),
+  MatmulBiasActivationGrads into{random.tensor(t.a.shape(), accumulators, device),
+                                 random.tensor(t.b.shape(), accumulators, device),
                                  random.tensor(t.bias.shape(), accumulators, device)};
   const MatmulBiasActivationGrads before{into.d_a.clone(), into.d_b.clone(), into.d_bias.clone()}, handles = into;
-  const MatmulBiasActivationGrads got = matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::gelu, {.accumulate_into = &into});
+  const MatmulBiasActivationGrads got =
+      matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::gelu, {.accumulate_into = &into});
   const double eps = work_epsilon(t.a.dtype());
   const LinearGradients fresh = reference_backward(t, activations()[2], reference_pre(t));
-  const LinearGradients want{plus(fresh.d_a, before.d_a, eps), plus(fresh.d_b, before.d_b, eps), plus(fresh.d_bias, before.d_bias, eps)};
+  const LinearGradients want{plus(fresh.d_a, before.d_a, eps), plus(fresh.d_b, before.d_b, eps),
+                             plus(fresh.d_bias, before.d_bias, eps)};
   expect_gradients(got, want, what + ", returned");
   expect_gradients(into, want, what + ", in the struct");
   expect_gradients(handles, want, what + ", in the given tensors");
 }
 TEST_P(FusedLinearBackward, AccumulatesIntoGivenTensors) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) check_accumulation(linear_tensors(c, dtype, device(), 19), label(c, "accumulating", dtype), dtype);
+    for (const LinearCase& c : cases())
+      check_accumulation(linear_tensors(c, dtype, device(), 19), label(c, "accumulating", dtype), dtype);
 }
 TEST_P(FusedLinearBackward, SixteenBitsAccumulateIntoSingle) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16}))
-    for (const LinearCase& c : cases()) check_accumulation(linear_tensors(c, dtype, device(), 20), label(c, "into f32", dtype), f32);
+    for (const LinearCase& c : cases())
+      check_accumulation(linear_tensors(c, dtype, device(), 20), label(c, "into f32", dtype), f32);
 }
 
 /// Three rows whose sum in f32 is far from a value of the 16-bit type.
@@ -166,7 +173,8 @@ TEST_P(FusedLinearBackward, EmptyAccumulatorsAreReturnedFresh) {
   const LinearTensors t = linear_tensors(cases()[0], f32, device(), 21);
   const MatmulBiasActivationGrads fresh = matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::tanh);
   MatmulBiasActivationGrads into{{}, ones(t.b.shape()), {}};
-  const MatmulBiasActivationGrads got = matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::tanh, {.accumulate_into = &into});
+  const MatmulBiasActivationGrads got =
+      matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::tanh, {.accumulate_into = &into});
   EXPECT_EQ(doubles(got.d_a), doubles(fresh.d_a));
   EXPECT_EQ(doubles(got.d_bias), doubles(fresh.d_bias));
   ASSERT_TRUE(into.d_a.defined() && into.d_bias.defined());
@@ -176,7 +184,8 @@ TEST_P(FusedLinearBackward, EmptyAccumulatorsAreReturnedFresh) {
 TEST_P(FusedLinearBackward, UnwantedAccumulatorsAreLeftAlone) {
   const LinearTensors t = linear_tensors(cases()[0], f32, device(), 22);
   MatmulBiasActivationGrads into{ones(t.a.shape()), ones(t.b.shape()), ones(t.bias.shape())};
-  matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::tanh, {.accumulate_into = &into, .wanted = {false, false, true}});
+  matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::tanh,
+                             {.accumulate_into = &into, .wanted = {false, false, true}});
   EXPECT_EQ(doubles(into.d_a), doubles(ones(t.a.shape())));
   EXPECT_EQ(doubles(into.d_b), doubles(ones(t.b.shape())));
   EXPECT_NE(doubles(into.d_bias), doubles(ones(t.bias.shape())));
@@ -185,7 +194,8 @@ TEST_P(FusedLinearBackward, AccumulatesIntoViews) {
   const LinearTensors t = linear_tensors({"2-D", {5, 7}, {7, 6}}, f32, device(), 23);
   const MatmulBiasActivationGrads fresh = matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::silu);
   const Tensor memory = zeros({9, 20});
-  MatmulBiasActivationGrads into{memory.slice(0, 1, 6).slice(1, 2, 9), memory.slice(0, 1, 8).slice(1, 10, 16), memory.slice(0, 8, 9).slice(1, 0, 6).reshape({6})};
+  MatmulBiasActivationGrads into{memory.slice(0, 1, 6).slice(1, 2, 9), memory.slice(0, 1, 8).slice(1, 10, 16),
+                                 memory.slice(0, 8, 9).slice(1, 0, 6).reshape({6})};
   matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::silu, {.accumulate_into = &into});
   EXPECT_EQ(doubles(memory.slice(0, 1, 6).slice(1, 2, 9)), doubles(fresh.d_a));
   EXPECT_EQ(doubles(memory.slice(0, 1, 8).slice(1, 10, 16)), doubles(fresh.d_b));
@@ -220,8 +230,10 @@ TEST_P(FusedLinearBackward, NanPreActivationsContributeNothingByDefault) {
   const double nan = std::nan("");
   for (const DType dtype : all_floats(device()))
     for (const Activation& act : activations()) {
-      const Tensor a = make({1, 2}, {2, 1}, dtype, device()), b = make({1, 1}, {1, 2}, dtype, device()), bias = make({0, 0}, {2}, dtype, device());
-      const Tensor grad = make({1, 2, 3, 4}, {2, 2}, dtype, device()), pre = make({nan, 1, 1, nan}, {2, 2}, dtype, device());
+      const Tensor a = make({1, 2}, {2, 1}, dtype, device()), b = make({1, 1}, {1, 2}, dtype, device()),
+                   bias = make({0, 0}, {2}, dtype, device());
+      const Tensor grad = make({1, 2, 3, 4}, {2, 2}, dtype, device()),
+                   pre = make({nan, 1, 1, nan}, {2, 2}, dtype, device());
       if (std::string(act.name) == "identity" || std::string(act.name) == "relu") continue;  // below
       const double d = act.derivative(1), eps = 32 * epsilon(dtype);
       const auto zero = matmul_bias_activation_bwd(grad, a, b, bias, act.formula, {.pre_activation = pre});
@@ -229,7 +241,8 @@ TEST_P(FusedLinearBackward, NanPreActivationsContributeNothingByDefault) {
       EXPECT_NEAR(d_a[0], 2 * d, 2 * eps) << act.name << " " << to_string(dtype);
       EXPECT_NEAR(d_a[1], 3 * d, 3 * eps) << act.name << " " << to_string(dtype);
       EXPECT_NEAR(d_bias[0], 3 * d, 3 * eps) << act.name << " " << to_string(dtype);
-      const auto propagated = matmul_bias_activation_bwd(grad, a, b, bias, act.formula, {.pre_activation = pre, .nonfinite = NonFinite::propagate});
+      const auto propagated = matmul_bias_activation_bwd(grad, a, b, bias, act.formula,
+                                                         {.pre_activation = pre, .nonfinite = NonFinite::propagate});
       EXPECT_TRUE(std::isnan(doubles(propagated.d_a)[0])) << act.name << " " << to_string(dtype);
       EXPECT_TRUE(std::isnan(doubles(propagated.d_bias)[1])) << act.name << " " << to_string(dtype);
     }
@@ -254,7 +267,8 @@ TEST_P(FusedLinearBackward, DerivativesAtInfinity) {
   const double inf = INFINITY;
   const std::vector<double> at{-inf, inf};
   const std::vector<std::pair<Pointwise<>, std::vector<double>>> limits{
-      {op::gelu, {0, 1}}, {op::silu, {0, 1}}, {op::relu, {0, 1}}, {op::tanh, {0, 0}}, {op::sigmoid, {0, 0}}, {op::identity, {1, 1}}, {op::gelu_erf, {0, 1}}};
+      {op::gelu, {0, 1}},    {op::silu, {0, 1}},     {op::relu, {0, 1}},    {op::tanh, {0, 0}},
+      {op::sigmoid, {0, 0}}, {op::identity, {1, 1}}, {op::gelu_erf, {0, 1}}};
   for (const DType dtype : all_floats(device()))
     for (const auto& [act, want] : limits) {
       const Tensor pre = make(at, {1, 2}, dtype, device()), zero = zeros({1, 1}, dtype), row = zeros({1, 2}, dtype);
@@ -265,7 +279,8 @@ TEST_P(FusedLinearBackward, DerivativesAtInfinity) {
 }
 TEST_P(FusedLinearBackward, ReluAtZeroIsZero) {
   for (const DType dtype : all_floats(device())) {
-    const auto g = matmul_bias_activation_bwd(ones({1, 2}, dtype), zeros({1, 1}, dtype), zeros({1, 2}, dtype), zeros({2}, dtype), op::relu);
+    const auto g = matmul_bias_activation_bwd(ones({1, 2}, dtype), zeros({1, 1}, dtype), zeros({1, 2}, dtype),
+                                              zeros({2}, dtype), op::relu);
     expect_values(g.d_bias, {2}, {0, 0}, std::string(to_string(dtype)));
   }
 }

@@ -24,9 +24,9 @@ std::vector<GatedOp> gated_ops() {
 
 struct Shapes { Shape a, b; };
 const std::vector<Shapes>& shape_pairs() {
-  static const std::vector<Shapes> list{{{7}, {7}},          {{3, 50}, {3, 50}}, {{33, 65}, {65}},   {{65}, {33, 65}},  {{4, 1}, {1, 5}},
-                                        {{2, 3, 4}, {3, 1}}, {{}, {5}},          {{5}, {}},          {{}, {}},          {{1000, 3}, {3}},
-                                        {{2, 1, 3}, {2, 4, 3}}, {{1}, {300, 7}}};
+  static const std::vector<Shapes> list{
+      {{7}, {7}}, {{3, 50}, {3, 50}}, {{33, 65}, {65}}, {{65}, {33, 65}}, {{4, 1}, {1, 5}},       {{2, 3, 4}, {3, 1}},
+      {{}, {5}},  {{5}, {}},          {{}, {}},         {{1000, 3}, {3}}, {{2, 1, 3}, {2, 4, 3}}, {{1}, {300, 7}}};
   return list;
 }
 Shape result_shape(const Shapes& s) { return broadcast_of(s.a, s.b); }
@@ -57,7 +57,8 @@ TEST_P(Gated, Backward) {
   for (const DType dtype : all_floats(device()))
     for (const Shapes& s : shape_pairs()) {
       Random random(32);
-      const Tensor a = random.tensor(s.a, dtype, device(), -5, 5), b = random.tensor(s.b, dtype, device()), grad = random.tensor(result_shape(s), dtype, device());
+      const Tensor a = random.tensor(s.a, dtype, device(), -5, 5), b = random.tensor(s.b, dtype, device()),
+                   grad = random.tensor(result_shape(s), dtype, device());
       for (const GatedOp& g : gated_ops()) {
         const GatedReference want = reference(g, grad, a, b);
         const auto [d_a, d_b] = g.bwd(grad, a, b);
@@ -68,7 +69,8 @@ TEST_P(Gated, Backward) {
 }
 TEST_P(Gated, BackwardOfStridedOperands) {
   Random random(33);
-  const Tensor a = strided(random.tensor({9, 17}, f32, device())), b = strided(random.tensor({17, 9}, f32, device())).transpose(0, 1);
+  const Tensor a = strided(random.tensor({9, 17}, f32, device())),
+               b = strided(random.tensor({17, 9}, f32, device())).transpose(0, 1);
   const Tensor grad = random.tensor({9, 34}, f32, device()).slice(1, 0, 34, 2);
   for (const GatedOp& g : gated_ops()) {
     const GatedReference want = reference(g, grad, a, b);
@@ -133,7 +135,8 @@ TEST_P(Gated, NamesOfTheRecordedOperations) {
     EXPECT_EQ(y.grad_fn()->name(), g.grad_fn);
     EXPECT_EQ(y.grad_fn()->inputs(), (std::vector<std::uint64_t>{a.id(), b.id()}));
   }
-  EXPECT_EQ(matmul_bias_activation(Var(ones({2, 2})), ones({2, 2}), ones({2}), op::gelu).grad_fn()->name(), "MatmulBiasActivationBackward");
+  EXPECT_EQ(matmul_bias_activation(Var(ones({2, 2})), ones({2, 2}), ones({2}), op::gelu).grad_fn()->name(),
+            "MatmulBiasActivationBackward");
 }
 TEST_P(Gated, InputsAndTheirMakers) {
   const Var a(ones({3})), b(ones({3}));
@@ -184,7 +187,10 @@ struct Layer {
 };
 Layer layer(Device device) {
   Random random(35);
-  Layer l{Var(random.tensor({3, 4}, f32, device)), Var(random.tensor({4, 5}, f32, device)), Var(random.tensor({5}, f32, device)), {}};
+  Layer l{Var(random.tensor({3, 4}, f32, device)),
+          Var(random.tensor({4, 5}, f32, device)),
+          Var(random.tensor({5}, f32, device)),
+          {}};
   l.pre = matmul_bias(l.a.value(), l.b.value(), l.bias.value());
   return l;
 }
@@ -214,7 +220,8 @@ TEST_P(Gated, IdentitySavesNoState) {
 TEST_P(Gated, OperandsNobodyNeedsAreNotSaved) {
   const Layer l = layer(device());
   EXPECT_EQ(matmul_bias_activation(l.a.value(), l.b.value(), l.bias, op::gelu).grad_fn()->saved_tensors().size(), 1u);
-  EXPECT_EQ(matmul_bias_activation(l.a, l.b.value(), l.bias.value(), op::identity).grad_fn()->saved_tensors().size(), 1u);
+  EXPECT_EQ(matmul_bias_activation(l.a, l.b.value(), l.bias.value(), op::identity).grad_fn()->saved_tensors().size(),
+            1u);
 }
 TEST_P(Gated, SavedTensorsAreFreedByBackward) {
   const Layer l = layer(device());
@@ -243,7 +250,8 @@ TEST_P(Gated, BackwardChecksItsOperands) {
   expect_error(ErrorKind::shape, {"silu_mul_bwd", "[2, 3]", "[3]"}, [&] { silu_mul_bwd(ones({3}), a, b); });
   expect_error(ErrorKind::shape, {"gelu_mul_bwd", "[2, 4]"}, [&] { gelu_mul_bwd(a, a, ones({2, 4})); });
   expect_error(ErrorKind::dtype, {"relu_mul_bwd", "i32", "f32"}, [&] { relu_mul_bwd(a, a, ones({2, 3}, i32)); });
-  expect_error(ErrorKind::dtype, {"sigmoid_mul_bwd", "i32"}, [&] { sigmoid_mul_bwd(ones({3}, i32), ones({3}, i32), ones({3}, i32)); });
+  expect_error(ErrorKind::dtype, {"sigmoid_mul_bwd", "i32"},
+               [&] { sigmoid_mul_bwd(ones({3}, i32), ones({3}, i32), ones({3}, i32)); });
   expect_error(ErrorKind::shape, {"silu_mul_bwd", "undefined"}, [&] { silu_mul_bwd(Tensor(), a, b); });
   expect_error(ErrorKind::shape, {"silu_mul", "[2, 3]", "[4]"}, [&] { silu_mul(a, ones({4})); });
 }

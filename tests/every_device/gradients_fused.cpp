@@ -18,18 +18,25 @@ const Linear kLinear[] = {{"2-D", {2, 3}, {3, 2}},
 TEST_P(FusedGradients, MatmulBiasActivation) {
   for (const Linear& c : kLinear)
     for (const Activation& act : activations())
-      check_three_orders(std::string(c.name) + " " + act.name, [&](const Var& a, const Var& b, const Var& bias) { return matmul_bias_activation(a, b, bias, act.formula); },
-                         random(c.a), random(c.b), random({c.b.back()}));
+      check_three_orders(
+          std::string(c.name) + " " + act.name,
+          [&](const Var& a, const Var& b, const Var& bias) { return matmul_bias_activation(a, b, bias, act.formula); },
+          random(c.a), random(c.b), random({c.b.back()}));
 }
 TEST_P(FusedGradients, MatmulBiasActivationFarFromZero) {
   for (const Activation& act : activations())
-    check_three_orders(act.name, [&](const Var& a, const Var& b, const Var& bias) { return matmul_bias_activation(a, b, bias, act.formula); },
-                       random({2, 3}, -2, 2), random({3, 2}, -2, 2), random({2}, -2, 2));
+    check_three_orders(
+        act.name,
+        [&](const Var& a, const Var& b, const Var& bias) { return matmul_bias_activation(a, b, bias, act.formula); },
+        random({2, 3}, -2, 2), random({3, 2}, -2, 2), random({2}, -2, 2));
 }
 TEST_P(FusedGradients, RegisteredFormulasAsActivations) {
-  for (const Pointwise<>& act : {op::gelu_erf, op::elu, op::leaky_relu, op::softplus, op::square, op::exp, op::erf, op::erfc, op::sin, op::expm1})
-    check_three_orders(act.name(), [&](const Var& a, const Var& b, const Var& bias) { return matmul_bias_activation(a, b, bias, act); },
-                       random({2, 2}), random({2, 2}), random({2}, 0.2, 1));
+  for (const Pointwise<>& act : {op::gelu_erf, op::elu, op::leaky_relu, op::softplus, op::square, op::exp, op::erf,
+                                 op::erfc, op::sin, op::expm1})
+    check_three_orders(
+        act.name(),
+        [&](const Var& a, const Var& b, const Var& bias) { return matmul_bias_activation(a, b, bias, act); },
+        random({2, 2}), random({2, 2}), random({2}, 0.2, 1));
 }
 TEST_P(FusedGradients, OneOperandAtATime) {
   const Tensor a = random({2, 3}), b = random({3, 2}), bias = random({2});
@@ -41,21 +48,31 @@ TEST_P(FusedGradients, OneOperandAtATime) {
 }
 TEST_P(FusedGradients, TheSameVariableTwice) {
   for (const Activation& act : activations())
-    check_three_orders(act.name, [&](const Var& x) { return matmul_bias_activation(x, x, x.slice(0, 0, 1).reshape({2}), act.formula); }, random({2, 2}));
+    check_three_orders(
+        act.name,
+        [&](const Var& x) { return matmul_bias_activation(x, x, x.slice(0, 0, 1).reshape({2}), act.formula); },
+        random({2, 2}));
 }
 TEST_P(FusedGradients, TheOtherProducts) {
   for (const Linear& c : kLinear) {
     const Tensor a = random(c.a), b = random(c.b), bias = random({2}), residual = random({2, 2});
     check_three_orders("matmul", [](const Var& x, const Var& y) { return matmul(x, y) * matmul(x, y); }, a, b);
-    check_three_orders("matmul_bias", [](const Var& x, const Var& y, const Var& z) { return exp(matmul_bias(x, y, z)); }, a, b, bias);
-    check_three_orders("matmul_activation", [](const Var& x, const Var& y) { return matmul_activation(x, y, op::gelu); }, a, b);
-    check_three_orders("matmul_bias_residual", [](const Var& x, const Var& y, const Var& z, const Var& r) { return tanh(matmul_bias_residual(x, y, z, r)); }, a, b, bias, residual);
+    check_three_orders(
+        "matmul_bias", [](const Var& x, const Var& y, const Var& z) { return exp(matmul_bias(x, y, z)); }, a, b, bias);
+    check_three_orders(
+        "matmul_activation", [](const Var& x, const Var& y) { return matmul_activation(x, y, op::gelu); }, a, b);
+    check_three_orders(
+        "matmul_bias_residual",
+        [](const Var& x, const Var& y, const Var& z, const Var& r) { return tanh(matmul_bias_residual(x, y, z, r)); },
+        a, b, bias, residual);
   }
 }
 TEST_P(FusedGradients, ResidualThatBroadcasts) {
   for (const Shape& shape : {Shape{2}, Shape{2, 1}, Shape{}, Shape{2, 1, 1}})
-    check_three_orders(to_string(shape), [](const Var& a, const Var& b, const Var& z, const Var& r) { return sin(matmul_bias_residual(a, b, z, r)); },
-                       random({2, 2, 2}), random({2, 2}), random({2}), random(shape));
+    check_three_orders(
+        to_string(shape),
+        [](const Var& a, const Var& b, const Var& z, const Var& r) { return sin(matmul_bias_residual(a, b, z, r)); },
+        random({2, 2, 2}), random({2, 2}), random({2}), random(shape));
 }
 TEST_P(FusedGradients, TwoLayers) {
   const Tensor x = random({2, 3});
@@ -65,18 +82,24 @@ TEST_P(FusedGradients, TwoLayers) {
 }
 
 TEST_P(FusedGradients, Gated) {
-  const std::pair<Shape, Shape> shapes[] = {{{5}, {5}}, {{2, 3}, {3}}, {{3}, {2, 3}}, {{2, 1}, {1, 2}}, {{}, {3}}, {{3}, {}}};
+  const std::pair<Shape, Shape> shapes[] = {{{5}, {5}},       {{2, 3}, {3}}, {{3}, {2, 3}},
+                                            {{2, 1}, {1, 2}}, {{}, {3}},     {{3}, {}}};
   for (const Pointwise<>& f : {op::silu_mul, op::gelu_mul, op::relu_mul, op::sigmoid_mul})
     for (const auto& [a, b] : shapes)
-      check_three_orders(std::string(f.name()) + to_string(a) + to_string(b), [&](const Var& x, const Var& y) { return f(x, y); }, random(a, 0.1, 2), random(b));
+      check_three_orders(
+          std::string(f.name()) + to_string(a) + to_string(b), [&](const Var& x, const Var& y) { return f(x, y); },
+          random(a, 0.1, 2), random(b));
 }
 TEST_P(FusedGradients, GatedOfNegativeValues) {
   for (const Pointwise<>& f : {op::silu_mul, op::gelu_mul, op::relu_mul, op::sigmoid_mul})
-    check_three_orders(f.name(), [&](const Var& x, const Var& y) { return f(x, y); }, random({6}, -3, -0.1), random({6}));
+    check_three_orders(
+        f.name(), [&](const Var& x, const Var& y) { return f(x, y); }, random({6}, -3, -0.1), random({6}));
 }
 TEST_P(FusedGradients, GatedLayer) {
-  check_three_orders("silu_mul(x·g, x·u)", [](const Var& x, const Var& g, const Var& u) { return silu_mul(matmul(x, g), matmul(x, u)); },
-                     random({2, 2}), random({2, 2}), random({2, 2}));
+  check_three_orders(
+      "silu_mul(x·g, x·u)",
+      [](const Var& x, const Var& g, const Var& u) { return silu_mul(matmul(x, g), matmul(x, u)); }, random({2, 2}),
+      random({2, 2}), random({2, 2}));
 }
 
 TEST_P(FusedGradients, SoftmaxAndLogSoftmax) {
@@ -97,27 +120,37 @@ TEST_P(FusedGradients, Norm) {
 TEST_P(FusedGradients, CrossEntropy) {
   const Tensor labels = tensor({2, 0, 1});
   check_three_orders("cross_entropy", [&](const Var& x) { return cross_entropy(x, labels); }, random({3, 4}, -2, 2));
-  check_three_orders("cross_entropy of a layer", [&](const Var& w, const Var& b) { return cross_entropy(matmul_bias(Tensor(ones({3, 2}, f64)), w, b), labels); },
-                     random({2, 3}), random({3}));
+  check_three_orders(
+      "cross_entropy of a layer",
+      [&](const Var& w, const Var& b) {
+        return cross_entropy(matmul_bias(Tensor(ones({3, 2}, f64)), w, b), labels);
+      },
+      random({2, 3}), random({3}));
 }
 TEST_P(FusedGradients, RmsNorm) {
-  check_three_orders("rms_norm", [](const Var& x, const Var& w) { return rms_norm(x, w); }, random({2, 4}), random({4}));
-  check_three_orders("rms_norm, eps 0.1", [](const Var& x, const Var& w) { return rms_norm(x, w, 0.1); }, random({3}), random({3}));
+  check_three_orders(
+      "rms_norm", [](const Var& x, const Var& w) { return rms_norm(x, w); }, random({2, 4}), random({4}));
+  check_three_orders(
+      "rms_norm, eps 0.1", [](const Var& x, const Var& w) { return rms_norm(x, w, 0.1); }, random({3}), random({3}));
   const Tensor w = random({3});
   check_three_orders("rms_norm of x", [&](const Var& x) { return rms_norm(x, w); }, random({2, 2, 3}));
 }
 TEST_P(FusedGradients, LayerNorm) {
-  check_three_orders("layer_norm", [](const Var& x, const Var& w, const Var& b) { return layer_norm(x, w, b); }, random({2, 4}), random({4}), random({4}));
+  check_three_orders(
+      "layer_norm", [](const Var& x, const Var& w, const Var& b) { return layer_norm(x, w, b); }, random({2, 4}),
+      random({4}), random({4}));
   const Tensor x = random({2, 3}), w = random({3}), b = random({3});
   check_three_orders("layer_norm of x", [&](const Var& v) { return layer_norm(v, w, b); }, x);
   check_three_orders("layer_norm of weight", [&](const Var& v) { return layer_norm(x, v, b) * v; }, w);
 }
 TEST_P(FusedGradients, AUsersRowFormula) {
   constexpr Pointwise norm{"l2", [](auto x, auto scale) { return x * rsqrt(sum(x * x) + 0.25) * scale; }};
-  check_three_orders("row_formula", [&](const Var& x, const Var& s) { return row_formula(norm, x, s); }, random({2, 3}), random({3}));
+  check_three_orders(
+      "row_formula", [&](const Var& x, const Var& s) { return row_formula(norm, x, s); }, random({2, 3}), random({3}));
   const double eps = 0.5;
   const Pointwise captured{"l2", [eps](auto x) { return x * rsqrt(mean(x * x) + eps); }};
-  check_three_orders("row_formula with a capture", [&](const Var& x) { return row_formula(captured, x); }, random({2, 3}));
+  check_three_orders(
+      "row_formula with a capture", [&](const Var& x) { return row_formula(captured, x); }, random({2, 3}));
 }
 TEST_P(FusedGradients, UsersFormulas) {
   const double slope = 0.3;
@@ -131,7 +164,9 @@ TEST_P(FusedGradients, FormulasWithSeveralOutputs) {
     const auto [x, y] = polar(r, phi);
     return x * x * y;
   }, random({3}, 0.5, 2), random({3}));
-  check_three_orders("only the second", [&](const Var& r, const Var& phi) { return polar(r, phi)[1]; }, random({2, 2}, 0.5, 2), random({2}));
+  check_three_orders(
+      "only the second", [&](const Var& r, const Var& phi) { return polar(r, phi)[1]; }, random({2, 2}, 0.5, 2),
+      random({2}));
 }
 
 }  // namespace

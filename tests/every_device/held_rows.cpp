@@ -1,5 +1,5 @@
-// Rows that a kernel may keep in registers between its walks: lengths about every change of how many elements and how many
-// invocations a row has, few rows and many.
+// Rows that a kernel may keep in registers between its walks: lengths about every change of how many elements and how
+// many invocations a row has, few rows and many.
 #include <cstdlib>
 
 #include "reference.hpp"
@@ -11,11 +11,13 @@ class HeldRows : public EveryDevice {};
 TERN_EVERY_DEVICE(HeldRows);
 
 /// The same in f64 on the CPU, of the same (rounded) values. `condition`: how much larger errors of the parts are.
-void expect_as_exact(const char* what, const std::function<Tensor(const Tensor&)>& f, const Tensor& x, double condition) {
+void expect_as_exact(const char* what, const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
+                     double condition) {
   const std::vector<double> got = doubles(f(x)), want = doubles(f(x.to(cpu()).to(f64)));
   double largest = 0;
   for (const double v : want) largest = std::max(largest, std::abs(v));
-  const double off = (256 * work_epsilon(x.dtype()) * condition + 2 * epsilon(x.dtype())) * largest + tiniest(x.dtype());
+  const double off =
+      (256 * work_epsilon(x.dtype()) * condition + 2 * epsilon(x.dtype())) * largest + tiniest(x.dtype());
   ASSERT_EQ(got.size(), want.size());
   for (std::size_t i = 0; i < got.size(); ++i)
     ASSERT_NEAR(got[i], want[i], off) << what << " of " << to_string(x.dtype()) << to_string(x.shape()) << " at " << i;
@@ -28,9 +30,17 @@ void expect_rows(const Tensor& x) {
   expect_as_exact("softmax", [](const Tensor& t) { return softmax(t, -1); }, x, 8);
   expect_as_exact("log_softmax", [](const Tensor& t) { return log_softmax(t, -1); }, x, 8);
   expect_as_exact("var", [](const Tensor& t) { return var(t, -1); }, x, 8);
-  expect_as_exact("a norm", [](const Tensor& t) {
-    return row_formula([](auto u) { auto c = u - mean(u); return c / (1 + mean(abs(c))) * exp(c * 0.1) / max(exp(c * 0.1)); }, t);
-  }, x, 64);
+  expect_as_exact(
+      "a norm",
+      [](const Tensor& t) {
+        return row_formula(
+            [](auto u) {
+              auto c = u - mean(u);
+              return c / (1 + mean(abs(c))) * exp(c * 0.1) / max(exp(c * 0.1));
+            },
+            t);
+      },
+      x, 64);
   expect_as_exact("a residual norm", [](const Tensor& t) {  // the first walk's values serve in every later one
     return row_formula([](auto u) {
       auto y = exp(u * 0.5), c = y - mean(y);
@@ -48,7 +58,8 @@ void expect_rows(const Tensor& x) {
 
 TEST_P(HeldRows, AboutEveryChangeOfLayout) {
   // A GPU's kernels change with the length, slowly.
-  const std::vector<std::int64_t> lengths{4, 8, 32, 60, 64, 256, 264, 1000, 1024, 1032, 4096, 8192, 8200, 16384, 16392, 32768};
+  const std::vector<std::int64_t> lengths{4,    8,    32,   60,   64,   256,   264,   1000,
+                                          1024, 1032, 4096, 8192, 8200, 16384, 16392, 32768};
   for (const std::int64_t length : lengths)
     for (const DType dtype : length % 1024 == 0 || length < 20 ? all_floats(device()) : std::vector<DType>{f32})
       expect_rows(Random(static_cast<unsigned>(length)).tensor({3, length}, dtype, device(), -4, 4));
@@ -80,7 +91,8 @@ TEST_P(HeldRows, OfIntegers) {
 }
 /// CUDA reads a row of vectors once, however many reductions wait for each other.
 TEST_P(HeldRows, AreReadOnce) {
-  if (device().kind() != DeviceKind::cuda || std::getenv("TERN_TEST_PACKED")) GTEST_SKIP() << "only CUDA keeps rows in registers";
+  if (device().kind() != DeviceKind::cuda || std::getenv("TERN_TEST_PACKED"))
+    GTEST_SKIP() << "only CUDA keeps rows in registers";
   const Tensor x = Random(5).tensor({600, 1504}, f32, device(), -4, 4);
   for (const std::string& text : {explain([&] { softmax(x); }), explain([&] { var(x, -1); })})
     EXPECT_NE(text.find("1 walk, "), text.npos) << text;

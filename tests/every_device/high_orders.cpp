@@ -47,7 +47,9 @@ TEST_P(HighOrders, OfProducts) {
   for (int order = 1; order <= highest; ++order) {
     factor *= 6 - order;
     check("x^5", [](const Var& x) { return x * x * x * x * x; }, order, factor, everything());
-    check("x^6", [](const Var& x) { return square(x) * square(x) * square(x); }, order, 6 * factor / (6 - order), everything());
+    check(
+        "x^6", [](const Var& x) { return square(x) * square(x) * square(x); }, order, 6 * factor / (6 - order),
+        everything());
     check("clamped", [](const Var& x) { return clamp(x, -2, 2) * x * x * x * x; }, order, factor, everything());
   }
 }
@@ -58,7 +60,9 @@ TEST_P(HighOrders, OfFormulas) {
   for (int order = 1; order <= (everything() ? 5 : 3); ++order) {
     powers[0] *= 6 - order, powers[1] *= order <= 4 ? 5 - order : 0;
     const double squares = order == 1 ? 2 : order == 2 ? 2 : 0;
-    check("lerp", [&](const Var& x) { return lerp(x * x, x * x * x, x * x); }, order, squares - powers[1] + powers[0], everything());
+    check(
+        "lerp", [&](const Var& x) { return lerp(x * x, x * x * x, x * x); }, order, squares - powers[1] + powers[0],
+        everything());
     check("three", [&](const Var& x) { return three(x, x * x, x * x); }, order, powers[0], everything());
   }
 }
@@ -76,37 +80,46 @@ TEST_P(HighOrders, OfRowsProductsAndQuotients) {
       constexpr Pointwise cubes{"cubes", [](auto a, auto b) { return sum(a * a * b) * a * b; }};
       return row_formula(cubes, x.reshape({1, 1}), x.reshape({1, 1}));
     }, order, factor, everything());
-    check("checkpoint", [](const Var& x) { return checkpoint([](const Var& v) { return v * v * v * v * v; })(x); }, order, factor, everything());
+    check(
+        "checkpoint", [](const Var& x) { return checkpoint([](const Var& v) { return v * v * v * v * v; })(x); }, order,
+        factor, everything());
   }
 }
 
 template <class... A> auto product(A... a) { return (a * ...); }
 TEST_P(HighOrders, OfManyArguments) {
-  constexpr Pointwise six{"six", [](auto a, auto b, auto c, auto d, auto e, auto f) { return product(a, b, c, d, e, f); }};
-  constexpr Pointwise twelve{"twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) {
-                               return product(a, b, c, d, e, f, g, h, i, j, k, l);
-                             }};
+  constexpr Pointwise six{"six",
+                          [](auto a, auto b, auto c, auto d, auto e, auto f) { return product(a, b, c, d, e, f); }};
+  constexpr Pointwise twelve{
+      "twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) {
+        return product(a, b, c, d, e, f, g, h, i, j, k, l);
+      }};
   double of_sixth = 1, of_twelfth = 1;
   for (int order = 1; order <= (everything() ? 4 : 2); ++order) {
     of_sixth *= 7 - order, of_twelfth *= 13 - order;
     check("six", [&](const Var& x) { return six(x, x, x, x, x, x); }, order, of_sixth, everything());
-    check("twelve", [&](const Var& x) { return twelve(x, x, x, x, x, x, x, x, x, x, x, x); }, order, of_twelfth, everything() && order < 4);
+    check(
+        "twelve", [&](const Var& x) { return twelve(x, x, x, x, x, x, x, x, x, x, x, x); }, order, of_twelfth,
+        everything() && order < 4);
   }
 }
 TEST_P(HighOrders, OfManyCapturedNumbers) {
   std::array<double, 28> c{};
   double total = 0;
   for (std::size_t i = 0; i < c.size(); ++i) c[i] = 0.25 * static_cast<double>(i % 5 + 1), total += c[i];
-  const Pointwise weighted{"weighted", [c](auto a, auto b, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l, auto m) {
-                             const std::array all{a, b, d, e, f, g, h, i, j, k, l, m};
-                             auto sum_of = c[0] * all[0] * all[1] * all[2] * all[3];
-                             for (std::size_t n = 1; n < c.size(); ++n)
-                               sum_of = sum_of + c[n] * all[n % 12] * all[(n + 5) % 12] * all[(n + 3) % 12] * all[(n + 8) % 12];
-                             return sum_of;
-                           }};
+  const Pointwise weighted{
+      "weighted", [c](auto a, auto b, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l, auto m) {
+        const std::array all{a, b, d, e, f, g, h, i, j, k, l, m};
+        auto sum_of = c[0] * all[0] * all[1] * all[2] * all[3];
+        for (std::size_t n = 1; n < c.size(); ++n)
+          sum_of = sum_of + c[n] * all[n % 12] * all[(n + 5) % 12] * all[(n + 3) % 12] * all[(n + 8) % 12];
+        return sum_of;
+      }};
   const double of_fourth[] = {4, 12, 24};
   for (int order = 1; order <= (everything() ? 3 : 2); ++order)
-    check("weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order, total * of_fourth[order - 1], everything());
+    check(
+        "weighted", [&](const Var& x) { return weighted(x, x, x, x, x, x, x, x, x, x, x, x); }, order,
+        total * of_fourth[order - 1], everything());
 }
 /// To order 4 in each argument by one leaf, beyond by that of lower ones.
 TEST_P(HighOrders, OfPowers) {
@@ -122,10 +135,15 @@ TEST_P(HighOrders, OfPowers) {
 }
 /// An output that is the same number as a literal of another's derivative is not read in its place.
 TEST_P(HighOrders, OfPowersBesideANumber) {
-  constexpr Pointwise beside{"beside", [](auto x) { auto t = tanh(x); return std::array{t, pow(t, 2.5), decltype(t)(1)}; }};
+  constexpr Pointwise beside{"beside", [](auto x) {
+                               auto t = tanh(x);
+                               return std::array{t, pow(t, 2.5), decltype(t)(1)};
+                             }};
   const double t = std::tanh(1.0), s = 1 - t * t;
   const double want[] = {2.5 * std::pow(t, 1.5) * s, 3.75 * std::sqrt(t) * s * s - 5 * std::pow(t, 2.5) * s};
-  for (int order = 1; order <= 2; ++order) check("beside", [&](const Var& x) { return beside(x)[1]; }, order, want[order - 1], true);
+  for (int order = 1; order <= 2; ++order)
+    check(
+        "beside", [&](const Var& x) { return beside(x)[1]; }, order, want[order - 1], true);
 }
 /// Where a factor is 0 the derivative is, though the power is infinite.
 TEST_P(HighOrders, OfPowersAtSmallNumbers) {
@@ -138,10 +156,12 @@ TEST_P(HighOrders, OfPowersAtSmallNumbers) {
     expect_values(third, {4}, std::vector<double>(4, e * (e - 1) * (e - 2)));
     // Of both arguments, along the base. (By both, 0^0 has an infinite one.)
     const Tensor positive = x + 0x1p-64;
-    const auto along = hvp([](const Var& a, const Var& b) { return sum(pow(a, b)); }, std::tuple{positive, full({4}, e)}, std::tuple{ones({4}), zeros({4})});
+    const auto along = hvp([](const Var& a, const Var& b) { return sum(pow(a, b)); },
+                           std::tuple{positive, full({4}, e)}, std::tuple{ones({4}), zeros({4})});
     std::vector<double> want;
     for (const double v : doubles(positive)) want.push_back(exponent == 3 ? 6 * v : e * (e - 1));
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(doubles(std::get<0>(along))[i], want[i], 1e-6 * want[i]) << exponent;
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_NEAR(doubles(std::get<0>(along))[i], want[i], 1e-6 * want[i]) << exponent;
   }
 }
 /// What no longer fits is an error that says so, not a wrong derivative. (A sixth derivative of twelve arguments fits.)

@@ -17,7 +17,9 @@ TERN_EVERY_DEVICE(Instruments);
 
 /// A file of this test alone, removed at the end.
 struct File {
-  std::string path = (std::filesystem::temp_directory_path() / ("tern_test_" + std::to_string(getpid()) + "_" + std::to_string(++made))).string();
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("tern_test_" + std::to_string(getpid()) + "_" + std::to_string(++made)))
+                         .string();
   static inline int made = 0;
   File() { std::filesystem::remove(path); }
   ~File() { std::filesystem::remove(path); }
@@ -37,7 +39,8 @@ struct Environment {
 bool run_again(const std::string& test, const File& output) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string whole = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX ";  // the test, though this is a shard
-  return std::system((whole + "'" + self + "' --gtest_filter='*" + test + "*' > " + output.path + " 2>&1").c_str()) == 0;
+  return std::system((whole + "'" + self + "' --gtest_filter='*" + test + "*' > " + output.path + " 2>&1").c_str()) ==
+         0;
 }
 void some_work() {
   const Tensor x = ones({128, 300});
@@ -47,7 +50,8 @@ void some_work() {
 TEST_P(Instruments, ExplainNamesOperationKernelBytesTimeAndChoices) {
   const Tensor x = ones({64, 100});
   const std::string text = explain([&] { (void)(exp(x) * 2); });
-  for (const std::string& part : {std::string("exp: fused [64, 100] kernel "), device().to_string(), std::string("reads 25.6 KB"), std::string("writes 25.6 KB"), std::string(" us")})
+  for (const std::string& part : {std::string("exp: fused [64, 100] kernel "), device().to_string(),
+                                  std::string("reads 25.6 KB"), std::string("writes 25.6 KB"), std::string(" us")})
     EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in " << text;
   EXPECT_EQ(std::ranges::count(text, '\n'), 2);
   EXPECT_EQ(explain([] {}), "");
@@ -69,7 +73,9 @@ TEST_P(Instruments, ExplainSaysHowManyThreadsAProductTook) {
     const Tensor a = ones({m, k}, dtype), b = ones({k, n}, dtype);
     return explain([&] { (void)matmul(a, b); });
   };
-  const auto expect = [](const std::string& text, const char* part) { EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in " << text; };
+  const auto expect = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " is missing in " << text;
+  };
   for (const DType dtype : {f32, f64, f16, bf16, i32}) expect(product(512, 512, 512, dtype), "3 threads");
   expect(product(512, 512, 512, f32), "b packed once by each thread");
   expect(product(600, 1024, 1024, f32), "b packed once for all threads");
@@ -119,13 +125,15 @@ TEST_P(Instruments, WarmUpMakesKernelsOnceAndCacheStatsCountEveryCall) {
 TEST_P(Instruments, NoChoiceChangesABitOnTheCpu) {
   if (device() != cpu()) return;  // other devices promise it for one tuning file only
   Random random(61);
-  const Tensor a = random.tensor({150, 700}, f32, device()), b = random.tensor({700, 300}, f32, device()), wide = random.tensor({40, 3000}, f32, device()),
-               batch = random.tensor({9, 60, 80}, f64, device());
+  const Tensor a = random.tensor({150, 700}, f32, device()), b = random.tensor({700, 300}, f32, device()),
+               wide = random.tensor({40, 3000}, f32, device()), batch = random.tensor({9, 60, 80}, f64, device());
   const auto all = [&] {
     std::vector<std::vector<double>> results;
-    for (const Tensor& t : {matmul(a, b), matmul(b.transpose(0, 1), a.transpose(0, 1)), matmul(wide, wide.transpose(0, 1)),
-                            matmul(wide.transpose(0, 1), wide), matmul(batch, batch.transpose(1, 2)), sum(wide), sum(wide, 0), sum(wide, 1),
-                            softmax(wide), matmul_bias_activation(a, b, b.slice(0, 0, 1).squeeze(0), op::gelu), matmul(a.to(bf16), b.to(bf16))})
+    for (const Tensor& t :
+         {matmul(a, b), matmul(b.transpose(0, 1), a.transpose(0, 1)), matmul(wide, wide.transpose(0, 1)),
+          matmul(wide.transpose(0, 1), wide), matmul(batch, batch.transpose(1, 2)), sum(wide), sum(wide, 0),
+          sum(wide, 1), softmax(wide), matmul_bias_activation(a, b, b.slice(0, 0, 1).squeeze(0), op::gelu),
+          matmul(a.to(bf16), b.to(bf16))})
       results.push_back(doubles(t));
     return results;
   };
@@ -173,8 +181,10 @@ TEST_P(Instruments, TuneMeasuresAndWritesAFileThatLaterProcessesRead) {
   other[{"cpu of another kind", "gemm.tile_rows"}] = {7};
   file.write(detail::to_text(other));
   ASSERT_TRUE(run_again("ShowChoices", output)) << output.text();
-  EXPECT_NE(output.text().find("gemm.tile_rows = 112 (tuning file; else 84 in 2.000 of its time, 56 in 2.500 of its time, "
-                               "140 in 2.000 of its time)"), std::string::npos)
+  EXPECT_NE(
+      output.text().find("gemm.tile_rows = 112 (tuning file; else 84 in 2.000 of its time, 56 in 2.500 of its time, "
+                         "140 in 2.000 of its time)"),
+      std::string::npos)
       << output.text();
   // What the file says of other devices stays when this one is tuned again.
   (void)tune(some_work);

@@ -59,7 +59,8 @@ inline double activation_error(double x, double eps) {
   return eps * (8 + 6 * argument);
 }
 inline Array activate(const Array& pre, const Activation& act, double eps) {
-  return map(pre, act.value, [&](double x) { return activation_error(x, eps) * std::max(std::abs(act.value(x)), tiniest(f32)); });
+  return map(pre, act.value,
+             [&](double x) { return activation_error(x, eps) * std::max(std::abs(act.value(x)), tiniest(f32)); });
 }
 /// Its derivative is a sum of terms no larger than 1 + |x|.
 inline Array activate_derivative(const Array& pre, const Activation& act, double eps) {
@@ -112,7 +113,8 @@ inline LinearGradients reference_backward(const LinearTensors& t, const Activati
   r.d_bias = sum_to(g, t.bias.shape(), eps);  // sums the unrounded values
   return r;
 }
-inline void expect_gradients(const MatmulBiasActivationGrads& got, const LinearGradients& want, const std::string& what) {
+inline void expect_gradients(const MatmulBiasActivationGrads& got, const LinearGradients& want,
+                             const std::string& what) {
   expect_within(got.d_a, want.d_a, what + ": d_a");
   expect_within(got.d_b, want.d_b, what + ": d_b");
   expect_within(got.d_bias, want.d_bias, what + ": d_bias");

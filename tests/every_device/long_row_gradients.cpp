@@ -17,7 +17,8 @@ struct Reference {
 
   double error(std::size_t i, DType dtype, const Device& device) const {
     const double smallest = device == cpu() ? tiniest(dtype == f64 ? f64 : f32) : 0x1p-126;  // GPUs may flush
-    return (tolerance(dtype, distance[i]) * y[i] + smallest) * gain[i] + epsilon(dtype) * std::abs(value[i]) + tiniest(dtype) + smallest;
+    return (tolerance(dtype, distance[i]) * y[i] + smallest) * gain[i] + epsilon(dtype) * std::abs(value[i]) +
+           tiniest(dtype) + smallest;
   }
 };
 Reference reference(const std::vector<double>& x, const std::vector<double>& g, std::size_t length) {
@@ -53,7 +54,8 @@ TEST_P(LongRowGradients, AroundTheLengthThatFits) {
       const Shape shape{length > 3000 ? 1 : 3, length};
       const Tensor x = random.tensor(shape, dtype, device(), -8, 8), g = random.tensor(shape, dtype, device());
       expect_gradient(x, g, -1, "rows of " + std::to_string(length));
-      expect_gradient(x.transpose(0, 1).contiguous(), g.transpose(0, 1).contiguous(), 0, "columns of " + std::to_string(length));
+      expect_gradient(x.transpose(0, 1).contiguous(), g.transpose(0, 1).contiguous(), 0,
+                      "columns of " + std::to_string(length));
     }
 }
 /// The maximum grows with every element, never, once: at ±1e4; gradients of either sign, and large ones.
@@ -67,7 +69,8 @@ TEST_P(LongRowGradients, AtLargeValuesInAnyOrder) {
         for (int i = 0; i < n; ++i) gradient.push_back(size * std::sin(3 * i));
         last.back() = 1e4, first[0] = 1e4;
         const Tensor g = make(gradient, {1, n}, dtype, device());
-        for (const auto& row : {rising, falling, last, first}) expect_gradient(make(row, {1, n}, dtype, device()), g, -1, "a row");
+        for (const auto& row : {rising, falling, last, first})
+          expect_gradient(make(row, {1, n}, dtype, device()), g, -1, "a row");
       }
 }
 /// Masked scores have weight 0 whatever they were; a NaN spoils its row and no other.
@@ -103,7 +106,14 @@ TEST_P(LongRowGradients, MaskedAndNanRows) {
 TEST_P(LongRowGradients, ToTheThirdOrder) {
   const auto top = [](const Var& v) { return max(v.value(), {-1}, true); };
   const auto plain = [top](const Var& v) { const Var e = exp(v - top(v)); return e / sum(e, -1, true); };
-  const auto rows = [](const Var& v, const Var& w) { return row_formula([](auto x, auto y) { auto e = exp(x - detach(max(x))); return sum(-(e * y) / 3) / sum(e); }, v, w); };
+  const auto rows = [](const Var& v, const Var& w) {
+    return row_formula(
+        [](auto x, auto y) {
+          auto e = exp(x - detach(max(x)));
+          return sum(-(e * y) / 3) / sum(e);
+        },
+        v, w);
+  };
   std::vector<std::int64_t> lengths = held_and_walked(device(), 1500);
   lengths.push_back(700);
   for (const std::int64_t length : lengths)
@@ -121,11 +131,17 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
             [=](const Var& v) { return sum(plain(v) * exact_w, -1, true) * (-1.0 / 3); });
       const Tensor row = w.slice(0, 0, 1).reshape({length}), exact_row = row.to(cpu()).to(f64);
       const auto centred = [](const Var& v) { return v - mean(v, -1, true); };
-      const auto norm = [=](const Var& v) { return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1e-5) * exact_row; };
+      const auto norm = [=](const Var& v) {
+        return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1e-5) * exact_row;
+      };
       check("layer_norm", [=](const Var& v) { return layer_norm(v, row, row) - row; }, norm);
       const Tensor labels = tensor({3, 17}, {2}, cpu()), hot = one_hot(labels, length, f64);
-      check("smoothed cross_entropy", [&](const Var& v) { return cross_entropy(v, labels.to(device()), {.smoothing = 0.1}) * Var(w, false); },
-            [=](const Var& v) { return -sum(log(plain(v)) * (hot * 0.9 + 0.1 / static_cast<double>(length))) * 0.5 * Var(exact_w, false); });
+      check(
+          "smoothed cross_entropy",
+          [&](const Var& v) { return cross_entropy(v, labels.to(device()), {.smoothing = 0.1}) * Var(w, false); },
+          [=](const Var& v) {
+            return -sum(log(plain(v)) * (hot * 0.9 + 0.1 / static_cast<double>(length))) * 0.5 * Var(exact_w, false);
+          });
     }
 }
 
@@ -137,27 +153,69 @@ TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
   for (const std::int64_t length : lengths)
     for (const DType dtype : wide_floats(device())) {
       Random random(9);
-      const Tensor x = random.tensor({3, length}, dtype, device(), -4, 4), y = random.tensor({3, length}, dtype, device(), -4, 4);
+      const Tensor x = random.tensor({3, length}, dtype, device(), -4, 4),
+                   y = random.tensor({3, length}, dtype, device(), -4, 4);
       const Tensor u = x.to(cpu()).to(f64), v = y.to(cpu()).to(f64), z = u / total(abs(u)) * 100,
                    e = exp(u - max(u, {-1}, true)), f = exp(z - max(z, {-1}, true));
-      const Tensor p = e / total(e), q = f / total(f), places = arange(0, static_cast<double>(length), 1, {.dtype = f64, .device = cpu()}), m = total(p * v);
+      const Tensor p = e / total(e), q = f / total(f),
+                   places = arange(0, static_cast<double>(length), 1, {.dtype = f64, .device = cpu()}),
+                   m = total(p * v);
       const auto check = [&](const char* what, const Tensor& got, const Tensor& want, const Tensor& norm) {
         const std::vector<double> g = doubles(got), w = doubles(want), n = doubles(norm);
         ASSERT_EQ(g.size(), w.size()) << what;
-        for (std::size_t i = 0; i < g.size(); ++i) ASSERT_NEAR(g[i], w[i], tolerance(dtype, 8) * n[i]) << what << " in rows of " << length << " in " << to_string(dtype);
+        for (std::size_t i = 0; i < g.size(); ++i)
+          ASSERT_NEAR(g[i], w[i], tolerance(dtype, 8) * n[i])
+              << what << " in rows of " << length << " in " << to_string(dtype);
       };
       const auto of = [&](auto formula) { return row_formula(formula, x, y); };
-      check("booleans", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum((a > 0) * t * (b > 0) / sum(t)); }), total(p * (u > 0) * (v > 0)), ones({3}));
-      check("places", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum(t * where(index(b, -1) < 100, b, 0) / sum(t)); }), total(p * v * (places < 100)), total(p * abs(v)));
-      check("of an earlier walk", of([](auto a, auto b) { auto c = 100 * a / sum(abs(a)), t = exp(c - max(c)); return sum(c * b * t / sum(t)); }), total(z * v * q), total(abs(z * v) * q));
-      check("that waits", of([](auto a, auto b) { auto t = exp(a - max(a)), c = t / sum(t), d = b - sum(c * b); return sum(c * d * d); }), total(p * square(v - m)), total(p * square(v - m)));
-      check("divided and negative", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum(-(t / (b * b + 1)) / sum(t)); }), -total(p / (v * v + 1)), ones({3}));
-      check("a square", of([](auto a, auto) { auto t = exp(a - max(a)); return sum(t * t / sum(t)); }), total(e * p), ones({3}));
-      check("by a power", of([](auto a, auto b) { auto t = exp(a - max(a)); return sum(b / t / sum(t)); }), total(v / e / total(e)), total(abs(v) / e / total(e)));
-      check("scaled terms", of([](auto a, auto b) { auto r = 1 / sum(abs(a)), s = sum(b); return sum(a * r - b * b * s); }),
+      check("booleans", of([](auto a, auto b) {
+              auto t = exp(a - max(a));
+              return sum((a > 0) * t * (b > 0) / sum(t));
+            }),
+            total(p * (u > 0) * (v > 0)), ones({3}));
+      check("places", of([](auto a, auto b) {
+              auto t = exp(a - max(a));
+              return sum(t * where(index(b, -1) < 100, b, 0) / sum(t));
+            }),
+            total(p * v * (places < 100)), total(p * abs(v)));
+      check("of an earlier walk", of([](auto a, auto b) {
+              auto c = 100 * a / sum(abs(a)), t = exp(c - max(c));
+              return sum(c * b * t / sum(t));
+            }),
+            total(z * v * q), total(abs(z * v) * q));
+      check("that waits", of([](auto a, auto b) {
+              auto t = exp(a - max(a)), c = t / sum(t), d = b - sum(c * b);
+              return sum(c * d * d);
+            }),
+            total(p * square(v - m)), total(p * square(v - m)));
+      check("divided and negative", of([](auto a, auto b) {
+              auto t = exp(a - max(a));
+              return sum(-(t / (b * b + 1)) / sum(t));
+            }),
+            -total(p / (v * v + 1)), ones({3}));
+      check("a square", of([](auto a, auto) {
+              auto t = exp(a - max(a));
+              return sum(t * t / sum(t));
+            }),
+            total(e * p), ones({3}));
+      check("by a power", of([](auto a, auto b) {
+              auto t = exp(a - max(a));
+              return sum(b / t / sum(t));
+            }),
+            total(v / e / total(e)), total(abs(v) / e / total(e)));
+      check("scaled terms", of([](auto a, auto b) {
+              auto r = 1 / sum(abs(a)), s = sum(b);
+              return sum(a * r - b * b * s);
+            }),
             total(u) / total(abs(u)) - total(v * v) * total(v), total(v * v) * total(abs(v)) + 1);
       const double huge = dtype == f64 ? 1e200 : 1e30;
-      const Tensor norm = row_formula([](auto a) { auto t = max(abs(a)); return sqrt(sum((a / t) * (a / t))) * (t / 1e20); }, x * huge) * (1e20 / huge);
+      const Tensor norm = row_formula(
+                              [](auto a) {
+                                auto t = max(abs(a));
+                                return sqrt(sum((a / t) * (a / t))) * (t / 1e20);
+                              },
+                              x * huge) *
+                          (1e20 / huge);
       check("a divisor that keeps squares from overflowing", norm, sqrt(total(u * u)), sqrt(total(u * u)));
     }
 }
@@ -177,8 +235,8 @@ TEST_P(LongRowGradients, NumbersDoNotVaryAlongRows) {
   }
 }
 
-/// Gradients of two results, each with a number a row: those must last for all blocks of a row, and for all that is computed
-/// of several rows at once. Whole numbers, so that the results are exact.
+/// Gradients of two results, each with a number a row: those must last for all blocks of a row, and for all that is
+/// computed of several rows at once. Whole numbers, so that the results are exact.
 TEST_P(LongRowGradients, OfTwoResultsWithANumberARow) {
   const auto sums = [](auto x, auto w) { return std::array{sum(w * x), sum(x)}; };
   const auto difference = [](auto x, auto w) { return std::array{sum(x - w), x}; };
@@ -186,16 +244,22 @@ TEST_P(LongRowGradients, OfTwoResultsWithANumberARow) {
     for (const std::int64_t n : {200, 255, 256, 300, 1024, 1025, 3000, 20000}) {
       const std::int64_t rows = n > 5000 ? 3 : 8;
       std::vector<float> small, large;
-      for (std::int64_t i = 0; i < rows; ++i) small.push_back(static_cast<float>(i + 1)), large.push_back(static_cast<float>(10 * i + 10));
-      const auto of = [&](const std::vector<float>& values) { return Var(tensor(values, {rows, 1}, device()).to(dtype), false); };
+      for (std::int64_t i = 0; i < rows; ++i)
+        small.push_back(static_cast<float>(i + 1)), large.push_back(static_cast<float>(10 * i + 10));
+      const auto of = [&](const std::vector<float>& values) {
+        return Var(tensor(values, {rows, 1}, device()).to(dtype), false);
+      };
       const Var x(full({rows, n}, 1, device()).to(dtype)), w(full({rows, n}, 2, device()).to(dtype));
       const Var a = of(small), b = of(large), c(full({rows, n}, 100, device()).to(dtype), false);
       const auto ys = row_formula(sums, x, w), zs = row_formula(difference, x, w);
-      const Gradients of_sums = backward(sum(ys[0] * a) + sum(ys[1] * b)), of_difference = backward(sum(zs[0] * a) + sum(zs[1] * c));
-      const std::vector<double> first = doubles(of_sums[x]), second = doubles(of_difference[x]), third = doubles(of_difference[w]);
+      const Gradients of_sums = backward(sum(ys[0] * a) + sum(ys[1] * b)),
+                      of_difference = backward(sum(zs[0] * a) + sum(zs[1] * c));
+      const std::vector<double> first = doubles(of_sums[x]), second = doubles(of_difference[x]),
+                                third = doubles(of_difference[w]);
       for (std::size_t i = 0; i < first.size(); ++i) {
         const auto row = static_cast<double>(i / static_cast<std::size_t>(n));
-        const std::string what = std::string(to_string(dtype)) + " rows of " + std::to_string(n) + ", element " + std::to_string(i);
+        const std::string what =
+            std::string(to_string(dtype)) + " rows of " + std::to_string(n) + ", element " + std::to_string(i);
         ASSERT_EQ(first[i], 2 * (row + 1) + 10 * (row + 1)) << what;
         ASSERT_EQ(second[i], 100 + (row + 1)) << what;
         ASSERT_EQ(third[i], -(row + 1)) << what;

@@ -1,5 +1,5 @@
-// Variances of rows that are longer than what a kernel holds: mean(x) and sums of weight · (x - mean(x))^n take one read
-// together, whatever the order and the size of what is read.
+// Variances of rows that are longer than what a kernel holds: mean(x) and sums of weight · (x - mean(x))^n take one
+// read together, whatever the order and the size of what is read.
 #include "derivatives.hpp"
 
 namespace tern::test {
@@ -15,7 +15,8 @@ struct Moments {
 };
 Moments moments(const double* x, const double* w, std::size_t n) {
   Moments m;
-  for (std::size_t i = 0; i < n; ++i) m.mean += x[i] / static_cast<double>(n), m.size += std::abs(x[i]) / static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i)
+    m.mean += x[i] / static_cast<double>(n), m.size += std::abs(x[i]) / static_cast<double>(n);
   for (std::size_t i = 0; i < n; ++i) {
     const double d = x[i] - m.mean;
     m.variance += d * d, m.first += w[i] * d, m.second += w[i] * d * d;
@@ -32,7 +33,12 @@ void expect_moments(const Tensor& x, const Tensor& w, int axis, const std::strin
   const std::vector<double> in = rows(x), weights = rows(w), variances = doubles(var(x, axis));
   const Tensor xr = x.transpose(axis, -1), wr = w.transpose(axis, -1);
   const std::vector<double> first = doubles(row_formula([](auto u, auto v) { return sum(v * (u - mean(u))); }, xr, wr)),
-                            second = doubles(row_formula([](auto u, auto v) { auto c = u - mean(u); return sum(v * c * c); }, xr, wr));
+                            second = doubles(row_formula(
+                                [](auto u, auto v) {
+                                  auto c = u - mean(u);
+                                  return sum(v * c * c);
+                                },
+                                xr, wr));
   const auto length = static_cast<std::size_t>(x.size(axis));
   const double eps = tolerance(x.dtype()), stored = epsilon(x.dtype());
   for (std::size_t r = 0; r < variances.size(); ++r) {
@@ -40,10 +46,17 @@ void expect_moments(const Tensor& x, const Tensor& w, int axis, const std::strin
     const double off = eps * want.size;  // of the mean
     const double spread = std::sqrt(want.variance), flushed = 1e-36;
     if (length > 1) {
-      ASSERT_NEAR(variances[r], want.variance, (eps + stored) * want.variance + off * off + flushed) << what << " in " << to_string(x.dtype());
+      ASSERT_NEAR(variances[r], want.variance, (eps + stored) * want.variance + off * off + flushed)
+          << what << " in " << to_string(x.dtype());
     }
-    ASSERT_NEAR(first[r], want.first, eps * (want.first_norm + want.weights * spread) + off * want.weights + stored * std::abs(want.first) + flushed) << what << " in " << to_string(x.dtype());
-    ASSERT_NEAR(second[r], want.second, eps * (want.second_norm + want.weights * want.variance) + 2 * off * want.first_norm + off * off * want.weights + stored * std::abs(want.second) + flushed) << what << " in " << to_string(x.dtype());
+    ASSERT_NEAR(
+        first[r], want.first,
+        eps * (want.first_norm + want.weights * spread) + off * want.weights + stored * std::abs(want.first) + flushed)
+        << what << " in " << to_string(x.dtype());
+    ASSERT_NEAR(second[r], want.second,
+                eps * (want.second_norm + want.weights * want.variance) + 2 * off * want.first_norm +
+                    off * off * want.weights + stored * std::abs(want.second) + flushed)
+        << what << " in " << to_string(x.dtype());
   }
 }
 
@@ -55,7 +68,8 @@ TEST_P(LongRowMoments, AroundTheLengthThatFits) {
       const Shape shape{length > 3000 ? 1 : 3, length};
       const Tensor x = random.tensor(shape, dtype, device(), -8, 8), w = random.tensor(shape, dtype, device());
       expect_moments(x, w, -1, "rows of " + std::to_string(length));
-      expect_moments(x.transpose(0, 1).contiguous(), w.transpose(0, 1).contiguous(), 0, "columns of " + std::to_string(length));
+      expect_moments(x.transpose(0, 1).contiguous(), w.transpose(0, 1).contiguous(), 0,
+                     "columns of " + std::to_string(length));
     }
 }
 TEST_P(LongRowMoments, OverSeveralAxes) {
@@ -66,7 +80,8 @@ TEST_P(LongRowMoments, OverSeveralAxes) {
       const std::vector<double> got = doubles(var(x, axes)), squares = doubles(mean(square(centred), axes));
       const double n = static_cast<double>(x.numel()) / static_cast<double>(squares.size()), eps = tolerance(dtype);
       for (std::size_t i = 0; i < got.size(); ++i)
-        ASSERT_NEAR(got[i], squares[i] * n / (n - 1), (eps + epsilon(dtype)) * squares[i] + 64 * eps * eps) << to_string(dtype);
+        ASSERT_NEAR(got[i], squares[i] * n / (n - 1), (eps + epsilon(dtype)) * squares[i] + 64 * eps * eps)
+            << to_string(dtype);
     }
   }
 }
@@ -83,7 +98,9 @@ TEST_P(LongRowMoments, InAnyOrderAndFarFromZero) {
       std::vector<double> first = last;
       last.back() = 1e4, first[0] = 1e4;
       const Tensor w = make(weight, {1, n}, dtype, device());
-      const std::pair<const char*, std::vector<double>> all[] = {{"rising", rising}, {"falling", falling}, {"far", far}, {"last", last}, {"first", first}, {"halves", halves}, {"equal", equal}};
+      const std::pair<const char*, std::vector<double>> all[] = {
+          {"rising", rising}, {"falling", falling}, {"far", far},    {"last", last},
+          {"first", first},   {"halves", halves},   {"equal", equal}};
       for (const auto& [what, row] : all) {
         const Tensor x = make(row, {1, n}, dtype, device());
         expect_moments(x, w, -1, what);
@@ -121,28 +138,76 @@ TEST_P(LongRowMoments, UsersFormulasToTheThirdOrder) {
   for (const std::int64_t length : lengths)
     for (const DType dtype : wide_floats(device())) {
       Random random(7);
-      const Tensor x = random.tensor({2, length}, dtype, device(), -3, 3), w = random.tensor({2, length}, dtype, device());
+      const Tensor x = random.tensor({2, length}, dtype, device(), -3, 3),
+                   w = random.tensor({2, length}, dtype, device());
       const Tensor exact_w = w.to(cpu()).to(f64);
       const int most = device().kind() == DeviceKind::webgpu ? 2 : 3;  // seconds to compile a kernel of the third
       const auto check = [&](const char* what, const Function& fused, const Function& unfused) {
         expect_orders(what, fused, unfused, x, w, 0, most, tolerance(dtype));
       };
-      check("own norm", [](const Var& v) { return row_formula([](auto u) { auto c = u - mean(u); return c / sqrt(mean(c * c) + 1); }, v); },
-            [=](const Var& v) { return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1.0); });
-      check("var", [](const Var& v) { return var(v, -1, true) * v; }, [=](const Var& v) { return sum(square(centred(v)), -1, true) * (1.0 / static_cast<double>(v.size(-1) - 1)) * v; });
-      check("of an earlier walk", [](const Var& v) { return row_formula([](auto u) { auto z = u / sqrt(mean(u * u)), c = z - mean(z); return c * mean(c * c); }, v); },
-            [=](const Var& v) { const Var z = v / sqrt(mean(square(v), -1, true)), c = centred(z); return c * mean(square(c), -1, true); });
-      check("a third power", [](const Var& v) { return row_formula([](auto u) { auto c = u - mean(u); return u * mean(c * c * c); }, v); },
-            [=](const Var& v) { return v * mean(square(centred(v)) * centred(v), -1, true); });
-      check("two means", [&](const Var& v) { return row_formula([](auto u, auto b) { auto c = u - mean(u), d = b - mean(b); return c * sum(c * d) / sum(d * d); }, v, Var(w, false)); },
-            [=](const Var& v) { const Var c = centred(v), d = centred(Var(exact_w, false)); return c * sum(c * d, -1, true) / sum(square(d), -1, true); });
+      check(
+          "own norm",
+          [](const Var& v) {
+            return row_formula(
+                [](auto u) {
+                  auto c = u - mean(u);
+                  return c / sqrt(mean(c * c) + 1);
+                },
+                v);
+          },
+          [=](const Var& v) { return centred(v) / sqrt(mean(square(centred(v)), -1, true) + 1.0); });
+      check(
+          "var", [](const Var& v) { return var(v, -1, true) * v; },
+          [=](const Var& v) {
+            return sum(square(centred(v)), -1, true) * (1.0 / static_cast<double>(v.size(-1) - 1)) * v;
+          });
+      check(
+          "of an earlier walk",
+          [](const Var& v) {
+            return row_formula(
+                [](auto u) {
+                  auto z = u / sqrt(mean(u * u)), c = z - mean(z);
+                  return c * mean(c * c);
+                },
+                v);
+          },
+          [=](const Var& v) {
+            const Var z = v / sqrt(mean(square(v), -1, true)), c = centred(z);
+            return c * mean(square(c), -1, true);
+          });
+      check(
+          "a third power",
+          [](const Var& v) {
+            return row_formula(
+                [](auto u) {
+                  auto c = u - mean(u);
+                  return u * mean(c * c * c);
+                },
+                v);
+          },
+          [=](const Var& v) { return v * mean(square(centred(v)) * centred(v), -1, true); });
+      check(
+          "two means",
+          [&](const Var& v) {
+            return row_formula(
+                [](auto u, auto b) {
+                  auto c = u - mean(u), d = b - mean(b);
+                  return c * sum(c * d) / sum(d * d);
+                },
+                v, Var(w, false));
+          },
+          [=](const Var& v) {
+            const Var c = centred(v), d = centred(Var(exact_w, false));
+            return c * sum(c * d, -1, true) / sum(square(d), -1, true);
+          });
     }
 }
 /// What overflows is infinite, as in short rows.
 TEST_P(LongRowMoments, WhatOverflowsIsAsInShortRows) {
   for (const std::int64_t n : {1000, 1501, 3000, 70000})
     for (const float value : {1e30f, 3e38f}) {
-      if (value > 1e38f && device().kind() == DeviceKind::webgpu) continue;  // WGSL promises nothing of an infinite mean
+      if (value > 1e38f && device().kind() == DeviceKind::webgpu)
+        continue;  // WGSL promises nothing of an infinite mean
       const Tensor x = full({1, n}, value, {.dtype = f32, .device = device()});
       const double v = doubles(var(x, -1))[0];
       EXPECT_TRUE(v == INFINITY || v < 1e54) << v << " for " << n << " of " << value;
@@ -152,8 +217,18 @@ TEST_P(LongRowMoments, WhatOverflowsIsAsInShortRows) {
 TEST_P(LongRowMoments, SquaresThatWouldOverflow) {
   for (const std::int64_t n : {300, 3000, 3001}) {
     const Tensor x = Random(3).tensor({2, n}, f32, device(), -4, 4);
-    const std::vector<double> want = doubles(row_formula([](auto u) { auto c = (u - mean(u)) / max(abs(u)); return sum(c * c); }, x)),
-                              got = doubles(row_formula([](auto u) { auto c = (u - mean(u)) / max(abs(u)); return sum(c * c); }, x * 1e30f));
+    const std::vector<double> want = doubles(row_formula(
+                                  [](auto u) {
+                                    auto c = (u - mean(u)) / max(abs(u));
+                                    return sum(c * c);
+                                  },
+                                  x)),
+                              got = doubles(row_formula(
+                                  [](auto u) {
+                                    auto c = (u - mean(u)) / max(abs(u));
+                                    return sum(c * c);
+                                  },
+                                  x * 1e30f));
     for (std::size_t r = 0; r < 2; ++r) EXPECT_NEAR(got[r], want[r], 1e-4 * want[r]);
   }
 }

@@ -18,9 +18,11 @@ Softmax softmax_of(const Tensor& x, int axis) {
   const auto length = static_cast<std::size_t>(x.size(axis));
   Softmax r{in, in, {}};
   for (std::size_t row = 0; row < in.size(); row += length) {
-    const double top = *std::max_element(in.begin() + static_cast<long>(row), in.begin() + static_cast<long>(row + length));
+    const double top =
+        *std::max_element(in.begin() + static_cast<long>(row), in.begin() + static_cast<long>(row + length));
     double total = 0;
-    for (std::size_t i = row; i < row + length; ++i) r.distance[i] = top - in[i], total += r.value[i] = std::exp(in[i] - top);
+    for (std::size_t i = row; i < row + length; ++i)
+      r.distance[i] = top - in[i], total += r.value[i] = std::exp(in[i] - top);
     for (std::size_t i = row; i < row + length; ++i) r.value[i] /= total;
     r.logsumexp.push_back(top + std::log(total));
   }
@@ -36,14 +38,16 @@ void expect_softmax(const Tensor& got, const Tensor& x, int axis, const std::str
   const std::vector<double> values = doubles(got.transpose(axis, -1).contiguous());
   const double flushed = got.device() == cpu() ? 0 : 0x1p-126;
   for (std::size_t i = 0; i < values.size(); ++i)
-    ASSERT_NEAR(values[i], want.value[i],
-                (tolerance(x.dtype(), want.distance[i]) + epsilon(x.dtype())) * want.value[i] + tiniest(x.dtype()) + flushed)
+    ASSERT_NEAR(
+        values[i], want.value[i],
+        (tolerance(x.dtype(), want.distance[i]) + epsilon(x.dtype())) * want.value[i] + tiniest(x.dtype()) + flushed)
         << what << " at " << i << " in " << to_string(x.dtype());
 }
 
 struct Layout { Shape shape; int axis; };
 const std::vector<Layout>& layouts() {
-  static const std::vector<Layout> list{{{3, 1030}, -1}, {{2, 5000}, -1}, {{1, 70001}, -1}, {{3000, 5}, 0}, {{1500, 200}, 0}, {{2, 1100, 7}, 1}};
+  static const std::vector<Layout> list{{{3, 1030}, -1}, {{2, 5000}, -1},  {{1, 70001}, -1},
+                                        {{3000, 5}, 0},  {{1500, 200}, 0}, {{2, 1100, 7}, 1}};
   return list;
 }
 
@@ -60,7 +64,8 @@ TEST_P(LongRows, Softmax) {
         EXPECT_NEAR(total[r], want.logsumexp[r], tolerance(dtype, 0) + epsilon(dtype) * std::abs(want.logsumexp[r]));
       for (std::size_t i = 0; i < logs.size(); ++i) {
         const double log = in[i] - want.logsumexp[i / length];
-        ASSERT_NEAR(logs[i], log, tolerance(dtype, 0) + (epsilon(dtype) + 2 * work_epsilon(dtype)) * std::abs(log)) << i;
+        ASSERT_NEAR(logs[i], log, tolerance(dtype, 0) + (epsilon(dtype) + 2 * work_epsilon(dtype)) * std::abs(log))
+            << i;
       }
     }
 }
@@ -92,10 +97,18 @@ void expect_as_in_short_rows(Device device, int n) {
     for (const auto& [begin, end] : ranges) std::fill(row.begin() + begin, row.begin() + end, value);
     return row;
   };
-  const std::vector<std::vector<double>> rows{
-      plain, with({{0, 1500}}, -inf), with({{600, n}}, -inf), with({{3, 4}, {1024, 2048}}, -inf), with({{0, n - 1}}, -inf),
-      with({{0, n}}, -inf), with({{5, 6}}, inf), with({{n - 1, n}}, inf), with({{0, n}}, inf), with({{7, 8}}, nan),
-      with({{n - 1, n}}, nan), with({{0, n}}, nan)};
+  const std::vector<std::vector<double>> rows{plain,
+                                              with({{0, 1500}}, -inf),
+                                              with({{600, n}}, -inf),
+                                              with({{3, 4}, {1024, 2048}}, -inf),
+                                              with({{0, n - 1}}, -inf),
+                                              with({{0, n}}, -inf),
+                                              with({{5, 6}}, inf),
+                                              with({{n - 1, n}}, inf),
+                                              with({{0, n}}, inf),
+                                              with({{7, 8}}, nan),
+                                              with({{n - 1, n}}, nan),
+                                              with({{0, n}}, nan)};
   std::vector<double> all;
   for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
   for (const DType dtype : {f32, f16}) {
@@ -130,7 +143,9 @@ TEST_P(LongRows, UsersFormulas) {
   const auto close = [&](const Tensor& got, const Tensor& want, const char* what) {
     const std::vector<double> g = doubles(got), w = doubles(want);
     ASSERT_EQ(g.size(), w.size()) << what;
-    for (std::size_t i = 0; i < g.size(); ++i) ASSERT_NEAR(g[i], w[i], 2 * tolerance(got.dtype(), 16) * std::abs(w[i]) + tiniest(got.dtype()) + 0x1p-126) << what << " at " << i;
+    for (std::size_t i = 0; i < g.size(); ++i)
+      ASSERT_NEAR(g[i], w[i], 2 * tolerance(got.dtype(), 16) * std::abs(w[i]) + tiniest(got.dtype()) + 0x1p-126)
+          << what << " at " << i;
   };
   const auto top = [](const Tensor& t) { return max(t, {-1}, true); };
   const auto total = [](const Tensor& t) { return sum(t, -1, true); };
@@ -139,7 +154,10 @@ TEST_P(LongRows, UsersFormulas) {
       Random random(2);
       const Tensor x = random.tensor({3, n}, dtype, device(), -4, 4), y = random.tensor({3, n}, dtype, device(), -4, 4);
       const Tensor row = random.tensor({3, 1}, dtype, device());
-      constexpr Pointwise scaled{"scaled", [](auto u, auto v) { auto z = u * 2 + v, e = exp(z - max(z)); return e / sum(e); }};
+      constexpr Pointwise scaled{"scaled", [](auto u, auto v) {
+                                   auto z = u * 2 + v, e = exp(z - max(z));
+                                   return e / sum(e);
+                                 }};
       const Tensor z = x * 2 + y, ez = exp(z - top(z));
       close(row_formula(scaled, x, y), ez / total(ez), "of a computed value");
       constexpr Pointwise both{"both", [](auto u, auto v) {
@@ -152,7 +170,10 @@ TEST_P(LongRows, UsersFormulas) {
       close(product, log(total(ex)) * total(ey), "two reduced");
       constexpr Pointwise shifted{"shifted", [](auto u, auto r) { return mean(exp(u - (max(u) + 3 * r))); }};
       close(row_formula(shifted, x, row), total(exp(x - (top(x) + 3 * row))) / static_cast<double>(n), "another shift");
-      constexpr Pointwise expected{"expected", [](auto u, auto v) { auto e = exp(u - max(u)); return sum(e * square(v)) / sum(e); }};
+      constexpr Pointwise expected{"expected", [](auto u, auto v) {
+                                     auto e = exp(u - max(u));
+                                     return sum(e * square(v)) / sum(e);
+                                   }};
       close(row_formula(expected, x, y), total(ex * square(y)) / total(ex), "a weighted sum");
     }
 }
@@ -165,11 +186,16 @@ TEST_P(LongRows, Gradients) {
     return e / sum(e, -1, true);
   };
   const auto check = [&](const char* what, auto fused, auto unfused) {
-    const auto second = [&](auto f) { return [&, f](const Var& v) { return sum(grad([&](Var u) { return sum(f(u) * w); })(v) * w); }; };
+    const auto second = [&](auto f) {
+      return [&, f](const Var& v) { return sum(grad([&](Var u) { return sum(f(u) * w); })(v) * w); };
+    };
     for (const bool twice : {false, true}) {
-      const std::vector<double> got = doubles(twice ? grad(second(fused))(x) : grad([&](Var v) { return sum(fused(v) * w); })(x));
-      const std::vector<double> want = doubles(twice ? grad(second(unfused))(x) : grad([&](Var v) { return sum(unfused(v) * w); })(x));
-      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e3 * epsilon(f64) * (std::abs(want[i]) + 1)) << what << " at " << i;
+      const std::vector<double> got =
+          doubles(twice ? grad(second(fused))(x) : grad([&](Var v) { return sum(fused(v) * w); })(x));
+      const std::vector<double> want =
+          doubles(twice ? grad(second(unfused))(x) : grad([&](Var v) { return sum(unfused(v) * w); })(x));
+      for (std::size_t i = 0; i < got.size(); ++i)
+        ASSERT_NEAR(got[i], want[i], 1e3 * epsilon(f64) * (std::abs(want[i]) + 1)) << what << " at " << i;
     }
   };
   check("softmax", [](const Var& v) { return softmax(v); }, plain);
@@ -190,7 +216,9 @@ TEST_P(LongRows, CrossEntropy) {
       double loss = 0;
       for (const auto& [row, label] : {std::pair{0, 0}, {1, 2999}, {2, 17}})
         loss += (want.logsumexp[static_cast<std::size_t>(row)] - in[static_cast<std::size_t>(row * n + label)]) / 3;
-      EXPECT_NEAR(doubles(cross_entropy(x, labels, {.ignored = -1}))[0], loss, (tolerance(dtype, 8) + 2 * epsilon(dtype)) * loss) << to_string(dtype);
+      EXPECT_NEAR(doubles(cross_entropy(x, labels, {.ignored = -1}))[0], loss,
+                  (tolerance(dtype, 8) + 2 * epsilon(dtype)) * loss)
+          << to_string(dtype);
     }
 }
 
@@ -200,18 +228,23 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   const std::int64_t length = device() == cpu() ? 9000 : device().kind() == DeviceKind::cuda ? 1501 : 1500, rows = 300;
   const Tensor x = Random(5).tensor({rows, length}, f32, device(), -4, 4), labels = zeros({rows}, i32);
   constexpr Pointwise own{"own", [](auto u) { auto z = u * 3, e = exp(z - max(z)); return e / sum(e); }};
-  constexpr Pointwise scaled{"scaled", [](auto u) { auto z = u * 3, e = exp(z - detach(max(z))); return 2 * e / sum(e); }};
+  constexpr Pointwise scaled{"scaled", [](auto u) {
+                               auto z = u * 3, e = exp(z - detach(max(z)));
+                               return 2 * e / sum(e);
+                             }};
   constexpr Pointwise norm{"norm", [](auto u) { auto c = u - mean(u); return c / sqrt(mean(c * c) + 1); }};
   constexpr Pointwise three{"three", [](auto u) { auto c = u - mean(u); return c / mean(abs(c)); }};
   const auto reads = [&](auto f) {
     if (device() == cpu()) {
       const TraceCounts before = trace_counts();
       f();
-      return static_cast<double>(trace_counts().bytes_read - before.bytes_read) / static_cast<double>(rows * length * 4);
+      return static_cast<double>(trace_counts().bytes_read - before.bytes_read) /
+             static_cast<double>(rows * length * 4);
     }
     const std::string text = explain(f);
     double walks = 0;
-    for (std::size_t at = text.find(" walk"); at != text.npos; at = text.find(" walk", at + 1)) walks += text[at - 1] - '0';
+    for (std::size_t at = text.find(" walk"); at != text.npos; at = text.find(" walk", at + 1))
+      walks += text[at - 1] - '0';
     return walks;
   };
   const double labels_too = 0.01;
@@ -245,13 +278,15 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   EXPECT_NEAR(reads([&] { cross_entropy(x, labels, {.smoothing = 0.1}); }), 1, labels_too);
   EXPECT_NEAR(reads([&] { backward(smooth); }), 2, labels_too);
   for (const std::int64_t fits : {1000, 1500, 8000})
-    EXPECT_NEAR(reads([&] { softmax(x.slice(1, 0, fits)); }), static_cast<double>(fits) / 9000, labels_too) << "a row that fits is read once";
+    EXPECT_NEAR(reads([&] { softmax(x.slice(1, 0, fits)); }), static_cast<double>(fits) / 9000, labels_too)
+        << "a row that fits is read once";
 }
-/// Many rows, of lengths on both sides of a block's and of several blocks: sums of whole numbers, in which no two neighbouring
-/// rows agree.
+/// Many rows, of lengths on both sides of a block's and of several blocks: sums of whole numbers, in which no two
+/// neighbouring rows agree.
 TEST_P(LongRows, ManySumsAreExact) {
   const int before = num_threads();
-  for (const Shape& shape : {Shape{900, 63}, {700, 1025}, {90, 8191}, {90, 8192}, {90, 8193}, {80, 9000}, {70, 16400}, {40, 70000}}) {
+  for (const Shape& shape :
+       {Shape{900, 63}, {700, 1025}, {90, 8191}, {90, 8192}, {90, 8193}, {80, 9000}, {70, 16400}, {40, 70000}}) {
     const auto rows = static_cast<std::size_t>(shape[0]), length = static_cast<std::size_t>(shape[1]);
     std::vector<float> at(rows * length);
     std::vector<double> total(rows), largest(rows), average(rows);
@@ -278,7 +313,8 @@ TEST_P(LongRows, ManySumsAreExact) {
 TEST_P(LongRows, ThreadsDoNotChangeBits) {
   if (device() != cpu()) return;
   const int before = num_threads();
-  for (const auto& [shape, axis] : std::vector<Layout>{{{1, 400000}, -1}, {{3, 150000}, -1}, {{40, 9000}, -1}, {{90000, 3}, 0}, {{5000, 150}, 0}}) {
+  for (const auto& [shape, axis] :
+       std::vector<Layout>{{{1, 400000}, -1}, {{3, 150000}, -1}, {{40, 9000}, -1}, {{90000, 3}, 0}, {{5000, 150}, 0}}) {
     const Tensor x = Random(6).tensor(shape, f32, device(), -6, 6);
     std::vector<double> want;
     for (const int n : {1, 2, 3, 8}) {

@@ -31,9 +31,15 @@ TEST_P(OperationGradients, ToThirdOrder) {
   }
 }
 TEST_P(OperationGradients, OfProductsWithZerosToThirdOrder) {
-  for (const std::vector<double>& values : {std::vector<double>{0, 2, 3, -1}, {0, 0, 3, -1}, {0, 0, 0, 2}, {0, 0, 0, 0}, {1, -2, 0.5, 3}}) {
+  for (const std::vector<double>& values :
+       {std::vector<double>{0, 2, 3, -1}, {0, 0, 3, -1}, {0, 0, 0, 2}, {0, 0, 0, 0}, {1, -2, 0.5, 3}}) {
     check_three_orders("prod of all", [](const Var& x) { return prod(x); }, make(values, {4}, f64, device()));
-    check_three_orders("prod of rows", [](const Var& x) { return prod(x.reshape({2, 2}), 1); }, make(values, {4}, f64, device()));
+    check_three_orders(
+        "prod of rows",
+        [](const Var& x) {
+          return prod(x.reshape({2, 2}), 1);
+        },
+        make(values, {4}, f64, device()));
   }
 }
 

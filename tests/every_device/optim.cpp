@@ -32,7 +32,8 @@ struct ScalarAdamW {
 };
 /// Runs the library and the references from the same stored parameter in each step, so that errors do not pile up in
 /// the parameter; the moments drift by a few roundings a step.
-template <class Optimizer, class Scalar, class Options> void compare(DType dtype, Device device, const Options& options, const char* what) {
+template <class Optimizer, class Scalar, class Options>
+void compare(DType dtype, Device device, const Options& options, const char* what) {
   const std::vector<double> start{1, -2, 0.5, 3, -0.25};
   Var p(make(start, {5}, dtype, device));
   Optimizer optimizer({p}, options);
@@ -47,7 +48,8 @@ template <class Optimizer, class Scalar, class Options> void compare(DType dtype
       EXPECT_NEAR(used[i], gradient_at(before[i], step), 4 * epsilon(dtype) * (2 * std::abs(before[i]) + 0.1 * step));
       const double want = scalars[i].step(before[i], used[i], options);
       const double moved = std::abs(want - before[i]);
-      const double bound = 0.5 * epsilon(dtype) * std::abs(want) + (16 + 4 * step) * work_epsilon(dtype) * (std::abs(want) + moved);
+      const double bound =
+          0.5 * epsilon(dtype) * std::abs(want) + (16 + 4 * step) * work_epsilon(dtype) * (std::abs(want) + moved);
       EXPECT_NEAR(after[i], want, bound) << what << " " << to_string(dtype) << ", step " << step << ", entry " << i;
     }
   }
@@ -56,13 +58,17 @@ TEST_P(Optim, Sgd) {
   for (const DType d : all_floats(device())) {
     compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.1}, "plain");
     compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9}, "momentum");
-    compare<optim::SGD, ScalarSgd>(d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.1}, "decay");
+    compare<optim::SGD, ScalarSgd>(
+        d, device(), optim::SGDOptions{.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.1}, "decay");
   }
 }
 TEST_P(Optim, AdamW) {
   for (const DType d : all_floats(device())) {
     compare<optim::AdamW, ScalarAdamW>(d, device(), optim::AdamWOptions{.learning_rate = 0.1}, "AdamW");
-    compare<optim::AdamW, ScalarAdamW>(d, device(), optim::AdamWOptions{.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.2}, "AdamW, other options");
+    compare<optim::AdamW, ScalarAdamW>(
+        d, device(),
+        optim::AdamWOptions{.learning_rate = 0.1, .beta1 = 0.5, .beta2 = 0.9, .epsilon = 1e-3, .weight_decay = 0.2},
+        "AdamW, other options");
   }
 }
 TEST_P(Optim, ParametersWithoutAGradientAreLeftAlone) {
@@ -129,7 +135,8 @@ template <class Optimizer, class Options> void expect_as_alone(Device device, co
   for (const Var& p : alone) each.emplace_back(std::vector<Var>{p}, options);
   const auto gradients = [](const std::vector<Var>& list) {
     Var loss(zeros({}), false);
-    for (std::size_t i = 0; i < list.size(); ++i) loss = loss + sum(list[i] * list[i] * (0.1 * static_cast<double>(i))).to(f32);
+    for (std::size_t i = 0; i < list.size(); ++i)
+      loss = loss + sum(list[i] * list[i] * (0.1 * static_cast<double>(i))).to(f32);
     return backward(loss);
   };
   for (int step = 0; step < 3; ++step) {

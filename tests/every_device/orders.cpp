@@ -1,5 +1,6 @@
-// Every leaf, formula and other operation in every float dtype, to the third derivative, in reverse, forward and mixed mode, on contiguous,
-// strided, broadcast and empty operands. What is right is known from f64 on the CPU, which central differences confirm.
+// Every leaf, formula and other operation in every float dtype, to the third derivative, in reverse, forward and mixed
+// mode, on contiguous, strided, broadcast and empty operands. What is right is known from f64 on the CPU, which central
+// differences confirm.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -80,8 +81,8 @@ void lay_out(Case& c, Layout layout) {
     for (Tensor& t : *list) t = strided(t);
 }
 /// Σ weight · sin(result), so that what is linear has derivatives of every order, too. Arguments are multiples of 1/32,
-/// away from kinks, and in every domain: the first in ±(0.5, 1), the second in (1, 1.5), the third in (2, 2.5). Directions
-/// and weights are multiples of 1/4.
+/// away from kinks, and in every domain: the first in ±(0.5, 1), the second in (1, 1.5), the third in (2, 2.5).
+/// Directions and weights are multiples of 1/4.
 Case make_case(const Entry& entry, Layout layout, DType dtype, Random& random) {
   Case c{entry.name, {}, {}, {}, layout == Layout::empty};
   const Shape full = layout == Layout::empty ? Shape{0, 3} : Shape{2, 3};
@@ -110,8 +111,9 @@ Case make_case(const Entry& entry, Layout layout, DType dtype, Random& random) {
   };
   return c;
 }
-/// An operation that is no formula: Σ weight · sin(result), so that even a view has derivatives of every order. Arguments
-/// are multiples of 1/32 around 0; broadcast ones are views with stride 0. No case where it takes nothing empty.
+/// An operation that is no formula: Σ weight · sin(result), so that even a view has derivatives of every order.
+/// Arguments are multiples of 1/32 around 0; broadcast ones are views with stride 0. No case where it takes nothing
+/// empty.
 std::optional<Case> make_case(const Trial& trial, Layout layout, DType dtype, Random& random) {
   if (layout == Layout::empty && trial.empty.empty()) return {};
   Case c{trial.name, {}, {}, {}, false};
@@ -141,8 +143,8 @@ const std::vector<std::string> kModes[] = {{"R", "F"}, {"RR", "FF", "FR", "RF"},
 
 class EveryOrder : public EveryDevice {
  protected:
-  /// Devices that compile a kernel for every derivative (0.05 s each in software) take one dtype, one layout and, beyond
-  /// order 1, one order of modes for every operation, in turn; all of them with TERN_TEST_FULL=1.
+  /// Devices that compile a kernel for every derivative (0.05 s each in software) take one dtype, one layout and,
+  /// beyond order 1, one order of modes for every operation, in turn; all of them with TERN_TEST_FULL=1.
   bool everything() const { return device() == cpu() || full_test(); }
 
   struct Wanted {
@@ -150,9 +152,10 @@ class EveryOrder : public EveryDevice {
     /// Whether a derivative of 0, or of the other sign, would be seen.
     bool tells() const { return std::abs(value) > tolerance; }
   };
-  /// What is right, and how far from it a device may be: some forty roundings, each of a value below six times the scale,
-  /// the largest Σ |gradient · direction| so far: their sum at most, and where they are few and large (between kernels, of
-  /// 16 bits) what roundings that do not conspire add up to, with half as much again (the largest seen is 3.6).
+  /// What is right, and how far from it a device may be: some forty roundings, each of a value below six times the
+  /// scale, the largest Σ |gradient · direction| so far: their sum at most, and where they are few and large (between
+  /// kernels, of 16 bits) what roundings that do not conspire add up to, with half as much again (the largest seen
+  /// is 3.6).
   std::vector<Wanted> wanted(const Case& c, DType dtype) {
     const Case exact = on_cpu_in_double(c);
     std::vector<Wanted> all;
@@ -179,7 +182,8 @@ class EveryOrder : public EveryDevice {
     std::vector<Wanted> want = wanted(*c, dtype);
     const auto tells = [&] { return std::ranges::all_of(want, &Wanted::tells); };
     for (int attempt = 0; attempt < 100 && !tells() && !c->of_nothing; ++attempt) c = make(), want = wanted(*c, dtype);
-    if (!c->of_nothing) told_[c->name + " (" + std::to_string(turn) + ") in " + std::string(to_string(dtype))] |= tells();
+    if (!c->of_nothing)
+      told_[c->name + " (" + std::to_string(turn) + ") in " + std::string(to_string(dtype))] |= tells();
     check(*c, want, dtype, layout, turn);
   }
   /// Those for which there was none in any layout.
@@ -197,16 +201,18 @@ class EveryOrder : public EveryDevice {
       for (const std::string& modes : all) {
         if (!everything() && order > 0 && modes != all[(turn + turn / 4) % all.size()]) continue;
         const double got = value_of(derivative(c.f, c.v, modes), c.x);
-        ASSERT_NEAR(got, want, tolerance)
-            << c.name << " in " << to_string(dtype) << ", " << name_of(layout) << ", order " << order + 1 << ", " << modes;
+        ASSERT_NEAR(got, want, tolerance) << c.name << " in " << to_string(dtype) << ", " << name_of(layout)
+                                          << ", order " << order + 1 << ", " << modes;
       }
     }
   }
-  /// TERN_TEST_PART=2/8: every eighth operation from the third on, so that eight processes share the kernels of a full test.
+  /// TERN_TEST_PART=2/8: every eighth operation from the third on, so that eight processes share the kernels of a full
+  /// test.
   static bool is_in_this_part(std::size_t turn) {
     const char* asked = std::getenv("TERN_TEST_PART");
     std::size_t part = 0, parts = 1;
-    if (asked && std::sscanf(asked, "%zu/%zu", &part, &parts) != 2) throw std::runtime_error("TERN_TEST_PART is not part/parts");
+    if (asked && std::sscanf(asked, "%zu/%zu", &part, &parts) != 2)
+      throw std::runtime_error("TERN_TEST_PART is not part/parts");
     return turn % parts == part;
   }
   static bool is_a_part() { return std::getenv("TERN_TEST_PART") != nullptr; }
@@ -230,7 +236,8 @@ TEST_P(EveryOrder, OfEveryLeafAndFormula) {
   std::size_t turn = 0;
   for (const Entry& entry : entries()) {
     for_each(turn, [&](DType dtype, Layout layout) {
-      check_telling([&]() -> std::optional<Case> { return make_case(entry, layout, dtype, random); }, dtype, layout, turn);
+      check_telling([&]() -> std::optional<Case> { return make_case(entry, layout, dtype, random); }, dtype, layout,
+                    turn);
     });
     ++turn;
   }
@@ -271,7 +278,8 @@ TEST_P(EveryOrder, AgreesWithDifferences) {
         return value_of(lower, moved);
       });
       const double got = value_of(derivative(c.f, c.v, std::string(static_cast<std::size_t>(order), 'R')), c.x);
-      ASSERT_LE(std::abs(got - numeric.value), numeric.error) << entry.name << ", order " << order << ": got " << got << ", differences give " << numeric.value;
+      ASSERT_LE(std::abs(got - numeric.value), numeric.error)
+          << entry.name << ", order " << order << ": got " << got << ", differences give " << numeric.value;
     }
   }
 }

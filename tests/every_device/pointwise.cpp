@@ -9,27 +9,48 @@ TERN_EVERY_DEVICE(PointwiseTest);
 
 struct Binary { const char* name; Pointwise<> formula; double (*value)(double, double); };
 std::vector<Binary> binaries() {
-  return {{"add", op::add, [](double x, double y) { return x + y; }}, {"sub", op::sub, [](double x, double y) { return x - y; }},
-          {"mul", op::mul, [](double x, double y) { return x * y; }}, {"div", op::div, [](double x, double y) { return x / y; }},
-          {"maximum", op::maximum, [](double x, double y) { return std::max(x, y); }}, {"minimum", op::minimum, [](double x, double y) { return std::min(x, y); }}};
+  return {{"add", op::add, [](double x, double y) { return x + y; }},
+          {"sub", op::sub, [](double x, double y) { return x - y; }},
+          {"mul", op::mul, [](double x, double y) { return x * y; }},
+          {"div", op::div, [](double x, double y) { return x / y; }},
+          {"maximum", op::maximum, [](double x, double y) { return std::max(x, y); }},
+          {"minimum", op::minimum, [](double x, double y) { return std::min(x, y); }}};
 }
 Array reference(const Binary& f, const Array& a, const Array& b) {
   return zip(a, b, [&](double x, double y, double, double, double& e) { return e = 0, f.value(x, y); });
 }
-const std::pair<Shape, Shape> kShapes[] = {{{}, {}}, {{5}, {5}}, {{5}, {}}, {{}, {5}}, {{3, 4}, {4}}, {{4}, {3, 4}}, {{3, 1}, {1, 4}}, {{2, 1, 3}, {4, 1}}, {{1}, {2, 3}}, {{7, 1, 5}, {1, 6, 1}},
-                                           {{0, 3}, {3}}, {{1, 3}, {0, 3}}, {{1000}, {1000}}, {{33, 65}, {33, 65}}, {{65, 1000}, {1000}}, {{300, 1}, {1, 300}}, {{2, 3, 4, 5}, {3, 1, 5}}};
+const std::pair<Shape, Shape> kShapes[] = {{{}, {}},
+                                           {{5}, {5}},
+                                           {{5}, {}},
+                                           {{}, {5}},
+                                           {{3, 4}, {4}},
+                                           {{4}, {3, 4}},
+                                           {{3, 1}, {1, 4}},
+                                           {{2, 1, 3}, {4, 1}},
+                                           {{1}, {2, 3}},
+                                           {{7, 1, 5}, {1, 6, 1}},
+                                           {{0, 3}, {3}},
+                                           {{1, 3}, {0, 3}},
+                                           {{1000}, {1000}},
+                                           {{33, 65}, {33, 65}},
+                                           {{65, 1000}, {1000}},
+                                           {{300, 1}, {1, 300}},
+                                           {{2, 3, 4, 5}, {3, 1, 5}}};
 
 TEST_P(PointwiseTest, BroadcastingBothWays) {
   for (const DType dtype : all_floats(device()))
     for (const auto& [x, y] : kShapes) {
       Random random(91);
       const Tensor a = random.tensor(x, dtype, device()), b = random.tensor(y, dtype, device(), 0.5, 2);
-      for (const Binary& f : binaries()) expect_within(f.formula(a, b), reference(f, Array(a), Array(b)), f.name + to_string(x) + to_string(y));
+      for (const Binary& f : binaries())
+        expect_within(f.formula(a, b), reference(f, Array(a), Array(b)), f.name + to_string(x) + to_string(y));
     }
 }
 TEST_P(PointwiseTest, StridedOperands) {
   Random random(92);
-  const Tensor a = strided(random.tensor({17, 33}, f32, device())), b = random.tensor({33, 17}, f32, device(), 1, 2).transpose(0, 1), c = random.tensor({17, 66}, f32, device(), 1, 2).slice(1, 0, 66, 2);
+  const Tensor a = strided(random.tensor({17, 33}, f32, device())),
+               b = random.tensor({33, 17}, f32, device(), 1, 2).transpose(0, 1),
+               c = random.tensor({17, 66}, f32, device(), 1, 2).slice(1, 0, 66, 2);
   for (const Binary& f : binaries()) {
     expect_within(f.formula(a, b), reference(f, Array(a), Array(b)), f.name);
     expect_within(f.formula(c, a), reference(f, Array(c), Array(a)), f.name);
@@ -106,18 +127,25 @@ TEST_P(PointwiseTest, IntegerArithmetic) {
 // ---- the library's formulas ----
 TEST_P(PointwiseTest, RegisteredFormulas) {
   struct Unary { Tensor (*run)(const Tensor&); double (*value)(double); };
-  const std::vector<Unary> list{{[](const Tensor& x) { return relu(x); }, [](double x) { return std::max(x, 0.0); }},
-                                {[](const Tensor& x) { return identity(x); }, [](double x) { return x; }},
-                                {[](const Tensor& x) { return square(x); }, [](double x) { return x * x; }},
-                                {[](const Tensor& x) { return leaky_relu(x); }, [](double x) { return x > 0 ? x : 0.01 * x; }},
-                                {[](const Tensor& x) { return elu(x); }, [](double x) { return x > 0 ? x : std::expm1(x); }},
-                                {[](const Tensor& x) { return gelu_erf(x); }, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }},
-                                {[](const Tensor& x) { return softplus(x); }, [](double x) { return std::log1p(std::exp(x)); }},
-                                {[](const Tensor& x) { return exp(-x * x); }, [](double x) { return std::exp(-x * x); }}};
+  const std::vector<Unary> list{
+      {[](const Tensor& x) { return relu(x); }, [](double x) { return std::max(x, 0.0); }},
+      {[](const Tensor& x) { return identity(x); }, [](double x) { return x; }},
+      {[](const Tensor& x) { return square(x); }, [](double x) { return x * x; }},
+      {[](const Tensor& x) { return leaky_relu(x); }, [](double x) { return x > 0 ? x : 0.01 * x; }},
+      {[](const Tensor& x) { return elu(x); }, [](double x) { return x > 0 ? x : std::expm1(x); }},
+      {[](const Tensor& x) { return gelu_erf(x); }, [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }},
+      {[](const Tensor& x) { return softplus(x); }, [](double x) { return std::log1p(std::exp(x)); }},
+      {[](const Tensor& x) { return exp(-x * x); }, [](double x) { return std::exp(-x * x); }}};
   for (const DType d : all_floats(device())) {
     const Tensor x = Random(93).tensor({1000}, d, device(), -4, 4);
     for (std::size_t i = 0; i < list.size(); ++i)
-      expect_within(list[i].run(x), map(Array(x), list[i].value, [&](double v) { return 40 * (1 + v * v) * work_epsilon(d) * std::abs(list[i].value(v)) + 0.5 * epsilon(d) * (i == 7 ? 2 * v * v * std::exp(-v * v) : 0) * 2; }), "formula " + std::to_string(i));
+      expect_within(list[i].run(x),
+                    map(Array(x), list[i].value,
+                        [&](double v) {
+                          return 40 * (1 + v * v) * work_epsilon(d) * std::abs(list[i].value(v)) +
+                                 0.5 * epsilon(d) * (i == 7 ? 2 * v * v * std::exp(-v * v) : 0) * 2;
+                        }),
+                    "formula " + std::to_string(i));
   }
 }
 
@@ -163,10 +191,12 @@ TEST_P(PointwiseTest, SeveralOutputs) {
   const auto outputs = mixed(tensor({1.0f, 2.5f}));
   EXPECT_EQ(outputs[1].dtype(), boolean);
   EXPECT_EQ(outputs[2].dtype(), i32);
-  expect_values(outputs[0], {2}, {2, 3.5}), expect_values(outputs[1], {2}, {0, 1}), expect_values(outputs[2], {2}, {1, 2});
+  expect_values(outputs[0], {2}, {2, 3.5}), expect_values(outputs[1], {2}, {0, 1}),
+      expect_values(outputs[2], {2}, {1, 2});
 }
 TEST_P(PointwiseTest, ChosenAtRunTime) {
-  const std::vector<std::pair<std::string, Pointwise<>>> table{{"relu", op::relu}, {"neg", op::neg}, {"mine", [](auto x) { return x + 10; }}};
+  const std::vector<std::pair<std::string, Pointwise<>>> table{
+      {"relu", op::relu}, {"neg", op::neg}, {"mine", [](auto x) { return x + 10; }}};
   const std::vector<double> want{0, 1, 9};
   for (std::size_t i = 0; i < 3; ++i) expect_values(table[i].second(tensor({-1.0f})), {1}, {want[i]}, table[i].first);
   const bool condition = device() == device();
@@ -183,12 +213,14 @@ TEST_P(PointwiseTest, FormulasInFormulas) {
   expect_values(around(tensor({2.0f})), {1}, {15});
 }
 TEST_P(PointwiseTest, AFormulaThatIgnoresAnInputOrReturnsIt) {
-  constexpr Pointwise second{"second", [](auto, auto y) { return y; }}, constant{"constant", [](auto x) { return 0 * x + 7; }};
+  constexpr Pointwise second{"second", [](auto, auto y) { return y; }},
+      constant{"constant", [](auto x) { return 0 * x + 7; }};
   expect_values(second(zeros({2, 1}), tensor({1.0f, 2.0f})), {2, 2}, {1, 2, 1, 2});
   expect_values(constant(zeros({2})), {2}, {7, 7});
 }
 TEST_P(PointwiseTest, IndexIsTheCoordinate) {
-  constexpr Pointwise positions{"positions", [](auto x) { return cast(index(x, 0), f32) * 10 + cast(index(x, -1), f32) + 0 * x; }};
+  constexpr Pointwise positions{"positions",
+                                [](auto x) { return cast(index(x, 0), f32) * 10 + cast(index(x, -1), f32) + 0 * x; }};
   expect_values(positions(zeros({2, 3})), {2, 3}, {0, 1, 2, 10, 11, 12});
 }
 /// What the plain operation refuses for a dtype, the same operation inside a formula refuses, and what it takes, too.
@@ -226,7 +258,10 @@ TEST_P(PointwiseTest, AFormulaTakesTheDtypesThatTheOperationTakes) {
   EXPECT_EQ(refused, static_cast<int>(dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64}).size()));
 }
 TEST_P(PointwiseTest, TwelveInputs) {
-  constexpr Pointwise twelve{"twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) { return a + b + c + d + e + f + g + h + i + j + k + l; }};
+  constexpr Pointwise twelve{
+      "twelve", [](auto a, auto b, auto c, auto d, auto e, auto f, auto g, auto h, auto i, auto j, auto k, auto l) {
+        return a + b + c + d + e + f + g + h + i + j + k + l;
+      }};
   const Tensor x = ones({3});
   expect_values(twelve(x, x, x, x, x, x, x, x, x, x, x, 1), {3}, {12, 12, 12});
 }

@@ -1,6 +1,6 @@
 // Random compositions: a program as one fused formula and operation by operation gives the same value and gradients to
-// second order, and central differences agree; in f32, on every device, both agree with f64 on the CPU. A failing program
-// is shrunk before it is shown.
+// second order, and central differences agree; in f32, on every device, both agree with f64 on the CPU. A failing
+// program is shrunk before it is shown.
 #include "compositions.hpp"
 
 namespace tern::test {
@@ -26,11 +26,13 @@ template <class T> T apply(int op, const T& a, const T& b) {
     default: return rsqrt(a * a + 1) * cos(b);
   }
 }
-constexpr const char* kNames[] = {"add", "sub", "mul", "quotient", "tanh", "sin", "gate", "softplus", "silu", "gelu", "gauss", "root", "log", "erf", "wave"};
+constexpr const char* kNames[] = {"add",  "sub",  "mul",   "quotient", "tanh", "sin", "gate", "softplus",
+                                  "silu", "gelu", "gauss", "root",     "log",  "erf", "wave"};
 
 template <class T> T evaluate(const Composition& p, const T& x, const T& y, const T& z) {
   std::vector<T> values{x, y, z};
-  for (const Step& s : p.steps) values.push_back(apply(s.op, values[static_cast<std::size_t>(s.a)], values[static_cast<std::size_t>(s.b)]));
+  for (const Step& s : p.steps)
+    values.push_back(apply(s.op, values[static_cast<std::size_t>(s.a)], values[static_cast<std::size_t>(s.b)]));
   return values.back();
 }
 constexpr int kMost = 7;
@@ -72,7 +74,9 @@ TEST_P(RandomCompositionsInSingle, AgreeWithDoubleOnTheCpu) {
     const Derivatives want(Scalar{p, exact, false}, exact, false);
     set_default_device(device());
     const std::string wrong = difference_of("fused", Derivatives(Scalar{p, place, true}, place, true), want, 0x1p-23);
-    return wrong.empty() ? difference_of("step by step", Derivatives(Scalar{p, place, false}, place, false), want, 0x1p-23) : wrong;
+    return wrong.empty()
+               ? difference_of("step by step", Derivatives(Scalar{p, place, false}, place, false), want, 0x1p-23)
+               : wrong;
   };
   try_programs(device() == cpu() || full_test() ? 1000 : 20, 2025, kNames, kMost, fault);
 }

@@ -6,8 +6,10 @@
 namespace tern::test {
 namespace {
 
-constexpr const char* kNames[] = {"matmul", "linear", "epilogue", "softmax", "layer_norm", "rms_norm", "transpose", "concatenate", "take", "cumsum",
-                                  "sums", "silu_mul", "own_norm", "logsumexp", "var", "batched", "checkpoint", "gather", "scatter", "pad"};
+constexpr const char* kNames[] = {"matmul",   "linear",     "epilogue",    "softmax",   "layer_norm",
+                                  "rms_norm", "transpose",  "concatenate", "take",      "cumsum",
+                                  "sums",     "silu_mul",   "own_norm",    "logsumexp", "var",
+                                  "batched",  "checkpoint", "gather",      "scatter",   "pad"};
 constexpr int kMost = 4;
 const Shape kSquare{4, 4};
 const std::vector<Shape> kShapes{kSquare, kSquare, kSquare};
@@ -16,12 +18,17 @@ Var row_of(const Var& x) { return x.slice(0, 0, 1).reshape({4}); }
 /// Σ over k of a[i, k] · b[k, j], without a product of matrices.
 Var written_out(const Var& a, const Var& b) { return sum(a.reshape({4, 4, 1}) * b.reshape({1, 4, 4}), 1); }
 /// A constant matrix of the arguments' kind.
-Tensor constant(const Var& like, const std::vector<double>& values) { return make(values, kSquare, like.dtype(), like.device()); }
+Tensor constant(const Var& like, const std::vector<double>& values) {
+  return make(values, kSquare, like.dtype(), like.device());
+}
 Tensor permutation(const Var& like) { return constant(like, {0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0}); }
 Tensor rows_permuted(const Var& like) { return tensor({2, 0, 3, 1}, {4}, like.device()).to(i32); }
 
 Var products(int op, const Var& a, const Var& b, bool fused) {
-  constexpr Pointwise mish{"mish_of_sum", [](auto acc, auto bias, auto skip) { auto u = acc + bias; return u * tanh(softplus(u)) + skip; }};
+  constexpr Pointwise mish{"mish_of_sum", [](auto acc, auto bias, auto skip) {
+                             auto u = acc + bias;
+                             return u * tanh(softplus(u)) + skip;
+                           }};
   switch (op) {
     case 0: return 0.5 * (fused ? matmul(a, b.transpose(0, 1)) : written_out(a, b.transpose(0, 1)));
     case 1: return fused ? matmul_bias_activation(a, b, row_of(b), op::gelu) : gelu(written_out(a, b) + row_of(b));
@@ -32,7 +39,8 @@ Var products(int op, const Var& a, const Var& b, bool fused) {
     }
     default: {  // a batch of two products that share an operand
       const Var both = fused ? matmul(stack(std::vector<Var>{a, b}), b) : Var();
-      return fused ? 0.3 * (both.slice(0, 0, 1) - both.slice(0, 1, 2)).reshape(kSquare) : 0.3 * (written_out(a, b) - written_out(b, b));
+      return fused ? 0.3 * (both.slice(0, 0, 1) - both.slice(0, 1, 2)).reshape(kSquare)
+                   : 0.3 * (written_out(a, b) - written_out(b, b));
     }
   }
 }
@@ -52,7 +60,8 @@ Var rows(int op, const Var& a, const Var& b, bool fused) {
   }
 }
 Var places(int op, const Var& a, const Var& b, bool fused) {
-  const Tensor upper = constant(a, {1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1}), top = constant(a, {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
+  const Tensor upper = constant(a, {1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1}),
+               top = constant(a, {1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
   const Tensor diagonal = constant(a, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1});
   switch (op) {
     case 7: return fused ? concatenate(std::vector<Var>{a.slice(0, 0, 2), b.slice(0, 2, 4)}) : a * top + b * (1 - top);
@@ -66,13 +75,17 @@ Var places(int op, const Var& a, const Var& b, bool fused) {
       if (fused) return scatter_add(a, rows_permuted(a), b);
       return a + written_out(Var(permutation(a).transpose(0, 1), false), b);
     }
-    default: return fused ? concatenate(std::vector<Var>{a, b}, 1).slice(1, 2, 6) : concatenate(std::vector<Var>{a.slice(1, 2, 4), b.slice(1, 0, 2)}, 1);
+    default:
+      return fused ? concatenate(std::vector<Var>{a, b}, 1).slice(1, 2, 6)
+                   : concatenate(std::vector<Var>{a.slice(1, 2, 4), b.slice(1, 0, 2)}, 1);
   }
 }
 Var others(int op, const Var& a, const Var& b, bool fused) {
   switch (op) {
     case 6: return a.transpose(0, 1) + (fused ? b : b * 1);
-    case 10: return fused ? sum(a, 0, true) - mean(b, 1, true) : a.slice(0, 0, 1) + a.slice(0, 1, 2) + a.slice(0, 2, 3) + a.slice(0, 3, 4) - 0.25 * sum(b, 1, true);
+    case 10:
+      return fused ? sum(a, 0, true) - mean(b, 1, true)
+                   : a.slice(0, 0, 1) + a.slice(0, 1, 2) + a.slice(0, 2, 3) + a.slice(0, 3, 4) - 0.25 * sum(b, 1, true);
     case 11: return fused ? silu_mul(a, b) : a * sigmoid(a) * b;
     case 14: {
       const Var centred = a - mean(a, 0, true);

@@ -13,7 +13,8 @@ struct Sets { Shape shape; unsigned mask; };
 /// Every axis set of shapes of 1 to 4 axes.
 std::vector<Sets> every_axis_set() {
   std::vector<Sets> list;
-  for (const Shape& shape : {Shape{7}, Shape{4, 5}, Shape{3, 1, 4}, Shape{2, 3, 4, 5}, Shape{1}, Shape{33, 70}, Shape{1, 3, 1, 2}})
+  for (const Shape& shape :
+       {Shape{7}, Shape{4, 5}, Shape{3, 1, 4}, Shape{2, 3, 4, 5}, Shape{1}, Shape{33, 70}, Shape{1, 3, 1, 2}})
     for (unsigned mask = 1; mask < 1u << shape.rank(); ++mask) list.push_back({shape, mask});
   return list;
 }
@@ -54,8 +55,18 @@ double average(const Values& v) { return total(v) / count(v); }
 double product(const Values& v) { double p = 1; for (double x : v) p *= x; return p; }
 double largest(const Values& v) { return *std::max_element(v.begin(), v.end()); }
 double smallest(const Values& v) { return *std::min_element(v.begin(), v.end()); }
-double log_total(const Values& v) { const double top = largest(v); double s = 0; for (double x : v) s += std::exp(x - top); return std::log(s) + top; }
-double variance(const Values& v) { const double m = average(v); double s = 0; for (double x : v) s += (x - m) * (x - m); return s / (count(v) - 1); }
+double log_total(const Values& v) {
+  const double top = largest(v);
+  double s = 0;
+  for (double x : v) s += std::exp(x - top);
+  return std::log(s) + top;
+}
+double variance(const Values& v) {
+  const double m = average(v);
+  double s = 0;
+  for (double x : v) s += (x - m) * (x - m);
+  return s / (count(v) - 1);
+}
 double deviation(const Values& v) { return std::sqrt(variance(v)); }
 double length_of(const Values& v) { double s = 0; for (double x : v) s += x * x; return std::sqrt(s); }
 double length_bound(const Values& v) { return (count(v) + 6) * length_of(v); }
@@ -64,7 +75,9 @@ double mean_bound(const Values& v) { return sum_bound(v) / count(v) + 1; }
 double product_bound(const Values& v) { return (count(v) + 1) * std::abs(product(v)); }
 double exact(const Values&) { return 0; }
 double log_bound(const Values& v) { return count(v) + 8 + 2 * std::abs(log_total(v)) + std::abs(largest(v)); }
-double variance_bound(const Values& v) { return 4 * (count(v) + 4) * (variance(v) + magnitude(v) * magnitude(v) / (count(v) * count(v))); }
+double variance_bound(const Values& v) {
+  return 4 * (count(v) + 4) * (variance(v) + magnitude(v) * magnitude(v) / (count(v) * count(v)));
+}
 double deviation_bound(const Values& v) { return variance_bound(v) / deviation(v); }
 
 std::vector<Reference> references() {
@@ -83,12 +96,16 @@ Array expected(const Reference& r, const Sets& s, const Tensor& x, bool keepdim)
   }
   return want;
 }
-std::string label(const Reference& r, const Sets& s, DType dtype) { return std::string(r.name) + to_string(s.shape) + " mask " + std::to_string(s.mask) + " " + std::string(to_string(dtype)); }
+std::string label(const Reference& r, const Sets& s, DType dtype) {
+  return std::string(r.name) + to_string(s.shape) + " mask " + std::to_string(s.mask) + " " +
+         std::string(to_string(dtype));
+}
 
 void check_all(const Tensor& x, const Sets& s, const std::string& layout) {
   for (const Reference& r : references())
     for (const bool keepdim : {false, true})
-      expect_within(r.run(x, axes_of(s, keepdim), keepdim), expected(r, s, x, keepdim), layout + label(r, s, x.dtype()));
+      expect_within(r.run(x, axes_of(s, keepdim), keepdim), expected(r, s, x, keepdim),
+                    layout + label(r, s, x.dtype()));
 }
 
 TEST_P(Reduce, EveryAxisSet) {
@@ -107,14 +124,16 @@ TEST_P(Reduce, StridedInputs) {
       }
     }
 }
-/// Whole numbers, and ones of both signs for products, of which every reduction is exact: lengths and widths on both sides of
-/// a vector, of the rows that are joined at once, and of blocks and segments; also from the second row on.
+/// Whole numbers, and ones of both signs for products, of which every reduction is exact: lengths and widths on both
+/// sides of a vector, of the rows that are joined at once, and of blocks and segments; also from the second row on.
 TEST_P(Reduce, WhereTheyLieAreExact) {
-  const std::vector<Shape> shapes{{1, 5, 3},    {2, 9, 17},   {1, 64, 100},  {3, 70, 1000}, {1, 8, 1024}, {1, 17, 1025},
-                                  {1, 66, 4096}, {2, 65, 4097}, {1, 130, 1500}, {1, 1, 5000}, {1, 300, 2100}, {5, 3, 9000}};
+  const std::vector<Shape> shapes{{1, 5, 3},      {2, 9, 17},    {1, 64, 100},   {3, 70, 1000},
+                                  {1, 8, 1024},   {1, 17, 1025}, {1, 66, 4096},  {2, 65, 4097},
+                                  {1, 130, 1500}, {1, 1, 5000},  {1, 300, 2100}, {5, 3, 9000}};
   for (const DType dtype : {f32, f16, bf16})
     for (const Shape& shape : shapes) {
-      const auto outer = static_cast<std::size_t>(shape[0]), length = static_cast<std::size_t>(shape[1]), width = static_cast<std::size_t>(shape[2]);
+      const auto outer = static_cast<std::size_t>(shape[0]), length = static_cast<std::size_t>(shape[1]),
+                 width = static_cast<std::size_t>(shape[2]);
       std::vector<float> values((outer + 1) * length * width), signs(values.size());
       for (std::size_t i = 0; i < values.size(); ++i) {
         values[i] = static_cast<float>((7 * (i / width) + 5 * (i % width)) % 11) - 4;
@@ -125,7 +144,8 @@ TEST_P(Reduce, WhereTheyLieAreExact) {
       };
       const Tensor x = rest(values), sign = rest(signs);
       for (const int axis : {1, 2}) {
-        const std::string what = to_string(shape) + " axis " + std::to_string(axis) + " " + std::string(to_string(dtype));
+        const std::string what =
+            to_string(shape) + " axis " + std::to_string(axis) + " " + std::string(to_string(dtype));
         const std::size_t reduced = axis == 1 ? length : width, others = outer * length * width / reduced;
         std::vector<double> sums(others), most(others, -1e9), least(others, 1e9), products(others, 1);
         for (std::size_t o = 0; o < outer; ++o)
@@ -133,10 +153,13 @@ TEST_P(Reduce, WhereTheyLieAreExact) {
             for (std::size_t c = 0; c < width; ++c) {
               const std::size_t at = axis == 1 ? o * width + c : o * length + r, i = ((o + 1) * length + r) * width + c;
               const double v = static_cast<double>(values[i]);
-              sums[at] += v, most[at] = std::max(most[at], v), least[at] = std::min(least[at], v), products[at] *= static_cast<double>(signs[i]);
+              sums[at] += v, most[at] = std::max(most[at], v), least[at] = std::min(least[at], v),
+                             products[at] *= static_cast<double>(signs[i]);
             }
         // The sum is exact in f32 and rounded once.
-        const Tensor want = tensor(std::vector<float>(sums.begin(), sums.end()), Shape{static_cast<std::int64_t>(others)}, device()).to(dtype);
+        const Tensor want =
+            tensor(std::vector<float>(sums.begin(), sums.end()), Shape{static_cast<std::int64_t>(others)}, device())
+                .to(dtype);
         EXPECT_EQ(doubles(sum(x, axis)), doubles(want)) << what;
         EXPECT_EQ(doubles(max(x, {axis})), most) << what;
         EXPECT_EQ(doubles(min(x, {axis})), least) << what;
@@ -156,7 +179,8 @@ TEST_P(Reduce, WhereTheyLieKeepNaN) {
         for (const Reference& r : references()) {
           const std::vector<double> got = doubles(r.run(x, axis, false));
           for (std::size_t i = 0; i < got.size(); ++i)
-            EXPECT_EQ(std::isnan(got[i]), static_cast<std::int64_t>(i) == at) << r.name << to_string(shape) << " axis " << axis << " element " << i << " " << to_string(dtype);
+            EXPECT_EQ(std::isnan(got[i]), static_cast<std::int64_t>(i) == at)
+                << r.name << to_string(shape) << " axis " << axis << " element " << i << " " << to_string(dtype);
         }
     }
 }
@@ -176,7 +200,9 @@ TEST_P(Reduce, AllAxesByDefault) {
 }
 
 // ---- positions and truths ----
-double first_at(const Values& v, double (*best)(const Values&)) { return static_cast<double>(std::find(v.begin(), v.end(), best(v)) - v.begin()); }
+double first_at(const Values& v, double (*best)(const Values&)) {
+  return static_cast<double>(std::find(v.begin(), v.end(), best(v)) - v.begin());
+}
 TEST_P(Reduce, ArgmaxAndArgmin) {
   for (const Sets& s : every_axis_set()) {
     Tensor x = Random(63).tensor(s.shape, f32, device(), -3, 3);
@@ -209,7 +235,8 @@ TEST_P(Reduce, ResultDtypes) {
     EXPECT_EQ(prod(ones({3}, d)).dtype(), d);
     EXPECT_EQ(max(ones({3}, d)).dtype(), d);
   }
-  for (const DType d : dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64})) EXPECT_EQ(mean(ones({3}, d)).dtype(), f32) << to_string(d);
+  for (const DType d : dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64}))
+    EXPECT_EQ(mean(ones({3}, d)).dtype(), f32) << to_string(d);
 }
 TEST_P(Reduce, Integers) {
   expect_values(sum(full({300}, 255, u8)), {}, {76500});
@@ -251,8 +278,10 @@ TEST_P(Reduce, NanPropagates) {
   for (int at = 0; at < 40; ++at) {
     std::vector<float> v(40, 1.0f);
     v[static_cast<std::size_t>(at)] = nan;
-    for (const Tensor& x : {tensor(v), tensor(v, {40, 1}).broadcast_to({40, 3}).clone().transpose(0, 1).slice(0, 0, 1).reshape({40})})
-      for (const Reference& r : references()) EXPECT_TRUE(std::isnan(doubles(r.run(x, {}, false))[0])) << r.name << " with NaN at " << at;
+    for (const Tensor& x :
+         {tensor(v), tensor(v, {40, 1}).broadcast_to({40, 3}).clone().transpose(0, 1).slice(0, 0, 1).reshape({40})})
+      for (const Reference& r : references())
+        EXPECT_TRUE(std::isnan(doubles(r.run(x, {}, false))[0])) << r.name << " with NaN at " << at;
     EXPECT_EQ(argmax(tensor(v)).item<std::int32_t>(), at);
     EXPECT_EQ(argmin(tensor(v)).item<std::int32_t>(), at);
   }
@@ -313,18 +342,22 @@ TEST_P(Reduce, LongRowsAreSummedPairwise) {
     const Tensor x = Random(64).tensor({n}, f32, device(), 0, 1);
     const std::vector<double> v = doubles(x);
     expect_within(sum(x), pairwise_bound(v, epsilon(f32)), "sum of " + std::to_string(n));
-    expect_within(sum(x.unsqueeze(1), 0).reshape({}), pairwise_bound(v, epsilon(f32)), "column of " + std::to_string(n));
-    expect_within(sum(x.reshape({-1, 1}).broadcast_to({n, 5}).clone(), 0).slice(0, 3, 4).reshape({}), pairwise_bound(v, epsilon(f32)), "columns of " + std::to_string(n));
+    expect_within(sum(x.unsqueeze(1), 0).reshape({}), pairwise_bound(v, epsilon(f32)),
+                  "column of " + std::to_string(n));
+    expect_within(sum(x.reshape({-1, 1}).broadcast_to({n, 5}).clone(), 0).slice(0, 3, 4).reshape({}),
+                  pairwise_bound(v, epsilon(f32)), "columns of " + std::to_string(n));
     expect_values(max(x), {}, {largest(v)});
     expect_values(argmax(x), {}, {first_at(v, largest)});
   }
 }
 TEST_P(Reduce, OnesAreCountedExactly) {
   for (const DType d : wide_floats(device())) EXPECT_EQ(doubles(sum(ones({1 << 24}, d)))[0], 1 << 24);
-  for (const DType d : dtypes_of(device(), {f16, bf16})) EXPECT_EQ(doubles(mean(ones({100000}, d)))[0], 1) << to_string(d);
+  for (const DType d : dtypes_of(device(), {f16, bf16}))
+    EXPECT_EQ(doubles(mean(ones({100000}, d)))[0], 1) << to_string(d);
 }
 TEST_P(Reduce, ManyShortRowsAndWideColumns) {
-  for (const Shape& shape : {Shape{100000, 3}, Shape{3, 100000}, Shape{1000, 130}, Shape{5, 7, 3000}, Shape{3000, 7, 5}})
+  for (const Shape& shape :
+       {Shape{100000, 3}, Shape{3, 100000}, Shape{1000, 130}, Shape{5, 7, 3000}, Shape{3000, 7, 5}})
     for (unsigned mask = 1; mask < 1u << shape.rank(); ++mask) {
       const Sets s{shape, mask};
       const Tensor x = Random(65).tensor(shape, f32, device());
@@ -345,7 +378,8 @@ TEST_P(Reduce, ThreadsDoNotChangeBits) {
         const std::vector<double> one = doubles(r.run(x, axes, false));
         set_num_threads(2);
         const std::vector<double> two = doubles(r.run(x, axes, false));
-        for (std::size_t i = 0; i < one.size(); ++i) ASSERT_TRUE(one[i] == two[i] || std::isnan(one[i])) << r.name << to_string(shape) << " mask " << mask;
+        for (std::size_t i = 0; i < one.size(); ++i)
+          ASSERT_TRUE(one[i] == two[i] || std::isnan(one[i])) << r.name << to_string(shape) << " mask " << mask;
       }
     }
   set_num_threads(before);

@@ -40,8 +40,8 @@ inline bool supports(Device device, DType dtype) {
     return false;
   }
 }
-/// Lengths about n, a multiple of 8: on CUDA, which keeps short rows of vectors in registers, also one that has none; on the
-/// CPU, which may keep rows of up to 8192 as one block, also a longer one.
+/// Lengths about n, a multiple of 8: on CUDA, which keeps short rows of vectors in registers, also one that has none;
+/// on the CPU, which may keep rows of up to 8192 as one block, also a longer one.
 inline std::vector<std::int64_t> held_and_walked(Device device, std::int64_t n) {
   if (device == cpu()) return {n, n + 8192};
   return device.kind() == DeviceKind::cuda ? std::vector{n, n + 1} : std::vector{n};
@@ -131,7 +131,8 @@ template <class F, class E> Array map(const Array& a, F f, E own) {
 }
 /// The rounding of a store.
 inline Array stored(Array a, DType dtype) {
-  for (std::size_t i = 0; i < a.size(); ++i) a.bound[i] += 0.5 * epsilon(dtype) * (std::abs(a.value[i]) + a.bound[i]) + tiniest(dtype);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a.bound[i] += 0.5 * epsilon(dtype) * (std::abs(a.value[i]) + a.bound[i]) + tiniest(dtype);
   return a;
 }
 /// Summed over the axes along which `shape` was broadcast.
@@ -161,14 +162,16 @@ inline Shape batch_part(const Shape& shape) { return Shape(std::vector<std::int6
 
 /// A matrix product with batch axes broadcast; the bound is that of any order of summation.
 inline Array matmul(const Array& a, const Array& b, double eps) {
-  const auto m = static_cast<std::size_t>(a.shape[a.shape.size() - 2]), k = static_cast<std::size_t>(a.shape.back()), n = static_cast<std::size_t>(b.shape.back());
+  const auto m = static_cast<std::size_t>(a.shape[a.shape.size() - 2]), k = static_cast<std::size_t>(a.shape.back()),
+             n = static_cast<std::size_t>(b.shape.back());
   const Shape x = batch_part(a.shape), y = batch_part(b.shape), batch = broadcast_of(x, y);
   Shape shape = batch;
   shape.push_back(static_cast<std::int64_t>(m)), shape.push_back(static_cast<std::int64_t>(n));
   Array r(shape);
   for (std::size_t i = 0; i < r.size(); ++i) {
     const std::size_t which = i / (m * n), row = i / n % m, column = i % n;
-    const std::size_t pa = (broadcast_position(which, batch, x) * m + row) * k, pb = broadcast_position(which, batch, y) * k * n + column;
+    const std::size_t pa = (broadcast_position(which, batch, x) * m + row) * k,
+                      pb = broadcast_position(which, batch, y) * k * n + column;
     double magnitude = 0;
     for (std::size_t t = 0; t < k; ++t) {
       const double p = a.value[pa + t], q = b.value[pb + t * n], ep = a.bound[pa + t], eq = b.bound[pb + t * n];
@@ -183,7 +186,8 @@ inline Array matmul(const Array& a, const Array& b, double eps) {
 /// Every element of `got` is within the bound of `want`, one rounding to its dtype included. NaN equals NaN.
 inline void expect_within(const Tensor& got, const Array& want, const std::string& what) {
   ASSERT_TRUE(got.defined()) << what;
-  ASSERT_EQ(got.shape(), want.shape) << what << ": " << to_string(got.shape()) << " instead of " << to_string(want.shape);
+  ASSERT_EQ(got.shape(), want.shape) << what << ": " << to_string(got.shape()) << " instead of "
+                                     << to_string(want.shape);
   const std::vector<double> values = doubles(got);
   const Array limit = stored(want, got.dtype());
   const double flushed = got.device() == cpu() ? 0 : 0x1p-126;  // GPUs may take subnormal numbers for zeros
@@ -194,7 +198,8 @@ inline void expect_within(const Tensor& got, const Array& want, const std::strin
   }
 }
 /// Exactly these values.
-inline void expect_values(const Tensor& got, const Shape& shape, const std::vector<double>& want, const std::string& what = {}) {
+inline void expect_values(const Tensor& got, const Shape& shape, const std::vector<double>& want,
+                          const std::string& what = {}) {
   ASSERT_EQ(got.shape(), shape) << what << ": " << to_string(got.shape()) << " instead of " << to_string(shape);
   const std::vector<double> values = doubles(got);
   for (std::size_t i = 0; i < want.size(); ++i)

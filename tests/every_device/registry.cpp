@@ -135,7 +135,8 @@ TEST_P(Registry, IntegersAndBooleansStayWhatTheyAreOrAreRefused) {
   EXPECT_EQ(relu(tensor({-3, 4})).to_vector<std::int32_t>(), (std::vector<std::int32_t>{0, 4}));
   EXPECT_EQ(relu(tensor({true, false})).to_vector<bool>(), (std::vector<bool>{true, false}));
   for (const Pointwise<>& f : {op::gelu, op::silu, op::elu, op::tanh, op::gelu_erf, op::leaky_relu})
-    for (const DType dtype : {boolean, i32}) expect_error(ErrorKind::dtype, {".to(f32)"}, [&] { (void)f(ones({2}, dtype)); });
+    for (const DType dtype : {boolean, i32})
+      expect_error(ErrorKind::dtype, {".to(f32)"}, [&] { (void)f(ones({2}, dtype)); });
   expect_error(ErrorKind::dtype, {"mul", "boolean", ".to(f32)"}, [] { (void)(ones({2}, boolean) * 2); });
 }
 

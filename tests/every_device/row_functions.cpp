@@ -31,7 +31,8 @@ TEST_P(RowFunctions, CausalSoftmax) {
       const std::vector<double> row(in.begin() + r * columns, in.begin() + (r + 1) * columns);
       const std::vector<double> want = softmax_row(row, static_cast<std::size_t>(r % rows + 1 + columns - rows));
       for (std::size_t j = 0; j < want.size(); ++j)
-        EXPECT_NEAR(out[static_cast<std::size_t>(r * columns) + j], want[j], 16 * work_epsilon(dtype) + epsilon(dtype) * want[j]);
+        EXPECT_NEAR(out[static_cast<std::size_t>(r * columns) + j], want[j],
+                    16 * work_epsilon(dtype) + epsilon(dtype) * want[j]);
     }
     const Var v(x);
     const std::vector<double> g = doubles(backward(sum(causal_softmax(v) * v))[v]);
@@ -50,7 +51,8 @@ TEST_P(RowFunctions, NormsOfASum) {
     const auto near = [&](const Tensor& got, const Tensor& want) {
       const std::vector<double> g = doubles(got), v = doubles(want);
       EXPECT_EQ(got.dtype(), dtype);
-      for (std::size_t i = 0; i < g.size(); ++i) EXPECT_NEAR(g[i], v[i], 32 * work_epsilon(f32) * 4 + epsilon(dtype) * std::abs(v[i]));
+      for (std::size_t i = 0; i < g.size(); ++i)
+        EXPECT_NEAR(g[i], v[i], 32 * work_epsilon(f32) * 4 + epsilon(dtype) * std::abs(v[i]));
     };
     const TraceCounts before = trace_counts();
     const auto [y, total] = add_rms_norm(x, r, w);
@@ -59,8 +61,12 @@ TEST_P(RowFunctions, NormsOfASum) {
     const auto [z, same] = add_layer_norm(x, r, w, b);
     near(same, s), near(z, layer_norm(s, w.to(f32), b.to(f32)));
   }
-  expect_error(shape, {"add_rms_norm", "residual", "f32[3]", "f32[2, 3]"}, [] { add_rms_norm(ones({2, 3}), ones({3}), ones({3})); });
-  expect_error(shape, {"add_layer_norm", "bias", "f32[2]"}, [] { add_layer_norm(ones({2, 3}), ones({2, 3}), ones({3}), ones({2})); });
+  expect_error(shape, {"add_rms_norm", "residual", "f32[3]", "f32[2, 3]"}, [] {
+    add_rms_norm(ones({2, 3}), ones({3}), ones({3}));
+  });
+  expect_error(shape, {"add_layer_norm", "bias", "f32[2]"}, [] {
+    add_layer_norm(ones({2, 3}), ones({2, 3}), ones({3}), ones({2}));
+  });
 }
 TEST_P(RowFunctions, CrossEntropyOptions) {
   const std::vector<std::int32_t> labels{2, -100, 0, 3, -100};
@@ -70,7 +76,8 @@ TEST_P(RowFunctions, CrossEntropyOptions) {
       const std::vector<double> v = doubles(x);
       double want = 0;
       for (const std::size_t r : {0, 2, 3}) {
-        const std::vector<double> p = softmax_row({v.begin() + static_cast<long>(4 * r), v.begin() + static_cast<long>(4 * r + 4)}, 4);
+        const std::vector<double> p =
+            softmax_row({v.begin() + static_cast<long>(4 * r), v.begin() + static_cast<long>(4 * r + 4)}, 4);
         for (std::size_t j = 0; j < 4; ++j) {
           const double target = smoothing / 4 + (static_cast<std::int32_t>(j) == labels[r] ? 1 - smoothing : 0);
           want -= target * std::log(p[j]) / 3;
@@ -79,7 +86,8 @@ TEST_P(RowFunctions, CrossEntropyOptions) {
       const Tensor loss = cross_entropy(x, tensor(labels), {.ignored = -100, .smoothing = smoothing});
       EXPECT_NEAR(doubles(loss)[0], want, 64 * work_epsilon(dtype) * 8 + 2 * epsilon(dtype) * want) << to_string(dtype);
       const Var at(x);
-      const std::vector<double> g = doubles(backward(cross_entropy(at, tensor(labels), {.ignored = -100, .smoothing = smoothing}))[at]);
+      const std::vector<double> g =
+          doubles(backward(cross_entropy(at, tensor(labels), {.ignored = -100, .smoothing = smoothing}))[at]);
       for (std::size_t j = 0; j < 4; ++j) EXPECT_EQ(g[4 + j], 0) << "an ignored row";
     }
   const Var at(ones({2, 3}));
@@ -87,7 +95,9 @@ TEST_P(RowFunctions, CrossEntropyOptions) {
   EXPECT_EQ(nothing.item<float>(), 0);
   expect_values(backward(nothing)[at], {2, 3}, std::vector<double>(6, 0));
   expect_error(index, {"cross_entropy", "8", "size 3"}, [&] { cross_entropy(at, tensor({7, 8}), {.ignored = 7}); });
-  expect_error(shape, {"cross_entropy", "smoothing", "1.5"}, [&] { cross_entropy(at, tensor({0, 1}), {.smoothing = 1.5}); });
+  expect_error(shape, {"cross_entropy", "smoothing", "1.5"}, [&] {
+    cross_entropy(at, tensor({0, 1}), {.smoothing = 1.5});
+  });
 }
 /// Scores of ±1e4, whose exponentials overflow every type: values and gradients stay finite and right.
 TEST_P(RowFunctions, StableAtLargeValues) {
@@ -105,7 +115,8 @@ TEST_P(RowFunctions, StableAtLargeValues) {
     const std::vector<double> soft = finite("softmax", [](const Var& v) { return softmax(v); });
     const std::vector<double> log_soft = finite("log_softmax", [](const Var& v) { return log_softmax(v); });
     for (std::size_t r = 0; r < 2; ++r) {
-      const std::vector<double> row(in.begin() + static_cast<long>(4 * r), in.begin() + static_cast<long>(4 * r + 4)), p = softmax_row(row, 4);
+      const std::vector<double> row(in.begin() + static_cast<long>(4 * r), in.begin() + static_cast<long>(4 * r + 4)),
+          p = softmax_row(row, 4);
       const double top = *std::max_element(row.begin(), row.end());
       double total = 0;
       for (const double d : row) total += std::exp(d - top);
@@ -118,24 +129,35 @@ TEST_P(RowFunctions, StableAtLargeValues) {
     finite("causal_softmax", [](const Var& v) { return causal_softmax(v); });
     finite("logsumexp", [](const Var& v) { return logsumexp(v, -1) * 1e-4; });
     finite("rms_norm", [&](const Var& v) { return rms_norm(v, ones({4}, {.dtype = v.dtype()})); });
-    finite("layer_norm", [&](const Var& v) { return layer_norm(v, ones({4}, {.dtype = v.dtype()}), ones({4}, {.dtype = v.dtype()})); });
+    finite("layer_norm", [&](const Var& v) {
+      return layer_norm(v, ones({4}, {.dtype = v.dtype()}), ones({4}, {.dtype = v.dtype()}));
+    });
     finite("cross_entropy", [&](const Var& v) { return cross_entropy(v, tensor({0, 1})) * 1e-4; });
   }
 }
 
 TEST_P(RowGradients, ThreeOrders) {
   check_three_orders("causal_softmax", [](const Var& x) { return causal_softmax(x); }, random({3, 4}, -2, 2));
-  check_three_orders("causal_softmax, batched", [](const Var& x) { return causal_softmax(x); }, random({2, 2, 2}, -2, 2));
+  check_three_orders(
+      "causal_softmax, batched", [](const Var& x) { return causal_softmax(x); }, random({2, 2, 2}, -2, 2));
   check_three_orders("add_rms_norm", [](const Var& x, const Var& r, const Var& w) {
     const auto [y, s] = add_rms_norm(x, r, w);
     return y * s;
   }, random({2, 3}), random({2, 3}), random({3}));
-  check_three_orders("add_layer_norm, the norm only", [](const Var& x, const Var& r, const Var& w, const Var& b) { return add_layer_norm(x, r, w, b).result; },
-                     random({2, 3}), random({2, 3}), random({3}), random({3}));
-  check_three_orders("add_rms_norm, the sum only", [](const Var& x, const Var& r) { return add_rms_norm(x, r, ones({3}, f64)).sum * x; }, random({2, 3}), random({2, 3}));
+  check_three_orders(
+      "add_layer_norm, the norm only",
+      [](const Var& x, const Var& r, const Var& w, const Var& b) { return add_layer_norm(x, r, w, b).result; },
+      random({2, 3}), random({2, 3}), random({3}), random({3}));
+  check_three_orders(
+      "add_rms_norm, the sum only",
+      [](const Var& x, const Var& r) { return add_rms_norm(x, r, ones({3}, f64)).sum * x; }, random({2, 3}),
+      random({2, 3}));
   const Tensor labels = tensor({2, -1, 0});
   for (const double smoothing : {0.0, 0.2})
-    check_three_orders("cross_entropy", [&](const Var& x) { return cross_entropy(x, labels, {.ignored = -1, .smoothing = smoothing}); }, random({3, 4}, -2, 2));
+    check_three_orders(
+        "cross_entropy",
+        [&](const Var& x) { return cross_entropy(x, labels, {.ignored = -1, .smoothing = smoothing}); },
+        random({3, 4}, -2, 2));
 }
 
 }  // namespace

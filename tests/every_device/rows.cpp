@@ -12,12 +12,14 @@ constexpr Pointwise own_norm{"own_norm", [](auto x, auto offset) { return x * rs
 TEST_P(Rows, UsersNorm) {
   if (refuses_f64(device())) return;
   const std::vector<double> x{1, 2, 3, -1, 0.5, 4};
-  const std::vector<double> got = doubles(row_formula(own_norm, tensor(x, {2, 3}), tensor(std::vector<double>{10, 20, 30})));
+  const std::vector<double> got =
+      doubles(row_formula(own_norm, tensor(x, {2, 3}), tensor(std::vector<double>{10, 20, 30})));
   for (std::size_t r = 0; r < 2; ++r) {
     double mean_square = 0;
     for (std::size_t i = 0; i < 3; ++i) mean_square += x[3 * r + i] * x[3 * r + i] / 3;
     for (std::size_t i = 0; i < 3; ++i)  // five roundings of values near 30
-      EXPECT_NEAR(got[3 * r + i], x[3 * r + i] / std::sqrt(mean_square + 0.5) + 10.0 * static_cast<double>(i + 1), 5 * 30 * 1.2e-16);
+      EXPECT_NEAR(got[3 * r + i], x[3 * r + i] / std::sqrt(mean_square + 0.5) + 10.0 * static_cast<double>(i + 1),
+                  5 * 30 * 1.2e-16);
   }
 }
 
@@ -25,12 +27,14 @@ TEST_P(Rows, UsersNorm) {
 TEST_P(Rows, OfNumbers) {
   constexpr Pointwise ratio{"ratio", [](auto x, auto w) { return sum(x) / sum(w); }};
   for (const auto& [rows, length] : {std::pair{1000, 10}, {3, 1000}, {4, 4096}, {2, 20000}})
-    expect_values(row_formula(ratio, ones({rows, length}), 2.0), {rows, 1}, std::vector<double>(static_cast<std::size_t>(rows), 0.5), std::to_string(length));
+    expect_values(row_formula(ratio, ones({rows, length}), 2.0), {rows, 1},
+                  std::vector<double>(static_cast<std::size_t>(rows), 0.5), std::to_string(length));
 }
 TEST_P(Rows, GradientsOfBroadcastOperandsToSecondOrder) {
   if (refuses_f64(device())) return;
   const Tensor x = tensor(std::vector<double>{0.3, -0.8, 1.1, 0.4, 0.9, -0.2}, {2, 3});
-  const Tensor row = tensor(std::vector<double>{0.7, 1.3, -0.4}), column = tensor(std::vector<double>{0.6, 1.7}, {2, 1});
+  const Tensor row = tensor(std::vector<double>{0.7, 1.3, -0.4}),
+               column = tensor(std::vector<double>{0.6, 1.7}, {2, 1});
   for (const Tensor& other : {row, column, x}) {
     const auto f = [](Var a, Var b) { return row_formula(own_norm, a, b); };
     EXPECT_TRUE(gradcheck(f, x, other)) << gradcheck(f, x, other).message;

@@ -8,7 +8,9 @@ namespace {
 
 class TensorTest : public EveryDevice {
  protected:
-  std::vector<DType> every_dtype() { return dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64}); }
+  std::vector<DType> every_dtype() {
+    return dtypes_of(device(), {boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64});
+  }
 };
 TERN_EVERY_DEVICE(TensorTest);
 
@@ -110,7 +112,8 @@ TEST_P(TensorTest, ItemAndToVector) {
   EXPECT_EQ(tensor({5}).item<std::int32_t>(), 5);
   EXPECT_EQ(full({1, 1}, 2.5).item<float>(), 2.5f);
   EXPECT_TRUE(tensor({true}).item<bool>());
-  EXPECT_EQ(tensor({1, 2, 3, 4}, {2, 2}).transpose(0, 1).to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 3, 2, 4}));
+  EXPECT_EQ(tensor({1, 2, 3, 4}, {2, 2}).transpose(0, 1).to_vector<std::int32_t>(),
+            (std::vector<std::int32_t>{1, 3, 2, 4}));
   EXPECT_TRUE(zeros({0, 3}).to_vector<float>().empty());
   EXPECT_EQ(zeros({}).to_vector<float>().size(), 1u);
 }

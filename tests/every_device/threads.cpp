@@ -24,8 +24,10 @@ template <class F> void on_threads(int count, F f) {
 }
 TEST_P(Threads, ConstUseOfSharedTensors) {
   Random random(101);
-  const Tensor a = random.tensor({200, 150}, f32, device()), b = random.tensor({150, 100}, f32, device()), bias = random.tensor({100}, f32, device());
-  const std::vector<double> product = doubles(matmul_bias_activation(a, b, bias, op::gelu)), total = doubles(sum(a, 0)), soft = doubles(softmax(a.transpose(0, 1)));
+  const Tensor a = random.tensor({200, 150}, f32, device()), b = random.tensor({150, 100}, f32, device()),
+               bias = random.tensor({100}, f32, device());
+  const std::vector<double> product = doubles(matmul_bias_activation(a, b, bias, op::gelu)), total = doubles(sum(a, 0)),
+                            soft = doubles(softmax(a.transpose(0, 1)));
   std::atomic<int> wrong{0};
   on_threads(4, [&](int) {
     for (int i = 0; i < 20; ++i) {
@@ -50,7 +52,8 @@ TEST_P(Threads, NewFormulasOnAllThreadsAtOnce) {
 }
 TEST_P(Threads, BackwardOnEachThread) {
   Random random(102);
-  const Tensor a = random.tensor({40, 30}, f32, device()), b = random.tensor({30, 20}, f32, device()), bias = random.tensor({20}, f32, device());
+  const Tensor a = random.tensor({40, 30}, f32, device()), b = random.tensor({30, 20}, f32, device()),
+               bias = random.tensor({20}, f32, device());
   const auto gradient = [&] {
     const Var x(a), w(b), z(bias);
     return doubles(backward(sum(silu_mul(matmul_bias_activation(x, w, z, op::tanh), z)))[w]);
@@ -66,7 +69,8 @@ TEST_P(Threads, SharedLeavesOnSeveralThreads) {
   const Var x(tensor({1.0f, 2.0f}));
   std::atomic<int> wrong{0};
   on_threads(4, [&](int t) {
-    for (int i = 0; i < 100; ++i) wrong += doubles(backward(sum(x * x * (t + 1)))[x]) != std::vector<double>{2.0 * (t + 1), 4.0 * (t + 1)};
+    for (int i = 0; i < 100; ++i)
+      wrong += doubles(backward(sum(x * x * (t + 1)))[x]) != std::vector<double>{2.0 * (t + 1), 4.0 * (t + 1)};
   });
   EXPECT_EQ(wrong, 0);
 }

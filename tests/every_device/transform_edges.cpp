@@ -1,4 +1,5 @@
-// Transforms and checkpoints at the edges of what they take: integers, nothing at all, functions that change their mind.
+// Transforms and checkpoints at the edges of what they take: integers, nothing at all, functions that change their
+// mind.
 #include <limits>
 
 #include "derivatives.hpp"
@@ -21,7 +22,8 @@ TEST_P(TransformEdges, IntegersAloneHaveNoDerivative) {
   expect_error(ErrorKind::dtype, {"vjp: the argument"}, [&] { vjp(squares, x, tensor({1})); });
   expect_error(ErrorKind::dtype, {"jacobian: the argument"}, [&] { jacobian(squares, x); });
   expect_error(ErrorKind::dtype, {"jacobian: the argument"}, [&] { hessian(squares, x); });
-  expect_error(ErrorKind::dtype, {"batched_jacobian: the argument"}, [&] { batched_jacobian([](const Var& t) { return t * t; }, x); });
+  expect_error(ErrorKind::dtype, {"batched_jacobian: the argument"},
+               [&] { batched_jacobian([](const Var& t) { return t * t; }, x); });
   const Tensor real = tensor({1., 2., 3.}).to(f32);
   const auto count = [](const Var& t) { return Var(argmax(t.value()), false); };
   expect_error(ErrorKind::dtype, {"grad: the function's result must be floating-point"}, [&] { grad(count)(real); });
@@ -67,12 +69,17 @@ TEST_P(TransformEdges, CheckpointsThatDifferWhenRunAgainAreAnError) {
   Generator dice(7);
   const auto expect = [&](const char* text, auto f) { expect_error(ErrorKind::autograd, {text}, [&] { run(f); }); };
   expect("1 results, 2 before", [](const Var& t, bool again) { return again ? List{t * 2} : List{t * 2, sin(t)}; });
-  expect("result 2 is f32[1], before f32[2]", [](const Var& t, bool again) { return List{t * 2, again ? sin(t).slice(0, 0, 1) : sin(t)}; });
+  expect("result 2 is f32[1], before f32[2]", [](const Var& t, bool again) {
+    return List{t * 2, again ? sin(t).slice(0, 0, 1) : sin(t)};
+  });
   expect("0 draws of random numbers, 1 before", [&](const Var& t, bool again) {
     return List{t * 2, again ? sin(t) : sin(t) * rand({2}, dice)};
   });
-  expect("random numbers", [&](const Var& t, bool again) { return List{t * 2, again ? sin(t) * rand({2}, dice) : sin(t)}; });
-  expect_error(ErrorKind::shape, {"checkpoint: result 1 is an undefined Tensor"}, [&] { checkpoint([](const Var&) { return Var(); })(x); });
+  expect("random numbers", [&](const Var& t, bool again) {
+    return List{t * 2, again ? sin(t) * rand({2}, dice) : sin(t)};
+  });
+  expect_error(ErrorKind::shape, {"checkpoint: result 1 is an undefined Tensor"},
+               [&] { checkpoint([](const Var&) { return Var(); })(x); });
 }
 TEST_P(TransformEdges, ResultsOfACheckpointThatDependOnNothingDoNotRequireGradients) {
   const Var x(tensor({0.5, 1.}).to(f32));
@@ -112,13 +119,18 @@ TEST_P(TransformEdges, IndicesAreCheckedEachTime) {
       const double row = std::log(std::exp(1.) + std::exp(2.) + 1) - label_logits[static_cast<std::size_t>(label)];
       const double next = std::log(std::exp(3.) + std::exp(1.) + std::exp(2.)) - 1;
       EXPECT_NEAR(cross_entropy(logits, tensor({label, 1})).item<float>(), (row + next) / 2, 1e-6);
-      expect_values(take(logits, tensor({label}), 1), {2, 1}, {doubles(logits)[static_cast<std::size_t>(label)], doubles(logits)[static_cast<std::size_t>(3 + label)]});
+      expect_values(
+          take(logits, tensor({label}), 1), {2, 1},
+          {doubles(logits)[static_cast<std::size_t>(label)], doubles(logits)[static_cast<std::size_t>(3 + label)]});
     }
     for (const int wrong : {3, -1})
-      expect_error(ErrorKind::index, {"cross_entropy (labels): index " + std::to_string(wrong) + " is out of range for size 3"},
-                   [&] { cross_entropy(logits, tensor({wrong, 1})).item<float>(); });
+      expect_error(ErrorKind::index,
+                   {"cross_entropy (labels): index " + std::to_string(wrong) + " is out of range for size 3"}, [&] {
+                     cross_entropy(logits, tensor({wrong, 1})).item<float>();
+                   });
     for (const int wrong : {3, -4})
-      expect_error(ErrorKind::index, {"take: index " + std::to_string(wrong) + " is out of range for size 3", "axis 1 of f32[2, 3]"},
+      expect_error(ErrorKind::index,
+                   {"take: index " + std::to_string(wrong) + " is out of range for size 3", "axis 1 of f32[2, 3]"},
                    [&] { take(logits, tensor({wrong}), 1).to_vector<float>(); });
   }
 }
@@ -128,7 +140,8 @@ TEST_P(TransformEdges, GradcheckTakesLabels) {
   const auto f = [](const Var& t, const Var& l) { return cross_entropy(t, l); };
   EXPECT_TRUE(gradcheck(f, logits, labels)) << gradcheck(f, logits, labels).message;
   EXPECT_TRUE(gradgradcheck(f, logits, labels)) << gradgradcheck(f, logits, labels).message;
-  expect_error(ErrorKind::dtype, {"gradcheck: arguments must be f64"}, [&] { gradcheck([](const Var& l) { return l.to(f64); }, labels); });
+  expect_error(ErrorKind::dtype, {"gradcheck: arguments must be f64"},
+               [&] { gradcheck([](const Var& l) { return l.to(f64); }, labels); });
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ TEST_P(Transforms, VjpAndJvpAgainstTheJacobian) {
   EXPECT_EQ(doubles(y), doubles(f(Var(x))));
   EXPECT_EQ(doubles(z), doubles(y));
   const double eps = 16 * 0x1p-52;
-  const Array along = matmul(Array(j), Array({4, 1}, doubles(v)), eps), back = matmul(Array({1, 3}, doubles(u)), Array(j), eps);
+  const Array along = matmul(Array(j), Array({4, 1}, doubles(v)), eps),
+              back = matmul(Array({1, 3}, doubles(u)), Array(j), eps);
   expect_within(forward.reshape({3, 1}), along, "jvp");
   expect_within(reverse.reshape({1, 4}), back, "vjp");
 }
@@ -81,9 +82,16 @@ TEST_P(Transforms, JacobianShapes) {
 }
 TEST_P(Transforms, JvpIsDifferentiable) {
   const Tensor t = random({3});
-  check_gradient("jvp", [&](const Var& x) { return weighted(jvp([](const Var& v) { return sin(v) * v; }, x, t).result); }, random({3}));
-  check_gradient("hvp", [&](const Var& x) { return weighted(hvp([](const Var& v) { return sum(exp(v) * v); }, x, t)); }, random({3}));
-  check_gradient("hessian", [](const Var& x) { return weighted(hessian([](const Var& v) { return sum(v * v * v) * sum(v); }, x)); }, random({3}));
+  check_gradient(
+      "jvp", [&](const Var& x) { return weighted(jvp([](const Var& v) { return sin(v) * v; }, x, t).result); },
+      random({3}));
+  check_gradient(
+      "hvp", [&](const Var& x) { return weighted(hvp([](const Var& v) { return sum(exp(v) * v); }, x, t)); },
+      random({3}));
+  check_gradient(
+      "hessian",
+      [](const Var& x) { return weighted(hessian([](const Var& v) { return sum(v * v * v) * sum(v); }, x)); },
+      random({3}));
 }
 /// Never a silent zero: prod inside a formula has no derivative there (the operation prod has).
 TEST_P(Transforms, AMissingDerivativeIsAnErrorThatNamesTheOperation) {
@@ -147,14 +155,19 @@ TEST_P(Transforms, ProductsForCapturedWeightsAreSpared) {
   const Tensor x = random({8, 8}), w = random({8, 8}), bias = random({8});
   const auto flops = [&](const auto& weight) {
     return cost_of([&] {
-      grad([&](const Var& v) { return sum(matmul(weight, matmul_bias_activation(matmul(v, weight), weight, bias, op::tanh))); })(x);
-    }).flops;
+             grad([&](const Var& v) {
+               return sum(matmul(weight, matmul_bias_activation(matmul(v, weight), weight, bias, op::tanh)));
+             })(x);
+           })
+        .flops;
   };
   EXPECT_EQ(flops(Var(w)), flops(w));
 }
 TEST_P(Transforms, FourthDerivative) {
   const auto f = [](const Var& v) { return sum(pow(v, 5)); };
-  const auto d4 = grad([&](const Var& a) { return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a)); });
+  const auto d4 = grad([&](const Var& a) {
+    return sum(grad([&](const Var& b) { return sum(grad([&](const Var& c) { return sum(grad(f)(c)); })(b)); })(a));
+  });
   EXPECT_NEAR(d4(of({2}, {1})).item<double>(), 240, 240 * 64 * 0x1p-52);
 }
 TEST_P(Transforms, TheFunctionMustGiveOneElement) {
@@ -210,7 +223,8 @@ TEST_P(Transforms, SeedsMustBeLikeWhatTheyAreFor) {
 // ---- gradcheck itself ----
 TEST_P(Transforms, GradcheckAcceptsRightGradients) {
   EXPECT_TRUE(gradcheck([](const Var& x, const Var& y) { return exp(x) * y; }, random({2, 3}), random({3})));
-  EXPECT_TRUE(gradcheck([](const Var& x) { return grad([](const Var& v) { return sum(v * v * v); })(x); }, random({3})));
+  EXPECT_TRUE(
+      gradcheck([](const Var& x) { return grad([](const Var& v) { return sum(v * v * v); })(x); }, random({3})));
 }
 TEST_P(Transforms, GradcheckFindsWrongGradients) {
   const Pointwise wrong{"wrong", [](auto x) { return x * x; }, [](auto x) { return 2.001 * x; }};

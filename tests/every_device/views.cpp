@@ -33,7 +33,8 @@ TEST_P(Views, Reshape) {
 }
 TEST_P(Views, ReshapeOfStridedTensors) {
   const Tensor x = counted({4, 6});
-  for (const Tensor& v : {x.transpose(0, 1), x.slice(1, 0, 4), x.slice(0, 0, 4, 2), x.slice(1, 1, 6, 2), x.unsqueeze(1).transpose(0, 1), x.slice(0, 1, 2), x.slice(1, 2, 3)})
+  for (const Tensor& v : {x.transpose(0, 1), x.slice(1, 0, 4), x.slice(0, 0, 4, 2), x.slice(1, 1, 6, 2),
+                          x.unsqueeze(1).transpose(0, 1), x.slice(0, 1, 2), x.slice(1, 2, 3)})
     for (const Shape& shape : {Shape{-1}, Shape{2, -1}, Shape{-1, 2}, Shape{1, -1, 1}}) {
       if (v.numel() % 2) continue;
       EXPECT_EQ(doubles(v.reshape(shape)), doubles(v)) << to_string(v.shape()) << " to " << to_string(shape);
@@ -115,18 +116,20 @@ TEST_P(Views, LargeTransposedCopiesOfEveryDtype) {
     Shape shape;
     Axes order;
   };
-  const Case cases[] = {{{100, 70}, {1, 0}},       {{33, 1000}, {1, 0}},   {{1000, 9}, {1, 0}},      {{1025, 64}, {1, 0}},
-                        {{3, 65, 40}, {0, 2, 1}},  {{40, 3, 65}, {2, 1, 0}}, {{17, 40, 33}, {1, 2, 0}}, {{17, 40, 33}, {2, 0, 1}},
-                        {{2, 50, 3, 40}, {3, 2, 1, 0}}};
+  const Case cases[] = {{{100, 70}, {1, 0}},       {{33, 1000}, {1, 0}},      {{1000, 9}, {1, 0}},
+                        {{1025, 64}, {1, 0}},      {{3, 65, 40}, {0, 2, 1}},  {{40, 3, 65}, {2, 1, 0}},
+                        {{17, 40, 33}, {1, 2, 0}}, {{17, 40, 33}, {2, 0, 1}}, {{2, 50, 3, 40}, {3, 2, 1, 0}}};
   for (const DType d : dtypes_of(device(), {boolean, i8, i16, i32, i64, f16, bf16, f32, f64}))
     for (const auto& [shape, order] : cases) {
-      const Tensor x = (arange(0, shape.numel(), 1, {.dtype = i32}) % 127).to(d).reshape(shape), view = x.permute(order);
+      const Tensor x = (arange(0, shape.numel(), 1, {.dtype = i32}) % 127).to(d).reshape(shape),
+                   view = x.permute(order);
       const std::vector<double> all = doubles(x);
       std::vector<double> want;
       const std::vector<std::int64_t> sizes(view.shape().begin(), view.shape().end());
       for (std::int64_t i = 0; i < view.numel(); ++i) {
         std::int64_t rest = i, at = 0;
-        for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis]) at += rest % sizes[axis] * view.strides()[axis];
+        for (std::size_t axis = sizes.size(); axis-- > 0; rest /= sizes[axis])
+          at += rest % sizes[axis] * view.strides()[axis];
         want.push_back(all[static_cast<std::size_t>(at)]);
       }
       SCOPED_TRACE(std::string(to_string(d)) + to_string(shape) + " in order " + to_string(view.shape()));

@@ -25,7 +25,8 @@ struct Naive {
 };
 
 /// A tensor of this shape with value(index) at each index.
-inline Naive generate(const std::vector<std::int64_t>& shape, const std::function<double(const std::vector<std::int64_t>&)>& value) {
+inline Naive generate(const std::vector<std::int64_t>& shape,
+                      const std::function<double(const std::vector<std::int64_t>&)>& value) {
   Naive result{shape, {}};
   std::vector<std::int64_t> index(shape.size(), 0);
   for (std::int64_t left = result.numel(); left > 0; --left) {

@@ -42,7 +42,12 @@ int main(int count, char** arguments) {
   });
   show("rows with a mean and a variance", [&] { layer_norm(make({300, 128}), make({128}), make({128})); });
   show("rows whose values serve in several walks", [&] {
-    row_formula([](auto u) { auto y = gelu(u), c = y - mean(y); return c / sqrt(mean(c * c) + 1) + y; }, make({300, 128}));
+    row_formula(
+        [](auto u) {
+          auto y = gelu(u), c = y - mean(y);
+          return c / sqrt(mean(c * c) + 1) + y;
+        },
+        make({300, 128}));
   });
   show("columns", [&] { sum(make({64, 300}), {0}); });
   show("many elements to one result", [&] { sum(make({1 << 20})); });

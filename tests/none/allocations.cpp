@@ -65,7 +65,9 @@ TEST(Allocations, NoneForAnyOtherOperationOnceWarm) {
   const Var x(t), w(v), b(v);
   constexpr Pointwise own{"own", [](auto u, auto gain) { return u * rsqrt(mean(u * u) + 1) * gain; }};
   const auto none = [](const char* what, auto f) { EXPECT_EQ(allocations_of(f), 0) << what; };
-  none("sum", [&] { sum(x); }), none("sum of a tensor", [&] { sum(t, 0); }), none("mean", [&] { mean(x, {0, 1}, true); });
+  none("sum", [&] { sum(x); }), none("sum of a tensor", [&] { sum(t, 0); }), none("mean", [&] {
+    mean(x, {0, 1}, true);
+  });
   none("max", [&] { max(x, {1}); }), none("logsumexp", [&] { logsumexp(x, 1); }), none("var", [&] { var(x, 1); });
   none("softmax", [&] { softmax(x); }), none("log_softmax", [&] { log_softmax(x); });
   none("causal_softmax", [&] { causal_softmax(x); }), none("rms_norm", [&] { rms_norm(x, w); });
@@ -73,15 +75,21 @@ TEST(Allocations, NoneForAnyOtherOperationOnceWarm) {
   none("row_formula", [&] { row_formula(own, x, w); }), none("cross_entropy", [&] { cross_entropy(x, labels); });
   none("reshape", [&] { x.reshape({64}); }), none("transpose", [&] { x.transpose(0, 1); });
   none("slice", [&] { x.slice(0, 1, 3); }), none("permute", [&] { x.permute({1, 0}); });
-  none("broadcast_to", [&] { w.broadcast_to({8, 8}); }), none("to", [&] { x.to(f64); }), none("clone", [&] { x.clone(); });
-  none("zeros", [&] { zeros({8}); }), none("where", [&] { where(t > 0, x, 0); }), none("broadcasting", [&] { x * w + b; });
+  none("broadcast_to",
+       [&] {
+         w.broadcast_to({8, 8});
+       }),
+      none("to", [&] { x.to(f64); }), none("clone", [&] { x.clone(); });
+  none("zeros", [&] { zeros({8}); }), none("where", [&] { where(t > 0, x, 0); }),
+      none("broadcasting", [&] { x* w + b; });
   none("matmul_epilogue", [&] { matmul_epilogue(x, x, [](auto acc, auto z) { return silu(acc + z); }, w); });
   none("matmul_epilogue of a stack", [&] {
     matmul_epilogue(x, x, [](auto gate, auto up) { return silu(gate) * up; }, {.parts = 2});
   });
   const std::vector<Var> two{x, x};
   const std::vector<Tensor> tensors{t, t};
-  none("sort", [&] { sort(x, 1); }), none("topk", [&] { topk(x, 3, 1); }), none("sort of a tensor", [&] { sort(t, 1); });
+  none("sort", [&] { sort(x, 1); }), none("topk", [&] { topk(x, 3, 1); }),
+      none("sort of a tensor", [&] { sort(t, 1); });
   none("concatenate", [&] { concatenate(two); }), none("concatenate tensors", [&] { concatenate(tensors); });
   none("stack", [&] { stack(two); });
   EXPECT_LE(allocations_of([&] { split(x, 2); }), 100) << "split: the list that it gives, a time";
@@ -92,7 +100,8 @@ TEST(Allocations, NoneForAnyOtherOperationOnceWarm) {
 template <class Optimiser> long allocations_of_a_step(bool rows) {
   const Tensor x = full({8, 12}, 0.5), labels = zeros({8}, {.dtype = i32});
   std::vector<Var> p;
-  for (const Shape& shape : {Shape{12, 16}, Shape{16}, Shape{16, 4}, Shape{4}, Shape{16}, Shape{16}, Shape{16, 32}}) p.emplace_back(full(shape, 0.125));
+  for (const Shape& shape : {Shape{12, 16}, Shape{16}, Shape{16, 4}, Shape{4}, Shape{16}, Shape{16}, Shape{16, 32}})
+    p.emplace_back(full(shape, 0.125));
   Optimiser optimiser(p);
   return allocations_of([&] {
     Var h = matmul_bias_activation(x, p[0], p[1], op::gelu);

@@ -12,7 +12,8 @@ namespace {
 
 /// The value of a 16-bit pattern with this many exponent and mantissa bits.
 double decoded(std::uint16_t bits, int exponent_bits, int mantissa_bits) {
-  const int sign = bits >> 15, exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1), mantissa = bits & ((1 << mantissa_bits) - 1);
+  const int sign = bits >> 15, exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1),
+            mantissa = bits & ((1 << mantissa_bits) - 1);
   const int bias = (1 << (exponent_bits - 1)) - 1;
   double v;
   if (exponent == (1 << exponent_bits) - 1) v = mantissa ? std::nan("") : INFINITY;
@@ -61,7 +62,9 @@ TYPED_TEST(SixteenBits, RoundsToNearestEven) {
     const auto high = static_cast<std::uint16_t>(low + 1);
     const double below = reference<TypeParam>(low);
     // The infinite neighbour counts as the next finite value would.
-    const double above = high == kInfinity<TypeParam> ? 2 * below - reference<TypeParam>(static_cast<std::uint16_t>(low - 1)) : reference<TypeParam>(high);
+    const double above = high == kInfinity<TypeParam>
+                             ? 2 * below - reference<TypeParam>(static_cast<std::uint16_t>(low - 1))
+                             : reference<TypeParam>(high);
     const double middle = below + (above - below) / 2, step = (above - below) * 0x1p-20;
     ASSERT_EQ(TypeParam(middle).bits, low % 2 ? high : low) << low;
     ASSERT_EQ(TypeParam(middle - step).bits, low) << low;
@@ -79,7 +82,8 @@ TYPED_TEST(SixteenBits, DoublesAreRoundedOnce) {
   std::mt19937_64 engine(3);
   for (int i = 0; i < 200000; ++i) {
     const auto low = static_cast<std::uint16_t>(engine() % (kInfinity<TypeParam> - 1));
-    const double below = reference<TypeParam>(low), above = reference<TypeParam>(static_cast<std::uint16_t>(low + 1)), middle = below + (above - below) / 2;
+    const double below = reference<TypeParam>(low), above = reference<TypeParam>(static_cast<std::uint16_t>(low + 1)),
+                 middle = below + (above - below) / 2;
     const double v = std::nextafter(middle, engine() % 2 ? INFINITY : -INFINITY);
     ASSERT_EQ(TypeParam(v).bits, v > middle ? low + 1 : low);
   }
@@ -94,13 +98,16 @@ TYPED_TEST(SixteenBits, Extremes) {
 }
 
 TEST(DTypes, SizesAndNames) {
-  const std::pair<DType, std::pair<std::size_t, const char*>> list[] = {{boolean, {1, "boolean"}}, {u8, {1, "u8"}}, {i8, {1, "i8"}}, {i16, {2, "i16"}}, {i32, {4, "i32"}}, {u32, {4, "u32"}},
-                                                                        {i64, {8, "i64"}}, {f16, {2, "f16"}}, {bf16, {2, "bf16"}}, {f32, {4, "f32"}}, {f64, {8, "f64"}}};
+  const std::pair<DType, std::pair<std::size_t, const char*>> list[] = {
+      {boolean, {1, "boolean"}}, {u8, {1, "u8"}},   {i8, {1, "i8"}},   {i16, {2, "i16"}},
+      {i32, {4, "i32"}},         {u32, {4, "u32"}}, {i64, {8, "i64"}}, {f16, {2, "f16"}},
+      {bf16, {2, "bf16"}},       {f32, {4, "f32"}}, {f64, {8, "f64"}}};
   for (const auto& [dtype, want] : list) {
     EXPECT_EQ(dtype_size(dtype), want.first);
     EXPECT_EQ(to_string(dtype), want.second);
   }
-  EXPECT_TRUE(is_floating(f16) && is_floating(bf16) && is_floating(f32) && is_floating(f64) && !is_floating(i64) && !is_floating(boolean));
+  EXPECT_TRUE(is_floating(f16) && is_floating(bf16) && is_floating(f32) && is_floating(f64) && !is_floating(i64) &&
+              !is_floating(boolean));
   EXPECT_TRUE(is_integer(u8) && is_integer(i64) && !is_integer(boolean) && !is_integer(f16));
 }
 

@@ -1,5 +1,5 @@
-// The interned graph: equal expressions are one node, rewrites only where every input keeps its bits, and keys that hold
-// structure and literals alone.
+// The interned graph: equal expressions are one node, rewrites only where every input keeps its bits, and keys that
+// hold structure and literals alone.
 #include "formula/graph.hpp"
 
 #include <gtest/gtest.h>

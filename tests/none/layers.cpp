@@ -78,5 +78,29 @@ TEST(Layers, NoArrowRunsUp) {
   EXPECT_GT(arrows, 500);
 }
 
+/// Characters, not bytes, of UTF-8.
+std::size_t columns_of(const std::string& line) {
+  std::size_t columns = 0;
+  for (const char c : line) columns += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return columns;
+}
+
+TEST(Layers, NoLineIsLongerThan120Columns) {
+  int files = 0;
+  for (const char* folder : {"src", "include"})
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(TERN_SOURCE) / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".cpp" && extension != ".hpp" && extension != ".h") continue;
+      std::ifstream in(entry.path());
+      int number = 0;
+      for (std::string line; std::getline(in, line);) {
+        ++number;
+        EXPECT_TRUE(columns_of(line) <= 120 || line.starts_with("#pragma")) << entry.path() << ":" << number;
+      }
+      ++files;
+    }
+  EXPECT_GT(files, 150);
+}
+
 }  // namespace
 }  // namespace tern

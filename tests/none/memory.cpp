@@ -74,8 +74,14 @@ struct Network {
   Tensor x, labels = zeros({16}, i32);
 
   explicit Network(Counting& counting) : memory(counting), x(counting.make({16, 24}, 0.25)) {
-    for (const auto& [shape, value] : std::vector<std::pair<Shape, double>>{
-             {{24, 32}, 0.01}, {{32}, 0.1}, {{32}, 1}, {{32}, 0}, {{32, 64}, 0.02}, {{32, 32}, 0.01}, {{32}, 1}, {{32, 10}, 0.03}})
+    for (const auto& [shape, value] : std::vector<std::pair<Shape, double>>{{{24, 32}, 0.01},
+                                                                            {{32}, 0.1},
+                                                                            {{32}, 1},
+                                                                            {{32}, 0},
+                                                                            {{32, 64}, 0.02},
+                                                                            {{32, 32}, 0.01},
+                                                                            {{32}, 1},
+                                                                            {{32, 10}, 0.03}})
       parameters.emplace_back(memory.make(shape, value));
   }
   Var loss() const {
@@ -130,8 +136,8 @@ TEST(Memory, WithoutRecordingNothingIsKept) {
   EXPECT_LT(plain, memory.most() - before);
 }
 
-/// Of the backward of a fused product, one temporary is as large as the result. 16-bit operands need their pre-activation
-/// in f32, which is made strip by strip.
+/// Of the backward of a fused product, one temporary is as large as the result. 16-bit operands need their
+/// pre-activation in f32, which is made strip by strip.
 TEST(Memory, TheFusedBackwardMakesOneLargeTemporary) {
   constexpr std::int64_t m = 4096, n = 512, k = 8;
   for (const DType dtype : {f32, f16, bf16, f64}) {

@@ -1,5 +1,5 @@
-// The text of a tuning file: what is written is read, and whatever is damaged is refused as a whole. Choices named by their
-// shapes.
+// The text of a tuning file: what is written is read, and whatever is damaged is refused as a whole. Choices named by
+// their shapes.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// Compiled against a copy of tern in which formulas.inc has one more line, synthetic_cube(x) = x·x·x, and compositions.hpp
-// one more entry, softmax_pool(x, scores): they must be all it takes.
+// Compiled against a copy of tern in which formulas.inc has one more line, synthetic_cube(x) = x·x·x, and
+// compositions.hpp one more entry, softmax_pool(x, scores): they must be all it takes.
 #include <cmath>
 #include <cstdio>
 #include <tern/tern.hpp>

@@ -53,9 +53,11 @@ TEST_F(Overhead, OfRecordingIsAtMost300Nanoseconds) {
   check("silu_mul", [&] { silu_mul(a, b); }, [&] { silu_mul(x, y); });
   check("reshape", [&] { a.reshape({2, 4}); }, [&] { x.reshape({2, 4}); });
 }
-/// Of products, rows and indices; where the recorded operation saves a pre-activation, beside the one that gives it, too.
+/// Of products, rows and indices; where the recorded operation saves a pre-activation, beside the one that gives it,
+/// too.
 TEST_F(Overhead, OfLargerOperationsIsAtMost300Nanoseconds) {
-  const Tensor m = ones({8, 8}, cpu()), n = ones({8, 8}, cpu()), z = ones({8}, cpu()), labels = zeros({8}, {.dtype = i32});
+  const Tensor m = ones({8, 8}, cpu()), n = ones({8, 8}, cpu()), z = ones({8}, cpu()),
+               labels = zeros({8}, {.dtype = i32});
   const Var a(m), b(n), bias(z);
   Tensor pre;
   check("matmul", [&] { matmul(m, n); }, [&] { matmul(a, b); });

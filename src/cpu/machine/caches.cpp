@@ -12,8 +12,8 @@
 namespace tern::detail_cpu {
 namespace {
 
-/// What is counted of a cache. A virtual machine is told of all that its processor has, 300 MiB, where it may use a share (two
-/// cores of a Sapphire Rapids: silu_mul of 200 MB at 19 GB/s through the caches).
+/// What is counted of a cache. A virtual machine is told of all that its processor has, 300 MiB, where it may use a
+/// share (two cores of a Sapphire Rapids: silu_mul of 200 MB at 19 GB/s through the caches).
 constexpr std::int64_t kMost = std::int64_t{64} << 20;
 
 /// A cache and how many logical processors share it.
@@ -38,8 +38,9 @@ int count_of(const std::string& list) {
   return std::max(count, 1);
 }
 
-/// As Linux describes the first processor's; nothing where there is no third level, as a second is one core's. glibc's sysconf adds up those of all cores that AMD's processors have, 320 MiB
-/// where two cores share 32: results of `silu_mul` went through the caches up to that size, at 0.8 of the speed.
+/// As Linux describes the first processor's; nothing where there is no third level, as a second is one core's. glibc's
+/// sysconf adds up those of all cores that AMD's processors have, 320 MiB where two cores share 32: results of
+/// `silu_mul` went through the caches up to that size, at 0.8 of the speed.
 Cache described_last_level() {
   Cache last;
   int highest = 0;

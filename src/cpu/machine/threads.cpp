@@ -35,8 +35,8 @@ Limits& limits() {
 thread_local bool inside_task = false;
 thread_local int most_threads = 1;
 
-/// The tasks that one thread takes first; those that are done help with the others' then. So a thread meets the same part
-/// of its operands in every call of a size, in its own caches.
+/// The tasks that one thread takes first; those that are done help with the others' then. So a thread meets the same
+/// part of its operands in every call of a size, in its own caches.
 struct alignas(64) Share {
   std::atomic<std::int64_t> next{0};
   std::int64_t end = 0;

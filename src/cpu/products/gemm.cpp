@@ -43,8 +43,8 @@ constexpr Part part_of(Index i, Index parts, Index total) {
 
 // ---- scratch memory
 
-/// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed. `shared` is
-/// the calling thread's, read by all.
+/// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed.
+/// `shared` is the calling thread's, read by all.
 struct Scratch {
   Buffer a, b, tile, group, turned, shared;
   Buffer own;                 // B as this thread has packed it …
@@ -129,8 +129,9 @@ Index odd_lines(Index elements, Index lane_size) {
   return (divide_up(elements, line) | 1) * line;
 }
 
-/// Rows of A for one block of the depth, as the micro-kernel reads them: in place, copied row by row, or `side_by_side`:
-/// the rows of a call next to each other, step by step of the depth, as the rows of a column-major A lie already.
+/// Rows of A for one block of the depth, as the micro-kernel reads them: in place, copied row by row, or
+/// `side_by_side`: the rows of a call next to each other, step by step of the depth, as the rows of a column-major A
+/// lie already.
 struct PackedA {
   Panel first;
   Index row_step;  // a call that begins at row r begins r * row_step elements on
@@ -146,8 +147,8 @@ PackedA rows_of_a(const Plan& plan, const Area& area, const DepthBlock& block) {
   const Index lane = plan.types.lane_size, steps = block.end - block.begin, row = odd_lines(block.depth(), lane);
   std::byte* const to = scratch().a.reserve(area.rows * row * lane);
   for (Index s = 0; s < block.segments; ++s)
-    plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row, block.begin), g.a_row, g.a_col}, area.rows,
-                             steps, to + s * steps * lane, row, steps);
+    plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row, block.begin), g.a_row, g.a_col},
+                             area.rows, steps, to + s * steps * lane, row, steps);
   return {{to, row, 1}, row, false};
 }
 
@@ -165,9 +166,9 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
   for (Index s = 0; s < block.segments; ++s)
     for (Index call = 0; call < calls; ++call) {
       const Part rows = part_of(call, calls, area.rows);
-      plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row + rows.begin, block.begin), g.a_col, g.a_row},
-                               steps, rows.count, to + (rows.begin * depth + s * steps * rows.count) * lane, rows.count,
-                               rows.count);
+      plan.types.kernels->copy(
+          {plan.a(area.batch, block.segment + s, area.row + rows.begin, block.begin), g.a_col, g.a_row}, steps,
+          rows.count, to + (rows.begin * depth + s * steps * rows.count) * lane, rows.count, rows.count);
     }
   return {{to, 1, 0}, depth, true, true};
 }
@@ -198,7 +199,8 @@ std::byte* kept_panel(const Plan& plan, std::byte* base, Index col, const DepthB
 std::pair<std::byte*, bool> own_panel(const Plan& plan, Index col, Index i) {
   Scratch& mine = scratch();
   std::byte* const base = mine.own.reserve(plan.kept_cols * plan.depth.total() * plan.types.lane_size);
-  const Index panels = plan.kept_cols / plan.panel(), place = (col - plan.kept_begin) / plan.panel() * plan.depth.count + i;
+  const Index panels = plan.kept_cols / plan.panel(),
+              place = (col - plan.kept_begin) / plan.panel() * plan.depth.count + i;
   if (mine.own_job != plan.own_job) {
     mine.has.assign(static_cast<std::size_t>(panels * plan.depth.count), false);
     mine.own_job = plan.own_job;
@@ -208,8 +210,8 @@ std::pair<std::byte*, bool> own_panel(const Plan& plan, Index col, Index i) {
   return {kept_panel(plan, base, col, plan.depth[i]), has};
 }
 
-/// Columns of B from `col` on, `cols` of them on return, for `calls` calls on the i-th block of the depth: in place, from
-/// what is kept packed, packed here or, where A lies `side_by_side` for micro_packing, by the first call.
+/// Columns of B from `col` on, `cols` of them on return, for `calls` calls on the i-th block of the depth: in place,
+/// from what is kept packed, packed here or, where A lies `side_by_side` for micro_packing, by the first call.
 PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, bool side_by_side, Index& cols, Index i) {
   const GemmProblem& g = plan.g;
   const DepthBlock block = plan.depth[i];
@@ -262,11 +264,11 @@ Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Inde
   return {data + call * depth * step, step};
 }
 
-/// During the calls on one panel of B the next, so that it is in L2 in time (2048³ without: 0.89): read in place, the next
-/// columns of the same rows; during the call that packs a panel, its own rows further down. During those on the last,
-/// where B is streamed, the first columns of the i-th block's next (4096 × 1024, Zen 4: 1.08); where a tile is a whole
-/// product of a batch and both operands are read in place, the operands of the next product (batches of 64³ without:
-/// 0.83).
+/// During the calls on one panel of B the next, so that it is in L2 in time (2048³ without: 0.89): read in place, the
+/// next columns of the same rows; during the call that packs a panel, its own rows further down. During those on the
+/// last, where B is streamed, the first columns of the i-th block's next (4096 × 1024, Zen 4: 1.08); where a tile is a
+/// whole product of a batch and both operands are read in place, the operands of the next product (batches of 64³
+/// without: 0.83).
 Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index i, Index call,
                Index calls) {
   const GemmProblem& g = plan.g;
@@ -312,7 +314,8 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
         const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, i, call, calls);
         micro({a.first.data + r * a.row_step * lane, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
                i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
-               out.data + (r * out.row + j - done) * lane, out.row, block.depth(), rows, cols, next.data, next.step, b.packs_to});
+               out.data + (r * out.row + j - done) * lane, out.row, block.depth(), rows, cols, next.data, next.step,
+               b.packs_to});
       }
       const Index end = j + cols;
       if (!grouped || (end < area.cols && end - done < to.group)) continue;
@@ -347,10 +350,12 @@ template <class Multiply> void run_tile(const Plan& plan, const Area& area, Mult
   std::byte* c = g.c ? static_cast<std::byte*>(g.c) + g.c_offsets[area.batch] * lane : nullptr;
   const bool in_place = c && !plan.turned;
   Target tile{nullptr, odd_lines(area.cols, lane)}, to = tile;
-  if ((!in_place && !group) || plan.depth.count > 1) to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * lane);
+  if ((!in_place && !group) || plan.depth.count > 1)
+    to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * lane);
   if (in_place) to = {c + (area.row * g.c_row + area.col) * lane, g.c_row};
   if (group) {
-    const Index row = group + plan.types.kernels->widest(1);  // a panel may be as wide, and begins before the group is full
+    const Index row =
+        group + plan.types.kernels->widest(1);  // a panel may be as wide, and begins before the group is full
     to = {scratch().group.reserve(area.rows * row * lane), row, group};
   }
   if (plan.depth.count == 0) {
@@ -375,8 +380,8 @@ Index work_of(const Plan& plan, Index rows, Index cols) {
   return plan.depth.total() * (rows * cols + kTraffic * (rows + cols));
 }
 
-/// Halves the tiles' rows or columns; false where that would pack an operand twice for small tiles, if there is one for each
-/// thread, or they are the smallest.
+/// Halves the tiles' rows or columns; false where that would pack an operand twice for small tiles, if there is one for
+/// each thread, or they are the smallest.
 bool halve_tiles(Plan& plan, bool enough) {
   const Index mr = plan.max_rows(), nr = plan.panel();
   const Index again_a = plan.direct_a ? 0 : plan.tile_rows;
@@ -390,9 +395,9 @@ bool halve_tiles(Plan& plan, bool enough) {
   return true;
 }
 
-/// Cuts tiles down until there are enough for all threads, then makes few of them as many for each. Four for each thread
-/// level out what other programs take from them, if cutting costs no packing twice or the tiles stay large, and B is not
-/// streamed.
+/// Cuts tiles down until there are enough for all threads, then makes few of them as many for each. Four for each
+/// thread level out what other programs take from them, if cutting costs no packing twice or the tiles stay large, and
+/// B is not streamed.
 void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
   const Index threads = max_threads();
   plan.tile_rows = std::min(plan.tile_rows, rows);
@@ -410,8 +415,8 @@ void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
 }
 
 /// All tiles of `cols` columns from `col` on of `batches` batches from `batch` on, in tasks that are worth it. The
-/// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more. They follow each
-/// other down the columns, so that a thread reads mostly B that it has packed, unless all of it is near.
+/// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more. They
+/// follow each other down the columns, so that a thread reads mostly B that it has packed, unless all of it is near.
 template <class Multiply>
 void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index cols, Multiply multiply_tile) {
   const Index rows = plan.g.m, nr = plan.panel(), panels = divide_up(cols, nr);
@@ -445,8 +450,8 @@ void pack_shared(Plan& plan, Index batch, Index cols) {
   plan.shared = base;
 }
 
-/// B packed for all tiles: for each range of columns that fits kSharedBytes, and for each batch unless all have the same
-/// B.
+/// B packed for all tiles: for each range of columns that fits kSharedBytes, and for each batch unless all have the
+/// same B.
 void run_kept(Plan& plan, bool own) {
   const GemmProblem& g = plan.g;
   const Index nr = plan.panel(), column = plan.depth.total() * plan.types.lane_size;
@@ -488,13 +493,13 @@ void run_packed(Plan& plan) {
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
   const Index direct_cols = plan.direct_b && max_threads() > 1 ? kDirectBothCols : reading().direct_cols;
   plan.direct_a = as_lanes && (small_a || (g.n <= direct_cols && apart));
-  // Few columns and an A that is read in place, or is no larger than B: a tile of all rows packs its columns of B for no
-  // other, and nobody waits for a barrier.
+  // Few columns and an A that is read in place, or is no larger than B: a tile of all rows packs its columns of B for
+  // no other, and nobody waits for a barrier.
   const bool packs_little = plan.direct_a || (g.m <= g.n && max_threads() <= kWholeThreads);
   const bool whole = packs_little && g.n <= kWholeCols && a_bytes <= kLocalBytes;
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
-  const bool worth =
-      !plan.direct_b && !whole && work >= plan.sizes.shared_work && (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
+  const bool worth = !plan.direct_b && !whole && work >= plan.sizes.shared_work &&
+                     (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
   const Index column = plan.depth.total() * plan.types.lane_size;
   plan.keeps_b = worth && kSharedBytes / column >= kSharedCols;
   const bool own = plan.keeps_b && g.b_col == 1 && column * g.n <= kOwnBytes;

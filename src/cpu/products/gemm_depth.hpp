@@ -1,5 +1,5 @@
-// How the depth of a product, all its steps of k, is cut into blocks: each is summed by itself, and their sums are added in
-// order.
+// How the depth of a product, all its steps of k, is cut into blocks: each is summed by itself, and their sums are
+// added in order.
 #pragma once
 #include <algorithm>
 #include <cstdint>

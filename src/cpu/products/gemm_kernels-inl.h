@@ -15,11 +15,11 @@
 //                   +-----------+-----------+
 //
 // Instructions: where another program has the core's other hyperthread, half of the front end is ours, 3 instructions a
-// cycle, 42 in the 14 cycles of a step's multiply-adds. So A is packed with the rows of a call side by side (column-major,
-// it lies so), which takes one pointer, and AVX-512 multiplies every other row by an element in memory: a register costs
-// one instruction, memory a load more. 43 instructions a step, with A's rows apart 52: 1.1 to 1.2 of the speed in such
-// moments (512³ to 2048³, f32 and f64), 0.97 to 1 on a core of one's own. Steps unrolled by 2 and 4 gave back half of that
-// (the loop no longer fits the queue after the decoders); 9 × 3 vectors gave the same as 14 × 2.
+// cycle, 42 in the 14 cycles of a step's multiply-adds. So A is packed with the rows of a call side by side
+// (column-major, it lies so), which takes one pointer, and AVX-512 multiplies every other row by an element in memory:
+// a register costs one instruction, memory a load more. 43 instructions a step, with A's rows apart 52: 1.1 to 1.2 of
+// the speed in such moments (512³ to 2048³, f32 and f64), 0.97 to 1 on a core of one's own. Steps unrolled by 2 and 4
+// gave back half of that (the loop no longer fits the queue after the decoders); 9 × 3 vectors gave the same as 14 × 2.
 //
 // Flops and bytes: 14 × 32 f32 over 1024 steps is 918 Kflop on 57 KB of A and 131 KB of B, both from L2: 4.9 flop a
 // byte. A core that multiplies and adds 64 flop a cycle needs 13 of the 48 to 64 bytes a cycle L2 gives. Expected: 97 %
@@ -297,8 +297,8 @@ void MicroTile(const GemmMicro& call) {
   V sum[kRows][kVectors];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
     TERN_GEMM_UNROLL for (int v = 0; v < kVectors; ++v) sum[i][v] = hn::Zero(d);
-  // C is fetched ahead, four rows at a time over the depth (and up to three beyond): to wait for it at the end cost 8 %,
-  // half of which this saves. Row by row took a tenth of the time where the depth is 64 (batches of 64³: 0.94).
+  // C is fetched ahead, four rows at a time over the depth (and up to three beyond): to wait for it at the end cost 8
+  // %, half of which this saves. Row by row took a tenth of the time where the depth is 64 (batches of 64³: 0.94).
   constexpr int kTogether = kRows < 4 ? kRows : 4;
   const std::int64_t part = call.depth / ((kRows + kTogether - 1) / kTogether) + 1;
   const char* c = static_cast<const char*>(call.c);
@@ -479,7 +479,8 @@ template <class T, int kDepth> void OuterRows(const GemmOuter& call) {
     TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) x[p] = hn::Set(d, a[p]);
     const auto sum_at = [&](std::int64_t j) {
       V sum = hn::Zero(d);
-      TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) sum = MultiplyAdd<T>(x[p], hn::LoadU(d, b + p * b_row + j), sum);
+      TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) sum =
+          MultiplyAdd<T>(x[p], hn::LoadU(d, b + p * b_row + j), sum);
       return sum;
     };
     if (stream) {
@@ -509,7 +510,8 @@ template <class T> void Outer(const GemmOuter& call) {
 
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;
-  // SSE4 widens f16 by a dozen instructions: 16 × 1024 × 4096 at 0.78 of the speed of a packed B, 64: 0.57 (bf16 1.1, 0.87).
+  // SSE4 widens f16 by a dozen instructions: 16 × 1024 × 4096 at 0.78 of the speed of a packed B, 64: 0.57 (bf16 1.1,
+  // 0.87).
   constexpr bool kSlow = sizeof(S) < sizeof(T) && HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2;
   return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), kSlow ? kWideningRows : kDirectRows, Copy<T, S>,
           Widest<T>, Micro<T, T, kMaxRows, false>, Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>,

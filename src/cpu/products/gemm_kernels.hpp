@@ -71,9 +71,10 @@ inline constexpr std::int64_t kSmallMost = 16;
 
 /// Rows of a call that widens B as it reads it: such kernels are 20 KB of code for each row.
 inline constexpr int kWideningRows = 8;
-/// Rows of A up to which B is read in place, by several calls where it takes them: 784 × 256 gains 8 % at 48 rows, none at
-/// 96. In 16 bits, too, though each call widens B anew: 9, 16, 32 and 64 × 1024 × 4096 in f16 at 3.0, 2.7, 1.7 and 1.4 of the
-/// speed of a B that is packed, with AVX2 at 2.0, 1.7, 1.3 and 1.0.
+/// Rows of A up to which B is read in place, by several calls where it takes them: 784 × 256 gains 8 % at 48 rows, none
+/// at
+/// 96. In 16 bits, too, though each call widens B anew: 9, 16, 32 and 64 × 1024 × 4096 in f16 at 3.0, 2.7, 1.7 and 1.4
+/// of the speed of a B that is packed, with AVX2 at 2.0, 1.7, 1.3 and 1.0.
 inline constexpr int kDirectRows = 64;
 
 /// The kernels for one type of operand. `Lane` is float for f16, bf16 and f32, else the type itself.
@@ -89,12 +90,13 @@ struct GemmKernelsOf {
   /// The widest call with this many rows: fewer rows leave registers for more columns.
   std::int64_t (*widest)(std::int64_t rows);
   void (*micro)(const GemmMicro& call);
-  /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows, and of strides in A.
+  /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows, and of strides in
+  /// A.
   void (*micro_stored)(const GemmMicro& call);
   /// The same for an A whose rows lie side by side: a(i, p) = a[p * a_col + i], whatever a_row says. Null for integers.
   void (*micro_packed)(const GemmMicro& call);
-  /// micro_packed of panel_cols columns for a B of the operand's type, which it packs, too: packed[p * panel_cols + j] =
-  /// b(p, j). Null for integers.
+  /// micro_packed of panel_cols columns for a B of the operand's type, which it packs, too: packed[p * panel_cols + j]
+  /// = b(p, j). Null for integers.
   void (*micro_packing)(const GemmMicro& call);
   void (*dot)(const GemmDot& call);  // null for integers
   void (*outer)(const GemmOuter& call);  // a: depth elements a row

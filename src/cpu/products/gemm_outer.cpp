@@ -47,8 +47,9 @@ class OuterRun {
   }
 
  private:
-  /// A result of more than half of the last cache is read from memory anyway when it is met with an operand of its size, as
-  /// a weight's gradient is: past the caches (1 × 1024 × 4096 f32 with backward, Zen 4 with 32 MiB: 0.7 of the time).
+  /// A result of more than half of the last cache is read from memory anyway when it is met with an operand of its
+  /// size, as a weight's gradient is: past the caches (1 × 1024 × 4096 f32 with backward, Zen 4 with 32 MiB: 0.7 of the
+  /// time).
   bool streams() const {
     const Index lane = types_.lane_size;
     const auto aligned = [](Index bytes) { return bytes % 64 == 0; };
@@ -65,16 +66,16 @@ class OuterRun {
   const std::byte* take_a(Index batch, Index row, Index rows) const {
     std::byte* const to = scratch().a.reserve(rows * depth_ * types_.lane_size);
     for (Index s = 0; s < g_.segments; ++s)
-      types_.kernels->copy({element(g_.a, g_.a_offsets[batch * g_.segments + s] + row * g_.a_row), g_.a_row, g_.a_col}, rows,
-                           g_.k, to + s * g_.k * types_.lane_size, depth_, g_.k);
+      types_.kernels->copy({element(g_.a, g_.a_offsets[batch * g_.segments + s] + row * g_.a_row), g_.a_row, g_.a_col},
+                           rows, g_.k, to + s * g_.k * types_.lane_size, depth_, g_.k);
     return to;
   }
   /// Every step's row of B, in whole vectors.
   const std::byte* take_b(Index batch, Index col, Index cols, Index padded) const {
     std::byte* const to = scratch().b.reserve(depth_ * padded * types_.lane_size);
     for (Index s = 0; s < g_.segments; ++s)
-      types_.kernels->copy({element(g_.b, g_.b_offsets[batch * g_.segments + s] + col * g_.b_col), g_.b_row, g_.b_col}, g_.k,
-                           cols, to + s * g_.k * padded * types_.lane_size, padded, padded);
+      types_.kernels->copy({element(g_.b, g_.b_offsets[batch * g_.segments + s] + col * g_.b_col), g_.b_row, g_.b_col},
+                           g_.k, cols, to + s * g_.k * padded * types_.lane_size, padded, padded);
     return to;
   }
 

@@ -1,4 +1,5 @@
-// Products whose depth is so short that writing C is the work: the gradient of a weight by one example is an outer product.
+// Products whose depth is so short that writing C is the work: the gradient of a weight by one example is an outer
+// product.
 #pragma once
 #include "cpu/products/gemm.hpp"
 

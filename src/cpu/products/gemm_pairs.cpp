@@ -1,10 +1,10 @@
 // The driver of gemm_pairs.hpp: what is packed, in which blocks, by which thread.
 //
 // Both operands are packed as the instructions read them, A in rows of neighbouring steps (or read in place, where it
-// lies so), B in panels of kPairCols columns, pair by pair, k padded with zeros. For each panel of B all rows of a tile are
-// summed over one block of k after the other, so that partial sums stay near; the last block rounds them into the result, or
-// leaves them in f32 for the epilogue. A block ends by storing the sums and the next goes on from there, which changes no
-// bit of them: so blocks may have any size.
+// lies so), B in panels of kPairCols columns, pair by pair, k padded with zeros. For each panel of B all rows of a tile
+// are summed over one block of k after the other, so that partial sums stay near; the last block rounds them into the
+// result, or leaves them in f32 for the epilogue. A block ends by storing the sums and the next goes on from there,
+// which changes no bit of them: so blocks may have any size.
 #include "cpu/products/gemm_pairs.hpp"
 
 #include <algorithm>
@@ -27,9 +27,9 @@ using Index = std::int64_t;
 constexpr Index kNearSteps = 4096, kNearBytes = Index{1} << 20;
 /// Rows and columns of a tile, more rows where A is read in place.
 constexpr Index kTileRows = 256, kDirectTileRows = 512, kTileCols = 1024;
-/// Columns of a tile that the epilogue takes at a time: what L1 holds of up to kNearRows rows, else more, as each row of the
-/// result lies in another page (64 × 784 × 256 with gelu 0.96 of the time of all at once, where others share the caches
-/// 0.92; tiles of 256 rows by 64 columns 1.02).
+/// Columns of a tile that the epilogue takes at a time: what L1 holds of up to kNearRows rows, else more, as each row
+/// of the result lies in another page (64 × 784 × 256 with gelu 0.96 of the time of all at once, where others share the
+/// caches 0.92; tiles of 256 rows by 64 columns 1.02).
 constexpr Index kNearRows = 64, kNearGroup = 2 * kPairCols, kFarGroup = 8 * kPairCols;
 /// Multiply-adds that are worth a task of their own.
 constexpr Index kTaskWork = 4 << 20;
@@ -118,7 +118,8 @@ class PairRun {
         parallel_for(divide_up(cols, kWide), [&](Index chunk) {
           const Index at = chunk * kWide;
           for (Index i = 0; i < blocks_; ++i)
-            pack_panels(batch, block(i), col + at, std::min(kWide, cols - at), shared_panel(col + at, i), shared_step());
+            pack_panels(batch, block(i), col + at, std::min(kWide, cols - at), shared_panel(col + at, i),
+                        shared_step());
         });
         run_tiles(batch, same ? g_.batches : 1, col, cols);
       }
@@ -130,10 +131,11 @@ class PairRun {
     return {i / per_segment_, first, std::min(block_steps_, g_.k - first)};
   }
 
-  /// Tiles small enough that every thread has several, or one where that has all rows: of fewer columns first, since a thread
-  /// that has all rows of its columns packs their B for itself.
+  /// Tiles small enough that every thread has several, or one where that has all rows: of fewer columns first, since a
+  /// thread that has all rows of its columns packs their B for itself.
   void choose_tile() {
-    const Index near = kNearBytes / (2 * block_steps_ * std::clamp<Index>(blocks_, 1, most_blocks_)) / kPairRows * kPairRows;
+    const Index near =
+        kNearBytes / (2 * block_steps_ * std::clamp<Index>(blocks_, 1, most_blocks_)) / kPairRows * kPairRows;
     const Index most = direct_a_ && g_.m <= kDirectTileRows ? kDirectTileRows : std::min(kTileRows, near);
     tile_rows_ = std::min(most, round_up(g_.m, kPairRows));
     tile_cols_ = std::min(kTileCols, round_up(g_.n, kPairCols));
@@ -144,8 +146,8 @@ class PairRun {
     while (tiles() < enough && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
     if (g_.m > tile_rows_) divide_rows(wide, want);
   }
-  /// Wide tiles of fewer rows instead, where they come out as more even parts (1023 × 777 × 513 with two threads: eight of
-  /// 256 × 288 leave one a fifth more than the other, of 128 × 544 none).
+  /// Wide tiles of fewer rows instead, where they come out as more even parts (1023 × 777 × 513 with two threads: eight
+  /// of 256 × 288 leave one a fifth more than the other, of 128 × 544 none).
   void divide_rows(Index wide, Index want) {
     const Index rows = tile_rows_, cols = std::exchange(tile_cols_, wide), most = busiest(rows, cols);
     while (tiles() < want && tile_rows_ > 2 * kPairRows) tile_rows_ = round_up(tile_rows_ / 2, kPairRows);
@@ -181,8 +183,8 @@ class PairRun {
       }
   }
 
-  /// Columns of B for one block of k, in panels `panel` pairs apart. Where B is row-major its rows are read along, not panel
-  /// by panel: each 64 bytes would come from another page.
+  /// Columns of B for one block of k, in panels `panel` pairs apart. Where B is row-major its rows are read along, not
+  /// panel by panel: each 64 bytes would come from another page.
   void pack_panels(Index batch, const KBlock& k, Index col, Index cols, std::uint32_t* to, Index panel) const {
     const Index whole = cols / kPairCols * kPairCols;
     if (g_.b_col == 1 && k.steps % kStep == 0) {
@@ -245,7 +247,8 @@ class PairRun {
     return {near_a(area, i - since), kStep, kStep * kPairRows, kPairRows * k.padded()};
   }
   std::uint16_t* near_a(const Area& area, Index place) const {
-    return reinterpret_cast<std::uint16_t*>(scratch().a.data()) + place * (round_up(area.rows, kPairRows) * block_steps_);
+    return reinterpret_cast<std::uint16_t*>(scratch().a.data()) +
+           place * (round_up(area.rows, kPairRows) * block_steps_);
   }
   std::uint32_t* near_b(Index blocks, Index panel, Index place) const {
     return reinterpret_cast<std::uint32_t*>(scratch().b.data()) + panel * near_step(blocks) + place * near_step(1);
@@ -267,7 +270,8 @@ class PairRun {
 
   // ---- tiles ----
   void run_tiles(Index batch, Index batches, Index col, Index cols) {
-    const Index down = divide_up(g_.m, tile_rows_), across = divide_up(cols, tile_cols_), tiles = batches * down * across;
+    const Index down = divide_up(g_.m, tile_rows_), across = divide_up(cols, tile_cols_),
+                tiles = batches * down * across;
     const Index share = divide_up(tiles, 4 * max_threads()), work = tile_rows_ * tile_cols_ * g_.segments * steps_;
     const Index together = std::clamp<Index>(kTaskWork / std::max<Index>(work, 1), 1, share);
     parallel_for(divide_up(tiles, together), [&](Index task) {
@@ -289,7 +293,8 @@ class PairRun {
                                                                               : kFarGroup;
     Sums c{nullptr, 0};
     if (!rounded || blocks_ > most_blocks_) {
-      // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of L1.
+      // Rows of sums up to 1 KiB follow each other, as the output's do; longer ones would fall into the same sets of
+      // L1.
       const Index panels = std::min(divide_up(area.cols, kPairCols), group / kPairCols);
       c.row = panels * kPairCols + (panels <= 8 ? 0 : 16);
       c.data = reinterpret_cast<float*>(scratch().tile.reserve(height * c.row * 4));
@@ -304,7 +309,8 @@ class PairRun {
         if (!shared_ && place == 0) pack_near_b(area, j, begin, blocks);
         const Index since = j / group * group, end = std::min(j + kPairCols, area.cols);
         run_panel(area, j, begin, blocks, c, j - since, strip, place);
-        if (!rounded && begin + blocks == blocks_ && (end % group == 0 || end == area.cols)) hand_over(area, c, since, end);
+        if (!rounded && begin + blocks == blocks_ && (end % group == 0 || end == area.cols))
+          hand_over(area, c, since, end);
       }
     }
     if (!rounded && blocks_ == 0) hand_over(area, c, 0, area.cols);
@@ -314,8 +320,8 @@ class PairRun {
   void hand_over(const Area& area, const Sums& c, Index begin, Index end) const {
     g_.epilogue(g_.context, {c.data, c.row, area.batch, area.row, area.col + begin, area.rows, end - begin});
   }
-  /// All rows of a tile with one panel of B over `blocks` blocks from `begin` on: partial sums go through `strip`, those of
-  /// the blocks before come from `c`, at column `at`, and the results go there or, rounded, where they belong.
+  /// All rows of a tile with one panel of B over `blocks` blocks from `begin` on: partial sums go through `strip`,
+  /// those of the blocks before come from `c`, at column `at`, and the results go there or, rounded, where they belong.
   void run_panel(const Area& area, Index j, Index begin, Index blocks, const Sums& c, Index at, const Sums& strip,
                  Index place) const {
     const Index calls = divide_up(area.rows, kPairRows);
@@ -329,13 +335,15 @@ class PairRun {
       const bool last = g_.rounded && begin + i + 1 == blocks_;
       // The next block of this panel or the next panel's first follows it.
       const auto* const ahead = reinterpret_cast<const char*>(b + k.padded() / 2 * kPairCols);
-      const Index times = k.padded() / kStep, lines = shared_ ? divide_up(k.padded() * kPairCols * 2 / 64, calls * times) : 0;
+      const Index times = k.padded() / kStep,
+                  lines = shared_ ? divide_up(k.padded() * kPairCols * 2 / 64, calls * times) : 0;
       for (Index call = 0; call < calls; ++call) {
         const Index r = call * kPairRows;
-        kernels_.micro({a.data + call * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b), from.at(r, from_col),
-                        from.row, to.at(r, to_col), to.row, pairs, std::min(kPairRows, area.rows - r),
-                        std::min(kPairCols, area.cols - j), last ? rounded_at(area, r, j) : nullptr, g_.rounded_row,
-                        ahead + call * lines * times * 64, lines});
+        kernels_.micro({a.data + call * a.panel, a.row, a.step, reinterpret_cast<const std::uint16_t*>(b),
+                        from.at(r, from_col), from.row, to.at(r, to_col), to.row, pairs,
+                        std::min(kPairRows, area.rows - r), std::min(kPairCols, area.cols - j),
+                        last ? rounded_at(area, r, j) : nullptr, g_.rounded_row, ahead + call * lines * times * 64,
+                        lines});
       }
     }
   }

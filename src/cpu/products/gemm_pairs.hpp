@@ -1,5 +1,5 @@
-// Products of bf16 by instructions that take two steps of k at once and sum in f32: AMX's tiles, or AVX-512's vdpbf16ps.
-// They read subnormal numbers as zeros and give zeros for subnormal sums.
+// Products of bf16 by instructions that take two steps of k at once and sum in f32: AMX's tiles, or AVX-512's
+// vdpbf16ps. They read subnormal numbers as zeros and give zeros for subnormal sums.
 #pragma once
 #include <cstdint>
 
@@ -11,9 +11,9 @@ inline constexpr std::int64_t kPairCols = 32;   // of a panel of B
 inline constexpr std::int64_t kPairRows = 32;   // of a call, at most
 inline constexpr std::int64_t kPairSteps = 16;  // pairs of steps that k is padded to with zeros
 
-/// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and `cols` columns. Up to
-/// the next multiple of what the kernel reads `a` may be read (PairKernels), and of 16 rows and kPairCols columns `from` may be
-/// read and `to` written, or not.
+/// Σ_p a(i, p) b(p, j), p < 2 · pairs, on top of `from` where that is not null, for `rows` rows and `cols` columns. Up
+/// to the next multiple of what the kernel reads `a` may be read (PairKernels), and of 16 rows and kPairCols columns
+/// `from` may be read and `to` written, or not.
 struct PairMicro {
   const std::uint16_t* a;     // for each 2 · kPairSteps steps those of every row, 64 bytes each, …
   std::int64_t a_row, a_step;  // … so many elements from row to row and from steps to steps

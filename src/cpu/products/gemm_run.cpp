@@ -201,8 +201,8 @@ class GemmRun {
       p.rounded = data, p.rounded_row = out.strides[row], p.rounded_offsets = offsets.data();
     }
   }
-  /// Offsets of the output's batches where the product can go straight to the output (no epilogue, contiguous rows of the
-  /// operands' type); else nothing.
+  /// Offsets of the output's batches where the product can go straight to the output (no epilogue, contiguous rows of
+  /// the operands' type); else nothing.
   Offsets output_offsets(std::uint32_t kept) const {
     const auto col = static_cast<std::size_t>(request_.batch.rank()) + 1;
     if (!stores_accumulators()) return {};
@@ -211,8 +211,8 @@ class GemmRun {
     return offsets_along(request_.batch, kept, out.strides);
   }
 
-  /// The tile's accumulators to the output, all at once where they lie in a run in both: blocks and workers, for nothing,
-  /// cost batches of 64³ bf16 8 %.
+  /// The tile's accumulators to the output, all at once where they lie in a run in both: blocks and workers, for
+  /// nothing, cost batches of 64³ bf16 8 %.
   void store(const Tile& tile, std::size_t width) const {
     const bool one_run = tile.cols == request_.n && tile.stride == tile.cols;
     const std::int64_t runs = one_run ? 1 : tile.rows, length = one_run ? tile.rows * tile.cols : tile.cols;

@@ -1,5 +1,5 @@
-// The block sizes of the matrix product, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2, fma
-// roof 138 GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
+// The block sizes of the matrix product, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2,
+// fma roof 138 GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
 #pragma once
 #include "backend/tuning.hpp"
 #include "cpu/simd/dispatch.hpp"
@@ -15,23 +15,23 @@ constexpr Index kDepth = 1024;
 constexpr Index kSharedBytes = Index{64} << 20;
 /// Columns that must fit for that.
 constexpr Index kSharedCols = 512;
-/// Bytes of a packed B that each thread packs for itself, as its tiles meet it: 2 MiB of L2 hold most of it, nobody waits,
-/// and no line goes from core to core. Of the speed, with 1, 2, 4, 8 and 16 threads on 16 cores: 512³ f32 1.03, 1.03 to
-/// 1.09, 1.10, 1.2 to 1.3, 1.3; f64 1.00, 1.05, 1.01, 1.02, 1.07; but 1024³, 4 and 8 MiB, f32 1.00, 1.00, 1.00, 1.08, 0.98;
-/// f64 0.99, 0.98, 1.00, 0.95, 0.92. With 1 MiB of L2 (Zen 4), one and two threads: 512³ f32 1.05, 1.19, f64 1.04, 1.04;
-/// 768³ f32 1.03, 1.08; 1024³ f32 1.03, 1.03.
+/// Bytes of a packed B that each thread packs for itself, as its tiles meet it: 2 MiB of L2 hold most of it, nobody
+/// waits, and no line goes from core to core. Of the speed, with 1, 2, 4, 8 and 16 threads on 16 cores: 512³
+/// f32 1.03, 1.03 to 1.09, 1.10, 1.2 to 1.3, 1.3; f64 1.00, 1.05, 1.01, 1.02, 1.07; but 1024³, 4 and 8 MiB,
+/// f32 1.00, 1.00, 1.00, 1.08, 0.98; f64 0.99, 0.98, 1.00, 0.95, 0.92. With 1 MiB of L2 (Zen 4), one and two threads:
+/// 512³ f32 1.05, 1.19, f64 1.04, 1.04; 768³ f32 1.03, 1.08; 1024³ f32 1.03, 1.03.
 constexpr Index kOwnBytes = Index{5} << 19;
 /// Without that each tile packs its own B, so up to this size of A tiles take more rows (and fewer columns).
 constexpr Index kLocalBytes = Index{512} << 10;
-/// B is packed in chunks of this many panels, this many rows after each other (Zen 4, 80 × 1024 × 4096: 8 at 1.08 of the
-/// speed of 32, 1 at 0.9; Sapphire Rapids: the same from 4 on).
+/// B is packed in chunks of this many panels, this many rows after each other (Zen 4, 80 × 1024 × 4096: 8 at 1.08 of
+/// the speed of 32, 1 at 0.9; Sapphire Rapids: the same from 4 on).
 constexpr Index kPackPanels = 8, kStripRows = 8;
 /// An operand's element counts as this many multiply-adds.
 constexpr Index kTraffic = 8;
 /// Where the rows of a B that is read in place take a page or more, blocks of the depth are shorter (see depth_block).
 constexpr Index kLongRow = 2048;
-/// Rows of A up to which such a B is streamed: it is read once, a row in as long runs as a thread can have, so one tile a
-/// thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
+/// Rows of A up to which such a B is streamed: it is read once, a row in as long runs as a thread can have, so one tile
+/// a thread (f32: 1.19 of the speed of four, bf16: 1.37) of up to kStreamCols columns (1 × 512 × 16384 bf16: 1.1 of
 /// 2048's).
 constexpr Index kStreamRows = 4, kStreamCols = 8192;
 /// Columns up to which A is read in place (unless its rows collide in L1), and the size of A up to which it always is.
@@ -55,9 +55,9 @@ inline Reading reading() {
   // AMD (Zen 4, one and two threads). Fetching ahead in blocks of 32, then of 128: 1 × 1024 × 4096 1.29, 1.5 and 1.21,
   // 1.34; 4 × 1024 × 4096 2.3, 3.6 and 2.0, 2.6; 256 steps 1.0 more, 1024 0.8. 8 to 64 × 1024 × 4096 in blocks of 128:
   // 1.07, of 256 and 512: 1.11. In place instead of packed, f32: 80, 128, 256, 384, 512 × 1024 × 4096 1.6, 1.37, 1.16,
-  // 1.06, 0.93 and 1.6, 1.35, 1.2, 1.13, 1.07 (f64 1.05 and 1.07, f16 1.00 and 1.03); with the vectors of AVX2, or in an
-  // L2 that holds it (128 × 512 × 512), 0.82 to 1.0. A in place for 256 columns, two threads: 256³ f32 1.04, f64 1.03, aᵀ·b
-  // 1.07 to 1.15, a·bᵀ 1.04, 512 × 256 × 256 1.02, aᵀ·b 1.05, 784 × 64 × 256 1.02; for 512 0.96 to 1.02.
+  // 1.06, 0.93 and 1.6, 1.35, 1.2, 1.13, 1.07 (f64 1.05 and 1.07, f16 1.00 and 1.03); with the vectors of AVX2, or in
+  // an L2 that holds it (128 × 512 × 512), 0.82 to 1.0. A in place for 256 columns, two threads: 256³ f32 1.04,
+  // f64 1.03, aᵀ·b 1.07 to 1.15, a·bᵀ 1.04, 512 × 256 × 256 1.02, aᵀ·b 1.05, 784 × 64 × 256 1.02; for 512 0.96 to 1.02.
   constexpr Reading amd{256, 128, true, 0, kDirectCols}, amd_avx512{256, 128, true, 512, 2 * kDirectCols};
   if (!made_by_amd()) return others;
   return gemm_kernels().f32.lanes >= 16 ? amd_avx512 : amd;
@@ -68,26 +68,26 @@ constexpr Index kTurnedCols = 16;
 constexpr Index kAheadRows = 16;
 /// Rows from which A is packed side by side: fewer are not transposed in vectors.
 constexpr Index kSideBySideRows = 4;
-/// Columns up to which a tile may take all rows (see run_packed), with packed A by up to kWholeThreads: each packs all of
-/// it (200 × 300 × 256 with two threads: 1.1 of the speed).
+/// Columns up to which a tile may take all rows (see run_packed), with packed A by up to kWholeThreads: each packs all
+/// of it (200 × 300 × 256 with two threads: 1.1 of the speed).
 constexpr Index kWholeCols = 256, kWholeThreads = 2;
-/// Tiles for each thread up to which one more or less is seen: 1024³ as 14 tiles for two threads, not 13, runs at 1.02 to
-/// 1.04 of the speed.
+/// Tiles for each thread up to which one more or less is seen: 1024³ as 14 tiles for two threads, not 13, runs at 1.02
+/// to 1.04 of the speed.
 constexpr Index kFewTiles = 16;
 /// Rows (or, transposed, columns) up to which dot products beat packing a B that lies along k (16 × 1024 × 4096: 1.09,
 /// 32: 0.88; 10 columns: 1.4), and the k they need.
 constexpr Index kDotRows = 16, kDotCols = 16, kDotDepth = 64;
 /// Steps of k of one dot product.
 constexpr Index kDotBlock = 2048;
-/// Bytes of a packed B that every thread's L2 holds beside the rest: a thread then takes whole rows of C, as who reads C next
-/// divides it by rows (784 × 64 × 256, two threads: 161 to 136 µs; a training step with it 606 to 582).
+/// Bytes of a packed B that every thread's L2 holds beside the rest: a thread then takes whole rows of C, as who reads
+/// C next divides it by rows (784 × 64 × 256, two threads: 161 to 136 µs; a training step with it 606 to 582).
 constexpr Index kHeldBytes = Index{256} << 10;
-/// Bytes of a tile that the epilogue takes at a time, whole panels of at least two. The time of the fused product over that
-/// of the plain one, 1024 × 1024 × 4096, gelu (Zen 4): 16 KiB 1.040, 32: 1.028, 64: 1.035, 128: 1.036, all at once
+/// Bytes of a tile that the epilogue takes at a time, whole panels of at least two. The time of the fused product over
+/// that of the plain one, 1024 × 1024 × 4096, gelu (Zen 4): 16 KiB 1.040, 32: 1.028, 64: 1.035, 128: 1.036, all at once
 /// 1.049, and where others share the caches 1.045, 1.033, 1.035, 1.058, 1.064.
 constexpr Index kGroupBytes = Index{32} << 10;
-/// Columns of C from which writing it is the work, where k is at most kOuterDepth; of a tile, whose rows of B L1 holds; and
-/// elements of a tile.
+/// Columns of C from which writing it is the work, where k is at most kOuterDepth; of a tile, whose rows of B L1 holds;
+/// and elements of a tile.
 constexpr Index kOuterCols = 256, kOuterTileCols = 4096, kOuterTile = Index{64} << 10;
 
 /// The sizes that tuning may change: none of them is seen in an element's sum.

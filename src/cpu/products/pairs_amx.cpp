@@ -32,9 +32,9 @@ void begin() {
 }
 void end() { _tile_release(); }
 
-/// Tiles 0 to 3: sums; 4, 5: A; 6, 7: B. A's loads ask not to be kept in L1, where the panel of B (32 KiB) would be lost to
-/// them: 512³ of packed operands runs at 0.9 of the speed without loads, by ordinary loads at 0.65, with the lines
-/// prefetched besides at 0.6.
+/// Tiles 0 to 3: sums; 4, 5: A; 6, 7: B. A's loads ask not to be kept in L1, where the panel of B (32 KiB) would be
+/// lost to them: 512³ of packed operands runs at 0.9 of the speed without loads, by ordinary loads at 0.65, with the
+/// lines prefetched besides at 0.6.
 template <bool kBoth> void multiply(const PairMicro& call) {
   const auto a_row = static_cast<std::size_t>(call.a_row) * 2;
   const std::uint16_t *a = call.a, *b = call.b;
@@ -95,7 +95,8 @@ void micro(const PairMicro& call) {
 /// Of a panel of B 512 steps are 32 KiB, which L1 (48 KiB) holds while A streams by.
 constexpr std::int64_t kBlockSteps = 512;
 
-constexpr PairKernels kTable{"AMX", kBlockSteps, 16, 2 * kPairSteps, [] { return true; }, begin, end, micro, interleave_pairs};
+constexpr PairKernels kTable{"AMX", kBlockSteps, 16,    2 * kPairSteps,  [] { return true; },
+                             begin, end,         micro, interleave_pairs};
 
 /// The processor has it, and the kernel lets this process use it (asked for once: threads inherit it).
 bool processor_has_it() {

@@ -70,11 +70,12 @@ template <int kRows, int kVectors> void micro_rows(const PairMicro& call, std::i
 /// One entry for each number of rows from 1 on and of vectors.
 using MicroRows = void (*)(const PairMicro&, std::int64_t);
 template <int... kRows> constexpr auto micros_of(std::integer_sequence<int, kRows...>) {
-  return std::array<std::array<MicroRows, 2>, sizeof...(kRows)>{{{micro_rows<kRows + 1, 1>, micro_rows<kRows + 1, 2>}...}};
+  return std::array<std::array<MicroRows, 2>, sizeof...(kRows)>{
+      {{micro_rows<kRows + 1, 1>, micro_rows<kRows + 1, 2>}...}};
 }
 
-/// Parts as even as can be, for a part of few rows waits for its own sums: 32 rows as 11, 11, 10 run at 1.1 of the speed of
-/// 11, 11, 4, 4, 1, 1.
+/// Parts as even as can be, for a part of few rows waits for its own sums: 32 rows as 11, 11, 10 run at 1.1 of the
+/// speed of 11, 11, 4, 4, 1, 1.
 void micro(const PairMicro& call) {
   static constexpr auto micros = micros_of(std::make_integer_sequence<int, kMostRows>());
   const std::int64_t parts = (call.rows + kMostRows - 1) / kMostRows;
@@ -86,14 +87,15 @@ void micro(const PairMicro& call) {
 }
 void nothing() {}
 
-/// B's panel streams from L2 then (128 bytes in 22 cycles), and partial sums are kept and taken up seldom: of the speed,
-/// Zen 4, 512 steps 1, 1024 1.03 to 1.04, 2048 another 1.02 to 1.04 where k is that long.
+/// B's panel streams from L2 then (128 bytes in 22 cycles), and partial sums are kept and taken up seldom: of the
+/// speed, Zen 4, 512 steps 1, 1024 1.03 to 1.04, 2048 another 1.02 to 1.04 where k is that long.
 constexpr std::int64_t kBlockSteps = 2048;
 
 constexpr PairKernels kTable{"vdpbf16ps", kBlockSteps, 1, 2, made_by_amd, nothing, nothing, micro, interleave_pairs};
 
 bool processor_has_it() {
-  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
+  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bf16");
 }
 
 }  // namespace

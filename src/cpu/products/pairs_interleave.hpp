@@ -7,8 +7,8 @@
 namespace tern::detail_cpu {
 namespace {
 
-/// Two vectors of sums as 32 bf16, of which those in `mask` are stored; NaN as the one that tern stores (halves-inl.h). The
-/// instruction takes subnormal numbers for zeros: the sums have none.
+/// Two vectors of sums as 32 bf16, of which those in `mask` are stored; NaN as the one that tern stores (halves-inl.h).
+/// The instruction takes subnormal numbers for zeros: the sums have none.
 inline void store_rounded(std::uint16_t* to, __mmask32 mask, __m512 low, __m512 high) {
   const __m512 nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000));
   low = _mm512_mask_mov_ps(low, _mm512_cmp_ps_mask(low, low, _CMP_UNORD_Q), nan);
@@ -40,7 +40,8 @@ void interleave_pairs(const std::uint16_t* from, std::int64_t row, std::int64_t 
       const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, from + j));
       const __m512i high =
           next ? _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, next + j)) : _mm512_setzero_si512();
-      _mm512_mask_storeu_epi32(to + j / kPairCols * to_panel + j % kPairCols, mask, _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
+      _mm512_mask_storeu_epi32(to + j / kPairCols * to_panel + j % kPairCols, mask,
+                               _mm512_or_si512(low, _mm512_slli_epi32(high, 16)));
     }
   }
 }

@@ -69,15 +69,16 @@ template <class D, DType H> HWY_INLINE hn::Vec<D> LoadOperand(D d, const Half<H>
   return Widen<H>(d, &from->bits);
 }
 
-/// Lanes rounded to nearest even to bf16, which are the upper halves of these. There is one NaN: which of a product's two it
-/// would be is the compiler's choice, and the same formula is compiled more than once.
+/// Lanes rounded to nearest even to bf16, which are the upper halves of these. There is one NaN: which of a product's
+/// two it would be is the compiler's choice, and the same formula is compiled more than once.
 template <class V> HWY_INLINE auto RoundedBits(hn::ScalableTag<float> d, V x) {
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto bits = hn::BitCast(du, x), odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
   const auto rounded = hn::Add(hn::Add(bits, hn::Set(du, 0x7fff)), odd);
   return hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)), hn::Set(du, 0x7fc00000), rounded);
 }
-/// Two vectors of lanes as bf16, the first lower: for targets that take one instruction to choose among the halves of two.
+/// Two vectors of lanes as bf16, the first lower: for targets that take one instruction to choose among the halves of
+/// two.
 template <class V> HWY_INLINE auto NarrowPair(hn::ScalableTag<float> d, V low, V high) {
   const hn::Repartition<std::uint16_t, decltype(d)> dh;
   return hn::ConcatOdd(dh, hn::BitCast(dh, RoundedBits(d, high)), hn::BitCast(dh, RoundedBits(d, low)));

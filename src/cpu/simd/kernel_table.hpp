@@ -40,8 +40,8 @@ struct Fetch {
   const void* from;
   std::size_t bytes;  // of an element
 };
-/// A loop compiled ahead of time (cpu/tape/loops.hpp), for each of `rows` rows: inputs, scalars (one lane each) and outputs of n
-/// elements; an output may be one of the inputs.
+/// A loop compiled ahead of time (cpu/tape/loops.hpp), for each of `rows` rows: inputs, scalars (one lane each) and
+/// outputs of n elements; an output may be one of the inputs.
 struct LoopCall {
   const void* const* in;
   const void* const* scalars;

@@ -115,8 +115,8 @@ template <Leaf L, int kArity> constexpr LeafFn QuickKernel() {
 }
 
 // ---- reductions ----
-/// All lanes joined, upper halves to lower ones: a tree, in registers (through memory each of its four levels waited for
-/// a store).
+/// All lanes joined, upper halves to lower ones: a tree, in registers (through memory each of its four levels waited
+/// for a store).
 template <class L, class D, class V> HWY_INLINE hn::TFromD<D> JoinLanes(D, V v) {
   if constexpr (hn::MaxLanes(D()) == 1) {
     return hn::GetLane(v);
@@ -151,7 +151,8 @@ template <class L, class D, DType H> HWY_INLINE hn::Vec<D> LoadEnd(D d, const Ha
 }
 
 /// M in memory, T in lanes, as in those below.
-template <class L, class T, class M = T> void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
+template <class L, class T, class M = T>
+void ReduceRows(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t g = 0; g < groups; ++g) {
@@ -170,7 +171,8 @@ template <class L, class T, class M = T> void ReduceRows(const void* in, void* o
   }
 }
 
-template <class L, class T, class M = T> void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length) {
+template <class L, class T, class M = T>
+void ReduceColumns(const void* in, void* out, std::size_t groups, std::size_t length) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const M* x = static_cast<const M*>(in);
@@ -215,7 +217,8 @@ void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, s
   const hn::ScalableTag<T> d;
   const M* x = static_cast<const M*>(in);
   std::size_t r = 0;
-  for (; r + kJoinedRows <= rows; r += kJoinedRows) JoinSome<L, kJoinedRows>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
+  for (; r + kJoinedRows <= rows; r += kJoinedRows)
+    JoinSome<L, kJoinedRows>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
   for (; r < rows; ++r) JoinSome<L, 1>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
 }
 
@@ -414,10 +417,10 @@ template <DType D> void AddHalf(KernelTable& t) {
   t.wrap[static_cast<int>(Lane::f64)][static_cast<int>(D)] = &Wrap<D, false, double>;
 }
 
-/// Of the time, in turn, one thread, Zen 4, softmax, log_softmax, layer norm and variance in f32 and bf16, with masks: rows of 16
-/// 0.85 to 0.98, 20 0.94 to 1.12, 31 0.85 and 0.88, 40 0.90 to 1.01, 64 0.84 to 0.96, 100 0.91 to 1.02, 201 0.85 to 1.03,
-/// 256 0.78 to 0.88; softmax and layer norm with AVX2, where a rest goes through memory: 100 1.12 to 1.20, 128 0.77 to 0.89,
-/// 201 0.94 to 0.96.
+/// Of the time, in turn, one thread, Zen 4, softmax, log_softmax, layer norm and variance in f32 and bf16, with masks:
+/// rows of 16 0.85 to 0.98, 20 0.94 to 1.12, 31 0.85 and 0.88, 40 0.90 to 1.01, 64 0.84 to 0.96, 100 0.91 to 1.02, 201
+/// 0.85 to 1.03, 256 0.78 to 0.88; softmax and layer norm with AVX2, where a rest goes through memory: 100 1.12
+/// to 1.20, 128 0.77 to 0.89, 201 0.94 to 0.96.
 inline constexpr std::int64_t kLoopRow = kWide ? 32 : 192;
 
 void FillTable(KernelTable& t) {

@@ -1,5 +1,6 @@
-// What the generated loops are made of, for the target being compiled. A generated file includes this after it has chosen
-// HWY_TARGET; each loop is a struct with its operands' numbers and Step(), which does one vector of what it is given.
+// What the generated loops are made of, for the target being compiled. A generated file includes this after it has
+// chosen HWY_TARGET; each loop is a struct with its operands' numbers and Step(), which does one vector of what it is
+// given.
 #include <hwy/highway.h>
 
 #include "cpu/simd/halves-inl.h"
@@ -48,16 +49,19 @@ template <class M> struct Access {
 
   template <class D> HWY_INLINE auto Load(D d, int i) const { return LoadOperand(d, in[i] + at); }
   template <class D> HWY_INLINE auto Integers(D d, int i) const { return LoadIntegers(d, in[i] + at); }
-  template <class D, class V> HWY_INLINE void Store(D d, V value, int i) const { StoreResult(d, value, out[i] + at, stream); }
+  template <class D, class V> HWY_INLINE void Store(D d, V value, int i) const {
+    StoreResult(d, value, out[i] + at, stream);
+  }
 
   template <class Loop, class D>
-  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t at, bool stream) {
+  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t at,
+                              bool stream) {
     Loop::Step(d, Access{in, out, at, stream}, numbers);
   }
 };
 
-/// Two vectors of bf16 in memory, every other element a lane: the even ones are a shift away, the odd ones a mask, and a
-/// result costs a blend. Taking neighbours instead costs a shuffle more each: 0.8 of silu_mul's time (Zen 4; Sapphire
+/// Two vectors of bf16 in memory, every other element a lane: the even ones are a shift away, the odd ones a mask, and
+/// a result costs a blend. Taking neighbours instead costs a shuffle more each: 0.8 of silu_mul's time (Zen 4; Sapphire
 /// Rapids 0.85).
 template <> struct Access<Half<DType::bf16>> {
   using M = Half<DType::bf16>;
@@ -83,13 +87,16 @@ template <> struct Access<Half<DType::bf16>> {
     Loop::Step(d, Alternate<true, W>{words, results}, numbers);
   }
   template <class Loop, class D>
-  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t at, bool stream) {
+  static HWY_INLINE void Step(D d, const M* const* in, const hn::Vec<D>* numbers, M* const* out, std::size_t at,
+                              bool stream) {
     const hn::RebindToUnsigned<D> du;
     using W = hn::Vec<decltype(du)>;
     W words[Loop::kInputs + 1], results[Loop::kOutputs];
-    for (int i = 0; i < Loop::kInputs; ++i) words[i] = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(in[i] + at));
+    for (int i = 0; i < Loop::kInputs; ++i)
+      words[i] = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(in[i] + at));
     Both<Loop>(d, words, numbers, results);
-    for (int i = 0; i < Loop::kOutputs; ++i) StoreWords(du, results[i], reinterpret_cast<std::uint32_t*>(out[i] + at), stream);
+    for (int i = 0; i < Loop::kOutputs; ++i)
+      StoreWords(du, results[i], reinterpret_cast<std::uint32_t*>(out[i] + at), stream);
   }
 };
 
@@ -140,7 +147,8 @@ template <> struct Rest<Half<DType::bf16>> {
 
 /// Less than a step, elements from `at` to n. Through a small block without masks, as in the tape's kernels.
 template <class Loop, class D, class M>
-HWY_INLINE void StepOfRest(D d, const M* const* from, const hn::Vec<D>* numbers, M* const* to, std::size_t at, std::size_t n) {
+HWY_INLINE void StepOfRest(D d, const M* const* from, const hn::Vec<D>* numbers, M* const* to, std::size_t at,
+                           std::size_t n) {
   const M* in[Loop::kInputs + 1];
   M* out[Loop::kOutputs];
   if constexpr (kWide) {

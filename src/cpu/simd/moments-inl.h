@@ -1,4 +1,5 @@
-// What online sums take of blocks (cpu/tape/online.hpp): weight · (x - mean)^n, and exp(x - max). No include guard: once per target file.
+// What online sums take of blocks (cpu/tape/online.hpp): weight · (x - mean)^n, and exp(x - max). No include guard:
+// once per target file.
 #include <hwy/highway.h>
 
 #include "cpu/simd/kernel_table.hpp"

@@ -1,5 +1,5 @@
-// Blocks whose rows lie anywhere, of one op or one loop: it goes along each row where that is, and copies none that it need
-// not. Epilogues of products and operands that repeat a row take this way.
+// Blocks whose rows lie anywhere, of one op or one loop: it goes along each row where that is, and copies none that it
+// need not. Epilogues of products and operands that repeat a row take this way.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,13 @@ using detail::StepKind;
 /// Whether a result may take the input's place in the register file.
 bool BlockRunner::shares_slot(int input) const {
   return std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
-    return tape_.values[static_cast<std::size_t>(output.value)].slot == tape_.values[static_cast<std::size_t>(input)].slot;
+    return tape_.values[static_cast<std::size_t>(output.value)].slot ==
+           tape_.values[static_cast<std::size_t>(input)].slot;
   });
 }
 
-/// Places each operand: where its rows lie as lanes in memory, else in its slot; what is the same for every row is there once.
+/// Places each operand: where its rows lie as lanes in memory, else in its slot; what is the same for every row is
+/// there once.
 void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
   const auto in_memory = [&](int value, const Walker::Rectangle& matrix) {
     const auto v = static_cast<std::size_t>(value);
@@ -94,11 +96,13 @@ bool BlockRunner::run_half_rows(Worker& w, const Block& b, Steps& steps) const {
     steps[v] = matrix->row * 2;
     return true;
   };
-  if (!std::all_of(inputs_.begin(), inputs_.end(), place) || !std::all_of(outputs_.begin(), outputs_.end(), place)) return false;
+  if (!std::all_of(inputs_.begin(), inputs_.end(), place) || !std::all_of(outputs_.begin(), outputs_.end(), place))
+    return false;
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
   const LoopRows rows{static_cast<std::size_t>(b.cols), static_cast<std::size_t>(b.rows), steps, {}};
   run_loop(w, loop, rows, may_stream(w, loop, rows), half_rows_);
-  for (const Output& output : outputs_) w.at[static_cast<std::size_t>(output.value)] = slot(w, output.value);  // as others expect
+  for (const Output& output : outputs_)
+    w.at[static_cast<std::size_t>(output.value)] = slot(w, output.value);  // as others expect
   return true;
 }
 

@@ -123,7 +123,8 @@ bool is_contiguous(const detail::View& view, const Shape& space) {
   return true;
 }
 void* memory_of(const detail::View& view) {
-  return static_cast<std::byte*>(view.storage->data()) + view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+  return static_cast<std::byte*>(view.storage->data()) +
+         view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
 }
 bool lies_as(const detail::View& view, const Shape& space) {
   return lanes_in_memory(view.dtype) && is_contiguous(view, space);
@@ -199,8 +200,8 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
   return true;
 }
 
-/// What a product's epilogue reads and writes passes by the caches from this part of them on, and leaves them to the operands
-/// (1024 x 1024 x 4096 bf16 with gelu, the pre-activation kept, Zen 4: 22.3 to 21.5 ms; what follows 0.99).
+/// What a product's epilogue reads and writes passes by the caches from this part of them on, and leaves them to the
+/// operands (1024 x 1024 x 4096 bf16 with gelu, the pre-activation kept, Zen 4: 22.3 to 21.5 ms; what follows 0.99).
 constexpr std::int64_t kProductShare = 4;
 
 const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table, std::int64_t row) {
@@ -235,7 +236,9 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
   half_rows_ = find_half_loop();
-  const auto lies_so = [count = full.count()](const auto& operand) { return operand.walker.direct(0, count) != nullptr; };
+  const auto lies_so = [count = full.count()](const auto& operand) {
+    return operand.walker.direct(0, count) != nullptr;
+  };
   // The blocks of a product (skip > 0) are rectangles and no runs: those of few columns take lanes.
   if (skip == 0 && half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) &&
       std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
@@ -267,10 +270,11 @@ void BlockRunner::fill_patterns(const Worker& w, std::int64_t fill) const {
   }
 }
 
-/// The loop that takes 16-bit floats from memory, and gives such; null where the tape is more than it, or an operand is of
-/// another type.
+/// The loop that takes 16-bit floats from memory, and gives such; null where the tape is more than it, or an operand is
+/// of another type.
 LoopFn BlockRunner::find_half_loop() const {
-  if (tape_.program->reduces || in_place_ || way_.block.size() != 1 || way_.block[0] >= 0 || outputs_.empty()) return nullptr;
+  if (tape_.program->reduces || in_place_ || way_.block.size() != 1 || way_.block[0] >= 0 || outputs_.empty())
+    return nullptr;
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
   const DType dtype = outputs_[0].walker.dtype();
   if (inputs_.size() != loop.inputs.size() || outputs_.size() != loop.outputs.size()) return nullptr;
@@ -477,7 +481,8 @@ bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRo
   const std::byte* const end = w.file + static_cast<std::size_t>(tape_.slots) * slot_bytes_;
   return streams_ && std::all_of(loop.outputs.begin(), loop.outputs.end(), [&](int value) {
     const auto* const to = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(value)]);
-    const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && (rows.count == 1 || rows.step(loop, value) % 64 == 0);
+    const bool aligned =
+        reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && (rows.count == 1 || rows.step(loop, value) % 64 == 0);
     return aligned && !(to >= w.file && to < end);
   });
 }
@@ -487,12 +492,14 @@ BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
   Fetches list;
   for (const Input& input : inputs_) {
     const void* const from = input.full ? input.walker.direct(b.next, b.size()) : nullptr;
-    if (from && from != input.walker.direct(b.position, b.size())) list.push_back({from, dtype_size(input.walker.dtype())});
+    if (from && from != input.walker.direct(b.position, b.size()))
+      list.push_back({from, dtype_size(input.walker.dtype())});
   }
   return list;
 }
 
-void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Block& b, std::span<const Fetch> fetches) const {
+void BlockRunner::execute_loop(const Worker& w, const TapeLoop& loop, const Block& b,
+                               std::span<const Fetch> fetches) const {
   const auto count = static_cast<std::size_t>(loop.of_rows() ? b.kept : 1);
   const LoopRows rows{static_cast<std::size_t>(b.size()) / count, count, {}, fetches};
   run_loop(w, loop, rows, may_stream(w, loop, rows), half_loop_);
@@ -536,12 +543,14 @@ bool BlockRunner::is_one_loop(std::int64_t count) const {
   if (half_loop_) return true;
   return way_.block.size() == 1 && way_.block[0] < 0 &&
          std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.walker, count); }) &&
-         std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) { return o.direct && lies_there(o.walker, count); });
+         std::all_of(outputs_.begin(), outputs_.end(),
+                     [&](const Output& o) { return o.direct && lies_there(o.walker, count); });
 }
 bool BlockRunner::reduce_in_place(std::int64_t count) {
   if (!tape_.online.empty() || has_full_outputs()) return false;
   for (const TapeOp& op : tape_.ops) {
-    const StepKind of = tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kBlock
+    const StepKind of =
+        tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kBlock
     if (op.kind == TapeOp::Kind::reduce ? of != StepKind::input : op.full) return false;
   }
   const auto in_lanes = [&](const Input& i) {

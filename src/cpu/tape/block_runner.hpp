@@ -32,8 +32,8 @@ struct Worker {
   std::byte* patterns = nullptr;  // operands that repeat after few elements, over a block and one period more
 };
 
-/// Rows that a loop is called for, of n elements each. `steps`: bytes from row to row of each value; none: rows follow each
-/// other, and scalars have a lane each.
+/// Rows that a loop is called for, of n elements each. `steps`: bytes from row to row of each value; none: rows follow
+/// each other, and scalars have a lane each.
 struct LoopRows {
   std::size_t n, count = 1;
   std::span<const std::int64_t> steps = {};
@@ -94,8 +94,8 @@ class BlockRunner {
   static constexpr int kAnyPass = -1;
   /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
   bool is_one_loop(std::int64_t count) const;
-  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as lanes or as 16-bit
-  /// floats: then they are reduced where they lie, and blocks may be larger, too.
+  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as lanes or as
+  /// 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
   bool reduce_in_place(std::int64_t count);
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
@@ -171,11 +171,11 @@ class BlockRunner {
   const KernelTable& table_;
   bool rows_;
   std::size_t slot_bytes_ = kSlotBytes, patterns_ = 0;
-  /// Outputs pass by the caches (finish() when a thread has written its last), as all that is read and written cannot be
-  /// in them afterwards: that saves reading their lines first.
+  /// Outputs pass by the caches (finish() when a thread has written its last), as all that is read and written cannot
+  /// be in them afterwards: that saves reading their lines first.
   bool streams_ = false;
-  /// What the next block reads is fetched while this one is computed. Of the time, softmax of rows in one block (Zen 4, L3 of
-  /// 32 MiB): 64 and 32 MiB 0.82, 16 0.88 to 1.0 (layer norm 0.76 to 1.0), 8 and less 1.02 to 1.07.
+  /// What the next block reads is fetched while this one is computed. Of the time, softmax of rows in one block (Zen 4,
+  /// L3 of 32 MiB): 64 and 32 MiB 0.82, 16 0.88 to 1.0 (layer norm 0.76 to 1.0), 8 and less 1.02 to 1.07.
   bool fetches_ = false;
   bool in_place_ = false;  // an output shares memory with an input
   bool reduces_in_place_ = false;

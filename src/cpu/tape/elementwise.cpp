@@ -100,7 +100,8 @@ class ElementwiseRun {
     while (last > 0 && full_.sizes[last] == 1) --last;
     const std::int64_t cols = last < 0 ? 1 : full_.sizes[last], rows = full_.count() / std::max<std::int64_t>(cols, 1);
     if (cols > kBlock || cols == 0) return false;
-    const std::int64_t together = std::max<std::int64_t>(1, kLargeBlock / cols), blocks = (rows + together - 1) / together;
+    const std::int64_t together = std::max<std::int64_t>(1, kLargeBlock / cols),
+                       blocks = (rows + together - 1) / together;
     const auto block = [&](std::int64_t i) {
       Block b;
       b.position = b.kept_position = i * together * cols;

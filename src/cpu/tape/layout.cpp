@@ -72,8 +72,8 @@ detail::PoolVector<Strides> coordinates_of(const FusedRequest& request, const Ta
 
 }  // namespace
 
-/// Reduced axes of few elements are not innermost, though they lie there: they come first, so that a block has many short
-/// rows as its columns (turned).
+/// Reduced axes of few elements are not innermost, though they lie there: they come first, so that a block has many
+/// short rows as its columns (turned).
 Layout::Layout(const FusedRequest& request, const Tape& tape) : coordinates(coordinates_of(request, tape)) {
   const detail::SmallVector<int, kMaxRank> axes = axes_by_memory(request, tape);
   const auto size = [&](std::size_t i) { return request.space[static_cast<std::size_t>(axes[i])]; };

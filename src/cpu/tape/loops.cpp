@@ -45,7 +45,8 @@ class Planner {
       last.push_back(results_.at(value));
       plan_.outputs.push_back(value);
     }
-    if (plan_.inputs.size() > kLoopInputs || plan_.scalars.size() > kLoopScalars || last.size() > kLoopOutputs) return {};
+    if (plan_.inputs.size() > kLoopInputs || plan_.scalars.size() > kLoopScalars || last.size() > kLoopOutputs)
+      return {};
     plan_.words = {plan_.inputs.size(), plan_.scalars.size(), ops.size(), last.size()};
     for (const int value : plan_.inputs) plan_.words.push_back(lane_of(value) != plan_.lane);
     plan_.words.insert(plan_.words.end(), text.begin(), text.end());
@@ -120,7 +121,8 @@ struct Table {
 
 }  // namespace
 
-std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs, bool rows) {
+std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs,
+                                  bool rows) {
   return Planner(tape, rows).run(ops, outputs);
 }
 

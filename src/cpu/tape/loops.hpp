@@ -30,10 +30,11 @@ struct LoopPlan {
   std::vector<int> inputs, scalars, outputs;  // values of the tape
 };
 
-/// `ops`: indices of the tape's ops, all of kind leaf; `outputs`: the values of them that are wanted; `rows`: reduced values
-/// that are repeated are scalars of one row. Nothing where one loop cannot do it: other lanes than one float type and
-/// integers as wide, or too many operands.
-std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs, bool rows);
+/// `ops`: indices of the tape's ops, all of kind leaf; `outputs`: the values of them that are wanted; `rows`: reduced
+/// values that are repeated are scalars of one row. Nothing where one loop cannot do it: other lanes than one float
+/// type and integers as wide, or too many operands.
+std::optional<LoopPlan> plan_loop(const Tape& tape, const std::vector<int>& ops, const std::vector<int>& outputs,
+                                  bool rows);
 
 /// A loop of the shipped table.
 struct LoopKey {

@@ -26,9 +26,9 @@ constexpr std::int64_t kRowBlocks = 64;
 constexpr std::int64_t kWideRow = 4 * kBlock;
 
 /// Elements of rows that are one block of a larger register file, where blocks of kBlock compute exponentials again. Of
-/// their time, in turn, one thread, f32 and bf16: softmax of rows of 1536 0.57, 2048 0.69 to 0.76, 4096 0.64 to 0.81, 8192
-/// 0.65 to 0.88, with backward 0.57 to 0.83. Not for others: log_softmax 0.72 to 1.05, logsumexp 0.78 to 1.00, cross_entropy
-/// 0.81 to 1.15, layer norm 0.8 to 1.3, with backward 0.80 to 1.17; nor f64, 0.8 to 1.3.
+/// their time, in turn, one thread, f32 and bf16: softmax of rows of 1536 0.57, 2048 0.69 to 0.76, 4096 0.64 to 0.81,
+/// 8192 0.65 to 0.88, with backward 0.57 to 0.83. Not for others: log_softmax 0.72 to 1.05, logsumexp 0.78 to 1.00,
+/// cross_entropy 0.81 to 1.15, layer norm 0.8 to 1.3, with backward 0.80 to 1.17; nor f64, 0.8 to 1.3.
 constexpr std::int64_t kLargeRow = 8 * kBlock;
 
 class ReducingRun {
@@ -105,8 +105,8 @@ class ReducingRun {
     per_outer_ = (width_ + chunk_kept_ - 1) / chunk_kept_;
     chunks_ = kept_.count() / width_ * per_outer_;
   }
-  /// Wider chunks of columns, as long as each thread has some; with the segments, and so the order of the sums, that they
-  /// had.
+  /// Wider chunks of columns, as long as each thread has some; with the segments, and so the order of the sums, that
+  /// they had.
   void widen_rows(bool parallel) {
     chunk_length_ = kJoinedRows;
     std::int64_t columns = kWideRow;
@@ -195,7 +195,8 @@ class ReducingRun {
     runner_.reduce(op, in, results, b);
     const std::size_t size = lane_size(op.lane);
     if (first) std::memcpy(sum, results, size);
-    for (std::int64_t i = first ? 1 : 0; i < b.kept; ++i) partials_.join(op, sum, results + static_cast<std::size_t>(i) * size, 1);
+    for (std::int64_t i = first ? 1 : 0; i < b.kept; ++i)
+      partials_.join(op, sum, results + static_cast<std::size_t>(i) * size, 1);
   }
   void run_passes(Worker& w, std::int64_t chunk, std::byte* partials) const {
     const Block b = block(chunk, 0, 0);

@@ -212,7 +212,8 @@ class Compiler {
     append_parts(order, all, loops, [&](const Order& part, std::span<const int>) { return wanted_outside(part); });
     return order;
   }
-  /// Appends ops one by one, but full leaves that follow each other as a part, of which `wanted_of(part, later ops)` is kept.
+  /// Appends ops one by one, but full leaves that follow each other as a part, of which `wanted_of(part, later ops)` is
+  /// kept.
   template <class WantedOf> void append_parts(Order& order, const Order& ops, Loops loops, const WantedOf& wanted_of) {
     for (std::size_t k = 0; k < ops.size();) {
       const auto is_full_leaf = [&] {
@@ -302,8 +303,8 @@ class Compiler {
                                            (loops != Loops::none && append_loop(order, run, wanted, false)));
     if (!found) order.insert(order.end(), run.begin(), run.end());
   }
-  /// A single op is a kernel already, unless it takes a scalar a row, or is all there is: as a loop it may pass by the caches,
-  /// and take 16-bit floats from memory.
+  /// A single op is a kernel already, unless it takes a scalar a row, or is all there is: as a loop it may pass by the
+  /// caches, and take 16-bit floats from memory.
   bool append_loop(Order& order, const Order& run, const std::vector<int>& wanted, bool rows) {
     const auto repeats = [&](int i) {
       const TapeOp& op = tape_->ops[at(i)];
@@ -316,7 +317,8 @@ class Compiler {
     const auto plan = plan_loop(*tape_, run, wanted, rows);
     const FoundLoop found = plan ? find_loop(*plan) : FoundLoop{};
     if (!found.run) return false;
-    TapeLoop loop{found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, lane_size(plan->lane), {}};
+    TapeLoop loop{found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, lane_size(plan->lane),
+                  {}};
     for (const int value : loop.scalars) loop.kept.push_back(!is_number(tape_->values[at(value)].kind));
     tape_->loops.push_back(std::move(loop));
     order.push_back(~(static_cast<int>(tape_->loops.size()) - 1));
@@ -324,8 +326,8 @@ class Compiler {
   }
 
   /// Linear scan. Results may take the block of an argument that dies with the op, since kernels allow it; reductions
-  /// and expansions may not. In programs that reduce nothing is shared: later blocks of a row and later passes read what is
-  /// the same for all of a row again, and so does a loop of rows, wherever its repetition would be read.
+  /// and expansions may not. In programs that reduce nothing is shared: later blocks of a row and later passes read
+  /// what is the same for all of a row again, and so does a loop of rows, wherever its repetition would be read.
   void assign_slots() {
     std::vector<int> last_use(tape_->values.size(), -1);
     for (std::size_t i = 0; i < tape_->ops.size(); ++i)

@@ -45,7 +45,8 @@ struct TapeOnline {
   int pivot = 0, sum = 0, shift = 0, weight = -1, power = 0, count = -1, lower[2] = {-1, -1};
 };
 
-/// A loop compiled ahead of time that does several ops at once (cpu/tape/loops.hpp), with the values it takes and gives.
+/// A loop compiled ahead of time that does several ops at once (cpu/tape/loops.hpp), with the values it takes and
+/// gives.
 struct TapeLoop {
   LoopFn run = nullptr;
   LoopFn f16 = nullptr, bf16 = nullptr;  // the same where all it takes and gives is such and in memory, or null
@@ -80,7 +81,8 @@ struct Tape {
   std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
   std::vector<TapeOnline> online;
-  /// Lanes of four bytes, of which walks over a row in blocks compute exponentials more often than where it is one block.
+  /// Lanes of four bytes, of which walks over a row in blocks compute exponentials more often than where it is one
+  /// block.
   bool repeats = false;
 };
 

@@ -1,7 +1,7 @@
-// Scatter-reduce without float atomics: an invocation owns an element of the output, or a few neighbours in vectors, and
-// looks through the table in order, so that sums have the same bits every time. Work: output elements × table entries;
-// large tables are sorted first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds a display
-// for long.
+// Scatter-reduce without float atomics: an invocation owns an element of the output, or a few neighbours in vectors,
+// and looks through the table in order, so that sums have the same bits every time. Work: output elements × table
+// entries; large tables are sorted first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds
+// a display for long.
 #include "primitives/scatter/gpu.hpp"
 
 #include <algorithm>
