@@ -4,7 +4,7 @@
 #include <list>
 #include <vector>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
 #include "tern/tern.hpp"
 

@@ -1,5 +1,5 @@
 // Measures which tiles matrix products should use on a device, keeps them in the tuning file, and prints the lines for
-// src/backend/tuned.inc, the table that is shipped:
+// src/backend/instruments/tuned.inc, the table that is shipped:
 //   TERN_TUNE_FILE=tuning.txt tern_tune_products --device webgpu
 // With --largest N no side is longer than N: to try the program itself.
 #include <tern/tern.hpp>
@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 
 namespace {
 
@@ -48,7 +48,7 @@ int run(Device device, std::int64_t largest) {
                      for (const Size& s : kind) products({side(s.m), side(s.k), side(s.n)}, dtype, device);
                  }).c_str(),
                  stderr);
-  std::fprintf(stderr, "\nFor src/backend/tuned.inc, where it is not the default:\n");
+  std::fprintf(stderr, "\nFor src/backend/instruments/tuned.inc, where it is not the default:\n");
   for (const detail::Choice* choice : detail::choices())
     if (choice->key.starts_with("gemm.") && choice->value() != choice->candidates[0])
       std::printf("TERN_TUNED(\"%s\", \"%s\", %lld)\n", choice->device_class.c_str(), choice->key.c_str(),

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "autodiff/record.hpp"
-#include "backend/capture.hpp"
-#include "backend/reads.hpp"
+#include "backend/recording/capture.hpp"
+#include "backend/instruments/reads.hpp"
 #include "backend/tensor_impl.hpp"
 #include "process/of_thread.hpp"
 

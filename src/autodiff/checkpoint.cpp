@@ -7,7 +7,7 @@
 
 #include "autodiff/draws.hpp"
 #include "autodiff/record.hpp"
-#include "backend/reads.hpp"
+#include "backend/instruments/reads.hpp"
 #include "backend/tensor_impl.hpp"
 
 namespace tern::detail {

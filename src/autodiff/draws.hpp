@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "backend/capture.hpp"
+#include "backend/recording/capture.hpp"
 #include "tern/tensor.hpp"
 
 namespace tern::detail {

@@ -1,6 +1,6 @@
 #include "backend/backend.hpp"
 
-#include "backend/reads.hpp"
+#include "backend/instruments/reads.hpp"
 
 namespace tern::detail {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "backend/capture.hpp"
+#include "backend/recording/capture.hpp"
 #include "backend/registry.hpp"
 
 namespace tern {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/machine/threads.hpp"
 

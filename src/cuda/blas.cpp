@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "cuda/api.hpp"
 #include "tern/dtype.hpp"
 

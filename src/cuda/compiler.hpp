@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "gpu/kernel.hpp"
+#include "gpu/plan/kernel.hpp"
 
 namespace tern::detail_cuda {
 

@@ -8,11 +8,12 @@
 #include "cuda/blas.hpp"
 #include "cuda/compiler.hpp"
 #include "cuda/device.hpp"
+#include "cuda/dialect.hpp"
 #include "cuda/products/gemm.hpp"
 #include "cuda/products/mma.hpp"
 #include "cuda/pack.hpp"
 #include "gpu/gpu_backend.hpp"
-#include "gpu/index_checks.hpp"
+#include "gpu/plan/index_checks.hpp"
 
 namespace tern::detail_cuda {
 namespace {

@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "cuda/compiler.hpp"
-#include "gpu/show_kernel.hpp"
-#include "gpu/together.hpp"
+#include "gpu/text/show_kernel.hpp"
+#include "gpu/plan/together.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {

@@ -9,7 +9,7 @@
 
 #include "cuda/memory.hpp"
 #include "cuda/staging.hpp"
-#include "gpu/kernel.hpp"
+#include "gpu/plan/kernel.hpp"
 #include "tern/device.hpp"
 
 namespace tern::detail_cuda {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/kept_blocks.hpp"
+#include "backend/memory/kept_blocks.hpp"
 #include "cuda/streams.hpp"
 
 namespace tern::detail_cuda {

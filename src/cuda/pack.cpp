@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "backend/own_folder.hpp"
-#include "gpu/dialect.hpp"
+#include "cuda/dialect.hpp"
 #include "process/files.hpp"
 #include "tern/error.hpp"
 #ifdef TERN_ZLIB

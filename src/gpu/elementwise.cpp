@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "backend/trace.hpp"
-#include "gpu/io.hpp"
-#include "gpu/text.hpp"
+#include "backend/instruments/trace.hpp"
+#include "gpu/text/io.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
 

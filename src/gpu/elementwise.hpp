@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "gpu/gpu_backend.hpp"
-#include "gpu/plan.hpp"
-#include "gpu/together.hpp"
+#include "gpu/plan/plan.hpp"
+#include "gpu/plan/together.hpp"
 
 namespace tern::detail_gpu {
 

@@ -1,9 +1,9 @@
 #include "gpu/gpu_backend.hpp"
 
 #include "formula/rule.hpp"
-#include "gpu/gemm.hpp"
-#include "gpu/gemm_tiles.hpp"
-#include "gpu/printer.hpp"
+#include "gpu/products/gemm.hpp"
+#include "gpu/products/gemm_tiles.hpp"
+#include "gpu/text/printer.hpp"
 
 namespace tern::detail_gpu {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 
-#include "gpu/dialect.hpp"
-#include "gpu/kernel.hpp"
-#include "gpu/prepared.hpp"
+#include "gpu/text/dialect.hpp"
+#include "gpu/plan/kernel.hpp"
+#include "gpu/plan/prepared.hpp"
 #include "primitives/fused/fused.hpp"
 #include "primitives/gemm/gemm.hpp"
 #include "process/fork.hpp"

@@ -8,8 +8,8 @@
 #include <numbers>
 #include <string>
 
-#include "backend/elements.hpp"
-#include "backend/trace.hpp"
+#include "backend/memory/elements.hpp"
+#include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
 
 namespace tern {

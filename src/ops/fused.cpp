@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 
 namespace tern::detail {
 

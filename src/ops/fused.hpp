@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autodiff/record.hpp"
-#include "backend/small_vector.hpp"
+#include "backend/memory/small_vector.hpp"
 #include "backend/tensor_impl.hpp"
 #include "formula/caches.hpp"
 #include "primitives/fused/fused.hpp"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail {

@@ -1,7 +1,7 @@
 // Selecting by index: take, gather and their transpose scatter_add; sort, top k and running sums; comparing.
 #include <string>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"

@@ -2,7 +2,7 @@
 #include <span>
 #include <string>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
 #include "tern/ops.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/capture.hpp"
-#include "backend/elements.hpp"
+#include "backend/recording/capture.hpp"
+#include "backend/memory/elements.hpp"
 #include "backend/tensor_impl.hpp"
 
 namespace tern {

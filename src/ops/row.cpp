@@ -2,7 +2,7 @@
 #include <array>
 #include <string>
 
-#include "backend/capture.hpp"
+#include "backend/recording/capture.hpp"
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
 #include "tern/ops.hpp"

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <string>
 
-#include "backend/capture.hpp"
-#include "backend/elements.hpp"
-#include "backend/reads.hpp"
-#include "backend/trace.hpp"
+#include "backend/recording/capture.hpp"
+#include "backend/memory/elements.hpp"
+#include "backend/instruments/reads.hpp"
+#include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
 #include "tern/ops.hpp"
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backend/capture.hpp"
+#include "backend/recording/capture.hpp"
 #include "optim/updates.hpp"
 
 namespace tern {

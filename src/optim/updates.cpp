@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 
 namespace tern::detail {
 

@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "backend/trace.hpp"
-#include "gpu/show_kernel.hpp"
+#include "backend/instruments/trace.hpp"
+#include "gpu/text/show_kernel.hpp"
 #include "tern/error.hpp"
 #include "webgpu/draft.hpp"
 #include "webgpu/guard.hpp"

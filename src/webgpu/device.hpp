@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backend/kept_blocks.hpp"
-#include "gpu/kernel.hpp"
+#include "backend/memory/kept_blocks.hpp"
+#include "gpu/plan/kernel.hpp"
 #include "tern/device.hpp"
 #include "webgpu/adapters.hpp"
 

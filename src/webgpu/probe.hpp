@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
 
-#include "gpu/dialect.hpp"
 #include "webgpu/device.hpp"
+#include "webgpu/dialect.hpp"
 
 namespace tern::detail_webgpu {
 

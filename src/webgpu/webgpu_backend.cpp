@@ -8,9 +8,10 @@
 #include <mutex>
 #include <utility>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "webgpu/device.hpp"
+#include "webgpu/dialect.hpp"
 #include "webgpu/probe.hpp"
 
 namespace tern::detail_webgpu {

@@ -19,8 +19,9 @@
 #include <vector>
 
 #include "backend/tensor_impl.hpp"
+#include "cuda/dialect.hpp"
 #include "gpu/gpu_backend.hpp"
-#include "gpu/together.hpp"
+#include "gpu/plan/together.hpp"
 #include "tern/tern.hpp"
 
 namespace tern::test {

@@ -1,5 +1,5 @@
-// Holes of kernels that stand in files (src/gpu/kernel_file.hpp).
-#include "gpu/kernel_file.hpp"
+// Holes of kernels that stand in files (src/gpu/text/kernel_file.hpp).
+#include "gpu/text/kernel_file.hpp"
 
 #include <gtest/gtest.h>
 

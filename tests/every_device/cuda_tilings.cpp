@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "cuda_devices.hpp"
 
 namespace tern::test {

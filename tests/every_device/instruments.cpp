@@ -6,7 +6,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "reference.hpp"
 
 namespace tern::test {

@@ -4,9 +4,11 @@
 #include <string>
 
 #include "backend/tensor_impl.hpp"
+#include "cuda/dialect.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "primitives/gemm/kernels.hpp"
 #include "tern/tern.hpp"
+#include "webgpu/dialect.hpp"
 
 namespace tern::test {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "autodiff/draws.hpp"
-#include "backend/capture.hpp"
+#include "backend/recording/capture.hpp"
 #include "backend/tensor_impl.hpp"
 #include "ops/fused.hpp"
 #include "tern/tern.hpp"

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "backend/tuning.hpp"
-#include "gpu/gemm_tiles.hpp"
+#include "backend/instruments/tuning.hpp"
+#include "gpu/products/gemm_tiles.hpp"
 
 namespace tern::test {
 namespace {
@@ -16,7 +16,7 @@ struct Row {
 };
 const Row rows[] = {
 #define TERN_TUNED(device_class, key, value) {device_class, key, value},
-#include "backend/tuned.inc"
+#include "backend/instruments/tuned.inc"
 #undef TERN_TUNED
 };
 

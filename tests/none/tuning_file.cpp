@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 
 namespace tern::detail {
 namespace {

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "../every_device/reference.hpp"
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "webgpu/webgpu_backend.hpp"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "backend/kept_blocks.hpp"
+#include "backend/memory/kept_blocks.hpp"
 #include "process/fork.hpp"
 #include "tern/error.hpp"
 

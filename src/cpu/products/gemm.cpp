@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/products/gemm_depth.hpp"
 #include "cpu/products/gemm_kernels.hpp"

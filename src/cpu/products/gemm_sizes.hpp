@@ -1,7 +1,7 @@
 // The block sizes of the matrix product, all in one place. Measured on one core of a shared Sapphire Rapids (2 MiB L2,
 // fma roof 138 GFLOP/s), variants in turn within one run; f32 2000³ unless said otherwise.
 #pragma once
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/products/gemm_depth.hpp"
 

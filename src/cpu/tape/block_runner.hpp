@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
-#include "backend/small_vector.hpp"
+#include "backend/memory/small_vector.hpp"
 #include "cpu/tape/tape.hpp"
 #include "cpu/tape/walker.hpp"
 #include "primitives/fused/fused.hpp"

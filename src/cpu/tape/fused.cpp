@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "backend/trace.hpp"
-#include "backend/tuning.hpp"
+#include "backend/instruments/trace.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "cpu/simd/dispatch.hpp"
 #include "cpu/tape/run.hpp"
 

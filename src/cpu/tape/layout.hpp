@@ -1,6 +1,6 @@
 // How a request lies before the tape: which axes are traversed in which order.
 #pragma once
-#include "backend/small_vector.hpp"
+#include "backend/memory/small_vector.hpp"
 #include "cpu/tape/tape.hpp"
 #include "cpu/tape/walker.hpp"
 #include "primitives/fused/fused.hpp"

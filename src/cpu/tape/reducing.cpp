@@ -2,7 +2,7 @@
 // results are joined pairwise: the order of sums does not depend on the number of threads.
 #include <cstring>
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "cpu/tape/partials.hpp"
 #include "cpu/tape/run.hpp"
 

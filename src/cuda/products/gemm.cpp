@@ -1,9 +1,9 @@
 #include "cuda/products/gemm.hpp"
 
-#include "backend/trace.hpp"
-#include "backend/tuning.hpp"
-#include "gpu/plan.hpp"
-#include "gpu/text.hpp"
+#include "backend/instruments/trace.hpp"
+#include "backend/instruments/tuning.hpp"
+#include "gpu/plan/plan.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_cuda {
 namespace {

@@ -1,10 +1,10 @@
 // Fills the holes of mma.cu, and runs it.
 #include "cuda/products/mma.hpp"
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "cuda/products/mma_plan.hpp"
-#include "gpu/gemm.hpp"
-#include "gpu/text.hpp"
+#include "gpu/products/gemm.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_cuda {
 namespace mma {

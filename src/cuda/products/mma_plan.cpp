@@ -1,6 +1,6 @@
 #include "cuda/products/mma_plan.hpp"
 
-#include "gpu/gemm.hpp"
+#include "gpu/products/gemm.hpp"
 
 namespace tern::detail_cuda::mma {
 namespace {

@@ -1,7 +1,7 @@
 // From a request to the arguments of mma.cu: the product as its kernel sees it, the tiles, what is bound.
 #pragma once
 #include "cuda/products/mma.hpp"
-#include "gpu/epilogue.hpp"
+#include "gpu/products/epilogue.hpp"
 
 namespace tern::detail_cuda::mma {
 

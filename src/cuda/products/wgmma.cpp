@@ -1,9 +1,9 @@
 // Fills the holes of wgmma.cu, and runs it.
 #include "cuda/products/wgmma.hpp"
 
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 #include "cuda/products/wgmma_plan.hpp"
-#include "gpu/text.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_cuda {
 namespace wgmma {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "backend/tuning.hpp"
-#include "gpu/text.hpp"
+#include "backend/instruments/tuning.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_cuda::wgmma {
 namespace {

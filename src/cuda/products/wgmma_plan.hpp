@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cuda/products/wgmma.hpp"
-#include "gpu/epilogue.hpp"
+#include "gpu/products/epilogue.hpp"
 
 namespace tern::detail_cuda::wgmma {
 

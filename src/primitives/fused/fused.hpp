@@ -1,7 +1,7 @@
 // Primitive `fused`: a formula over an index space, with reductions along some of its axes.
 #pragma once
 #include "backend/primitive.hpp"
-#include "backend/trace.hpp"
+#include "backend/instruments/trace.hpp"
 
 namespace tern::detail {
 

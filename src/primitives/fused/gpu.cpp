@@ -4,8 +4,8 @@
 
 #include "gpu/elementwise.hpp"
 #include "gpu/gpu_backend.hpp"
-#include "gpu/reduce.hpp"
-#include "gpu/together.hpp"
+#include "gpu/reductions/reduce.hpp"
+#include "gpu/plan/together.hpp"
 #include "primitives/fused/kernels.hpp"
 
 namespace tern::detail_gpu {

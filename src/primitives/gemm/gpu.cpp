@@ -1,5 +1,5 @@
 // `gemm` on GPUs: the products of src/gpu/gemm*.cpp, and of the backend where it has its own (src/cuda/gemm.cpp).
-#include "backend/tuning.hpp"
+#include "backend/instruments/tuning.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "primitives/gemm/kernels.hpp"
 

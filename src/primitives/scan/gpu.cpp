@@ -1,7 +1,7 @@
 // Scan: running results along one axis.
 #include <algorithm>
 
-#include "gpu/lines.hpp"
+#include "gpu/plan/lines.hpp"
 #include "primitives/scan/kernels.hpp"
 
 namespace tern::detail_gpu {

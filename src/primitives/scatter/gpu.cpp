@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "gpu/io.hpp"
-#include "gpu/text.hpp"
+#include "gpu/text/io.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
 

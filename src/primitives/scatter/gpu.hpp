@@ -3,7 +3,7 @@
 #include <initializer_list>
 
 #include "gpu/gpu_backend.hpp"
-#include "gpu/io.hpp"
+#include "gpu/text/io.hpp"
 #include "primitives/scatter/kernels.hpp"
 
 namespace tern::detail_gpu {

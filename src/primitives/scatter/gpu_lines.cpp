@@ -2,9 +2,9 @@
 // warp to a line, whose results it keeps in the workgroup's memory. It takes 32 entries of the table at once, in order;
 // those for one element take turns, the first in the table first, so that sums have the bits that adding one by one
 // has. Lines that are neighbours in memory are at work at the same time, and share what the cache fetched. CUDA's.
-#include "gpu/io.hpp"
+#include "gpu/text/io.hpp"
 #include "primitives/scatter/gpu.hpp"
-#include "gpu/text.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "gpu/io.hpp"
-#include "gpu/radix.hpp"
+#include "gpu/text/io.hpp"
+#include "gpu/radix/radix.hpp"
 #include "primitives/scatter/gpu.hpp"
 #include "primitives/sort/kernels.hpp"
-#include "gpu/text.hpp"
+#include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "gpu/lines.hpp"
-#include "gpu/radix.hpp"
+#include "gpu/plan/lines.hpp"
+#include "gpu/radix/radix.hpp"
 #include "primitives/sort/kernels.hpp"
 
 namespace tern::detail_gpu {

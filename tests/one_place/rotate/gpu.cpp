@@ -1,4 +1,4 @@
-#include "gpu/lines.hpp"
+#include "gpu/plan/lines.hpp"
 #include "primitives/rotate/rotate.hpp"
 
 namespace tern::detail_gpu {

@@ -1,0 +1,275 @@
+// Products in parts.
+#include <algorithm>
+
+#include "gpu/elementwise.hpp"
+#include "gpu/products/epilogue.hpp"
+#include "gpu/products/gemm.hpp"
+#include "gpu/reductions/reduce.hpp"
+#include "gpu/text/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::GemmRequest;
+using detail::Program;
+using detail::Step;
+using detail::StepKind;
+
+namespace {
+
+// A product is deep where so few tiles of 32×32 have so many steps each; it is then cut along k.
+constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoughTiles = 256, kMostSegments = 256;
+
+const detail::Graph* identity_graph() {
+  static const detail::Graph* const graph = [] {
+    const Expr x = detail::make_input(0);
+    return detail::make_graph({&x, 1}, 1);
+  }();
+  return graph;
+}
+/// The sum of an input, in a dtype.
+const detail::Graph* sum_graph(DType dtype) {
+  const Expr x = cast(sum(detail::make_input(0)), dtype);
+  return detail::make_graph({&x, 1}, 1);
+}
+
+/// The epilogue of a product in memory, laid over `space`.
+void apply_epilogue(GpuBackend& backend, const GemmRequest& r, const View& product, const Shape& space) {
+  Elementwise job;
+  job.op = r.op, job.program = r.epilogue, job.space = job.whole = space;
+  job.origin.resize(space.rank(), 0);
+  job.inputs.push_back({product, {}, nullptr});
+  job.inputs.insert(job.inputs.end(), r.inputs.begin(), r.inputs.end());
+  for (std::size_t o = 0; o < r.outputs.size(); ++o)
+    job.outputs.push_back({r.epilogue->outputs[o].step, r.outputs[o]});
+  run_elementwise(backend, job);
+}
+
+/// A product without its epilogue, in memory, and a pass over that.
+void multiply_and_pass(GpuBackend& backend, const GemmRequest& r) {
+  const DType dtype = lane_dtype(detail::lane_of(r.a.dtype));
+  const Shape space(sizes_over_tile(r));
+  const auto memory = backend.temporary(space.numel(), dtype);
+  View product{memory.get(), dtype, 0, {}};
+  product.strides.resize(space.rank(), 0);
+  std::int64_t step = 1;
+  for (auto i = static_cast<std::size_t>(space.rank()); i-- > 0; step *= space[i]) product.strides[i] = step;
+  const detail::InputType type{dtype, false};
+  GemmRequest alone = r;
+  alone.epilogue = &detail::type_program(r.op, identity_graph(), {&type, 1});
+  alone.inputs = {}, alone.outputs = {&product, 1};
+  backend.multiply(alone);
+  apply_epilogue(backend, r, product, space);
+}
+
+/// Cuts a product into parts whose operands fit a binding: batches, then rows and columns of the output; a factor that
+/// reaches further than its elements need is copied.
+class Parts {
+ public:
+  Parts(GpuBackend& backend, const GemmRequest& request)
+      : backend_(backend),
+        r_(request),
+        inputs_(request.inputs.begin(), request.inputs.end()),
+        outputs_(request.outputs.begin(), request.outputs.end()),
+        most_(static_cast<std::int64_t>(backend.limits().binding_bytes) - backend.limits().binding_alignment -
+              kVectorBytes) {
+    merge_depth();
+    r_.inputs = inputs_, r_.outputs = outputs_;
+  }
+
+  void run() {
+    const int rank = r_.batch.rank();
+    std::vector<std::int64_t> tile = sizes(r_.m, r_.n), of_a = sizes(r_.m, r_.k), of_b = sizes(r_.k, r_.n);
+    for (int i = 0; i < rank; ++i)
+      if (r_.contracted >> i & 1) tile[static_cast<std::size_t>(i)] = 1;
+    bool over_tile = false;
+    for (const View& v : outputs_) over_tile |= too_wide(v, tile);
+    for (const Operand& o : inputs_) over_tile |= o.view.storage && too_wide(o.view, tile);
+    const bool a = too_wide(r_.a, of_a), b = too_wide(r_.b, of_b);
+    if (!over_tile && !a && !b) return run_fitting();
+    for (int i = 0; i < rank; ++i)
+      if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
+    const bool many_a = bytes(r_.a, of_a) > most_, many_b = bytes(r_.b, of_b) > most_;
+    if ((over_tile || many_a) && r_.m > 1) return halve(rank);
+    if ((over_tile || many_b) && r_.n > 1) return halve(rank + 1);
+    if (over_tile || many_a || many_b)
+      throw Error(ErrorKind::unsupported,
+                  cat(r_.op, ": one row of a or column of b is larger than the ", backend_.limits().binding_bytes >> 20,
+                      " MiB that a kernel can see on ", backend_.device().to_string()));
+    std::vector<std::shared_ptr<Storage>> keep;
+    if (a) r_.a = copied(backend_, r_.op, r_.a, Shape(of_a), keep);
+    if (b) r_.b = copied(backend_, r_.op, r_.b, Shape(of_b), keep);
+    run_fitting();
+  }
+
+ private:
+  /// A contracted batch that goes on where k ends is a longer k (the gradient of a weight that a batch shares).
+  void merge_depth() {
+    if (r_.batch.rank() != 1 || r_.contracted != 1) return;
+    if (r_.a.strides[0] != r_.k * r_.a.strides[2] || r_.b.strides[0] != r_.k * r_.b.strides[1]) return;
+    for (const Step& step : r_.epilogue->steps)
+      if (step.kind == StepKind::position) return;  // its axis counts batches
+    const auto without_front = [](View& view) {
+      if (view.storage) view.strides = {view.strides[1], view.strides[2]};
+    };
+    r_.k *= r_.batch[0];
+    r_.batch = {}, r_.contracted = 0;
+    without_front(r_.a), without_front(r_.b);
+    for (Operand& o : inputs_) without_front(o.view);
+    for (View& v : outputs_) without_front(v);
+  }
+  std::int64_t kept_batches() const {
+    std::int64_t count = 1;
+    for (int i = 0; i < r_.batch.rank(); ++i)
+      if (!(r_.contracted >> i & 1)) count *= r_.batch[static_cast<std::size_t>(i)];
+    return count;
+  }
+
+  void run_fitting() {
+    const std::int64_t steps = r_.batch.numel() * r_.m * r_.n * std::max<std::int64_t>(r_.k, 1);
+    if (steps > static_cast<std::int64_t>(backend_.limits().steps)) {
+      for (int i = 0; i < r_.batch.rank(); ++i)
+        if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
+      if (std::max(r_.m, r_.n) > 128) return halve(r_.batch.rank() + (r_.n > r_.m));
+    }
+    const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
+    if (r_.contracted == 0 && r_.k >= kDeep && tiles < kFewTiles) return run_deep();
+    backend_.multiply(r_);
+  }
+
+  /// Segments of k as batches of a product, their sum, and the epilogue: in this order whatever the device.
+  void run_deep() {
+    const int rank = r_.batch.rank();
+    const std::int64_t tiles = ceil_div(r_.m, 64) * ceil_div(r_.n, 64) * kept_batches();
+    const std::int64_t wanted = std::min({ceil_div(kEnoughTiles, tiles), r_.k / kLeastSegment, kMostSegments});
+    const std::int64_t length = round_up(ceil_div(r_.k, wanted), 64), whole = r_.k / length, rest = r_.k % length;
+    const std::int64_t count = whole + (rest > 0), results = r_.batch.numel() * r_.m * r_.n;
+    const DType dtype = lane_dtype(detail::lane_of(r_.a.dtype));
+    const std::vector<std::int64_t> space = sizes(r_.m, r_.n);
+    const auto partial = backend_.temporary(count * results, dtype);
+    View to{partial.get(), dtype, 0, {}};
+    to.strides.resize(rank + 2, 0);
+    for (std::int64_t i = rank + 1, step = 1; i >= 0; step *= space[static_cast<std::size_t>(i--)])
+      to.strides[static_cast<std::size_t>(i)] = step;
+    const auto with_front = [&](const View& view, std::int64_t stride) {
+      View result = view;
+      result.strides.resize(rank + 3, 0);
+      result.strides[0] = stride;
+      for (int i = 0; i < rank + 2; ++i)
+        result.strides[static_cast<std::size_t>(i) + 1] = view.strides[static_cast<std::size_t>(i)];
+      return result;
+    };
+    const std::int64_t step_a = r_.a.strides[static_cast<std::size_t>(rank) + 1],
+                       step_b = r_.b.strides[static_cast<std::size_t>(rank)];
+    const detail::InputType type{dtype, false};
+    GemmRequest part = r_;
+    part.epilogue = &detail::type_program(r_.op, identity_graph(), {&type, 1});
+    part.inputs = {};
+    if (rest > 0) {
+      GemmRequest last = part;
+      last.k = rest;
+      last.a.offset += whole * length * step_a, last.b.offset += whole * length * step_b;
+      View behind = to;
+      behind.offset = whole * results;
+      last.outputs = {&behind, 1};
+      Parts(backend_, last).run();
+    }
+    const View segments = with_front(to, results);
+    part.k = length, part.outputs = {&segments, 1};
+    part.batch = Shape{whole};
+    for (const std::int64_t size : r_.batch) part.batch.push_back(size);
+    part.a = with_front(r_.a, length * step_a), part.b = with_front(r_.b, length * step_b);
+    Parts(backend_, part).run();
+    join(segments, count, space, to, with_front);
+  }
+
+  /// Sums the segments and applies the epilogue.
+  template <class WithFront>
+  void join(const View& segments, std::int64_t count, const std::vector<std::int64_t>& space, const View& contiguous,
+            const WithFront& with_front) {
+    const Program& epilogue = *r_.epilogue;
+    const bool plain = is_plain_product(r_);
+    const detail::InputType type{segments.dtype, false};
+    detail::FusedRequest sums;
+    sums.op = r_.op, sums.reduced = 1;
+    sums.space = Shape{count};
+    for (const std::int64_t size : space) sums.space.push_back(size);
+    const Operand input{segments, {}, nullptr};
+    std::shared_ptr<Storage> summed;
+    View accumulator = contiguous;
+    if (!plain) {
+      summed = backend_.temporary(sums.space.numel() / count, segments.dtype);
+      accumulator.storage = summed.get();
+    }
+    const DType stored = plain ? epilogue.outputs[0].dtype : segments.dtype;
+    sums.program = &detail::type_program(r_.op, sum_graph(stored), {&type, 1});
+    const View output = with_front(plain ? outputs_[0] : accumulator, 0);
+    sums.inputs = {&input, 1}, sums.outputs = {&output, 1};
+    run_reducing(backend_, sums);
+    if (!plain) apply_epilogue(backend_, r_, accumulator, Shape(space));
+  }
+
+  std::vector<std::int64_t> sizes(std::int64_t rows, std::int64_t columns) const {
+    std::vector<std::int64_t> list(r_.batch.begin(), r_.batch.end());
+    list.push_back(rows), list.push_back(columns);
+    return list;
+  }
+  bool too_wide(const View& v, const std::vector<std::int64_t>& over) const {
+    const ByteRange touched = bytes_touched(v, over);
+    return static_cast<std::int64_t>(v.storage->bytes()) > most_ && touched.end - touched.begin > most_;
+  }
+  static std::int64_t bytes(const View& v, const std::vector<std::int64_t>& over) {
+    std::int64_t n = static_cast<std::int64_t>(dtype_size(v.dtype));
+    for (std::size_t i = 0; i < over.size(); ++i)
+      if (v.strides[i] != 0) n *= over[i];
+    return n;
+  }
+
+  /// Runs the halves along an axis of batch + [m, n].
+  void halve(int axis) const {
+    const auto at = static_cast<std::size_t>(axis);
+    const int rank = r_.batch.rank();
+    const std::int64_t size = axis == rank ? r_.m : axis > rank ? r_.n : r_.batch[at];
+    const std::int64_t half = size > 32 ? round_up(size / 2, 16) : (size + 1) / 2;
+    for (const bool second : {false, true}) {
+      const std::int64_t shift = second ? half : 0, count = second ? size - half : half;
+      std::vector<Operand> inputs = inputs_;
+      std::vector<View> outputs = outputs_;
+      for (Operand& o : inputs)
+        if (o.view.storage) o.view.offset += shift * o.view.strides[at];
+      for (View& v : outputs) v.offset += shift * v.strides[at];
+      GemmRequest part = r_;
+      part.inputs = inputs, part.outputs = outputs;
+      if (axis <= rank) part.a.offset += shift * r_.a.strides[at];
+      if (axis != rank) part.b.offset += shift * r_.b.strides[at];
+      (axis == rank ? part.m : axis > rank ? part.n : part.batch[at]) = count;
+      Parts(backend_, part).run();
+    }
+  }
+
+  GpuBackend& backend_;
+  GemmRequest r_;
+  std::vector<Operand> inputs_;
+  std::vector<View> outputs_;
+  std::int64_t most_;
+};
+
+}  // namespace
+
+void run_gemm(GpuBackend& backend, const GemmRequest& r) {
+  std::int64_t kept = r.m * r.n;
+  for (int i = 0; i < r.batch.rank(); ++i)
+    if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];
+  if (kept > 0) Parts(backend, r).run();
+}
+
+bool is_plain_product(const GemmRequest& r) {
+  const Step& result = r.epilogue->steps[static_cast<std::size_t>(r.epilogue->outputs[0].step)];
+  return r.outputs.size() == 1 && result.kind == StepKind::input && result.index == 0;
+}
+
+void GpuBackend::multiply(const GemmRequest& request) {
+  if (limits().packed && !is_plain_product(request)) return multiply_and_pass(*this, request);
+  run_gemm_kernel(*this, request);
+}
+
+}  // namespace tern::detail_gpu

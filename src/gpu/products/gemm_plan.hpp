@@ -1,0 +1,48 @@
+// From a request to the arguments of gemm.wgsl: the product as its kernel sees it, the tile, how operands are fetched.
+#pragma once
+#include "gpu/products/epilogue.hpp"
+#include "gpu/products/gemm.hpp"
+#include "gpu/products/gemm_tiles.hpp"
+
+namespace tern::detail_gpu {
+
+/// A factor and how its elements are fetched.
+struct GemmFactor {
+  int access = -1;
+  bool along_k = true;  // neighbours in memory lie along k; else along m or n
+  bool wide = false;    // 16 bytes of them at once
+};
+
+/// Parameters of the kernel.
+struct GemmSlots {
+  int m = -1, n = -1, k = -1, tiles_m = -1, tiles_n = -1, segments = -1;
+};
+
+/// All that decides the kernel's text, and its launch.
+struct GemmPlan {
+  GemmPlan(GpuBackend& backend, const detail::GemmRequest& request, Layouts layouts)
+      : backend(backend), request(request), plan(backend.limits(), request.op, 'g', layouts), epilogue(request) {}
+  detail::Lane lane() const { return detail::lane_of(request.a.dtype); }
+  GpuBackend& backend;
+  const detail::GemmRequest& request;
+  Plan plan;
+  Epilogue epilogue;
+  std::int64_t m = 0, n = 0, k = 0;
+  Axes kept, contracted;  // batch axes: of the results, and those added up
+  GemmTile tile;
+  GemmFactor a, b;
+  bool whole = false, whole_columns = false;  // no tile is cut by an edge; no vector of four columns
+  GemmSlots slots;
+};
+
+/// Axes, parameters and bindings.
+void lay_out(GemmPlan& gemm);
+void choose_tile(GemmPlan& gemm);
+/// How each operand is loaded or stored.
+void choose_access(GemmPlan& gemm);
+/// The launch's numbers and key.
+void arrange(GemmPlan& gemm);
+/// Of kernels made beforehand: factors are fetched in vectors, and floats.
+bool in_vectors(const GemmPlan& gemm);
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,260 @@
+#include "gpu/radix/radix.hpp"
+
+#include <algorithm>
+#include <deque>
+
+#include "gpu/text/kernel_file.hpp"
+#include "gpu/text/text.hpp"
+
+namespace tern::detail_gpu {
+
+namespace {
+#include "gpu/radix/radix.inc"
+constexpr const char* kMoveWgsl =
+#include "gpu/radix/radix_move.wgsl.inc"
+    ;
+constexpr const char* kMoveCuda =
+#include "gpu/radix/radix_move.cu.inc"
+    ;
+constexpr std::uint32_t kThreads = 256;
+constexpr std::int64_t kPart = 8192;  // elements that a workgroup selects a few of
+constexpr std::int64_t kFewBlocks = 64;  // of a line, whose counts an invocation adds up one after the other
+constexpr int kMostMasks = 1024;      // words with a bit for each of them, when it selects many
+static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
+
+/// Puts in place of what stands in sums[] the sums up to there.
+std::string scan_text(const std::string& barrier) {
+  std::string text;
+  for (std::uint32_t reach = 1; reach < kThreads; reach *= 2)
+    text += fill_holes(kScanStep, {{"reach", cat(reach, "u")}, {"barrier", barrier}});
+  return cat("{\n", text, "}");
+}
+
+}  // namespace
+
+const char* ranking_functions() { return kMoveCuda; }
+
+const char* word_of(DType dtype) { return dtype_size(dtype) == 8 ? "u64" : "u32"; }
+
+std::string key_function(const Dialect& d, DType dtype, int flip_slot) {
+  const std::string p = d.param(flip_slot);
+  std::string body;
+  const auto half = [&](const char* infinity) {
+    body = cat("let magnitude = w & 0x7fffu;\nvar key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);\n"
+               "if (magnitude == 0u) { key = 0x8000u; }\nif (magnitude > ", infinity, ") { key = 0xffffu; }\n",
+               "return key ^ (", p, " & 0xffffu);\n");
+  };
+  switch (dtype) {
+    case DType::f32: body = cat("return tern_sort_key(bitcast<f32>(w)) ^ ", p, ";\n"); break;
+    case DType::f16: half("0x7c00u"); break;
+    case DType::bf16: half("0x7f80u"); break;
+    case DType::i8: body = cat("return w ^ 0x80u ^ (", p, " & 0xffu);\n"); break;
+    case DType::i16: body = cat("return w ^ 0x8000u ^ (", p, " & 0xffffu);\n"); break;
+    case DType::i32: body = cat("return w ^ 0x80000000u ^ ", p, ";\n"); break;
+    case DType::u32: body = cat("return w ^ ", p, ";\n"); break;
+    case DType::f64:
+      body = cat("return tern_sort_key_f64(bitcast<f64>(w)) ^ ((u64(", p, ") << 32u) | u64(", p, "));\n");
+      break;
+    case DType::i64:
+      body = cat("return w ^ 0x8000000000000000ull ^ ((u64(", p, ") << 32u) | u64(", p, "));\n");
+      break;
+    default: body = cat("return w ^ (", p, " & 0xffu);\n");
+  }
+  return d.function_head("key_of", {{word_of(dtype), "w"}}, word_of(dtype)) + indented(body) + "}\n";
+}
+
+/// A kernel on words: its plan and what its text is made of.
+class Radix::Job {
+ public:
+  Job(Radix& radix, char kind) : radix_(radix), plan_(radix.backend_.limits(), radix.op_, kind) {
+    plan_.note(radix.dtype_);
+    flip_ = number(radix.flip_);
+  }
+  void note(bool choice) { plan_.note(choice); }
+  int number(std::uint64_t value) { return plan_.add_param(value); }
+  /// Adds words of a view, `count` of them from its first on.
+  int words(const View& view, std::int64_t count, bool written) {
+    views_.push_back({view.storage, view.dtype, view.offset, {}});
+    const auto size = static_cast<std::int64_t>(dtype_size(view.dtype));
+    touched_.push_back({view.offset * size, (view.offset + count) * size});
+    return plan_.add_access(views_.back(), {}, written);
+  }
+  /// As above; -1, which is noted, where there are none.
+  int words_if_any(const View& view, std::int64_t count, bool written) {
+    plan_.note(view.storage != nullptr);
+    return view.storage ? words(view, count, written) : -1;
+  }
+  const Dialect& dialect() const { return radix_.backend_.dialect(); }
+  std::string p(int slot) const { return dialect().param(slot); }
+  std::string word(int access, const std::string& index) const {
+    const Access& a = plan_.access(access);
+    const std::string at = cat(p(a.base), " + ", index);
+    return a.size() == 8 ? dialect().element(a.binding, 8, at) : cat("b", a.binding, "[", at, "]");
+  }
+  /// Of words of a temporary, which begin where the binding does.
+  std::string binding(int access) const { return cat("b", plan_.access(access).binding); }
+  /// A pointer to the first of the words. CUDA's.
+  std::string pointer(int access, const std::string& type) const {
+    if (access < 0) return cat("(", type, "*)0");
+    const Access& a = plan_.access(access);
+    return cat("(", type, "*)b", a.binding, " + ", p(a.base));
+  }
+  std::string key(const std::string& word) const { return dialect().call("key_of", {word}); }
+  std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
+  void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
+              const std::function<std::string()>& body, const char* functions = "") {
+    plan_.bind(touched_), plan_.finish_key();
+    plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kThreads;
+    radix_.backend_.queue(plan_.launch, [&] {
+      return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), kThreads, shared,
+                               functions + key_function(dialect(), radix_.dtype_, flip_), body()});
+    });
+  }
+  /// What every text has.
+  Holes holes() const {
+    std::string barrier = dialect().barrier();
+    barrier.pop_back();  // the end of the line
+    return {{"barrier", barrier}, {"scan", scan_text(barrier)}, {"word", word_of(radix_.dtype_)}};
+  }
+  Holes numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values);
+  /// The keys of four elements that stand 256 apart, from the i-th on.
+  void add_keys(Holes& holes, int bits) const {
+    for (int e = 0; e < 4; ++e)
+      holes[cat("key", e)] = key(word(bits, e ? cat("min(i + ", 256 * e, "u, last)") : std::string("i")));
+  }
+
+ private:
+  Radix& radix_;
+  Plan plan_;
+  std::deque<View> views_;
+  std::vector<ByteRange> touched_;
+  int flip_;
+};
+
+View Radix::make_places(std::int64_t n) {
+  keep_.push_back(backend_.temporary(lines_ * n, DType::u32));
+  return {keep_.back().get(), DType::u32, 0, {}};
+}
+Words Radix::make_bits(std::int64_t n) {
+  const DType dtype = dtype_size(dtype_) == 8 ? DType::i64 : DType::u32;
+  keep_.push_back(backend_.temporary(lines_ * n, dtype));
+  return {{keep_.back().get(), dtype, 0, {}}, {}};
+}
+
+void Radix::sort(const Words& from, std::int64_t n, int bits, const Words& to) {
+  const int passes = (bits + 7) / 8;
+  Words between[2];
+  for (int i = 0; i < std::min(passes - 1, 2); ++i) between[i] = {make_bits(n).bits, make_places(n)};
+  for (int i = 0; i < passes; ++i)
+    pass(i == 0 ? from : between[(i - 1) % 2], n, 8 * i, i + 1 == passes ? to : between[i % 2]);
+}
+
+/// Parameters by name, which the text finds in its holes.
+Holes Radix::Job::numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values) {
+  Holes holes = this->holes();
+  for (const auto& [name, value] : values) holes[name] = p(number(static_cast<std::uint64_t>(value)));
+  return holes;
+}
+
+void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) {
+  const std::int64_t each = tile(dtype_), blocks = ceil_div(n, each), all = lines_ * n;
+  const std::int64_t count_words = lines_ * 256 * blocks, total_words = lines_ * 256;
+  keep_.push_back(backend_.temporary(count_words, DType::u32));
+  const View counts{keep_.back().get(), DType::u32, 0, {}};
+  keep_.push_back(backend_.temporary(total_words, DType::u32));
+  const View totals{keep_.back().get(), DType::u32, 0, {}};
+  {
+    Job job(*this, 'N');
+    Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}, {"n", n}, {"shift", shift}});
+    const int bits = job.words(from.bits, all, false), out = job.words(counts, count_words, true);
+    job.launch("sort, counts of digits", lines_ * blocks, {{job.atomic_word(), "counts", 256}}, [&] {
+      job.add_keys(holes, bits), holes["tile"] = cat(each, "u"), holes["counts"] = job.binding(out);
+      return fill_holes(kCount, holes);
+    });
+  }
+  {
+    Job job(*this, 'A');
+    Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}});
+    const bool few = blocks <= kFewBlocks;
+    job.note(few);
+    const int in = job.words(counts, count_words, true), out = job.words(totals, total_words, true);
+    const std::vector<Shared> shared = few ? std::vector<Shared>{} : std::vector<Shared>{{"u32", "sums", 256}};
+    job.launch("sort, adding up counts", few ? lines_ : total_words, shared, [&] {
+      holes["counts"] = job.binding(in), holes["totals"] = job.binding(out);
+      return fill_holes(few ? kAddUpFew : kAddUp, holes);
+    });
+  }
+  Job job(*this, 'M');
+  Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}, {"n", n}, {"shift", shift}});
+  Moved moved;
+  moved.bits = job.words(from.bits, all, false), moved.places = job.words_if_any(from.places, all, false);
+  moved.counts = job.words(counts, count_words, false), moved.totals = job.words(totals, total_words, false);
+  moved.to_bits = job.words_if_any(to.bits, all, true), moved.to_places = job.words_if_any(to.places, all, true);
+  if (!backend_.dialect().native())
+    return job.launch("sort, moving by digits", lines_ * blocks,
+                      {{"atomic<u32>", "masks", 2048}, {"u32", "next", 256}, {"u32", "sums", 256}},
+                      [&] { return move_in_masks(job, holes, moved); });
+  job.launch("sort, moving by digits", lines_ * blocks,
+             {{"u32", "counts", 2048}, {"u32", "sums", 256}, {word_of(dtype_), "staged", static_cast<int>(each)}},
+             [&] { return move_in_warps(job, holes, moved); }, kMoveCuda);
+}
+
+std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) const {
+  holes["tile"] = cat(tile(dtype_), "u"), holes["counts"] = job.binding(m.counts);
+  holes["totals"] = job.binding(m.totals);
+  holes["source_bits"] = job.word(m.bits, "source"), holes["key"] = job.key("bits");
+  std::string store;
+  if (m.to_bits >= 0) store += cat(job.word(m.to_bits, "to"), " = bits;\n");
+  if (m.to_places >= 0)
+    store +=
+        cat(job.word(m.to_places, "to"), " = ", m.places >= 0 ? job.word(m.places, "source") : std::string("i"), ";");
+  holes["store"] = store;
+  return fill_holes(kMoveWgsl, holes);
+}
+
+std::string Radix::move_in_warps(const Job& job, Holes& holes, const Moved& m) const {
+  const char* const word = word_of(dtype_);
+  holes["type"] = word, holes["each"] = cat(tile(dtype_) / kThreads), holes["tile"] = cat(tile(dtype_), "u");
+  holes["key"] = job.key("w");
+  holes["bits"] = job.pointer(m.bits, cat("const ", word)), holes["places"] = job.pointer(m.places, "const u32");
+  holes["to_bits"] = job.pointer(m.to_bits, word), holes["to_places"] = job.pointer(m.to_places, "u32");
+  holes["totals"] = job.pointer(m.totals, "const u32"), holes["counts"] = job.pointer(m.counts, "const u32");
+  holes["first_place"] = m.places >= 0 ? " + first" : "";
+  return fill_holes(kMoveCall, holes);
+}
+
+Words Radix::select(Words from, std::int64_t& n, std::int64_t k) {
+  while (n > k) {
+    const std::int64_t parts = ceil_div(n, std::max(kPart, 8 * k));
+    from = select_once(from, n, parts, k), n = parts * k;
+  }
+  return from;
+}
+
+Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, std::int64_t k) {
+  const Words to{make_bits(parts * k).bits, make_places(parts * k)};
+  const std::int64_t longest = ceil_div(n, parts), masks = ceil_div(ceil_div(longest, 32), kThreads);
+  Job job(*this, 'K');
+  Holes holes = job.numbers({{"lines", lines_}, {"parts", parts}, {"n", n}, {"k", k}, {"each_masks", masks},
+                             {"masks", masks * kThreads}});
+  const int bits = job.words(from.bits, lines_ * n, false), places = job.words_if_any(from.places, lines_ * n, false);
+  const int to_bits = job.words(to.bits, lines_ * parts * k, true),
+            to_places = job.words(to.places, lines_ * parts * k, true);
+  const std::string atomic = job.atomic_word();
+  job.launch("selection", lines_ * parts,
+             {{atomic, "counts", 256}, {"u32", "sums", 256}, {"u32", "found", 2}, {atomic, "less", kMostMasks},
+              {atomic, "alike", kMostMasks}},
+             [&] {
+               job.add_keys(holes, bits);
+               holes["top"] = cat(key_bits(dtype_) - 8, "u"), holes["over"] = cat(key_bits(dtype_), "u");
+               holes["source_bits"] = job.word(bits, "source");
+               holes["source_place"] = places >= 0 ? job.word(places, "source") : std::string("source - line * $n");
+               holes["out_bits"] = job.word(to_bits, "to"), holes["out_places"] = job.word(to_places, "to");
+               for (int e = 0; e < 4; ++e)
+                 holes["mark"] += fill_holes(kMark, {{"e", cat(256 * e, "u")}, {"key", cat("key", e)}});
+               return fill_holes(kSelect, holes);
+             });
+  return to;
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,70 @@
+// Words in the order of their keys: a stable sort by digits of 8 bits, and the selection of the first few.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu_backend.hpp"
+#include "gpu/text/kernel_file.hpp"
+#include "gpu/plan/plan.hpp"
+
+namespace tern::detail_gpu {
+
+/// The key of an element, whose order is that of the values (NaN last, zeros alike; all of them the other way round
+/// where `flip` is all ones), as a function `key_of` of the element's bits. It reads `flip` from a parameter.
+std::string key_function(const Dialect& dialect, DType dtype, int flip_slot);
+/// The word that holds an element's bits: "u32" or "u64".
+const char* word_of(DType dtype);
+/// How many bits its keys have.
+inline int key_bits(DType dtype) { return 8 * static_cast<int>(dtype_size(dtype)); }
+
+/// CUDA's functions that rank by digits in a workgroup: radix_move.cu.
+const char* ranking_functions();
+
+/// Lines of elements, one after the other: their bits, a word each, and their places in the lines they come from.
+/// Either may be missing (no storage): bits that nobody asks for, and places that are where they stand.
+struct Words {
+  View bits, places;
+};
+
+/// Sorts and selects lines of words. Work on one stream of launches; the temporaries live as long as this.
+class Radix {
+ public:
+  Radix(GpuBackend& backend, const char* op, DType dtype, bool descending, std::int64_t lines)
+      : backend_(backend), op_(op), dtype_(dtype), lines_(lines), flip_(descending ? ~0u : 0u) {}
+
+  /// Memory for lines of n words.
+  Words make_bits(std::int64_t n);
+  View make_places(std::int64_t n);
+  /// The last `bits` bits of the keys decide, then the order in `from`.
+  void sort(const Words& from, std::int64_t n, int bits, const Words& to);
+  /// The k first of each line in the order of the keys; of those alike the first in the line. They stay in the order of
+  /// the line. n becomes k.
+  Words select(Words from, std::int64_t& n, std::int64_t k);
+
+  /// The most that select() takes of a line.
+  static constexpr std::int64_t kMostSelected = 4096;
+  /// Elements of a line that a workgroup ranks by one digit.
+  static std::int64_t tile(DType dtype) { return dtype_size(dtype) == 8 ? 2048 : 4096; }
+
+ private:
+  class Job;
+  /// The accesses of a pass: what it moves, and by what.
+  struct Moved {
+    int bits, places, counts, totals, to_bits, to_places;
+  };
+  void pass(const Words& from, std::int64_t n, int shift, const Words& to);
+  std::string move_in_masks(const Job& job, Holes& holes, const Moved& m) const;
+  std::string move_in_warps(const Job& job, Holes& holes, const Moved& m) const;
+  Words select_once(const Words& from, std::int64_t n, std::int64_t parts, std::int64_t k);
+
+  GpuBackend& backend_;
+  const char* op_;
+  DType dtype_;
+  std::int64_t lines_;
+  std::uint32_t flip_;
+  std::vector<std::shared_ptr<Storage>> keep_;
+};
+
+}  // namespace tern::detail_gpu

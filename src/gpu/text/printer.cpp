@@ -1,0 +1,248 @@
+#include "gpu/text/printer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "formula/rule.hpp"
+#include "gpu/text/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::Lane;
+using detail::Leaf;
+using detail::Program;
+using detail::Step;
+using detail::StepKind;
+
+namespace {
+
+double real_of(const Number& n) { return n.is_integer ? static_cast<double>(n.integer) : n.real; }
+
+/// A wrap to a 16-bit float in f64 lanes: integers on their way to f16 or bf16, rounded once.
+bool rounds_integer(const Program& program, const Step& step) {
+  if (step.kind != StepKind::wrap || step.lane != Lane::f64 || dtype_size(step.dtype) != 2) return false;
+  const Step& arg = program.steps[static_cast<std::size_t>(step.args[0])];
+  return arg.kind == StepKind::convert && (arg.from == Lane::i32 || arg.from == Lane::u32);
+}
+
+}  // namespace
+
+std::string literal(const Number& number, Lane lane) {
+  char text[48];
+  if (lane == Lane::f64) {
+    const double value = real_of(number);
+    std::snprintf(text, sizeof text, "bitcast<f64>(0x%016llxull)",
+                  static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
+    return text;
+  }
+  if (lane == Lane::f32) {
+    const float value = static_cast<float>(real_of(number));
+    if (!std::isfinite(value) || (value != 0 && std::abs(value) < 0x1p-126f) || (value == 0 && std::signbit(value))) {
+      std::snprintf(text, sizeof text, "tern_from_bits(0x%08xu)", std::bit_cast<std::uint32_t>(value));
+    } else {
+      std::snprintf(text, sizeof text, "f32(%.9g)", static_cast<double>(value));
+      if (std::string_view(text).find_first_of(".e") == std::string_view::npos)
+        std::snprintf(text, sizeof text, "f32(%.1f)", static_cast<double>(value));
+    }
+    return text;
+  }
+  const std::int64_t value = number.is_integer ? number.integer : static_cast<std::int64_t>(number.real);
+  if (lane == Lane::i64) return cat("bitcast<i64>(", static_cast<std::uint64_t>(value), "ull)");
+  const auto bits = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value));
+  std::snprintf(text, sizeof text, lane == Lane::u32 ? "%uu" : "bitcast<i32>(%uu)", bits);
+  return text;
+}
+
+Lane kernel_lane(const Step& step, bool native) {
+  const Lane lane = step.result_lane();
+  return lane == Lane::f64 && !native ? Lane::f32 : lane;
+}
+
+DType unsupported_dtype(const Program& program) {
+  for (const Step& step : program.steps) {
+    const Lane lane = step.result_lane();
+    if (lane == Lane::i64) return DType::i64;
+    if (lane != Lane::f64) continue;
+    const bool passes = rounds_integer(program, step);
+    const bool prepares = step.kind == StepKind::convert && (step.from == Lane::i32 || step.from == Lane::u32);
+    if (!passes && !prepares) return DType::f64;
+  }
+  for (const Step& step : program.steps)  // f64 for anything else than that
+    if (step.kind == StepKind::leaf || step.kind == StepKind::reduce)
+      if (detail::is_wide_lane(step.lane)) return step.lane == Lane::i64 ? DType::i64 : DType::f64;
+  return DType::f32;
+}
+
+std::string ProgramPrinter::type(int step) const { return lane_name(kernel_lane(at(step), dialect_.native())); }
+
+std::string ProgramPrinter::identity(int step) const {
+  const Step& s = at(step);
+  const double value = detail::rule_of(s.leaf).identity;
+  if (s.lane == Lane::f32 || s.lane == Lane::f64 || std::isfinite(value)) return literal(Number(value), s.lane);
+  const bool highest = value > 0;
+  if (s.lane == Lane::i64) return literal(Number(highest ? INT64_MAX : INT64_MIN), s.lane);
+  if (s.lane == Lane::u32) return highest ? "0xffffffffu" : "0u";
+  return highest ? "bitcast<i32>(0x7fffffffu)" : "bitcast<i32>(0x80000000u)";
+}
+
+std::string ProgramPrinter::combined(int step, const std::string& a, const std::string& b) const {
+  return dialect_.leaf(at(step).leaf, at(step).lane, {a, b});
+}
+
+std::string ProgramPrinter::wrapped(const Step& step) const {
+  const std::string x = name_of(step.args[0]);
+  switch (step.dtype) {
+    case DType::f16:
+    case DType::bf16: {
+      const bool half = step.dtype == DType::f16;
+      const char* name = half ? "f16" : "bf16";
+      if (step.lane == Lane::f64 && dialect_.native())
+        return cat("f64(tern_", name, "_bits_to_f32(tern_f64_to_", name, "_bits(", x, ")))");
+      if (step.lane == Lane::f64) {
+        const Step& convert = at(step.args[0]);
+        const std::string integer = name_of(convert.args[0]);
+        if (!half) return cat("tern_", lane_name(convert.from), "_to_bf16(", integer, ")");
+        return cat("tern_f16_bits_to_f32(tern_f32_to_f16_bits(f32(", integer, ")))");  // 24 bits hold every f16 integer
+      }
+      return cat("tern_", name, "_bits_to_f32(tern_f32_to_", name, "_bits(", x, "))");
+    }
+    case DType::u8: return step.saturate ? cat("clamp(", x, ", 0, 255)") : cat("(", x, " & 255)");
+    case DType::i8: return step.saturate ? cat("clamp(", x, ", -128, 127)") : cat("((", x, " << 24u) >> 24u)");
+    case DType::i16: return step.saturate ? cat("clamp(", x, ", -32768, 32767)") : cat("((", x, " << 16u) >> 16u)");
+    default: return x;
+  }
+}
+
+std::string ProgramPrinter::expression(int index) const {
+  const Step& step = at(index);
+  const auto slot = static_cast<std::size_t>(index);
+  const auto arg = [&](int i) { return name_of(step.args[i]); };
+  switch (step.kind) {
+    case StepKind::number: return literal(step.number, kernel_lane(step, dialect_.native()));
+    case StepKind::param:
+      if (detail::is_wide_lane(kernel_lane(step, dialect_.native())))
+        return cat("bitcast<", type(index), ">(tern_join(", dialect_.param(slots_[slot]), ", ",
+                   dialect_.param(slots_[slot] + 1), "))");
+      return cat("bitcast<", type(index), ">(", dialect_.param(slots_[slot]), ")");
+    case StepKind::extent: return cat(type(index), "(", dialect_.param(slots_[slot]), ")");
+    case StepKind::wrap: return wrapped(step);
+    case StepKind::convert:
+      if (step.from == Lane::f64 && !dialect_.native()) return arg(0);
+      if (detail::is_float_lane(step.from) && !detail::is_float_lane(step.lane))
+        return cat("tern_", lane_name(step.from), "_to_", lane_name(step.lane), "(", arg(0), ")");
+      return cat(lane_name(kernel_lane(step, dialect_.native())), "(", arg(0), ")");
+    case StepKind::leaf: {
+      std::vector<std::string> arguments;
+      for (int i = 0; i < 3 && step.args[i] >= 0; ++i) arguments.push_back(arg(i));
+      std::string value;
+      if (arguments.size() == 2)
+        if (const Step& second = at(step.args[1]); second.kind == StepKind::number)
+          value = dialect_.leaf_of_number(step.leaf, step.lane, arguments, second.number);
+      if (value.empty()) value = dialect_.leaf(step.leaf, step.lane, arguments);
+      return detail::rule_of(step.leaf).gives == detail::Gives::truth ? cat("i32", value) : value;
+    }
+    default: return "";  // inputs, positions and reductions are sources
+  }
+}
+
+std::vector<char> needed_steps(const Program& program, const std::vector<int>& wanted,
+                               const std::function<bool(int)>& is_source) {
+  std::vector<char> needed(program.steps.size());
+  for (const int step : wanted) needed[static_cast<std::size_t>(step)] = 1;
+  for (int i = static_cast<int>(program.steps.size()) - 1; i >= 0; --i) {
+    if (!needed[static_cast<std::size_t>(i)] || is_source(i)) continue;
+    for (const int arg : program.steps[static_cast<std::size_t>(i)].args)
+      if (arg >= 0) needed[static_cast<std::size_t>(arg)] = 1;
+  }
+  return needed;
+}
+
+std::vector<int> sources_of(const Program& program, const std::vector<int>& wanted,
+                            const std::function<bool(int)>& is_source) {
+  const std::vector<char> needed = needed_steps(program, wanted, is_source);
+  std::vector<int> sources;
+  for (int i = 0; i < static_cast<int>(needed.size()); ++i)
+    if (needed[static_cast<std::size_t>(i)] && is_source(i)) sources.push_back(i);
+  return sources;
+}
+
+const Dialect& dialect_for(const Dialect& dialect, const Program& program, const std::vector<int>& wanted) {
+  for (const detail::ProgramOutput& output : program.outputs)
+    if (std::find(wanted.begin(), wanted.end(), output.step) != wanted.end() && output.dtype != DType::f16 &&
+        output.dtype != DType::bf16)
+      return dialect;
+  for (const int step : wanted)  // a part of a program: what it hands on is f32
+    if (std::none_of(program.outputs.begin(), program.outputs.end(), [&](const auto& o) { return o.step == step; }))
+      return dialect;
+  return dialect.for_halves();
+}
+
+std::vector<int> ProgramPrinter::joined_products(const std::vector<char>& needed, const std::vector<int>& wanted,
+                                                 const std::function<bool(int)>& is_source) const {
+  const auto n = static_cast<int>(program_.steps.size());
+  std::vector<int> joined(program_.steps.size(), -1), users(program_.steps.size());
+  // Programs that reduce are printed in several functions, in which a step must not have two values.
+  if (!dialect_.joins_products() || program_.reduces || wanted.size() != program_.outputs.size()) return joined;
+  for (int i = 0; i < n; ++i)
+    if (needed[static_cast<std::size_t>(i)] && !is_source(i))
+      for (const int arg : at(i).args)
+        if (arg >= 0) ++users[static_cast<std::size_t>(arg)];
+  for (const int step : wanted) ++users[static_cast<std::size_t>(step)];
+  const auto is = [&](int i, Leaf leaf) {
+    return !is_source(i) && at(i).kind == StepKind::leaf && at(i).leaf == leaf && at(i).lane == Lane::f32;
+  };
+  for (int i = 0; i < n; ++i) {
+    if (!needed[static_cast<std::size_t>(i)] || (!is(i, Leaf::add) && !is(i, Leaf::sub))) continue;
+    for (const int k : {0, 1}) {
+      const int product = at(i).args[k];
+      if (is(product, Leaf::mul) && users[static_cast<std::size_t>(product)] == 1 &&
+          at(at(i).args[1 - k]).kind == StepKind::number)
+        joined[static_cast<std::size_t>(i)] = product;
+    }
+  }
+  return joined;
+}
+
+std::string ProgramPrinter::sum_of_product(int index, const std::vector<int>& joined) const {
+  const Step& step = at(index);
+  const int product = joined[static_cast<std::size_t>(index)];
+  const bool first = step.args[0] == product, subtracts = step.leaf == Leaf::sub;
+  return cat("fma(", subtracts && !first ? "-" : "", name_of(at(product).args[0]), ", ", name_of(at(product).args[1]),
+             ", ", subtracts && first ? "-" : "", name_of(step.args[first ? 1 : 0]), ")");
+}
+
+Function ProgramPrinter::function(const std::string& name, const std::vector<int>& wanted,
+                                  const std::function<bool(int)>& is_source) const {
+  const std::vector<char> needed = needed_steps(program_, wanted, is_source);
+  const std::vector<int> joined = joined_products(needed, wanted, is_source);
+  Function f{name, "", {}, wanted};
+  std::vector<Named> parameters;
+  std::string body;
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
+    if (!needed[static_cast<std::size_t>(i)]) continue;
+    if (is_source(i)) f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
+    else if (std::find(joined.begin(), joined.end(), i) == joined.end())
+      body += cat("  let ", name_of(i), " = ",
+                  joined[static_cast<std::size_t>(i)] < 0 ? expression(i) : sum_of_product(i, joined), ";\n");
+  }
+  std::string result = type(wanted[0]), value = name_of(wanted[0]);
+  if (wanted.size() > 1) {
+    std::vector<Named> fields;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      fields.push_back({type(wanted[i]), cat("r", i)}), values.push_back(name_of(wanted[i]));
+    result = cat("Result_", name);
+    f.text = dialect_.structure(result, fields);
+    value = dialect_.construct(result, values);
+  }
+  f.text += dialect_.function_head(name, parameters, result) + body + "  return " + value + ";\n}\n";
+  return f;
+}
+
+std::string ProgramPrinter::result(const Function& function, const std::string& value, std::size_t i) {
+  return function.results.size() > 1 ? cat(value, ".r", i) : value;
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,82 @@
+#include "gpu/text/spelling.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "gpu/text/translate.hpp"
+
+namespace tern::detail_gpu {
+namespace {
+
+struct Tables {
+  Spelling leaves[detail::kLeafCount];
+  std::map<std::string_view, std::string_view> functions, cuda_functions;
+  std::set<std::string_view> called;  // of functions: not inlined in CUDA
+};
+
+Tables make_tables() {
+  Tables tables;
+  using detail::Leaf;
+#define TERN_LEAF_SPELLING
+#define TERN_SPELLING(name, cuda, wgsl) tables.leaves[static_cast<int>(Leaf::name)] = {cuda, wgsl};
+#define TERN_WGSL(name, text) tables.functions[#name] = text;
+#define TERN_WGSL_CALLED(name, text) tables.functions[#name] = text, tables.called.insert(#name);
+#define TERN_CUDA(name, text) tables.cuda_functions[#name] = text;
+#include "gpu/text/wgsl_math.inc"
+#include "gpu/text/cuda_math.inc"
+#include "leaves_all.inc"
+#undef TERN_WGSL
+#undef TERN_WGSL_CALLED
+#undef TERN_CUDA
+#undef TERN_SPELLING
+#undef TERN_LEAF_SPELLING
+  return tables;
+}
+const Tables& tables() {
+  static const auto& instance = *new Tables(make_tables());  // outlives what is in static storage
+  return instance;
+}
+
+}  // namespace
+
+const Spelling& spelling_of(detail::Leaf leaf) { return tables().leaves[static_cast<int>(leaf)]; }
+
+std::string_view wgsl_function(std::string_view name) {
+  const auto found = tables().functions.find(name);
+  return found == tables().functions.end() ? std::string_view() : found->second;
+}
+
+std::string cuda_function(std::string_view name) {
+  const auto found = tables().cuda_functions.find(name);
+  if (found != tables().cuda_functions.end()) return std::string(found->second);
+  const std::string_view shared = wgsl_function(name);
+  return shared.empty() ? std::string() : cuda_from_wgsl(shared, tables().called.contains(name));
+}
+
+namespace {
+void collect(std::string_view text, const std::function<std::string(std::string_view)>& function,
+             std::set<std::string, std::less<>>& done, std::string& result) {
+  const auto name_character = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  for (std::size_t at = text.find("tern_"); at != text.npos; at = text.find("tern_", at + 5)) {
+    std::size_t end = at;
+    while (end < text.size() && name_character(text[end])) ++end;
+    const std::string_view name = text.substr(at, end - at);
+    if (end == text.size() || text[end] != '(' || !done.insert(std::string(name)).second) continue;
+    const std::string found = function(name);
+    collect(found, function, done, result);
+    if (!found.empty()) result += found + "\n";
+  }
+}
+}  // namespace
+
+std::string library(std::string_view text, const std::function<std::string(std::string_view)>& function) {
+  std::set<std::string, std::less<>> done;
+  std::string result;
+  collect(text, function, done, result);
+  return result;
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,125 @@
+// WGSL: https://www.w3.org/TR/WGSL/
+#include "webgpu/dialect.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "gpu/text/spelling.hpp"
+#include "gpu/text/text.hpp"
+
+namespace tern::detail_gpu {
+namespace {
+
+class Wgsl final : public Dialect {
+ public:
+  Wgsl(WgslAbilities abilities, bool halves) : abilities_(abilities), halves_(halves) {}
+  const Dialect& for_halves() const override { return instance(abilities_, true); }
+  /// A bound is one range of bits; numbers beyond it give way to it, NaN does not.
+  std::string leaf_of_number(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments,
+                             const Number& b) const override {
+    const auto bound = static_cast<float>(b.is_integer ? static_cast<double>(b.integer) : b.real);
+    if (lane != detail::Lane::f32 || !std::isnormal(bound)) return "";
+    if (leaf == detail::Leaf::maximum && bound < 0) return cat("tern_at_least(", join(arguments), ")");
+    if (leaf == detail::Leaf::minimum && bound > 0) return cat("tern_at_most(", join(arguments), ")");
+    return "";
+  }
+  static const Wgsl& instance(WgslAbilities abilities, bool halves);
+  std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
+    return fill_in(spelling_of(leaf).wgsl, lane_name(lane), arguments);
+  }
+  std::string param(int slot) const override { return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]); }
+  std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
+    std::string text = cat("struct ", name, " {\n");
+    for (const auto& [type, field] : fields) text += cat("  ", field, ": ", type, ",\n");
+    return text + "}\n";
+  }
+  std::string construct(const std::string& type, const std::vector<std::string>& values) const override {
+    return cat(type, "(", join(values), ")");
+  }
+  std::string function_head(const std::string& name, const std::vector<Named>& parameters,
+                            const std::string& result) const override {
+    std::vector<std::string> list;
+    for (const auto& [type, parameter] : parameters) list.push_back(cat(parameter, ": ", type));
+    return cat("fn ", name, "(", join(list), ") -> ", result, " {\n");
+  }
+  std::string call(const std::string& name, const std::vector<std::string>& arguments) const override {
+    return cat(name, "(", join(arguments), ")");
+  }
+  std::string barrier() const override { return "workgroupBarrier();\n"; }
+  std::string merge_word(int binding, const std::string& word, const std::string& mask,
+                         const std::string& bits) const override {
+    const std::string at = cat("&b", binding, "[", word, "]");
+    return cat("{\n  var old = atomicLoad(", at, ");\n  loop {\n    let tried = atomicCompareExchangeWeak(", at,
+               ", old, (old & ~(", mask, ")) | (", bits,
+               "));\n    if (tried.exchanged) { break; }\n    old = tried.old_value;\n  }\n}\n");
+  }
+  std::string atomic_load(int binding, const std::string& word) const override {
+    return cat("atomicLoad(&b", binding, "[", word, "])");
+  }
+  std::string report_index(int binding, const std::string& launch, const std::string& index) const override {
+    return cat("if (atomicCompareExchangeWeak(&b", binding, "[0], 0u, ", launch, ").exchanged) { atomicStore(&b",
+               binding, "[1], u32(", index, ")); }\n");
+  }
+  std::string module(const Module& m) const override {
+    std::string text = cat("// ", m.title, "\n");
+    text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params), 4), "> }\n");
+    text += "@group(0) @binding(0) var<uniform> params: Params;\n";
+    for (std::size_t k = 0; k < m.bindings.size(); ++k) {
+      const Binding& b = m.bindings[k];
+      text += cat("@group(0) @binding(", k + 1, ") var<storage, ", b.written || b.atomic ? "read_write" : "read", "> b",
+                  k, ": array<",
+                  b.atomic    ? "atomic<u32>"
+                  : b.vectors ? "vec4<u32>"
+                              : "u32",
+                  ">;\n");
+    }
+    for (const Shared& s : m.shared) text += cat("var<workgroup> ", s.name, ": array<", s.type, ", ", s.count, ">;\n");
+    text += library(m.functions + m.body, [this](std::string_view name) { return std::string(variant(name)); });
+    text += m.functions;
+    text += cat("@compute @workgroup_size(", m.threads,
+                ")\nfn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) "
+                "{\n  let group = group_id.x + group_id.y * ",
+                param(0), ";\n");
+    return text + indented(m.body) + "}\n";
+  }
+
+ private:
+  std::string_view variant(std::string_view name) const {
+    if (halves_)
+      if (const std::string_view quick = wgsl_function(cat(name, "_where_halves")); !quick.empty()) return quick;
+    if (abilities_.fused_fma && name == "tern_residual") return wgsl_function("tern_residual_where_fused");
+    if (abilities_.exact_half && name == "tern_f16_factor") return wgsl_function("tern_f16_factor_where_exact");
+    if (abilities_.exact_half && name == "tern_f16_bits_to_f32")
+      return wgsl_function("tern_f16_bits_to_f32_where_exact");
+    if (abilities_.exact_half && name == "tern_f16_first") return wgsl_function("tern_f16_first_where_exact");
+    if (abilities_.exact_half && name == "tern_f16_second") return wgsl_function("tern_f16_second_where_exact");
+    if (abilities_.exact_half_store && name == "tern_f32_to_f16_bits")
+      return wgsl_function("tern_f32_to_f16_bits_where_exact");
+    if (abilities_.exact_half_store && name == "tern_f32_pair_to_f16")
+      return wgsl_function("tern_f32_pair_to_f16_where_exact");
+    return wgsl_function(name);
+  }
+
+  WgslAbilities abilities_;
+  bool halves_;
+};
+
+const Wgsl& Wgsl::instance(WgslAbilities abilities, bool halves) {
+  static const auto& instances = *new auto([] {  // outlive what is in static storage
+    const auto make = [](unsigned i) { return Wgsl({(i & 1) != 0, (i & 2) != 0, (i & 4) != 0}, (i & 8) != 0); };
+    return std::array{make(0), make(1), make(2),  make(3),  make(4),  make(5),  make(6),  make(7),
+                      make(8), make(9), make(10), make(11), make(12), make(13), make(14), make(15)};
+  }());
+  return instances[abilities.fused_fma | abilities.exact_half << 1 | abilities.exact_half_store << 2 | halves << 3];
+}
+
+}  // namespace
+
+const Dialect& wgsl(WgslAbilities abilities) { return Wgsl::instance(abilities, false); }
+
+const char* lane_name(detail::Lane lane) {
+  constexpr const char* names[] = {"f32", "f64", "i32", "u32", "i64"};
+  return names[static_cast<int>(lane)];
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,15 @@
+// WGSL as a dialect: https://www.w3.org/TR/WGSL/
+#pragma once
+#include "gpu/text/dialect.hpp"
+
+namespace tern::detail_gpu {
+
+/// What a device was seen to do beyond what WGSL promises.
+struct WgslAbilities {
+  bool fused_fma = false;   // fma() rounds once
+  bool exact_half = false;  // unpack2x16float keeps subnormal numbers
+  bool exact_half_store = false;  // pack2x16float rounds to nearest even, to subnormal numbers and infinity too
+};
+const Dialect& wgsl(WgslAbilities abilities = {});
+
+}  // namespace tern::detail_gpu
