@@ -1,7 +1,8 @@
 // The dispatcher: the one way from an operation to a kernel. It notes what is read, records the request where a capture
 // is running, checks that what is read has values, counts, and reports where somebody listens.
 //
-// A primitive's source includes this and instantiates run() for its requests; operations include backend/instruments/trace.hpp.
+// A primitive's source includes this and instantiates run() for its requests; operations include
+// backend/instruments/trace.hpp.
 #pragma once
 #include "backend/backend.hpp"
 #include "backend/recording/capture.hpp"
