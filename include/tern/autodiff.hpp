@@ -38,6 +38,8 @@ class HookHandle {
 
 namespace detail {
 Var as_var(const Tensor& t);
+/// What x op= y makes of x op y: of x's dtype. Throws `dtype` where that is of another kind.
+Var keeping_dtype(const Var& x, const Var& result);
 inline const Var& as_var(const Var& v) { return v; }
 /// Functions in the order they were added.
 template <class Signature> struct Hooks {
@@ -176,14 +178,14 @@ class Var {
   template <class T>                                                                                            \
     requires TensorOrVar<T> || detail::Plain<T>                                                                \
   Var& operator symbol##=(const T& other)& {                                                                    \
-    return *this = *this symbol other;                                                                          \
+    return *this = detail::keeping_dtype(*this, *this symbol other);                                            \
   }
   template <class T>
     requires TensorOrVar<T> || detail::Plain<T>
   Var& operator+=(const T& other) & {
     if constexpr (TensorOrVar<T>)
       if (!defined()) return *this = detail::as_var(other);
-    return *this = *this + other;
+    return *this = detail::keeping_dtype(*this, *this + other);
   }
   TERN_REBIND(-)
   TERN_REBIND(*)

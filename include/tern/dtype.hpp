@@ -92,6 +92,20 @@ constexpr std::string_view to_string(DType dtype) {
 std::ostream& operator<<(std::ostream& stream, DType dtype);
 constexpr bool is_floating(DType dtype) { return dtype >= DType::f16; }
 constexpr bool is_integer(DType dtype) { return dtype >= DType::u8 && dtype <= DType::i64; }
+constexpr bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u32; }
+
+/// The dtype that tensors of these two dtypes are computed in together: of one kind the smallest that holds every value
+/// of both (i8 and u8: i16, i32 and u32: i64, f16 and bf16: f32), of a float and an integer the float's, of a boolean
+/// and anything the other's.
+constexpr DType promote_types(DType a, DType b) {
+  if (a == b || b == DType::boolean) return a;
+  if (a == DType::boolean) return b;
+  if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;
+  const DType wider = dtype_size(a) >= dtype_size(b) ? a : b, other = wider == a ? b : a;
+  if (is_floating(a)) return dtype_size(a) == dtype_size(b) ? DType::f32 : wider;
+  if (is_unsigned(a) == is_unsigned(b) || (!is_unsigned(wider) && dtype_size(wider) > dtype_size(other))) return wider;
+  return dtype_size(wider) == 1 ? DType::i16 : DType::i64;  // the unsigned one is as wide or wider
+}
 
 namespace detail {
 template <class T> struct DTypeOf {};

@@ -113,8 +113,11 @@ class Tensor {
   Tensor clone() const;
 
   // ---- in place, seen by views; each bumps the memory's version ----
-  /// Overwrites the elements with those of `source`, broadcast to this shape. Equal dtypes.
+  /// Overwrites the elements with those of `source`, broadcast to this shape and converted to this dtype, which must
+  /// hold what promote_types() gives for both (else `dtype`: narrowing takes a .to()).
   Tensor& copy_from(const Tensor& source);
+  // x op= y computes in the dtype of x op y, and x keeps its own: integers stay integers of their width, which wrap,
+  // and f32 += f64 rounds once. A result of another kind (i32 += f32) throws `dtype`.
   Tensor& operator+=(const Tensor& other);
   Tensor& operator-=(const Tensor& other);
   Tensor& operator*=(const Tensor& other);

@@ -30,6 +30,9 @@ struct GradientGraph {
   struct Plan {
     std::vector<std::uint32_t> broadcast;
     std::uint32_t reduced = 0;
+    /// What gradients are converted to: where operands have different floating dtypes, those of the narrower ones (of
+    /// the others boolean, for none). Empty: no conversion.
+    std::vector<DType> narrower;
     std::vector<Call> calls;
   };
   IndexSet present, wanted, outputs_read;

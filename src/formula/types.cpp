@@ -22,7 +22,7 @@ Types::Types(const char* op, std::span<const InputType> inputs) : op_(op), input
   bool found = false;
   for (const InputType& input : inputs_) {
     if (input.number || input.dtype == DType::boolean) continue;
-    if (!found || (!is_floating(default_) && is_floating(input.dtype))) default_ = input.dtype;
+    default_ = found ? promote_types(default_, input.dtype) : input.dtype;
     found = true;
   }
   all_boolean_ = !found;
@@ -40,12 +40,8 @@ Type Types::unify(const Node& node, std::size_t first) const {
     if (t.weak) continue;
     if (t.dtype == DType::boolean) {
       any_boolean = true;
-    } else if (result.weak) {
-      result = t;
-    } else if (result.dtype != t.dtype) {
-      fail("operands have different dtypes, " + std::string(to_string(result.dtype)) + " and " +
-           std::string(to_string(t.dtype)) + "; convert one of them with .to(" +
-           std::string(to_string(result.dtype)) + ")");
+    } else {
+      result = {result.weak ? t.dtype : promote_types(result.dtype, t.dtype), false};
     }
   }
   if (!result.weak || !any_boolean) return result;

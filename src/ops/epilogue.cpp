@@ -152,7 +152,7 @@ void product_with_epilogue(const char* op, const Graph* graph, const Shape& spac
   if (b.requires_grad()) rule.a_at = 0, saved.push_back({as_var(a.value()), -1, 0});
   if (a.requires_grad()) rule.b_at = static_cast<int>(saved.size()), saved.push_back({as_var(b.value()), -1, 1});
   // The accumulator is read through an output, if at all.
-  rule.formula.inputs.push_back({rule.formula.space, {}, -1, true});
+  rule.formula.inputs.push_back({rule.formula.space, {}, -1, true, a.dtype()});
   for (std::size_t i = 0; i < operands.size(); ++i)
     rule.formula.add_input(operands[i], plan.used[i + 1], saved, static_cast<int>(i) + 2);
   rule.formula.add_outputs(saved);

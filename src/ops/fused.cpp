@@ -209,10 +209,19 @@ namespace {
 
 /// Whether the gradient of input i is an output's gradient (or another operand) as it is: a view, which no call
 /// computes.
-bool is_view(const GradientGraph& g, std::size_t i, std::uint32_t broadcast) {
+bool is_view(const GradientGraph& g, std::size_t i, std::uint32_t broadcast, bool narrower) {
   const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
-  return node->kind == NodeKind::input && static_cast<std::size_t>(node->index) >= g.output_of.size() &&
+  return !narrower && node->kind == NodeKind::input && static_cast<std::size_t>(node->index) >= g.output_of.size() &&
          (broadcast == 0 || !node->full);
+}
+bool is_narrower(std::span<const DType> narrower, std::size_t i) {
+  return i < narrower.size() && narrower[i] != DType::boolean;
+}
+/// The gradient of input i, converted where that is of a narrower dtype than others. One that is summed afterwards is
+/// converted after that.
+Expr narrowed(Expr gradient, const GradientGraph::Plan& plan, std::size_t i, bool summed) {
+  const bool now = is_narrower(plan.narrower, i) && (summed || plan.broadcast[i] == 0);
+  return now ? cast(gradient, plan.narrower[i]) : gradient;
 }
 
 /// Groups gradients by the axes their inputs were broadcast along; those summed over nothing join the first group.
@@ -229,12 +238,12 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
   };
   for (const bool pass : {true, false}) {  // sums first: they decide the groups
     for (std::size_t i = 0; i < g.output_of.size(); ++i) {
-      if (g.output_of[i] < 0 || is_view(g, i, plan.broadcast[i])) continue;
+      if (g.output_of[i] < 0 || is_view(g, i, plan.broadcast[i], is_narrower(plan.narrower, i))) continue;
       const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
       const std::uint32_t axes = plan.broadcast[i];
       const bool summed = axes != 0 && node->full && (!graph_reduces || axes == plan.reduced);
       if (summed == pass)
-        place(static_cast<int>(i), summed ? sum(Expr(node)) : Expr(node),
+        place(static_cast<int>(i), narrowed(summed ? sum(Expr(node)) : Expr(node), plan, i, summed),
               graph_reduces ? plan.reduced
               : summed      ? axes
                             : 0,
@@ -253,12 +262,15 @@ std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const G
 
 /// The calls that compute the gradients in `wanted` of g for operands broadcast this way; kept with g.
 const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, std::span<const std::uint32_t> broadcast,
-                                                       std::uint32_t reduced) {
+                                                       std::uint32_t reduced, std::span<const DType> narrower) {
   const std::lock_guard hold(g.plans_lock);
   for (const auto& plan : g.plans)
-    if (plan->reduced == reduced && std::ranges::equal(plan->broadcast, broadcast)) return plan->calls;
+    if (plan->reduced == reduced && std::ranges::equal(plan->broadcast, broadcast) &&
+        std::ranges::equal(plan->narrower, narrower))
+      return plan->calls;
   auto plan = std::make_unique<GradientGraph::Plan>();
   plan->broadcast.assign(broadcast.begin(), broadcast.end()), plan->reduced = reduced;
+  plan->narrower.assign(narrower.begin(), narrower.end());
   plan->calls = group_gradients(g, *plan);
   return g.plans.emplace_back(std::move(plan))->calls;
 }
@@ -372,8 +384,9 @@ PoolVector<Argument> FusedBackward::arguments(const RuleContext& context, const 
 void FusedBackward::add_input(const Argument& argument, bool saves, PoolVector<Save>& saved, int edge) {
   const Tensor* t = tensor_of(argument);
   saves = saves && t;
+  const DType dtype = !t ? DType::boolean : wide.arguments[inputs.size()] ? wide.dtype : t->dtype();
   inputs.push_back(
-      {t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr});
+      {t ? t->shape() : Shape{}, argument.number, saves ? static_cast<int>(saved.size()) : -1, t != nullptr, dtype});
   if (!saves) return;
   if (argument.var && edge < 0) saved.push_back({*argument.var});
   else saved.push_back({as_var(*t), -1, argument.var ? edge : -1});
@@ -386,6 +399,25 @@ void FusedBackward::add_outputs(PoolVector<Save>& saved) {
 
 PoolVector<Var> FusedBackward::operator()(const RuleContext& context) const { return gradients(context, {}); }
 
+namespace {
+/// The dtype of each input that is narrower than what floating inputs are computed in together, boolean for others;
+/// nothing where all floating inputs have one dtype.
+SmallVector<DType, 8> narrower_inputs(std::span<const FusedBackward::Input> inputs) {
+  DType together = DType::boolean;
+  bool different = false;
+  for (const FusedBackward::Input& input : inputs) {
+    if (!is_floating(input.dtype)) continue;
+    different |= together != DType::boolean && together != input.dtype;
+    together = promote_types(together, input.dtype);
+  }
+  SmallVector<DType, 8> narrower;
+  if (!different) return narrower;
+  for (const FusedBackward::Input& input : inputs)
+    narrower.push_back(is_floating(input.dtype) && input.dtype != together ? input.dtype : DType::boolean);
+  return narrower;
+}
+}  // namespace
+
 PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<const Tensor> into) const {
   IndexSet present;
   for (std::size_t k = 0; k < context.grads.size(); ++k)
@@ -397,13 +429,14 @@ PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<c
   const PoolVector<Argument> list = arguments(context, g.graph->used_inputs, reshaped);
   SmallVector<std::uint32_t, 8> broadcast;
   for (const Input& input : inputs) broadcast.push_back(broadcast_axes(input.shape, space));
+  const SmallVector<DType, 8> narrower = narrower_inputs(inputs);
   Sums sums(*this, results);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (g.output_of[i] < 0 || !is_view(g, i, broadcast[i])) continue;
+    if (g.output_of[i] < 0 || !is_view(g, i, broadcast[i], is_narrower(narrower, i))) continue;
     const Node* node = g.graph->outputs[static_cast<std::size_t>(g.output_of[i])];
     sums.add(i, *list[static_cast<std::size_t>(node->index)].var, false);
   }
-  for (const GradientGraph::Call& call : gradient_calls(g, broadcast, reduced)) {
+  for (const GradientGraph::Call& call : gradient_calls(g, broadcast, reduced, narrower)) {
     PoolVector<Var> values(call.inputs.size());
     SmallVector<Argument, 8> read;
     Wide wide_read{{}, wide.dtype};
@@ -429,6 +462,8 @@ PoolVector<Var> FusedBackward::gradients(const RuleContext& context, std::span<c
       sums.add(static_cast<std::size_t>(call.inputs[k]), std::move(values[k]), call.summed[k]);
   }
   sums.run();
+  for (std::size_t i = 0; i < narrower.size(); ++i)
+    if (is_narrower(narrower, i) && results[i].defined()) results[i] = results[i].to(narrower[i]);
   return results;
 }
 

@@ -105,6 +105,7 @@ struct FusedBackward {
     Number number;    // of one that is no tensor
     int saved = -1;   // where it is in `saved`, or -1
     bool tensor = false;
+    DType dtype = DType::boolean;  // of a tensor
   };
   PoolVector<Input> inputs = {};
   IndexSet outputs_read = {};      // outputs whose values are read in place of their expressions

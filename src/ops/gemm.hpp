@@ -12,6 +12,9 @@ struct ProductShape {
   std::int64_t m = 0, n = 0, k = 0;
   Shape batch;  // what the operands' batch axes broadcast to
 };
+/// The dtype that a and b must be converted to before they are multiplied: where they differ within floats or within
+/// integers, what promote_types() gives for them. Those of two kinds are product_shape()'s to refuse.
+std::optional<DType> product_dtype(const Tensor& a, const Tensor& b);
 /// Throws shape, dtype or device, naming op and operands.
 ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b);
 

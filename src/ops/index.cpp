@@ -151,9 +151,6 @@ Scatter checked_scatter(const Tensor& x, const Tensor& indices, const Tensor& so
   constexpr const char* op = "scatter_add";
   check_indices(op, x, indices), require_defined(op, "source", source), require_same_device(op, x, source);
   const int a = normalize_axis(op, axis, x.dim());
-  if (source.dtype() != x.dtype())
-    throw Error(ErrorKind::dtype,
-                std::string(op) + ": dtypes differ: x is " + describe(x) + ", source is " + describe(source));
   const bool take_like = is_take_like(x, indices, source, a);
   if (!take_like && source.shape() != indices.shape())
     throw Error(ErrorKind::shape,
@@ -266,6 +263,10 @@ template <TensorOrVar T> T gather(const T& x, const Tensor& indices, int axis) {
 }
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, int axis) {
+  if (value_of(x).defined() && value_of(source).defined() && x.dtype() != source.dtype()) {
+    const DType both = promote_types(x.dtype(), source.dtype());
+    return scatter_add(x.to(both), indices, source.to(both), axis);
+  }
   const Scatter scatter = checked_scatter(value_of(x), indices, value_of(source), axis);
   Tensor result = run_scatter(value_of(x), scatter, value_of(source));
   if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return result;

@@ -197,9 +197,6 @@ const Entries by_index{
               [](auto make) {
                 scatter_add(make({3, 2}), tensor({0, 1}), make({2, 3}));
               }},
-             {dtype,
-              {"scatter_add", "dtypes differ"},
-              [](auto make) { scatter_add(make({3}), tensor({0}), make({1}, f16)); }},
              {index,
               {"scatter_add", "-4", "size 3"},
               [](auto make) { scatter_add(make({3}), tensor({-4}), make({1})); }}}},

@@ -54,8 +54,6 @@ template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<
       throw Error(ErrorKind::shape, "concatenate: tensor " + std::to_string(i + 1) + " is " + describe(part) +
                                         ", which does not fit behind " + describe(first) + " along axis " +
                                         std::to_string(axis));
-    if (part.dtype() != first.dtype())
-      throw Error(ErrorKind::dtype, "concatenate: dtypes differ: " + describe(first) + " and " + describe(part));
     require_same_device("concatenate", first, part);
     begins.push_back(shape[a]);
     shape[a] += got[a];
@@ -71,20 +69,35 @@ template <class T> PoolVector<T> with_new_axis(const std::vector<T>& parts, int 
   const Tensor& first = require_defined("stack", "tensor 1", value_of(parts[0]));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Tensor& part = require_defined("stack", "a tensor", value_of(parts[i]));
-    if (part.shape() != first.shape() || part.dtype() != first.dtype())
-      throw Error(
-          part.shape() != first.shape() ? ErrorKind::shape : ErrorKind::dtype,
-          "stack: tensor " + std::to_string(i + 1) + " is " + describe(part) + ", tensor 1 is " + describe(first));
+    if (part.shape() != first.shape())
+      throw Error(ErrorKind::shape, "stack: tensor " + std::to_string(i + 1) + " is " + describe(part) +
+                                        ", tensor 1 is " + describe(first));
     normalize_axis("stack", axis, part.dim() + 1);
     result.push_back(parts[i].unsqueeze(axis));
   }
   return result;
 }
+/// The parts in the dtype of the result, where some are of another; else nothing.
+template <class T> PoolVector<T> converted(std::span<const T> parts) {
+  PoolVector<T> list;
+  DType dtype = DType::boolean;
+  bool different = false;
+  for (const T& part : parts) {
+    if (!value_of(part).defined()) return list;  // which is an error that joined() tells of
+    different |= part.dtype() != parts[0].dtype();
+    dtype = promote_types(dtype, part.dtype());
+  }
+  if (different)
+    for (const T& part : parts) list.push_back(part.to(dtype));
+  return list;
+}
 Tensor along_axis(std::span<const Tensor> tensors, int axis) {
+  if (const PoolVector<Tensor> list = converted(tensors); !list.empty()) return along_axis(list, axis);
   PoolVector<std::int64_t> begins;
   return joined(tensors, axis, begins);
 }
 Var along_axis(std::span<const Var> vars, int axis) {
+  if (const PoolVector<Var> list = converted(vars); !list.empty()) return along_axis(list, axis);
   PoolVector<std::int64_t> begins;
   Tensor result = joined(vars, axis, begins);
   return record_one("concatenate", vars, std::move(result), {}, [begins, axis](const RuleContext& c) {

@@ -86,11 +86,10 @@ Shape check_bias(const char* op, const Tensor& a, const Tensor& b, const Tensor&
   if (bias.dim() != 1 || bias.size(0) != p.n)
     throw Error(ErrorKind::shape, std::string(op) + ": bias must be [" + std::to_string(p.n) + "], got " +
                                       describe(bias) + " for a " + describe(a) + " and b " + describe(b));
-  if (bias.dtype() != a.dtype())
-    throw Error(ErrorKind::dtype, std::string(op) + ": dtypes differ: a is " + describe(a) + ", b is " + describe(b) +
-                                      ", bias is " + describe(bias));
   if (!is_floating(a.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(a));
+  if (!is_floating(bias.dtype()))
+    throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, bias is " + describe(bias));
   require_same_device(op, a, bias);
   return matrix_shape(p.batch, p.m, p.n);
 }
@@ -111,6 +110,12 @@ void run_epilogue(const char* op, const Graph* epilogue, const Shape& space, con
   else run_product({op, epilogue, batch_of(space), {}}, a, b, operands, {}, results);
 }
 
+/// multiply(a, b) with both converted to one dtype where they have two.
+template <TensorOrVar R, class Multiply> R in_one_dtype(const R& a, const R& b, const Multiply& multiply) {
+  const std::optional<DType> dtype = product_dtype(value_of(a), value_of(b));
+  return dtype ? multiply(a.to(*dtype), b.to(*dtype)) : multiply(a, b);
+}
+
 /// activation(a·b + bias); `bias` is a tensor or a variable.
 template <TensorOrVar R>
 R activated(const char* op, const R& a, const R& b, const Argument& bias, const Pointwise<>& activation, Tensor* pre) {
@@ -127,19 +132,22 @@ R activated(const char* op, const R& a, const R& b, const Argument& bias, const 
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> matmul(const A& a, const B& b) {
   using R = ResultOf<A, B>;
-  return with_vectors<R>(operand_as<R>(a), operand_as<R>(b));
+  return in_one_dtype<R>(operand_as<R>(a), operand_as<R>(b), [](const R& x, const R& y) { return with_vectors<R>(x, y); });
 }
 template <TensorOrVar A, TensorOrVar B, TensorOrVar C>
 ResultOf<A, B, C> matmul_bias_activation(const A& a, const B& b, const C& bias, const Pointwise<>& activation,
                                          const MatmulOptions& options) {
   using R = ResultOf<A, B, C>;
-  return activated<R>("matmul_bias_activation", operand_as<R>(a), operand_as<R>(b), bias, activation,
-                      options.save_pre_activation);
+  return in_one_dtype<R>(operand_as<R>(a), operand_as<R>(b), [&](const R& x, const R& y) {
+    return activated<R>("matmul_bias_activation", x, y, bias, activation, options.save_pre_activation);
+  });
 }
 template <TensorOrVar A, TensorOrVar B, TensorOrVar C>
 ResultOf<A, B, C> matmul_bias(const A& a, const B& b, const C& bias) {
   using R = ResultOf<A, B, C>;
-  return activated<R>("matmul_bias", operand_as<R>(a), operand_as<R>(b), bias, op::identity, nullptr);
+  return in_one_dtype<R>(operand_as<R>(a), operand_as<R>(b), [&](const R& x, const R& y) {
+    return activated<R>("matmul_bias", x, y, bias, op::identity, nullptr);
+  });
 }
 
 namespace {
@@ -180,13 +188,15 @@ template <TensorOrVar R> R activated(const R& a, const R& b, const Pointwise<>& 
 template <TensorOrVar A, TensorOrVar B>
 ResultOf<A, B> matmul_activation(const A& a, const B& b, const Pointwise<>& activation) {
   using R = ResultOf<A, B>;
-  return activated<R>(operand_as<R>(a), operand_as<R>(b), activation);
+  return in_one_dtype<R>(operand_as<R>(a), operand_as<R>(b),
+                         [&](const R& x, const R& y) { return activated<R>(x, y, activation); });
 }
 template <TensorOrVar A, TensorOrVar B, TensorOrVar C, TensorOrVar D>
 ResultOf<A, B, C, D> matmul_bias_residual(const A& a, const B& b, const C& bias, const D& residual) {
   using R = ResultOf<A, B, C, D>;
   const Argument operands[] = {Argument(bias), Argument(residual)};
-  return with_residual<R>(operand_as<R>(a), operand_as<R>(b), operands);
+  return in_one_dtype<R>(operand_as<R>(a), operand_as<R>(b),
+                         [&](const R& x, const R& y) { return with_residual<R>(x, y, operands); });
 }
 
 TERN_INSTANCES_2(ResultOf, matmul)

@@ -339,6 +339,8 @@ PoolVector<Var> in_passes(const char* name, const Graph* graph, const Var& a, co
 PoolVector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values,
                                     const Tensor& a, const Tensor& b, const EpilogueOptions& options,
                                     std::span<const Argument> operands) {
+  if (const std::optional<DType> dtype = product_dtype(a, b))
+    return epilogue_tensors(name, graph, values, a.to(*dtype), b.to(*dtype), options, operands);
   const Shape space = checked_space(name, graph, values.size(), a, b, options, operands.size());
   PoolVector<Tensor> columns;
   const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
@@ -349,6 +351,8 @@ PoolVector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::s
 }
 PoolVector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a,
                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
+  if (const std::optional<DType> dtype = product_dtype(a.value(), b.value()))
+    return epilogue_vars(name, graph, values, a.to(*dtype), b.to(*dtype), options, operands);
   const Shape space = checked_space(name, graph, values.size(), a.value(), b.value(), options, operands.size());
   PoolVector<Var> columns;
   const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a.value(), space, columns);

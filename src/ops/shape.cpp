@@ -180,28 +180,56 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
 
 // ---- in place ----
 namespace {
+/// Throws dtype where a result of dtype `both` is of another kind than the tensor, in place of which it is to stand.
+void require_keeps_dtype(const char* op, const Tensor& target, DType both) {
+  const bool one_kind = is_floating(both) ? is_floating(target.dtype()) : is_integer(both) && is_integer(target.dtype());
+  if (both == target.dtype() || one_kind) return;
+  throw Error(ErrorKind::dtype, std::string(op) + ": in place " + describe(target) +
+                                    " keeps its dtype, and the result would be " + std::string(to_string(both)) +
+                                    "; convert one of the operands with .to()");
+}
+/// The formula of two arguments with its result converted.
+const Graph* converted(const Graph* graph, DType dtype) {
+  const Expr arguments[] = {make_input(0), make_input(1)};
+  const Expr result = cast(substitute(graph, arguments)[0], dtype);
+  return make_graph({&result, 1}, 2);
+}
 Tensor& update(Tensor& target, const char* op, const Pointwise<>& formula, const Argument& other) {
   checked(target, op);
+  const Graph* graph = formula.graph();
   if (other.tensor) {
     require_defined(op, "the right-hand side", *other.tensor);
     if (broadcast_shapes(op, target.shape(), other.tensor->shape()) != target.shape())
       throw Error(ErrorKind::shape,
                   std::string(op) + ": " + describe(*other.tensor) + " does not broadcast to " + describe(target));
+    if (const DType both = promote_types(target.dtype(), other.tensor->dtype()); both != target.dtype()) {
+      require_keeps_dtype(op, target, both);
+      graph = converted(graph, target.dtype());
+    }
   }
   const Argument arguments[] = {Argument(target), other};
-  run_fused({op, formula.graph(), 0, target.shape()}, arguments, {&target, 1});
+  run_fused({op, graph, 0, target.shape()}, arguments, {&target, 1});
   return target;
 }
 }  // namespace
+Var detail::keeping_dtype(const Var& x, const Var& result) {
+  if (result.dtype() == x.dtype()) return result;
+  require_keeps_dtype("in place", x.value(), result.dtype());
+  return result.to(x.dtype());
+}
 Tensor& Tensor::copy_from(const Tensor& source) {
   checked(*this, "copy_from");
   require_defined("copy_from", "source", source);
   if (broadcast_shapes("copy_from", shape(), source.shape()) != shape())
     throw Error(ErrorKind::shape, "copy_from: " + describe(source) + " does not broadcast to " + describe(*this));
   require_same_device("copy_from", *this, source);
-  if (dtype() != source.dtype())
+  if (promote_types(dtype(), source.dtype()) != dtype())
     throw Error(ErrorKind::dtype, "copy_from: cannot write " + describe(source) + " into " + describe(*this) +
                                       "; convert it with .to(" + std::string(to_string(dtype())) + ")");
+  if (dtype() != source.dtype()) {
+    run_fused({"copy_from", cast_graph(dtype()), 0, shape()}, PoolVector<Argument>{Argument(source)}, {this, 1});
+    return *this;
+  }
   const Tensor from = as_bits(source), to = as_bits(*this);
   run_fused({"copy_from", identity_graph(), 0, shape()}, PoolVector<Argument>{Argument(from)}, {&to, 1});
   return *this;

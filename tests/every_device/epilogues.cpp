@@ -610,7 +610,7 @@ TEST_P(Epilogues, Errors) {
   expect_error(shape, {"takes 2 arguments, got 3"}, [&] { matmul_epilogue(a, b, f, {.parts = 2}, 1); });
   expect_error(shape, {"4 columns", "3 parts"}, [&] { matmul_epilogue(a, b, f, {.parts = 3}); });
   expect_error(shape, {"operand 1"}, [&] { matmul_epilogue(a, b, f, Tensor()); });
-  expect_error(dtype, {"matmul_epilogue", "f16"}, [&] { matmul_epilogue(a, b, f, ones({4}, f16)); });
+  expect_error(dtype, {"matmul_epilogue", "i32"}, [&] { matmul_epilogue(a, ones({3, 4}, i32), f, 1); });
   expect_error(unsupported, {"matmul_epilogue", "reduction"},
                [&] { matmul_epilogue(a, b, [](auto acc) { return acc / sum(acc); }); });
   expect_error(ErrorKind::index, {"matmul_epilogue", "index(x, 2)", "2 axes"},
