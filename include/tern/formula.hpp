@@ -254,8 +254,9 @@ class Pointwise {
     return captured_ ? std::span<const Number>(captured_->values) : std::span<const Number>();
   }
 
-  /// Applies the formula with NumPy's broadcasting. Tensors give Tensors; a Var among them gives Vars.
-  /// A wrong number of arguments, shapes that do not broadcast or unequal dtypes throw tern::Error.
+  /// Applies the formula with NumPy's broadcasting. Tensors give Tensors; a Var among them gives Vars. Those of
+  /// different dtypes are computed together (promote_types). A wrong number of arguments and shapes that do not
+  /// broadcast throw `shape`.
   template <class... A> requires detail::PointwiseArgs<A...>
   auto operator()(const A&... arguments) const {
     if constexpr ((std::same_as<A, Expr> || ...)) {

@@ -51,7 +51,8 @@ std::optional<DType> product_dtype(const Tensor& a, const Tensor& b) {
 ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b) {
   require_defined(op, "a", a), require_defined(op, "b", b);
   if (a.dim() < 2 || b.dim() < 2) fail(ErrorKind::shape, op, "operands must have at least 2 axes", a, b);
-  if (a.dtype() != b.dtype()) fail(ErrorKind::dtype, op, "dtypes are of different kinds (convert one operand with .to())", a, b);
+  if (a.dtype() != b.dtype())
+    fail(ErrorKind::dtype, op, "dtypes are of different kinds (convert one operand with .to())", a, b);
   if (a.dtype() == DType::boolean || (is_integer(a.dtype()) && dtype_size(a.dtype()) < 4))
     fail(ErrorKind::dtype, op, "products need floats, i32, u32 or i64", a, b);
   require_same_device(op, a, b);

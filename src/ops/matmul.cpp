@@ -132,7 +132,7 @@ R activated(const char* op, const R& a, const R& b, const Argument& bias, const 
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> matmul(const A& a, const B& b) {
   using R = ResultOf<A, B>;
-  return in_one_dtype<R>(operand_as<R>(a), operand_as<R>(b), [](const R& x, const R& y) { return with_vectors<R>(x, y); });
+  return in_one_dtype<R>(operand_as<R>(a), operand_as<R>(b), with_vectors<R>);
 }
 template <TensorOrVar A, TensorOrVar B, TensorOrVar C>
 ResultOf<A, B, C> matmul_bias_activation(const A& a, const B& b, const C& bias, const Pointwise<>& activation,

@@ -182,7 +182,8 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
 namespace {
 /// Throws dtype where a result of dtype `both` is of another kind than the tensor, in place of which it is to stand.
 void require_keeps_dtype(const char* op, const Tensor& target, DType both) {
-  const bool one_kind = is_floating(both) ? is_floating(target.dtype()) : is_integer(both) && is_integer(target.dtype());
+  const bool one_kind =
+      is_floating(both) ? is_floating(target.dtype()) : is_integer(both) && is_integer(target.dtype());
   if (both == target.dtype() || one_kind) return;
   throw Error(ErrorKind::dtype, std::string(op) + ": in place " + describe(target) +
                                     " keeps its dtype, and the result would be " + std::string(to_string(both)) +

@@ -192,7 +192,8 @@ TEST_P(Promotion, GradientsOfProducts) {
   EXPECT_EQ(doubles(grads[bias]), (std::vector<double>{42, 40}));
   EXPECT_EQ(doubles(grads[b]), (std::vector<double>{132, 118, 174, 158, 216, 198}));
   const Var x(small(bf16, {1, 2, 3, 4}, device()).reshape({2, 2})), wide(small(f32, {3, 5}, device()));
-  auto of_row = backward(sum(matmul_bias(x, x, wide) * matmul_epilogue(x, x, [](auto acc, auto c) { return acc * c; }, wide)));
+  const Var scaled = matmul_epilogue(x, x, [](auto acc, auto c) { return acc * c; }, wide);
+  auto of_row = backward(sum(matmul_bias(x, x, wide) * scaled));
   EXPECT_EQ(of_row[x].dtype(), bf16);
   EXPECT_EQ(of_row[wide].dtype(), f32);
 }
