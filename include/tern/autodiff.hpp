@@ -159,6 +159,8 @@ class Var {
   template <std::same_as<Slice> S> Var slice(int axis, const S& s) const { return slice(axis, s.begin, s.end, s.step); }
   /// Entry i of the first axis, which is removed.
   Var operator[](std::int64_t i) const;
+  /// As Tensor's; the gradient is added back where the elements came from.
+  template <detail::IndexOperand... I> Var operator()(const I&... at) const;
   Var squeeze(int axis) const;
   Var unsqueeze(int axis) const;
   Var broadcast_to(const Shape& shape) const;
@@ -174,6 +176,26 @@ class Var {
 
   // x += y is x = x + y, recorded: this handle then stands for the sum, other handles and the elements stay as they
   // are. An undefined Var is where a sum begins: `Var total; total += loss;` makes total that loss.
+#define TERN_REFUSE_REBIND(symbol)                                                                              \
+  template <class T>                                                                                            \
+    requires(!TensorOrVar<T> && !detail::Plain<T>)                                                             \
+  Var& operator symbol##=(const T&)& {                                                                          \
+    static_assert(detail::always_false<T>,                                                                      \
+                  "the right-hand side must be a Tensor, a Var or a plain number: make a tensor of other values, " \
+                  "as in tern::tensor(values)");                                                                \
+    return *this;                                                                                               \
+  }                                                                                                             \
+  template <class T> Var operator symbol##=(const T&)&& {                                                       \
+    static_assert(detail::always_false<T>,                                                                      \
+                  "this changes a temporary Var, and so nothing: make a new one, as in "                        \
+                  "x = index_put(x, {…}, values), or write the elements, unrecorded, through x.value()(…)");    \
+    return *this;                                                                                               \
+  }
+  TERN_REFUSE_REBIND(+)
+  TERN_REFUSE_REBIND(-)
+  TERN_REFUSE_REBIND(*)
+  TERN_REFUSE_REBIND(/)
+#undef TERN_REFUSE_REBIND
 #define TERN_REBIND(symbol)                                                                                     \
   template <class T>                                                                                            \
     requires TensorOrVar<T> || detail::Plain<T>                                                                \

@@ -46,8 +46,8 @@ class Graph {
 /// reading one then throws `unsupported`, as does an operation outside that reads one.
 ///
 /// A replay does what running `f` again would do, also with what belongs to the program and not to a tensor:
-///   - The steps of optimisers read rates, decay and the other options anew, and count on: set_learning_rate between
-///     replays takes effect.
+///   - The steps of optimisers read rates, decay and the other options anew, and count on: set_learning_rate and
+///     set_options between replays take effect.
 ///   - Generators that live outside `f` draw from where they stand, and are advanced by each replay, whether other
 ///     draws come between or not: dropout has another mask each time. One that is made in `f` begins anew each time.
 ///     Capturing itself advances none. A recording goes on by itself where its generator is destroyed.

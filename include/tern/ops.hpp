@@ -241,4 +241,59 @@ Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype = default
 /// Whether |a - b| ≤ atol + rtol·|b| everywhere; of integers exactly, and an infinity is close to nothing but itself.
 bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
+// ---- what is no tensor is refused in words ----
+namespace detail {
+/// Operands of which one at least is meant for a tensor, and one is none.
+template <class... A>
+concept WrongTensors = !(TensorOrVar<A> && ...) && ((TensorOrVar<A> || is_standard_list<A>) || ...);
+}  // namespace detail
+#define TERN_REFUSE(name, condition, parameters, ...)                                                            \
+  template <__VA_ARGS__>                                                                                         \
+    requires condition                                                                                           \
+  detail::Refused name parameters {                                                                              \
+    static_assert(detail::always_false<A>, "the operands of " #name " must be Tensors or Vars: make a tensor "   \
+                  "of other values, as in tern::tensor(values)");                                                \
+    return {};                                                                                                   \
+  }
+#define TERN_REFUSE_1(name) \
+  TERN_REFUSE(name, detail::is_standard_list<A>, (const A&, const B&...), class A, class... B)
+#define TERN_REFUSE_2(name)                                                                                     \
+  TERN_REFUSE(name, (detail::WrongTensors<A, B>), (const A&, const B&, const C&...), class A, class B, class... C)
+#define TERN_REFUSE_3(name)                                                                                     \
+  TERN_REFUSE(name, (detail::WrongTensors<A, B, C>), (const A&, const B&, const C&, const D&...), class A,      \
+              class B, class C, class... D)
+TERN_REFUSE_1(sum)
+TERN_REFUSE_1(mean)
+TERN_REFUSE_1(prod)
+TERN_REFUSE_1(max)
+TERN_REFUSE_1(min)
+TERN_REFUSE_1(logsumexp)
+TERN_REFUSE_1(var)
+TERN_REFUSE_1(std)
+TERN_REFUSE_1(norm)
+TERN_REFUSE_1(argmax)
+TERN_REFUSE_1(argmin)
+TERN_REFUSE_1(any)
+TERN_REFUSE_1(all)
+TERN_REFUSE_1(softmax)
+TERN_REFUSE_1(log_softmax)
+TERN_REFUSE_1(causal_softmax)
+TERN_REFUSE_1(cumsum)
+TERN_REFUSE_1(sort)
+TERN_REFUSE_1(topk)
+TERN_REFUSE_1(split)
+TERN_REFUSE_2(matmul)
+TERN_REFUSE_2(take)
+TERN_REFUSE_2(gather)
+TERN_REFUSE_2(rms_norm)
+TERN_REFUSE_2(cross_entropy)
+TERN_REFUSE_3(scatter_add)
+TERN_REFUSE_3(matmul_bias)
+TERN_REFUSE_3(layer_norm)
+TERN_REFUSE_3(add_rms_norm)
+#undef TERN_REFUSE
+#undef TERN_REFUSE_1
+#undef TERN_REFUSE_2
+#undef TERN_REFUSE_3
+
 }  // namespace tern

@@ -74,6 +74,9 @@ class SGD {
   }
   void set_learning_rate(double rate);
   double learning_rate() const { return options_->learning_rate; }
+  /// All options anew, from the next step on; also of a recorded step, at its next replay.
+  void set_options(const SGDOptions& options);
+  const SGDOptions& options() const { return *options_.shared(); }
 
  private:
   void update(const detail::GradientList& gradients);
@@ -103,6 +106,9 @@ class AdamW {
   }
   void set_learning_rate(double rate);
   double learning_rate() const { return options_->learning_rate; }
+  /// All options anew, from the next step on; also of a recorded step, at its next replay.
+  void set_options(const AdamWOptions& options);
+  const AdamWOptions& options() const { return *options_.shared(); }
 
  private:
   void update(const detail::GradientList& gradients);

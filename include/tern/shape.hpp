@@ -116,6 +116,14 @@ struct Slice {
   std::int64_t step = 1;
 };
 
+namespace detail {
+struct Ellipsis {};
+struct NewAxis {};
+}  // namespace detail
+/// In x(…): all the axes that the other indices leave, and a new axis of size 1.
+inline constexpr detail::Ellipsis ellipsis{};
+inline constexpr detail::NewAxis newaxis{};
+
 /// "[2, 3]"
 std::string to_string(const detail::DimVector& dims);
 

@@ -20,7 +20,14 @@ namespace tern {
 
 namespace detail {
 struct TensorImpl;
-}
+/// What stands in x(…).
+template <class T>
+concept IndexOperand = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, Slice> ||
+                       std::same_as<T, Ellipsis> || std::same_as<T, NewAxis> || std::same_as<T, Tensor>;
+template <class B>
+concept WrongInPlace = !std::is_convertible_v<const B&, Number> && !std::is_convertible_v<const B&, const Tensor&>;
+}  // namespace detail
+template <class T> struct Sorted;
 
 /// An n-dimensional array. Copies share memory (`clone()` copies it); a default-constructed Tensor is empty and using
 /// it is an error of kind `shape`. Const use from any threads is safe; writes need the caller's ordering.
@@ -118,14 +125,24 @@ class Tensor {
   Tensor& copy_from(const Tensor& source);
   // x op= y computes in the dtype of x op y, and x keeps its own: integers stay integers of their width, which wrap,
   // and f32 += f64 rounds once. A result of another kind (i32 += f32) throws `dtype`.
-  Tensor& operator+=(const Tensor& other);
-  Tensor& operator-=(const Tensor& other);
-  Tensor& operator*=(const Tensor& other);
-  Tensor& operator/=(const Tensor& other);
-  Tensor& operator+=(Number other);
-  Tensor& operator-=(Number other);
-  Tensor& operator*=(Number other);
-  Tensor& operator/=(Number other);
+  // Of a temporary that x(…) selected by masks or positions, x itself changes there, as in NumPy: of places that are
+  // named twice, the last counts.
+#define TERN_IN_PLACE(symbol)                                                                                  \
+  Tensor& operator symbol(const Tensor& other)&;                                                               \
+  Tensor& operator symbol(Number other)&;                                                                      \
+  Tensor operator symbol(const Tensor& other)&&;                                                               \
+  Tensor operator symbol(Number other)&&;                                                                      \
+  template <detail::WrongInPlace B> Tensor& operator symbol(const B&) {                                        \
+    static_assert(detail::always_false<B>,                                                                     \
+                  "what changes a Tensor in place must be a Tensor or a plain number: make a tensor of other " \
+                  "values, as in tern::tensor(values), and of a Var take x.value()");                          \
+    return *this;                                                                                              \
+  }
+  TERN_IN_PLACE(+=)
+  TERN_IN_PLACE(-=)
+  TERN_IN_PLACE(*=)
+  TERN_IN_PLACE(/=)
+#undef TERN_IN_PLACE
 
   // ---- views: no copy ----
   /// The same elements in another shape; one size may be -1. Copies where the strides do not allow a view.
@@ -144,6 +161,12 @@ class Tensor {
   }
   /// Entry i of the first axis, which is removed; negative i count from the end, out of range throws `index`.
   Tensor operator[](std::int64_t i) const;
+  /// Elements, as NumPy selects them, by one index for each axis: integers, Slices, `ellipsis`, `newaxis`, boolean
+  /// masks (one for as many axes as it has), and positions (tensors of i32 or i64; negative ones count from the end).
+  /// A view where there are neither masks nor positions, else a copy: those broadcast together, and their axes stand
+  /// where the first of them does, or in front where a Slice, ellipsis or newaxis stands between two of them. A mask
+  /// waits for its count. Throws `index` out of range. To write: `assign(x(…), value)` and `x(…) += value`.
+  template <detail::IndexOperand... I> Tensor operator()(const I&... at) const;
   /// Removes an axis of size 1.
   Tensor squeeze(int axis) const;
   /// Inserts an axis of size 1 in front of `axis`.
@@ -207,6 +230,9 @@ struct Options {
 namespace detail {
 template <class T> concept ExactDType = std::same_as<T, DType>;
 template <class T> concept ExactDevice = std::same_as<T, Device>;
+/// Rows of values: containers of containers, to any depth.
+template <class R>
+concept Rows = std::ranges::contiguous_range<R> && !Element<std::ranges::range_value_t<R>>;
 
 /// Values in the program's memory.
 class HostValues {
@@ -230,6 +256,18 @@ class HostValues {
     std::vector<HostValues> parts(rows.begin(), rows.end());
     join(parts);
   }
+  template <Rows R> HostValues(const R& rows) {
+    using Row = std::ranges::range_value_t<R>;
+    if constexpr (std::ranges::contiguous_range<Row> || std::same_as<Row, std::vector<bool>>) {
+      std::vector<HostValues> parts;
+      for (const Row& row : rows) parts.emplace_back(row);
+      join(parts);
+    } else {
+      static_assert(always_false<R>,
+                    "values must be of an element type (bool, std::int8_t … std::int64_t, float, double, float16, "
+                    "bfloat16), in one container or in rows: convert the others first");
+    }
+  }
 
   /// Throws `shape` where the count does not fit. dtype: none for that of the values.
   Tensor on(Device device, std::optional<DType> dtype = {}) const { return on(device, dtype, shape_); }
@@ -252,7 +290,8 @@ class HostValues {
 }  // namespace detail
 
 // tensor(values), and after the values a shape, a dtype, a device, or several of them in this order. Values are any
-// contiguous range, std::vector<bool>, or braces; nested braces are rows, to rank 3: tensor({{1.0, 2.0}, {3.0, 4.0}}).
+// contiguous range, std::vector<bool>, a container of such rows (to any depth), or braces; nested braces are rows, to
+// rank 3: tensor({{1.0, 2.0}, {3.0, 4.0}}).
 // Without a shape the result has one axis (braces: one for each level; ragged rows throw `shape`). One size of a shape
 // may be -1; a count that does not fit throws `shape`. Without a dtype it is that of the values; of braced floating
 // literals it is default_dtype(), of braced integers i32. Values are converted as `.to(dtype)` does, before they go to
@@ -288,6 +327,14 @@ TERN_TENSOR(std::initializer_list<std::initializer_list<T>>, Element T)
 TERN_TENSOR(std::initializer_list<std::initializer_list<std::initializer_list<T>>>, Element T)
 #undef TERN_SHAPED_TENSOR
 #undef TERN_TENSOR
+template <class T, class... O>
+Tensor tensor(std::initializer_list<std::initializer_list<std::initializer_list<std::initializer_list<T>>>>,
+              const O&...) {
+  static_assert(detail::always_false<T>,
+                "nested braces go to rank 3: write the values in one list with a shape behind it, "
+                "tensor({1.0, 2.0, …}, {2, 2, 2, 2}), or stack tensors");
+  return {};
+}
 
 /// Every element 0.
 Tensor zeros(const Shape& shape, const Options& options = {});

@@ -9,6 +9,8 @@
 
 namespace tern::detail {
 
+struct Selection;  // src/ops/indexing.hpp
+
 struct TensorImpl {
   std::shared_ptr<Storage> storage;
   DType dtype = DType::f32;
@@ -16,6 +18,7 @@ struct TensorImpl {
   Strides strides;
   std::int64_t offset = 0;  // in elements
   std::int64_t numel = 0;
+  std::shared_ptr<const Selection> selection;  // of a copy that x(…) made: what a temporary is written back to
 };
 
 /// Row-major strides of a shape.

@@ -156,8 +156,8 @@ template <class F> const Graph* graph_of(F f) {
 }
 
 /// Reads something at `indices` (i32, not empty), so that one outside [0, size) throws `index`, naming op: inside a
-/// capture at replay.
-void require_indices(const char* op, const Tensor& indices, std::int64_t size);
+/// capture at replay. `wraps`: negative ones down to -size are good, too.
+void require_indices(const char* op, const Tensor& indices, std::int64_t size, bool wraps = false);
 /// Throws dtype unless `indices` are i32 or i64.
 void require_index_dtype(const char* op, const char* name, const Tensor& indices);
 /// Indices as i32: themselves, or i64 converted. What i32 cannot hold becomes `invalid`, which must be no place.

@@ -199,14 +199,14 @@ Tensor zeros_of(const Shape& shape, const Var& like) {
 
 }  // namespace
 
-void detail::require_indices(const char* op, const Tensor& indices, std::int64_t size) {
+void detail::require_indices(const char* op, const Tensor& indices, std::int64_t size, bool wraps) {
   // What is read does not matter: one of the indices themselves, a launch less, unless they may be more than a kernel
   // can see of one storage, and so are read in parts.
   constexpr std::size_t seen_at_once = 64 << 20;
   const bool small = indices.impl()->storage->bytes() <= seen_at_once;
   const Tensor one = small ? indices : zeros({}, {.dtype = DType::i32, .device = indices.device()});
   const Tensor any = make_view(one, {size}, {0}, one.impl()->offset);
-  read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, indices.dtype(), false);
+  read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, indices.dtype(), wraps);
 }
 
 void detail::require_index_dtype(const char* op, const char* name, const Tensor& indices) {

@@ -9,6 +9,7 @@
 #include "backend/instruments/reads.hpp"
 #include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
+#include "ops/indexing.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -235,14 +236,22 @@ Tensor& Tensor::copy_from(const Tensor& source) {
   run_fused({"copy_from", identity_graph(), 0, shape()}, PoolVector<Argument>{Argument(from)}, {&to, 1});
   return *this;
 }
-Tensor& Tensor::operator+=(const Tensor& o) { return update(*this, "add", op::add, o); }
-Tensor& Tensor::operator-=(const Tensor& o) { return update(*this, "sub", op::sub, o); }
-Tensor& Tensor::operator*=(const Tensor& o) { return update(*this, "mul", op::mul, o); }
-Tensor& Tensor::operator/=(const Tensor& o) { return update(*this, "div", op::div, o); }
-Tensor& Tensor::operator+=(Number o) { return update(*this, "add", op::add, o); }
-Tensor& Tensor::operator-=(Number o) { return update(*this, "sub", op::sub, o); }
-Tensor& Tensor::operator*=(Number o) { return update(*this, "mul", op::mul, o); }
-Tensor& Tensor::operator/=(Number o) { return update(*this, "div", op::div, o); }
+#define TERN_IN_PLACE(symbol, name)                                                                            \
+  Tensor& Tensor::operator symbol##=(const Tensor& o)& { return update(*this, #name, op::name, o); }           \
+  Tensor& Tensor::operator symbol##=(Number o)& { return update(*this, #name, op::name, o); }                  \
+  Tensor Tensor::operator symbol##=(const Tensor& o)&& {                                                       \
+    if (!is_selected(*this)) return update(*this, #name, op::name, o);                                         \
+    return write_selected(*this, *this symbol o), *this;                                                       \
+  }                                                                                                            \
+  Tensor Tensor::operator symbol##=(Number o)&& {                                                              \
+    if (!is_selected(*this)) return update(*this, #name, op::name, o);                                         \
+    return write_selected(*this, *this symbol o), *this;                                                       \
+  }
+TERN_IN_PLACE(+, add)
+TERN_IN_PLACE(-, sub)
+TERN_IN_PLACE(*, mul)
+TERN_IN_PLACE(/, div)
+#undef TERN_IN_PLACE
 
 // ---- views ----
 namespace {

@@ -98,13 +98,19 @@ const Graph* sgd_graph(bool narrow, DType dtype) {
   return make_graph(outputs, 6);
 }
 
-/// set_learning_rate: recorded, it is done at each replay, where it stands among the steps, and not yet.
-template <class Options> void set_rate(const Kept<Options>& options, double rate) {
+/// change(options): recorded, it is done at each replay, where it stands among the steps, and not yet.
+template <class Options, class F> void change_options(const Kept<Options>& options, F change) {
   if (CapturedCalls* capture = current_capture()) {
-    capture->add_action([kept = options.shared(), rate] { kept->learning_rate = rate; });
-    capture->at_end([kept = options.shared(), before = options->learning_rate] { kept->learning_rate = before; });
+    capture->add_action([kept = options.shared(), change] { change(*kept); });
+    capture->at_end([kept = options.shared(), before = *options.shared()] { *kept = before; });
   }
-  options->learning_rate = rate;
+  change(*options.shared());
+}
+template <class Options> void set_rate(const Kept<Options>& options, double rate) {
+  change_options(options, [rate](Options& o) { o.learning_rate = rate; });
+}
+template <class Options> void set_all(const Kept<Options>& options, const Options& to) {
+  change_options(options, [to](Options& o) { o = to; });
 }
 
 /// An optimiser that is made while recording is made anew by each replay.
@@ -153,6 +159,7 @@ SGD::SGD(std::vector<Var> parameters, SGDOptions options)
 }
 
 void SGD::set_learning_rate(double rate) { set_rate(options_, rate); }
+void SGD::set_options(const SGDOptions& options) { set_all(options_, options); }
 
 void SGD::update(const GradientList& gradients) {
   static const Graphs graphs(sgd_graph);
@@ -190,6 +197,7 @@ AdamW::AdamW(std::vector<Var> parameters, AdamWOptions options)
 }
 
 void AdamW::set_learning_rate(double rate) { set_rate(options_, rate); }
+void AdamW::set_options(const AdamWOptions& options) { set_all(options_, options); }
 
 void AdamW::update(const GradientList& gradients) {
   static const Graphs graphs(adamw_graph);

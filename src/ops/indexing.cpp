@@ -1,0 +1,374 @@
+// x(…): what NumPy's indexing selects, and writing there. All of it is views, take, scatter_add, sort and running sums.
+#include "ops/indexing.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "backend/recording/capture.hpp"
+#include "ops/fused.hpp"
+#include "ops/instances.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+
+using Kind = Index::Kind;
+constexpr const char* kSelect = "x(…)";
+
+std::string nth(std::size_t i) { return "index " + std::to_string(i + 1); }
+
+/// The positions (i32) of a mask's trues among its elements.
+Tensor places_of(const char* op, const Tensor& mask) {
+  require_values(op);
+  const std::int64_t n = mask.numel();
+  if (n > kMostPositions)
+    throw Error(ErrorKind::shape,
+                std::string(op) + ": positions are i32, and " + describe(mask) + " has more than 2^31-1 elements");
+  const Options like{.dtype = i32, .device = mask.device()};
+  if (n == 0) return zeros({0}, like);
+  if (mask.device() == cpu()) {  // a loop costs less than the passes below
+    const Tensor bytes = mask.contiguous();
+    const bool* const at = bytes.data_ptr<const bool>();
+    Tensor result = zeros({std::count(at, at + n, true)}, like);
+    std::int32_t* to = result.data_ptr<std::int32_t>();
+    for (std::int32_t i = 0; i < n; ++i)
+      if (at[i]) *to++ = i;
+    return result;
+  }
+  // Each true has its place among the trues, each false one behind them: no place is written twice.
+  const Tensor flat = mask.reshape({-1}), before = cumsum(flat, 0);
+  const std::int64_t count = before[n - 1].to(cpu()).item<std::int32_t>();
+  const Tensor at = arange(0, n, 1, like);
+  const Tensor to = where(flat, before - 1, at - before + count);
+  return scatter_add(zeros({n}, like), to, at).slice(0, 0, count).clone();
+}
+
+/// Positions or a mask, and the axes of x that they select from.
+struct Selector {
+  Tensor of;
+  int axis, axes;
+  std::size_t index;  // which of the list it is
+};
+/// x seen through the integers, ranges and new axes of a list, and what is left to select.
+template <class T> struct Seen {
+  T x;
+  std::vector<Selector> selectors = {};
+  std::optional<int> place = {};  // where their axes stand
+  bool apart = false;
+};
+
+int axes_of(const Index& index) {
+  switch (index.kind()) {
+    case Kind::integer:
+    case Kind::slice: return 1;
+    case Kind::tensor: return index.tensor().dtype() == boolean ? index.tensor().dim() : 1;
+    default: return 0;
+  }
+}
+void check_list(const Tensor& x, std::span<const Index> list) {
+  require_defined(kSelect, "x", x);
+  int axes = 0, ellipses = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ellipses += list[i].kind() == Kind::ellipsis;
+    if (list[i].kind() == Kind::tensor) {
+      const Tensor& t = require_defined(kSelect, nth(i).c_str(), list[i].tensor());
+      require_same_device(kSelect, x, t);
+      if (t.dtype() != boolean) require_index_dtype(kSelect, (nth(i) + ", unless a mask,").c_str(), t);
+      else if (t.dim() == 0)
+        throw Error(ErrorKind::shape, std::string(kSelect) + ": " + nth(i) + " is a mask without axes, " + describe(t));
+    }
+    axes += axes_of(list[i]);
+  }
+  if (axes > x.dim())
+    throw Error(ErrorKind::index, std::string(kSelect) + ": the indices are for " + std::to_string(axes) +
+                                      " axes, x is " + describe(x));
+  if (ellipses > 1) throw Error(ErrorKind::index, std::string(kSelect) + ": more than one ellipsis");
+}
+void check_mask(const Tensor& x, const Selector& s) {
+  for (int i = 0; i < s.axes; ++i)
+    if (s.of.size(i) != x.size(s.axis + i))
+      throw Error(ErrorKind::shape, std::string(kSelect) + ": " + nth(s.index) + " is a mask " + describe(s.of) +
+                                        ", axis " + std::to_string(s.axis + i) + " of what it selects from, " +
+                                        describe(x) + ", has size " + std::to_string(x.size(s.axis + i)));
+}
+template <class T> T entry_of(const T& x, int axis, std::int64_t i, std::size_t index) {
+  const std::int64_t size = x.size(axis), at = i < 0 ? i + size : i;
+  if (at < 0 || at >= size)
+    throw Error(ErrorKind::index, std::string(kSelect) + ": " + nth(index) + ", " + std::to_string(i) +
+                                      ", is out of range for size " + std::to_string(size) + " of axis " +
+                                      std::to_string(axis) + " of " + describe(value_of(x)));
+  return x.slice(axis, at, at + 1).squeeze(axis);
+}
+
+template <class T> Seen<T> seen(const T& x, std::span<const Index> list) {
+  check_list(value_of(x), list);
+  Seen<T> s{x};
+  int axis = 0, left = x.dim();
+  for (const Index& index : list) left -= axes_of(index);
+  bool between = false;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Index& index = list[i];
+    const bool selects = index.kind() == Kind::integer || index.kind() == Kind::tensor;
+    if (selects) {
+      if (!s.place) s.place = axis;
+      s.apart |= between;
+    } else between = s.place.has_value();
+    switch (index.kind()) {
+      case Kind::integer: s.x = entry_of(s.x, axis, index.integer(), i); break;
+      case Kind::slice: s.x = s.x.slice(axis++, index.slice()); break;
+      case Kind::ellipsis: axis += left; break;
+      case Kind::newaxis: s.x = s.x.unsqueeze(axis++); break;
+      case Kind::tensor:
+        s.selectors.push_back({index.tensor(), axis, axes_of(index), i});
+        if (index.tensor().dtype() == boolean) check_mask(value_of(s.x), s.selectors.back());
+        axis += axes_of(index);
+    }
+  }
+  if (s.apart) s.place = 0;
+  return s;
+}
+
+std::int64_t size_of(const Shape& shape, const Selector& s) {
+  std::int64_t size = 1;
+  for (int i = 0; i < s.axes; ++i) size *= shape[static_cast<std::size_t>(s.axis + i)];
+  return size;
+}
+/// The selectors as positions along one axis that holds all of theirs.
+Tensor positions_of(const Shape& shape, const std::vector<Selector>& selectors) {
+  std::vector<Tensor> places;
+  Shape common;
+  for (const Selector& s : selectors) {
+    places.push_back(s.of.dtype() == boolean ? places_of(kSelect, s.of) : as_i32(kSelect, s.of));
+    common = broadcast_shapes(kSelect, common, places.back().shape());
+  }
+  if (places.size() == 1) return places[0];
+  std::int64_t all = 1;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::int64_t size = size_of(shape, selectors[i]);
+    all *= std::max<std::int64_t>(size, 1);
+    if (all > kMostPositions)
+      throw Error(ErrorKind::shape, std::string(kSelect) + ": the axes that are selected from have more than 2^31-1 "
+                                                           "elements together, " + to_string(shape));
+    if (selectors[i].of.dtype() == boolean || places[i].numel() == 0) continue;
+    if (size == 0)
+      throw Error(ErrorKind::index, std::string(kSelect) + ": any position is out of range for size 0 of " +
+                                        nth(selectors[i].index) + " in " + to_string(shape));
+    require_indices(kSelect, places[i], size, true);
+  }
+  Tensor at = zeros({}, {.dtype = i32, .device = places[0].device()});
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::int64_t size = size_of(shape, selectors[i]);
+    at = at * size + where(places[i] < 0, places[i] + size, places[i]);
+  }
+  return at;
+}
+
+/// x with the axes that are selected from as one, at s.place.
+template <class T> T merged(const Seen<T>& s) {
+  const auto is_chosen = [&](int axis) {
+    return std::ranges::any_of(s.selectors, [&](const Selector& c) { return axis >= c.axis && axis < c.axis + c.axes; });
+  };
+  Axes order;
+  Shape shape;
+  const auto keep = [&](int axis) { order.push_back(axis), shape.push_back(s.x.size(axis)); };
+  std::int64_t size = 1;
+  int axis = 0;
+  for (; axis < *s.place; ++axis) keep(axis);
+  for (const Selector& c : s.selectors) {
+    for (int i = 0; i < c.axes; ++i) order.push_back(c.axis + i);
+    size *= size_of(s.x.shape(), c);
+  }
+  shape.push_back(size);
+  for (; axis < s.x.dim(); ++axis)
+    if (!is_chosen(axis)) keep(axis);
+  return s.x.permute(order).reshape(shape);
+}
+
+template <class T> T selected_by(const T& x, std::span<const Index> list, bool& copies) {
+  const Seen<T> s = seen(x, list);
+  copies = !s.selectors.empty();
+  if (!copies) return s.x;
+  return take(merged(s), positions_of(s.x.shape(), s.selectors), *s.place);
+}
+
+/// For each element of x, flattened, the number from 1 of the last of the positions that is its own, or 0.
+Tensor last_writers(const Tensor& at, std::int64_t n, bool unique) {
+  const Options like{.dtype = i32, .device = at.device()};
+  const std::int64_t count = at.numel();
+  if (unique) return scatter_add(zeros({n}, like), at, arange(1, count + 1, 1, like));
+  const Sorted<Tensor> sorted = sort(at, 0);
+  const Tensor changes = sorted.values.slice(0, 1) != sorted.values.slice(0, 0, count - 1);
+  const Tensor last = concatenate({changes, ones({1}, {.dtype = boolean, .device = at.device()})});
+  return scatter_add(zeros({n}, like), sorted.values, where(last, sorted.indices + 1, 0));
+}
+
+/// A copy of x with values at positions among its elements.
+template <class X, class V>
+ResultOf<X, V> put(const char* op, const X& x, const Tensor& at, const V& values, bool accumulate, bool unique) {
+  const Shape& shape = at.shape();
+  if (values.dim() > shape.rank() || broadcast_shapes(op, values.shape(), shape) != shape)
+    throw Error(ErrorKind::shape, std::string(op) + ": values are " + describe(value_of(values)) +
+                                      ", which does not broadcast to the " + to_string(shape) + " that is written");
+  const std::int64_t n = x.numel(), count = at.numel();
+  using R = ResultOf<X, V>;
+  if (count == 0) return operand_as<R>(x).clone();
+  const Tensor flat = at.reshape({-1});
+  const Options like{.dtype = i32, .device = at.device()};
+  if (accumulate)
+    return scatter_add(x.reshape({-1}), flat, values.broadcast_to(shape).reshape({-1})).reshape(x.shape());
+  if (values.numel() == 1) {
+    const Tensor touched = scatter_add(zeros({n}, like), flat, ones({count}, like)) > 0;
+    return where(touched.reshape(x.shape()), values.reshape({}), x);
+  }
+  const Tensor writer = last_writers(flat, n, unique);
+  const V written = take(values.broadcast_to(shape).reshape({-1}), maximum(writer - 1, 0));
+  return where((writer > 0).reshape(x.shape()), written.reshape(x.shape()), x);
+}
+
+Tensor numbered(const char* op, const Tensor& x) {
+  if (x.numel() > kMostPositions)
+    throw Error(ErrorKind::shape,
+                std::string(op) + ": positions are i32, and x, " + describe(x) + ", has more than 2^31-1 elements");
+  return arange(0, x.numel(), 1, {.dtype = i32, .device = x.device()}).reshape(x.shape());
+}
+void check_values(const char* op, const Tensor& x, const Tensor& values) {
+  require_defined(op, "x", x), require_defined(op, "values", values), require_same_device(op, x, values);
+  if (x.dtype() != values.dtype())
+    throw Error(ErrorKind::dtype, std::string(op) + ": x is " + describe(x) + ", values are " + describe(values) +
+                                      "; convert them with .to(" + std::string(to_string(x.dtype())) + ")");
+}
+/// Whether no place is listed twice, for certain: there are no positions, or one mask alone.
+bool names_once(std::span<const Index> list) {
+  int tensors = 0;
+  bool masks = true;
+  for (const Index& index : list)
+    if (index.kind() == Kind::tensor) ++tensors, masks &= index.tensor().dtype() == boolean;
+  return tensors == 0 || (tensors == 1 && masks);
+}
+
+}  // namespace
+
+namespace detail {
+
+Tensor select(const Tensor& x, std::span<const Index> list) {
+  bool copies = false;
+  Tensor result = selected_by(x, list, copies);
+  if (copies)
+    result.impl()->selection =
+        std::make_shared<const Selection>(Selection{x.impl(), std::vector<Index>(list.begin(), list.end())});
+  return result;
+}
+Var select(const Var& x, std::span<const Index> list) {
+  bool copies = false;
+  return selected_by(x, list, copies);
+}
+
+void write_selected(const Tensor& part, const Tensor& values) {
+  const Selection& selection = *part.impl()->selection;
+  Tensor x(selection.of.lock());
+  if (!x.defined())
+    throw Error(ErrorKind::unsupported, std::string(kSelect) + ": what " + describe(part) +
+                                            " was selected from is gone; write to the tensor itself");
+  require_writable(kSelect, x);
+  x.copy_from(index_put(x, selection.at, values));
+}
+
+void assign_to(const Tensor& part, const Tensor& values, bool temporary) {
+  require_defined("assign", "what is written", part), require_defined("assign", "value", values);
+  if (temporary && is_selected(part)) write_selected(part, values);
+  else Tensor(part).copy_from(values);
+}
+void assign_to(const Tensor& part, Number value, bool temporary) {
+  require_defined("assign", "what is written", part);
+  assign_to(part, full({}, value, {.dtype = part.dtype(), .device = part.device()}), temporary);
+}
+
+}  // namespace detail
+
+template <TensorOrVar X, TensorOrVar V>
+ResultOf<X, V> index_put(const X& x, const std::vector<Index>& at, const V& values, bool accumulate) {
+  constexpr const char* op = "index_put";
+  check_values(op, value_of(x), value_of(values));
+  bool copies = false;
+  const Tensor positions = selected_by(numbered(op, value_of(x)), at, copies);
+  return put(op, x, positions, values, accumulate, names_once(at));
+}
+template Tensor index_put(const Tensor&, const std::vector<Index>&, const Tensor&, bool);
+template Var index_put(const Tensor&, const std::vector<Index>&, const Var&, bool);
+template Var index_put(const Var&, const std::vector<Index>&, const Tensor&, bool);
+template Var index_put(const Var&, const std::vector<Index>&, const Var&, bool);
+
+template <TensorOrVar T> std::vector<Tensor> nonzero(const T& x) {
+  const Tensor& values = require_defined("nonzero", "x", value_of(x));
+  if (values.dim() == 0) throw Error(ErrorKind::shape, "nonzero: x must have at least one axis, got " + describe(values));
+  const Tensor at = places_of("nonzero", values.dtype() == boolean ? values : values != 0);
+  std::vector<Tensor> result(values.shape().size());
+  std::int64_t inner = 1;
+  for (std::size_t axis = result.size(); axis-- > 0; inner *= values.shape()[axis])
+    result[axis] = floor_divide(at, std::max<std::int64_t>(inner, 1)) % std::max<std::int64_t>(values.shape()[axis], 1);
+  return result;
+}
+template std::vector<Tensor> nonzero(const Tensor&);
+template std::vector<Tensor> nonzero(const Var&);
+
+namespace {
+const Tensor& checked_mask(const char* op, const Tensor& x, const Tensor& mask) {
+  require_defined(op, "x", x), require_defined(op, "mask", mask), require_same_device(op, x, mask);
+  if (mask.dtype() != boolean)
+    throw Error(ErrorKind::dtype, std::string(op) + ": mask must be boolean, got " + describe(mask));
+  return mask;
+}
+}  // namespace
+template <TensorOrVar T> T masked_select(const T& x, const Tensor& mask) {
+  checked_mask("masked_select", value_of(x), mask);
+  const Shape shape = broadcast_shapes("masked_select", x.shape(), mask.shape());
+  return take(x.broadcast_to(shape).reshape({-1}), places_of("masked_select", mask.broadcast_to(shape)));
+}
+TERN_INSTANCES_1(ResultOf, masked_select, const Tensor&)
+template <TensorOrVar T> T masked_fill(const T& x, const Tensor& mask, Number value) {
+  broadcast_shapes("masked_fill", x.shape(), checked_mask("masked_fill", value_of(x), mask).shape());
+  return where(mask, value, x);
+}
+TERN_INSTANCES_1(ResultOf, masked_fill, const Tensor&, Number)
+
+namespace {
+/// The shapes of x and of indices with all axes but one broadcast.
+std::pair<Shape, Shape> along(const char* op, const Tensor& x, const Tensor& indices, int axis) {
+  require_defined(op, "x", x), require_defined(op, "indices", indices);
+  const auto a = static_cast<std::size_t>(normalize_axis(op, axis, x.dim()));
+  if (indices.dim() != x.dim())
+    throw Error(ErrorKind::shape, std::string(op) + ": indices must have as many axes as x: x is " + describe(x) +
+                                      ", indices are " + describe(indices));
+  Shape of_x = x.shape(), of_indices = indices.shape();
+  of_x[a] = of_indices[a] = 1;
+  const Shape common = broadcast_shapes(op, of_x, of_indices);
+  of_x = of_indices = common;
+  of_x[a] = x.shape()[a], of_indices[a] = indices.shape()[a];
+  return {of_x, of_indices};
+}
+}  // namespace
+template <TensorOrVar T> T take_along_axis(const T& x, const Tensor& indices, int axis) {
+  const auto [of_x, of_indices] = along("take_along_axis", value_of(x), indices, axis);
+  return gather(x.broadcast_to(of_x), indices.broadcast_to(of_indices), axis);
+}
+TERN_INSTANCES_1(ResultOf, take_along_axis, const Tensor&, int)
+template <TensorOrVar X, TensorOrVar V>
+ResultOf<X, V> put_along_axis(const X& x, const Tensor& indices, const V& values, int axis) {
+  constexpr const char* op = "put_along_axis";
+  check_values(op, value_of(x), value_of(values));
+  const auto [of_x, of_indices] = along(op, value_of(x), indices, axis);
+  if (of_x != x.shape())
+    throw Error(ErrorKind::shape, std::string(op) + ": indices " + describe(indices) + " do not broadcast to x, " +
+                                      describe(value_of(x)));
+  const Tensor at = gather(numbered(op, value_of(x)), indices.broadcast_to(of_indices), axis);
+  return put(op, x, at, values, false, false);
+}
+template Tensor put_along_axis(const Tensor&, const Tensor&, const Tensor&, int);
+template Var put_along_axis(const Tensor&, const Tensor&, const Var&, int);
+template Var put_along_axis(const Var&, const Tensor&, const Tensor&, int);
+template Var put_along_axis(const Var&, const Tensor&, const Var&, int);
+
+}  // namespace tern
