@@ -7,8 +7,9 @@
 
 namespace tern {
 
-/// What went wrong, for programs; `what()` is for people.
-enum class ErrorKind { shape, dtype, device, index, autograd, unsupported, out_of_memory, backend, io };
+/// What went wrong, for programs; `what()` is for people. `value`: an argument outside its domain, as a probability of
+/// 2. `linalg`: a matrix that has no such factor or inverse.
+enum class ErrorKind { shape, dtype, device, index, autograd, unsupported, out_of_memory, backend, io, value, linalg };
 
 /// Every error tern throws. The message names the operation, the argument, what was expected and what came.
 class Error : public std::runtime_error {

@@ -13,6 +13,7 @@
 #include "tern/indexing.hpp"
 #include "tern/ops.hpp"
 #include "tern/optim.hpp"
+#include "tern/products.hpp"
 #include "tern/shape.hpp"
 #include "tern/tensor.hpp"
 #include "tern/trace.hpp"
