@@ -2,6 +2,7 @@
 #include <span>
 #include <string>
 
+#include "autodiff/joining.hpp"
 #include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
@@ -106,6 +107,9 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis) {
 Var stack(const std::vector<Var>& vars, int axis) {
   return along_axis(std::span<const Var>(with_new_axis(vars, axis)), axis);
 }
+Var detail::concatenated(const std::vector<Var>& parts, int axis) { return concatenate(parts, axis); }
+Var detail::stacked(const std::vector<Var>& parts, int axis) { return stack(parts, axis); }
+
 template <TensorOrVar T> std::vector<T> split(const T& x, std::int64_t parts, int axis) {
   require_defined("split", "x", value_of(x));
   const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));

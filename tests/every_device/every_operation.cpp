@@ -1,6 +1,7 @@
 // What every entry of an operation (src/ops/entry.hpp) promises: values as by independent means, in every dtype and
 // layout, of Tensors, Vars and mixtures alike; recorded and replayed; explained; its errors. Gradients: operations.cpp
 // and orders.cpp. TERN_TEST_OPERATION=softmax: that operation alone.
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -115,6 +116,14 @@ std::string header(const std::string& name) {
   text << in.rdbuf();
   return text.str();
 }
+/// Everything that declares operations: the public headers, and operation.hpp in a primitive's folder.
+std::string headers() {
+  std::string text = header("ops.hpp") + header("compositions.hpp") + header("tensor.hpp");
+  for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
+    if (std::filesystem::exists(folder.path() / "operation.hpp"))
+      text += header("../../src/primitives/" + folder.path().filename().string() + "/operation.hpp");
+  return text;
+}
 struct Declaration {
   std::string comment, text;  // each in one line
 };
@@ -166,11 +175,11 @@ std::set<std::string> declared(const std::string& text) {
 TEST(OperationEntries, AreThereForEveryDeclaration) {
   std::set<std::string> names;
   for (const Entry& entry : operations::entries()) names.insert(entry.name);
-  for (const std::string& name : declared(header("ops.hpp") + header("compositions.hpp")))
+  for (const std::string& name : declared(headers()))
     EXPECT_TRUE(names.contains(name)) << name << " is declared without an entry";
 }
 TEST(OperationEntries, SayWhatTheHeadersSay) {
-  const std::string text = header("ops.hpp") + header("compositions.hpp") + header("tensor.hpp");
+  const std::string text = headers();
   for (const Entry& entry : operations::entries()) {
     const Declaration d = declaration(text, plain_name(entry));
     EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says)))
