@@ -62,7 +62,9 @@ template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<
     shape[a] += got[a];
   }
   begins.push_back(shape[a]);
-  Tensor result = make_tensor(shape, first.dtype(), first.impl()->storage->backend());
+  Backend& backend = first.impl()->storage->backend();
+  backend.require<FusedGroup>("concatenate");
+  Tensor result = make_tensor(shape, first.dtype(), backend);
   copy_parts(parts, a, std::span<const std::int64_t>(begins), result);
   return result;
 }
