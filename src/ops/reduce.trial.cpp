@@ -145,8 +145,8 @@ std::vector<Sample> sums() {
   return list;
 }
 std::vector<Sample> means(OfList reference) {
-  std::vector<Sample> list = samples(
-      [](const auto& x, const Axes& axes, bool keepdim) { return mean(x, axes, keepdim); }, reference, false, 1, {1, 2});
+  const auto plain = [](const auto& x, const Axes& axes, bool keepdim) { return mean(x, axes, keepdim); };
+  std::vector<Sample> list = samples(plain, reference, false, 1, {1, 2});
   list.push_back({.with = "of squared differences",
                   .shapes =
                       [](Sizes s) {
