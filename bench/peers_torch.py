@@ -1,7 +1,7 @@
 """PyTorch as a peer of tern_bench (--torch). Reads requests as lines of JSON and answers each with one line:
 
 {"hello": true}                                    -> {"version": …, "copy_rate": bytes/s}
-{"prepare": NAME}                                  -> {"peers": [{"library": …, "values": […], "part": B}…], "notes": […]}
+{"prepare": NAME} -> {"peers": [{"library": …, "values": […], "part": B}…], "notes": […]}
 {"measure": LIBRARY, "seconds": S, "processor_time": B}  -> {"seconds_per_call": …}
 
 `prepare` drops what was prepared before. A peer with "part" does a part of the work, and its values are not compared.

@@ -9,11 +9,14 @@ import sys
 from html import escape
 from pathlib import Path
 
-COLOURS = {"tern": "#1b6ca8", "oneDNN": "#e08e0b", "OpenBLAS": "#5a9e4b", "Eigen": "#9a6fb0", "by-hand": "#7a7a7a", "PyTorch": "#c8503c",
-           "torch.compile": "#7d3024", "CUDA graph": "#c8503c", "CUDA graph, compiled": "#7d3024", "tern, product": "#9fc3dd",
+COLOURS = {"tern": "#1b6ca8", "oneDNN": "#e08e0b", "OpenBLAS": "#5a9e4b", "Eigen": "#9a6fb0", "by-hand": "#7a7a7a",
+           "PyTorch": "#c8503c",
+           "torch.compile": "#7d3024", "CUDA graph": "#c8503c", "CUDA graph, compiled": "#7d3024",
+           "tern, product": "#9fc3dd",
            "PyTorch, product": "#e7b3a8"}
 TITLES = {"matmul": "Matrix products", "linear": "Fused linear layers", "gated": "Gated activations",
-          "rows": "Reductions and softmax", "swiglu": "Feed-forward block (SwiGLU)", "step": "Training step", "overhead": "Overhead of an operation"}
+          "rows": "Reductions and softmax", "swiglu": "Feed-forward block (SwiGLU)", "step": "Training step",
+           "overhead": "Overhead of an operation"}
 WIDTH, LABELS, BAR, GAP, TOP = 900, 330, 13, 9, 64
 UNIT = 330  # pixels for the speed of the fastest peer
 
@@ -45,7 +48,8 @@ def draw(family, entries, machine, date):
     parts, y = [], TOP
     for entry in entries:
         height = BAR * len(entry["libraries"])
-        parts.append(f'<text x="{LABELS - 8}" y="{y + height / 2 + 4}" text-anchor="end">{escape(entry["workload"])}</text>')
+        parts.append(f'<text x="{LABELS - 8}" y="{y + height / 2 + 4}" text-anchor="end">'
+                     f'{escape(entry["workload"])}</text>')
         for figures in entry["libraries"]:
             speed = best_peer(entry) / figures["median"]
             length = min(speed, 1.3) * UNIT
@@ -64,12 +68,15 @@ def draw(family, entries, machine, date):
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 24}" '
                       'font-family="sans-serif" font-size="12" fill="#222">',
                       '<rect width="100%" height="100%" fill="#fff"/>',
-                      f'<text x="12" y="24" font-size="15" font-weight="bold">{escape(title)}</text>', *legend(libraries),
-                      *parts, f'<text x="12" y="{y + 14}" font-size="10" fill="#666">{escape(below)}</text>', "</svg>\n"])
+                      f'<text x="12" y="24" font-size="15" font-weight="bold">{escape(title)}</text>',
+                       *legend(libraries),
+                      *parts, f'<text x="12" y="{y + 14}" font-size="10" fill="#666">{escape(below)}</text>',
+                       "</svg>\n"])
 
 
 def table(results):
-    print("| workload | tern | of roof | best peer | its speed | tern over it (quartiles) | over PyTorch |\n|---|---|---|---|---|---|---|")
+    print("| workload | tern | of roof | best peer | its speed | tern over it (quartiles) | over PyTorch |\n"
+          "|---|---|---|---|---|---|---|")
     for entry in results:
         tern = next((f for f in entry["libraries"] if f["library"] == "tern"), None)
         if tern is None:

@@ -7,8 +7,8 @@ install(TARGETS tern EXPORT tern-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.inc")
 install(EXPORT tern-targets NAMESPACE tern:: DESTINATION ${tern_package_dir})
-# The WebGPU library that script/setup fetched, where tern looks for it first: in tern/ beside its own library. A program
-# with a static tern finds it through its run path (tern-config.cmake).
+# The WebGPU library that script/setup fetched, where tern looks for it first: in tern/ beside its own library. A
+# program with a static tern finds it through its run path (tern-config.cmake).
 set(TERN_WEBGPU_INSTALLED OFF)
 if(TERN_WEBGPU AND EXISTS ${TERN_WEBGPU_LIBRARY_FILE})
   set(TERN_WEBGPU_INSTALLED ON)

@@ -1,10 +1,11 @@
-# The library, and in it the loops compiled ahead of time (src/cpu/tape/loops.hpp). They are printed by a tool that is made of
-# the library's other objects, so these are a target of their own; they are compiled with what is set on tern.
+# The library, and in it the loops compiled ahead of time (src/cpu/tape/loops.hpp). They are printed by a tool that is
+# made of the library's other objects, so these are a target of their own; they are compiled with what is set on tern.
 set(TERN_LOOPS_DEFAULT ON)
 if(CMAKE_CROSSCOMPILING OR TERN_SANITIZE)  # the tool must run here; with sanitizers they take the compiler minutes
   set(TERN_LOOPS_DEFAULT OFF)
 endif()
-option(TERN_COMPILED_LOOPS "Compile registered formulas ahead of time; without, the CPU interprets them" ${TERN_LOOPS_DEFAULT})
+option(TERN_COMPILED_LOOPS
+       "Compile registered formulas ahead of time; without, the CPU interprets them" ${TERN_LOOPS_DEFAULT})
 
 list(FILTER tern_sources EXCLUDE REGEX "src/cpu/tape/loops_none.cpp")
 add_library(tern_objects OBJECT ${tern_sources} ${target_files})
@@ -22,7 +23,7 @@ compiled_like_tern(tern_objects)
 
 # The entries of operations (src/ops/entry.hpp), for tests and tools. They are linked as objects: nothing names them, so
 # that a library would leave them out.
-file(GLOB entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp)
+file(GLOB entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp src/primitives/*/*.trial.cpp)
 add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
 compiled_like_tern(tern_entries)
 target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -36,7 +37,8 @@ add_executable(tern_print_loops tools/print_loops.cpp tools/registered_calls.cpp
                                 $<TARGET_OBJECTS:tern_objects> $<TARGET_OBJECTS:tern_entries>)
 compiled_like_tern(tern_print_loops)
 target_link_options(tern_print_loops PRIVATE $<TARGET_PROPERTY:tern,INTERFACE_LINK_OPTIONS>)
-target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS} $<TARGET_NAME_IF_EXISTS:ZLIB::ZLIB>)
+target_link_libraries(tern_print_loops PRIVATE Threads::Threads hwy::hwy ${CMAKE_DL_LIBS}
+                                               $<TARGET_NAME_IF_EXISTS:ZLIB::ZLIB>)
 
 set(TERN_LOOP_SHARDS 2)  # files a target, for compilers that run side by side
 set(loops_folder ${PROJECT_BINARY_DIR}/generated/loops)

@@ -13,7 +13,8 @@ if(NOT TERN_CUDA_PACK)
   return()
 endif()
 if(NOT TERN_NVRTC OR NOT TERN_ZLIB)
-  message(FATAL_ERROR "TERN_CUDA_PACK needs NVRTC (script/setup fetches it; TERN_NVRTC names it) and zlib (Debian: zlib1g-dev)")
+  message(FATAL_ERROR "TERN_CUDA_PACK needs NVRTC (script/setup fetches it; TERN_NVRTC names it) "
+                      "and zlib (Debian: zlib1g-dev)")
 endif()
 
 set(TERN_CUDA_PACK_FILE ${PROJECT_BINARY_DIR}/cuda_kernels.pack)

@@ -1,5 +1,5 @@
-# The WebGPU backend needs webgpu.h to be built, and a library (wgpu-native or Dawn) only when it runs. script/setup puts
-# both into third_party/wgpu/.
+# The WebGPU backend needs webgpu.h to be built, and a library (wgpu-native or Dawn) only when it runs. script/setup
+# puts both into third_party/wgpu/.
 find_path(TERN_WEBGPU_INCLUDE_DIR webgpu.h HINTS ${PROJECT_SOURCE_DIR}/third_party/wgpu PATH_SUFFIXES webgpu
           DOC "Folder of webgpu.h")
 mark_as_advanced(TERN_WEBGPU_INCLUDE_DIR)

@@ -11,9 +11,10 @@ if [ -z "${CMAKE_BUILD_PARALLEL_LEVEL-}" ]; then
 fi
 export CMAKE_BUILD_PARALLEL_LEVEL
 
-# configure <folder> <cmake arguments…>
+# configure <folder> <cmake arguments…>: of the sources in $sources, which is this folder if nothing else is said
+sources=$root
 configure() {
   folder=$root/$1
   shift
-  cmake -S "$root" -B "$folder" -G Ninja "$@"
+  cmake -S "$sources" -B "$folder" -G Ninja "$@"
 }

@@ -41,5 +41,6 @@ PYTHON
 done
 
 words=$(wc -w < docs/design.md)
-[ "$words" -le 1800 ] || complain "docs/design.md has $words words; what it cannot say in 1,800 belongs to docs/internals"
+[ "$words" -le 1800 ] ||
+  complain "docs/design.md has $words words; what it cannot say in 1,800 belongs to docs/internals"
 [ $failed = no ]

@@ -1,5 +1,5 @@
-# Makes a program of the ```cpp blocks of a Markdown file: each is a function that runs, or stands outside functions where
-# it begins with template, struct or constexpr. What it must print is all ```text blocks.
+# Makes a program of the ```cpp blocks of a Markdown file: each is a function that runs, or stands outside functions
+# where it begins with template, struct or constexpr. What it must print is all ```text blocks.
 function(extract_snippets markdown source_file output_file)
   file(READ ${markdown} rest)
   set(outside "")
@@ -35,7 +35,8 @@ function(extract_snippets markdown source_file output_file)
       string(APPEND calls "  snippet_${count}();\n")
     endif()
   endwhile()
-  set(program "#include <iostream>\n#include <tern/tern.hpp>\n\nusing namespace tern;\n\n${outside}\n${inside}int main() {\n${calls}}\n")
+  string(CONCAT program "#include <iostream>\n#include <tern/tern.hpp>\n\n"
+         "using namespace tern;\n\n${outside}\n${inside}int main() {\n${calls}}\n")
   file(CONFIGURE OUTPUT ${source_file} CONTENT "${program}" @ONLY)
   file(CONFIGURE OUTPUT ${output_file} CONTENT "${expected}" @ONLY)
 endfunction()

@@ -138,24 +138,6 @@ void call_operations(DType dtype, const Shape& shape) {
     }
 }
 
-void call_losses(DType dtype, const Shape& shape) {
-  const Var x(full(shape, 0.5, dtype)), y(full(shape, 0.25, dtype));
-  const std::function<void()> calls[] = {[&] { back(logsumexp(x, {0})); },
-                                         [&] { back(logsumexp(x, {-1})); },
-                                         [&] { back(var(x, {-1})); },
-                                         [&] { back(tern::std(x, {-1})); },
-                                         [&] { back(norm(x, {-1})); },
-                                         [&] { back(mean(x, {-1})); },
-                                         [&] { back(mean(x)); },
-                                         [&] { back(sum(x * x)); },
-                                         [&] { back(mean(square(x - y))); }};
-  for (const auto& call : calls) {
-    attempt(call);
-    const NoGrad guard;  // what saves nothing for backward
-    attempt(call);
-  }
-}
-
 void call_optimisers(DType dtype, const Shape& shape) {
   const Var x(full(shape, 0.5, dtype));
   const auto gradients = [&] { return backward(sum(x * x)); };
@@ -177,7 +159,7 @@ void call_optimisers(DType dtype, const Shape& shape) {
 
 void call_registered(DType dtype, const Shape& shape) {
   call_formulas(dtype, shape), call_epilogues(dtype, shape), call_operations(dtype, shape);
-  call_losses(dtype, shape), call_optimisers(dtype, shape);
+  call_optimisers(dtype, shape);
 }
 
 }  // namespace tern::tools

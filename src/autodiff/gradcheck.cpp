@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "backend/tensor_impl.hpp"
-#include "tern/ops.hpp"
 #include "tern/transforms.hpp"
 
 namespace tern::detail {
@@ -15,7 +14,7 @@ Var weighted_sum(const Var& y) {
   std::vector<double> weights(static_cast<std::size_t>(y.numel()));
   for (std::size_t i = 0; i < weights.size(); ++i)
     weights[i] = 0.5 + std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0);
-  return sum(y * as_var(tensor(weights, y.shape(), y.device())));
+  return (y * as_var(tensor(weights, y.shape(), y.device()))).sum();
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "autodiff/joining.hpp"
 #include "backend/tensor_impl.hpp"
-#include "tern/ops.hpp"
 
 namespace tern::detail {
 
@@ -68,7 +68,7 @@ Var joined(const std::vector<Var>& parts) {
   if (parts.size() == 1) return parts[0];
   std::vector<Var> flat;
   for (const Var& part : parts) flat.push_back(part.reshape({-1}));
-  return concatenate(flat, 0);
+  return concatenated(flat, 0);
 }
 
 namespace {
@@ -118,7 +118,7 @@ Shape followed_by(Shape shape, const Shape& more) {
 /// Of the argument's dtype, as gradients are, in either mode.
 Var stacked(const std::vector<Var>& parts, int axis, const Shape& shape, const Var& like) {
   if (parts.empty()) return as_var(zeros(shape, {.dtype = like.dtype(), .device = like.device()}));
-  return stack(parts, axis).reshape(shape).to(like.dtype());
+  return detail::stacked(parts, axis).reshape(shape).to(like.dtype());
 }
 /// A forward pass costs about two reverse ones: it walks through the recorded vjp.
 bool goes_forward(Mode mode, std::int64_t columns, std::int64_t rows) {

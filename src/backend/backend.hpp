@@ -61,8 +61,12 @@ class Backend {
     const Primitive& primitive = primitive_of<R>();
     kernel(primitive, request.op)(*this, primitive, &request);
   }
-  /// Throws `unsupported` where requests of this type cannot be run: to be called before results are allocated.
-  template <class R> void require(const char* op) { kernel(primitive_of<R>(), op); }
+  /// Throws `unsupported` where requests of this type cannot be run: to be called before results are allocated. (A load
+  /// and a branch: every operation comes here.)
+  template <class R> void require(const char* op) {
+    if (!kernels_[static_cast<std::size_t>(primitive_id<R>)].load(std::memory_order_relaxed))
+      look_up(primitive_of<R>(), op);
+  }
   /// The kernel for a primitive, or the composition that stands for it; throws `unsupported` where there is neither.
   Kernel kernel(const Primitive& primitive, const char* op) {
     std::atomic<Kernel>& place = kernels_[static_cast<std::size_t>(primitive.id)];

@@ -1,6 +1,7 @@
 // CUDA C++ for NVRTC: no header is included. https://docs.nvidia.com/cuda/nvrtc/
 #include "cuda/dialect.hpp"
 
+#include "cuda/functions.hpp"
 #include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
 #include "gpu/plan/together.hpp"

@@ -90,7 +90,9 @@ namespace {
 /// Runs a graph of numbers only (or positions) into a new tensor.
 Tensor generate(const char* op, const Graph* graph, const Shape& shape, const Options& options,
                 std::span<const Number> numbers) {
-  Tensor result = make_tensor(shape, options.dtype, backend_of(options.device), op);
+  Backend& backend = backend_of(options.device);
+  backend.require<FusedRequest>(op);
+  Tensor result = make_tensor(shape, options.dtype, backend, op);
   PoolVector<Argument> arguments{Argument(result)};  // gives the space, dtype and device; never read
   for (const Number& n : numbers) arguments.push_back(Argument(n));
   run_fused({op, graph, 0, shape}, arguments, {&result, 1});

@@ -26,6 +26,26 @@ constexpr Tolerance kGiven{0, "the numbers are representable"};
 /// tests/every_device/random.cpp's.
 constexpr Tolerance kDrawn{0, "the sample makes of what is drawn what does not depend on it"};
 
+/// Drawn, and drawn in a recording, where the generator's state is in memory.
+template <class F> std::vector<ArchivedCall> draws(F draw) {
+  return {[draw](DType dtype) { draw(Generator{1}, dtype); },
+          [draw](DType dtype) {
+            Generator generator{1};
+            capture(default_device(), [&] { draw(generator, dtype); }).replay();
+          }};
+}
+std::vector<ArchivedCall> integer_draws() {
+  const auto between = [](std::int64_t low, std::int64_t high) {
+    return [low, high](auto&& generator, DType dtype) {
+      randint(low, high, {kArchivedSide}, generator, {.dtype = dtype});
+    };
+  };
+  std::vector<ArchivedCall> list = draws(between(0, 5));
+  list.push_back(draws(between(INT32_MIN, std::int64_t{1} << 31))[0]);
+  list.push_back(draws(between(0, std::int64_t{1} << 32))[0]);
+  return list;
+}
+
 const Entries creation{
     {.name = "zeros",
      .family = Family::creation,
@@ -45,6 +65,7 @@ const Entries creation{
      .says = "Every element 1",
      .differentiable = false,
      .tolerance = kGiven,
+     .archived = {[](DType dtype) { ones({3}, dtype); }},
      .samples = creates(
          [] {
            return ones({2, 1});
@@ -69,6 +90,7 @@ const Entries creation{
      .says = "begin, begin + step, … below end; integers are counted exactly",
      .differentiable = false,
      .tolerance = kGiven,
+     .archived = {[](DType dtype) { arange(0, 5, 1, {.dtype = dtype}); }},
      .samples = creates([] { return arange(1, 4); }, {3}, {1, 2, 3}),
      .bad = {{shape, {"arange", "step"}, [](auto) { arange(0, 3, 0); }}}},
     {.name = "linspace",
@@ -77,6 +99,7 @@ const Entries creation{
      .says = "`count` values from begin to end, both included",
      .differentiable = false,
      .tolerance = kGiven,
+     .archived = {[](DType dtype) { linspace(0, 1, 3, {.dtype = dtype}); }},
      .samples = creates([] { return linspace(0, 1, 3); }, {3}, {0, 0.5, 1}),
      .bad = {{shape, {"linspace"}, [](auto) { linspace(0, 1, -1); }}}},
     {.name = "eye",
@@ -85,6 +108,7 @@ const Entries creation{
      .says = "The identity matrix",
      .differentiable = false,
      .tolerance = kGiven,
+     .archived = {[](DType dtype) { eye(3, {.dtype = dtype}); }},
      .samples = creates([] { return eye(2); }, {2, 2}, {1, 0, 0, 1}),
      .bad = {{shape, {"-1"}, [](auto) { eye(-1); }}}},
     {.name = "rand",
@@ -93,6 +117,9 @@ const Entries creation{
      .says = "Uniform in [0, 1): multiples of 2^-11 in f16, 2^-8 in bf16, 2^-24 in f32, 2^-53 in f64",
      .differentiable = false,
      .tolerance = kDrawn,
+     .archived = draws([](auto&& generator, DType dtype) {
+       rand({kArchivedSide}, generator, {.dtype = dtype});
+     }),
      .samples = creates([] { return floor(rand({2}, Generator{1})); }, {2}, {0, 0}),
      .bad = {{dtype, {"rand", "i32"}, [](auto) { rand({2}, Generator{1}, i32); }}}},
     {.name = "randn",
@@ -101,6 +128,9 @@ const Entries creation{
      .says = "Standard normal (Box-Muller), to 6.7 standard deviations on either side, in f64 to 9.4",
      .differentiable = false,
      .tolerance = kDrawn,
+     .archived = draws([](auto&& generator, DType dtype) {
+       randn({kArchivedSide}, generator, {.dtype = dtype});
+     }),
      .samples = creates([] { return abs(randn({2}, Generator{1})) < 6.75; }, {2}, {1, 1}),
      .bad = {{dtype, {"randn", "i32"}, [](auto) { randn({2}, Generator{1}, i32); }}}},
     {.name = "randint",
@@ -109,6 +139,7 @@ const Entries creation{
      .says = "Uniform integers in [low, high), which must be values of the dtype (`dtype` error otherwise)",
      .differentiable = false,
      .tolerance = kDrawn,
+     .archived = integer_draws(),
      .samples = creates([] { return randint(4, 5, {2}, Generator{1}); }, {2}, {4, 4}),
      .bad = {{dtype, {"randint", "300"}, [](auto) { randint(0, 300, {2}, Generator{1}, {.dtype = u8}); }}}},
 };

@@ -148,6 +148,23 @@ struct Tolerance {
   double stores = 0;
 };
 
+/// A call, on the default device, whose kernels for a dtype are in the archive of CUDA's; where what it gives has
+/// gradients, theirs too. Of a dtype that an operation does not take it throws, and nothing is kept.
+struct ArchivedCall {
+  template <class F> ArchivedCall(F f) {
+    run = [f](DType dtype) {
+      if constexpr (std::same_as<std::invoke_result_t<F, DType>, Var>) return f(dtype);
+      else return f(dtype), Var();
+    };
+  }
+  std::function<Var(DType)> run;
+};
+// Kernels depend on sizes only by which of them a request is made of: rows that one kernel walks, or those so few and
+// long that they are cut into segments.
+inline constexpr std::int64_t kArchivedSide = 64;
+inline Shape archived_square() { return {kArchivedSide, kArchivedSide}; }
+inline Shape archived_long_rows() { return {2, 1 << 20}; }
+
 struct Entry {
   const char* name;
   Family family;
@@ -157,6 +174,7 @@ struct Entry {
   std::vector<const char*> aliases = {};  // other libraries' names for it
   Tolerance tolerance = {};
   double recorded_roundings = 0;  // by how many the results of Vars may differ from those of Tensors
+  std::vector<ArchivedCall> archived = {};  // beside the samples that are compiled ahead
   std::vector<Sample> samples;
   std::vector<BadInput> bad;
 };

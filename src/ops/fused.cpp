@@ -177,7 +177,10 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
   check_coordinates(call.op, program, space, call.reduced);
   for (std::size_t k = 0; k < into.size() && k < program.outputs.size(); ++k)
     check_output(call.op, into[k], program.outputs[k]);
+  Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
+  backend.require<FusedRequest>(call.op);
   bound.op = call.op, bound.program = &program, bound.space = space, bound.reduced = call.reduced;
+  bound.backend = &backend;
   bound.operands.reserve(arguments.size());
   if (!into.empty()) bound.copies.reserve(arguments.size());
   for (const Argument& a : arguments) {
@@ -190,8 +193,6 @@ void bind_call(const Shape& space, const FusedCall& call, std::span<const Argume
       return t ? Operand{view_over(*t, space), {}, nullptr, a.live} : Operand{{}, a.number, nullptr, a.live};
     });
   }
-  Backend& backend = first_tensor(call.op, arguments).impl()->storage->backend();
-  bound.backend = &backend;
   for (std::size_t k = 0; k < program.outputs.size(); ++k) {
     const ProgramOutput& output = program.outputs[k];
     const bool full = output.full || !program.reduces;

@@ -104,6 +104,7 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
   space.numel();  // throws where it overflows
   check_coordinates(call.op, program, space, 0);
   Backend& backend = a.impl()->storage->backend();
+  backend.require<GemmRequest>(call.op);
   SmallVector<View, 4> views;
   const auto given = [&](std::size_t i) { return i < into.size() && into[i].defined(); };
   for (std::size_t i = 0; i < outputs.size(); ++i) {

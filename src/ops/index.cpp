@@ -108,6 +108,7 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Lay
   gather.wraps = wraps;
   const InputType type{impl.dtype, false};
   const Operand operand{{impl.storage.get(), impl.dtype, impl.offset, layout.x}, {}, &gather};
+  impl.storage->backend().require<FusedRequest>(op);
   Tensor result = make_tensor(layout.space, impl.dtype, impl.storage->backend());
   const View view = view_over(result, layout.space);
   with_context(op, axis, x, given, [&] {

@@ -67,6 +67,23 @@ std::int64_t half(std::int64_t size) { return (size + 1) / 2; }
 constexpr Tolerance kMoved{0, "elements are moved"};
 constexpr Tolerance kRunningSums{37, "a rounding for each of at most 37 elements"};
 
+Tensor square(DType dtype) { return zeros(archived_square(), dtype); }
+Tensor first_places(std::int64_t count = kArchivedSide) { return zeros({count}, i32); }
+/// Lines that one group of invocations orders, and longer ones.
+template <class F> std::vector<ArchivedCall> of_lines(F f) {
+  return {[f](DType dtype) { f(zeros({2, kArchivedSide}, dtype)); }, [f](DType dtype) { f(zeros({2, 5000}, dtype)); }};
+}
+ArchivedCall running_sum(std::int64_t length) {
+  return [length](DType dtype) { return cumsum(Var(zeros({2, length}, dtype), is_floating(dtype)), 1); };
+}
+std::vector<ArchivedCall> selections() {
+  std::vector<ArchivedCall> list = of_lines([](const Tensor& line) {
+    topk(line, 1, 1), topk(line.transpose(0, 1), line.size(1) / 2, 0);
+  });
+  list.push_back([](DType dtype) { topk(zeros({2, 5000}, dtype), 1100, 1); });
+  return list;
+}
+
 const Entries by_index{
     {.name = "take",
      .family = Family::indices,
@@ -74,6 +91,9 @@ const Entries by_index{
      .says = "Elements (rows, slices) at positions along an axis: the axis is replaced by the shape of `indices` (i32 "
              "or i64)",
      .tolerance = kMoved,
+     .archived = {[](DType dtype) { return take(Var(square(dtype), is_floating(dtype)), first_places()); },
+                  [](DType dtype) { take(square(dtype), first_places(), 1); },
+                  [](DType dtype) { take(square(dtype), first_places().to(i64)); }},
      .samples = {{.with = "rows",
                   .shapes = matrix,
                   .call =
@@ -121,6 +141,7 @@ const Entries by_index{
      .says = "result[.., i, ..] = x[.., indices[.., i, ..], ..]: one index for each element of the result; indices "
              "have x's rank",
      .tolerance = kMoved,
+     .archived = {[](DType dtype) { gather(square(dtype), zeros(archived_square(), i32), 1); }},
      .samples = {{.with = "from columns",
                   .shapes = matrix,
                   .call = [](const auto& x) { return gather(x, indices(x.shape(), x.size(0)), 0); },
@@ -150,6 +171,13 @@ const Entries by_index{
          "(source "
          "has x's shape with the axis replaced by that of `indices`) and of gather (source has the shape of `indices`)",
      .tolerance = {4, "at most four additions to an element"},
+     .archived = {[](DType dtype) { scatter_add(square(dtype), first_places(), square(dtype)); },
+                  [](DType dtype) {
+                    scatter_add(square(dtype), first_places(1 << 14), zeros({1 << 14, kArchivedSide}, dtype));
+                  },
+                  [](DType dtype) {
+                    scatter_add(zeros({2}, dtype), first_places(1 << 14), zeros({1 << 14}, dtype));
+                  }},
      .samples =
          {{.with = "rows",
            .shapes =
@@ -205,6 +233,8 @@ const Entries by_index{
      .arguments = "x, axis",
      .says = "Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do",
      .tolerance = kRunningSums,
+     .archived = {running_sum(kArchivedSide), running_sum(5000), running_sum(1 << 17),
+                  [](DType dtype) { return cumsum(Var(square(dtype), is_floating(dtype)), 1); }},
      .samples = {{.with = "of rows",
                   .shapes = matrix,
                   .call = [](const auto& x) { return cumsum(x, 1); },
@@ -226,6 +256,9 @@ const Entries by_index{
      .arguments = "x, axis = -1, descending = false",
      .says = "The elements in order along an axis: stable, NaN is larger than everything",
      .tolerance = kMoved,
+     .archived = of_lines([](const Tensor& line) {
+       sort(line, 1), sort(line, 1, true), sort(line.transpose(0, 1), 0);
+     }),
      .samples =
          {{.with = "rows",
            .shapes = matrix,
@@ -249,6 +282,7 @@ const Entries by_index{
      .arguments = "x, k, axis = -1, largest = true",
      .says = "The k largest (smallest) elements along an axis, in order",
      .tolerance = kMoved,
+     .archived = selections(),
      .samples =
          {{.with = "the largest of columns",
            .shapes =
@@ -280,6 +314,7 @@ const Entries by_index{
      .says = "labels (i32 or i64) as rows with a 1 at the label; one outside [0, classes) throws `index`",
      .differentiable = false,
      .tolerance = kMoved,
+     .archived = {[](DType) { one_hot(first_places(), 10); }},
      .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows}}; },
                   .call = [](const auto& x) { return one_hot(arange(0, x.size(0)), x.size(0) + 1); },
                   .reference =
@@ -301,6 +336,7 @@ const Entries by_index{
              "but itself",
      .differentiable = false,
      .tolerance = kMoved,
+     .archived = {[](DType dtype) { allclose(square(dtype), square(dtype)); }},
      .samples = {{.with = "equal elements",
                   .shapes = matrix,
                   .call = [](const auto& x) { return allclose(elements(x), elements(x)); },

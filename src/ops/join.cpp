@@ -2,6 +2,7 @@
 #include <span>
 #include <string>
 
+#include "autodiff/joining.hpp"
 #include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
@@ -59,7 +60,9 @@ template <class T> Tensor joined(std::span<const T> parts, int axis, PoolVector<
     shape[a] += got[a];
   }
   begins.push_back(shape[a]);
-  Tensor result = make_tensor(shape, first.dtype(), first.impl()->storage->backend());
+  Backend& backend = first.impl()->storage->backend();
+  backend.require<FusedGroup>("concatenate");
+  Tensor result = make_tensor(shape, first.dtype(), backend);
   copy_parts(parts, a, std::span<const std::int64_t>(begins), result);
   return result;
 }
@@ -119,6 +122,9 @@ Tensor stack(const std::vector<Tensor>& tensors, int axis) {
 Var stack(const std::vector<Var>& vars, int axis) {
   return along_axis(std::span<const Var>(with_new_axis(vars, axis)), axis);
 }
+Var detail::concatenated(const std::vector<Var>& parts, int axis) { return concatenate(parts, axis); }
+Var detail::stacked(const std::vector<Var>& parts, int axis) { return stack(parts, axis); }
+
 template <TensorOrVar T> std::vector<T> split(const T& x, std::int64_t parts, int axis) {
   require_defined("split", "x", value_of(x));
   const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));

@@ -29,6 +29,10 @@ const Entries joins{
      .arguments = "tensors, axis = 0",
      .says = "The tensors one behind the other along an axis",
      .tolerance = kMoved,
+     .archived = {[](DType dtype) {
+       const Var x(zeros(archived_square(), dtype), is_floating(dtype));
+       return concatenate({x, x}, 0);
+     }},
      .samples = {{.with = "one of them twice",
                   .shapes =
                       [](Sizes s) {
@@ -54,6 +58,10 @@ const Entries joins{
      .arguments = "tensors, axis = 0",
      .says = "The tensors along a new axis",
      .tolerance = kMoved,
+     .archived = {[](DType dtype) {
+       const Tensor x = zeros(archived_square(), dtype);
+       stack({x, x});
+     }},
      .samples = {{.shapes =
                       [](Sizes s) {
                         return std::vector<Shape>{{s.rows, s.columns}, {s.rows, s.columns}};

@@ -303,7 +303,9 @@ PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor&
   if (strip >= rows)
     return from_pre_activation(recomputed, run_product({kBwd, unrounded, batch, {}}, a, b)[0], bias, grad, values,
                                sum_dtype);
-  PreGradient result{make_tensor(grad.shape(), grad.dtype(), grad.impl()->storage->backend(), kBwd),
+  Backend& backend = grad.impl()->storage->backend();
+  backend.require<GemmRequest>(kBwd);
+  PreGradient result{make_tensor(grad.shape(), grad.dtype(), backend, kBwd),
                      zeros(bias.shape(), {.dtype = DType::f32, .device = bias.device()})};
   for (std::int64_t begin = 0; begin < rows; begin += strip) {
     const std::int64_t end = std::min(rows, begin + strip);

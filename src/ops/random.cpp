@@ -96,7 +96,9 @@ Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& o
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
-  Tensor result = make_tensor({count}, dtype, backend_of(device));
+  Backend& backend = backend_of(device);
+  backend.require<FusedRequest>(op);
+  Tensor result = make_tensor({count}, dtype, backend);
   const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * words + 3) / 4);
   PoolVector<Argument> arguments{Argument(result)};
   for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));

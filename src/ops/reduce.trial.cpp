@@ -28,9 +28,34 @@ std::vector<Values> reduced(const Values& x, int axis, OfList f) {
 }
 Axes axes_of(int axis) { return axis == 2 ? Axes{} : Axes{axis}; }
 
+/// Along each axis and over everything, of the elements as they are; `and_gradients`: theirs too.
+template <class F> std::vector<ArchivedCall> archived(F reduce, bool and_gradients = true) {
+  std::vector<ArchivedCall> list;
+  for (const Shape& shape : {archived_square(), archived_long_rows()})
+    for (const int axis : {1, 0, 2}) {
+      list.push_back([=](DType dtype) { reduce(zeros(shape, dtype), axes_of(axis), false); });
+      if (!and_gradients) continue;
+      if constexpr (std::same_as<decltype(reduce(Var(), Axes{}, false)), Var>)
+        list.push_back([=](DType dtype) {
+          return reduce(Var(zeros(shape, dtype), is_floating(dtype)), axes_of(axis), false);
+        });
+    }
+  return list;
+}
+std::vector<ArchivedCall> archived_sums() {
+  const auto plain = [](const auto& x, const Axes& axes, bool keepdim) { return sum(x, axes, keepdim); };
+  const auto in_i64 = [](const Tensor& x, const Axes& axes, bool keepdim) { return sum(x, axes, keepdim, i64); };
+  std::vector<ArchivedCall> list = archived(plain);
+  for (const Shape& shape : {archived_square(), archived_long_rows()})
+    for (const int axis : {1, 0, 2})
+      list.push_back([=](DType dtype) { in_i64(zeros(shape, dtype), axes_of(axis), false); });
+  return list;
+}
+
 /// Along each axis and over everything. `of_nothing`: whether there is a value for an empty list; `least`: how many
 /// elements it takes for a finite one.
-template <class F> std::vector<Sample> samples(F reduce, OfList reference, bool of_nothing, std::int64_t least = 1) {
+template <class F> std::vector<Sample> samples(F reduce, OfList reference, bool of_nothing, std::int64_t least = 1,
+                                          std::initializer_list<int> ahead = {}) {
   static constexpr const char* names[] = {"of columns", "of rows", "of everything"};
   std::vector<Sample> list;
   for (const int axis : {0, 1, 2}) {
@@ -39,7 +64,8 @@ template <class F> std::vector<Sample> samples(F reduce, OfList reference, bool 
              .call = [=](const auto& x) { return reduce(x, axes_of(axis), false); },
              .reference = [=](const auto& x) { return reduced(x[0], axis, reference); },
              .sizes = {{2, 3}, {5, 37}, {least, least}},
-             .broadcast_axis = axis == 0 ? 1 : 0};
+             .broadcast_axis = axis == 0 ? 1 : 0,
+             .ahead = std::ranges::find(ahead, axis) == ahead.end() ? Ahead::no : Ahead::yes};
     if (!of_nothing && axis != 1) s.empty.clear();
     list.push_back(s);
   }
@@ -102,6 +128,43 @@ double place(const List& list, bool largest) {
   return static_cast<double>(at - list.begin());
 }
 
+/// And, fused with them, those of least squares.
+std::vector<Sample> sums() {
+  std::vector<Sample> list = samples(
+      [](const auto& x, const Axes& axes, bool keepdim) { return sum(x, axes, keepdim); }, total, true);
+  list.push_back({.with = "of squares",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return sum(x * x); },
+                  .reference =
+                      [](const auto& x) {
+                        double all = 0;
+                        for (const double v : x[0].of) all += v * v;
+                        return std::vector<Values>{{{}, {all}}};
+                      },
+                  .ahead = Ahead::yes});
+  return list;
+}
+std::vector<Sample> means(OfList reference) {
+  const auto plain = [](const auto& x, const Axes& axes, bool keepdim) { return mean(x, axes, keepdim); };
+  std::vector<Sample> list = samples(plain, reference, false, 1, {1, 2});
+  list.push_back({.with = "of squared differences",
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, s.columns}, {s.rows, s.columns}};
+                      },
+                  .call = [](const auto& x, const auto& y) { return mean(square(x - y)); },
+                  .reference =
+                      [](const auto& x) {
+                        double all = 0;
+                        for (std::size_t i = 0; i < x[0].of.size(); ++i)
+                          all += (x[0].of[i] - x[1].of[i]) * (x[0].of[i] - x[1].of[i]);
+                        return std::vector<Values>{{{}, {all / static_cast<double>(x[0].of.size())}}};
+                      },
+                  .empty = {},
+                  .ahead = Ahead::yes});
+  return list;
+}
+
 constexpr const char* kArguments = "x, axes = {}, keepdim = false";
 constexpr Tolerance kSums{
     185, "a rounding for each of at most 185 elements, of partial sums that the total or 1 exceeds on average"};
@@ -115,15 +178,16 @@ const Entries reductions{
      .arguments = kArguments,
      .says = "The sum",
      .tolerance = kSums,
-     .samples = samples(TERN_CALL(sum), total, true),
+     .archived = archived_sums(),
+     .samples = sums(),
      .bad = bad("sum", TERN_CALL(sum))},
     {.name = "mean",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "The mean",
      .tolerance = kSums,
-     .samples = samples(
-         TERN_CALL(mean), [](const List& x) { return total(x) / static_cast<double>(x.size()); }, false),
+     .archived = archived(TERN_CALL(mean)),
+     .samples = means([](const List& x) { return total(x) / static_cast<double>(x.size()); }),
      .bad = bad("mean", TERN_CALL(mean))},
     {.name = "prod",
      .family = Family::reductions,
@@ -131,6 +195,7 @@ const Entries reductions{
      .says = "The product",
      .tolerance = kSums,
      .recorded_roundings = 185,  // under autograd halves are multiplied, whose gradient is right at zeros
+     .archived = archived(TERN_CALL(prod), false),
      .samples = samples(TERN_CALL(prod), product, true),
      .bad = bad("prod", TERN_CALL(prod))},
     {.name = "max",
@@ -138,6 +203,7 @@ const Entries reductions{
      .arguments = kArguments,
      .says = "The largest element; NaN where one is NaN, over nothing an error",
      .tolerance = kExact,
+     .archived = archived(TERN_CALL(max)),
      .samples = samples(
          TERN_CALL(max), [](const List& x) { return *std::ranges::max_element(x); }, false),
      .bad = bad_or_empty("max", TERN_CALL(max))},
@@ -146,6 +212,7 @@ const Entries reductions{
      .arguments = kArguments,
      .says = "The smallest element; otherwise like max",
      .tolerance = kExact,
+     .archived = archived(TERN_CALL(min)),
      .samples = samples(
          TERN_CALL(min), [](const List& x) { return *std::ranges::min_element(x); }, false),
      .bad = bad_or_empty("min", TERN_CALL(min))},
@@ -154,29 +221,33 @@ const Entries reductions{
      .arguments = kArguments,
      .says = "log Σ exp(x), whatever the size of x",
      .tolerance = kSums,
-     .samples = samples(TERN_CALL(logsumexp), log_sum_exp, false),
+     .archived = archived(TERN_CALL(logsumexp)),
+     .samples = samples(TERN_CALL(logsumexp), log_sum_exp, false, 1, {0, 1}),
      .bad = bad_or_empty("logsumexp", TERN_CALL(logsumexp))},
     {.name = "var",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch",
      .tolerance = kRoots,
-     .samples = samples(TERN_CALL(var), variance, false, 2),
+     .archived = archived(TERN_CALL(var)),
+     .samples = samples(TERN_CALL(var), variance, false, 2, {1}),
      .bad = bad("var", TERN_CALL(var))},
     {.name = "std",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "The square root of var",
      .tolerance = kRoots,
+     .archived = archived(TERN_CALL(std)),
      .samples = samples(
-         TERN_CALL(std), [](const List& x) { return std::sqrt(variance(x)); }, false, 2),
+         TERN_CALL(std), [](const List& x) { return std::sqrt(variance(x)); }, false, 2, {1}),
      .bad = bad("std", TERN_CALL(std))},
     {.name = "norm",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "√Σ x², the 2-norm, scaled by the largest |x| so that no square overflows or vanishes",
      .tolerance = kRoots,
-     .samples = samples(TERN_CALL(norm), two_norm, false),
+     .archived = archived(TERN_CALL(norm)),
+     .samples = samples(TERN_CALL(norm), two_norm, false, 1, {1}),
      .bad = bad("norm", TERN_CALL(norm))},
     {.name = "argmax",
      .family = Family::reductions,
@@ -185,6 +256,7 @@ const Entries reductions{
          "Position (i32) of the first largest element, row-major within the axes; of the first NaN where there is one",
      .differentiable = false,
      .tolerance = kPlaces,
+     .archived = archived(TERN_CALL(argmax), false),
      .samples = samples(
          TERN_CALL(argmax), [](const List& x) { return place(x, true); }, false),
      .bad = bad_or_empty("argmax", TERN_CALL(argmax))},
@@ -194,6 +266,7 @@ const Entries reductions{
      .says = "Position (i32) of the first smallest element; otherwise like argmax",
      .differentiable = false,
      .tolerance = kPlaces,
+     .archived = archived(TERN_CALL(argmin), false),
      .samples = samples(
          TERN_CALL(argmin), [](const List& x) { return place(x, false); }, false),
      .bad = bad_or_empty("argmin", TERN_CALL(argmin))},
@@ -203,6 +276,7 @@ const Entries reductions{
      .says = "Whether any element is true (not zero)",
      .differentiable = false,
      .tolerance = kPlaces,
+     .archived = archived(TERN_CALL(any), false),
      .samples = samples(
          [](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); },
          [](const List& x) { return std::ranges::any_of(x, [](double v) { return v > 0.5; }) ? 1.0 : 0.0; }, true),
@@ -213,6 +287,7 @@ const Entries reductions{
      .says = "Whether all elements are true (not zero)",
      .differentiable = false,
      .tolerance = kPlaces,
+     .archived = archived(TERN_CALL(all), false),
      .samples = samples(
          [](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); },
          [](const List& x) { return std::ranges::all_of(x, [](double v) { return v > -0.5; }) ? 1.0 : 0.0; }, true),

@@ -76,7 +76,9 @@ bool Tensor::is_contiguous() const {
 // ---- copies ----
 Tensor Tensor::clone() const {
   const TensorImpl& t = checked(*this, "clone");
-  Tensor result = make_tensor(t.shape, t.dtype, t.storage->backend(), "clone");
+  Backend& backend = t.storage->backend();
+  backend.require<FusedRequest>("clone");
+  Tensor result = make_tensor(t.shape, t.dtype, backend, "clone");
   const Tensor from = as_bits(*this), to = as_bits(result);
   run_fused({"clone", identity_graph(), 0, {}}, PoolVector<Argument>{Argument(from)}, {&to, 1});
   return result;

@@ -33,12 +33,20 @@ template <class T> DType wider(const T& x) {
   return x.device().kind() == DeviceKind::webgpu ? x.dtype() : f64;
 }
 
+std::vector<ArchivedCall> conversions() {
+  std::vector<ArchivedCall> list;
+  for (const DType to : {boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64})
+    list.push_back([to](DType dtype) { zeros(archived_square(), dtype).to(to); });
+  return list;
+}
+
 const Entries views{
     {.name = "x.to",
      .family = Family::views,
      .arguments = "device",
      .says = "A copy on another device (itself where it is there already)",
      .tolerance = kMoved,
+     .archived = conversions(),
      .samples = {{.with = "a wider dtype and the CPU",
                   .shapes = matrix,
                   .call = [](const auto& x) { return x.to(wider(x)).to(cpu()).to(x.device()); },
@@ -50,6 +58,7 @@ const Entries views{
      .arguments = "",
      .says = "Itself where contiguous, else a row-major copy",
      .tolerance = kMoved,
+     .archived = {[](DType dtype) { zeros(archived_square(), dtype).transpose(0, 1).contiguous(); }},
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return x.transpose(0, 1).contiguous(); },
                   .reference = [](const auto& x) { return std::vector{turned(x[0])}; }}},

@@ -58,7 +58,9 @@ template <class T> static T from_lane(T mine, unsigned lane) {
   host->give_way();
   return value;
 }
-template <class T> static T __shfl_xor_sync(unsigned, T mine, unsigned distance) { return from_lane(mine, host->thread ^ distance); }
+template <class T> static T __shfl_xor_sync(unsigned, T mine, unsigned distance) {
+  return from_lane(mine, host->thread ^ distance);
+}
 template <class T> static T __shfl_sync(unsigned, T mine, unsigned lane) { return from_lane(mine, lane); }
 template <class T> static T __shfl_up_sync(unsigned, T mine, unsigned distance) {
   const unsigned lane = host->thread & 31u;
@@ -78,7 +80,8 @@ static unsigned __match_any_sync(unsigned, unsigned mine) {
   unsigned same = 0;
   host->words[host->thread] = mine;
   host->give_way();
-  for (unsigned lane = 0; lane < 32; ++lane) same |= unsigned(host->words[(host->thread & ~31u) + lane] == mine) << lane;
+  for (unsigned lane = 0; lane < 32; ++lane)
+    same |= unsigned(host->words[(host->thread & ~31u) + lane] == mine) << lane;
   host->give_way();
   return same;
 }
@@ -92,9 +95,18 @@ static long long __double2ll_rz(double x) {
   return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : static_cast<long long>(x);
 }
 static float rsqrtf(float x) { return 1 / std::sqrt(x); }
-static unsigned atomicCAS(unsigned* p, unsigned expected, unsigned value) { const unsigned old = *p; if (old == expected) *p = value; return old; }
+static unsigned atomicCAS(unsigned* p, unsigned expected, unsigned value) {
+  const unsigned old = *p;
+  if (old == expected) *p = value;
+  return old;
+}
 static float half_to_float(std::uint16_t bits) { _Float16 h; std::memcpy(&h, &bits, 2); return float(h); }
-static std::uint16_t float_to_half(float x) { const _Float16 h = _Float16(x); std::uint16_t bits; std::memcpy(&bits, &h, 2); return bits; }
+static std::uint16_t float_to_half(float x) {
+  const _Float16 h = _Float16(x);
+  std::uint16_t bits;
+  std::memcpy(&bits, &h, 2);
+  return bits;
+}
 static std::uint16_t float_to_bfloat(float x) {
   std::uint32_t bits;
   std::memcpy(&bits, &x, 4);
@@ -103,8 +115,13 @@ static std::uint16_t float_to_bfloat(float x) {
 )host";
 /// What stands behind it: a call with arguments by address.
 inline constexpr const char* kHostEntry = R"host(
-template <class T> T argument(void* p) { if constexpr (std::is_pointer_v<T>) return static_cast<T>(p); else return *static_cast<T*>(p); }
-template <class... A, std::size_t... I> void call(void (*f)(A...), void** a, std::index_sequence<I...>) { f(argument<std::remove_const_t<A>>(a[I])...); }
+template <class T> T argument(void* p) {
+  if constexpr (std::is_pointer_v<T>) return static_cast<T>(p);
+  else return *static_cast<T*>(p);
+}
+template <class... A, std::size_t... I> void call(void (*f)(A...), void** a, std::index_sequence<I...>) {
+  f(argument<std::remove_const_t<A>>(a[I])...);
+}
 template <class... A> void call(void (*f)(A...), void** a) { call(f, a, std::make_index_sequence<sizeof...(A)>()); }
 extern "C" void entry(Host* h, void** a) { host = h; call(tern_kernel, a); }
 )host";

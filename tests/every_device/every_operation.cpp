@@ -1,6 +1,7 @@
 // What every entry of an operation (src/ops/entry.hpp) promises: values as by independent means, in every dtype and
 // layout, of Tensors, Vars and mixtures alike; recorded and replayed; explained; its errors. Gradients: operations.cpp
 // and orders.cpp. TERN_TEST_OPERATION=softmax: that operation alone.
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -115,6 +116,15 @@ std::string header(const std::string& name) {
   text << in.rdbuf();
   return text.str();
 }
+/// Everything that declares operations: the public headers, and operation.hpp in a primitive's folder.
+std::string headers(bool with_methods) {
+  std::string text = header("ops.hpp") + header("compositions.hpp");
+  if (with_methods) text += header("tensor.hpp");
+  for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
+    if (std::filesystem::exists(folder.path() / "operation.hpp"))
+      text += header("../../src/primitives/" + folder.path().filename().string() + "/operation.hpp");
+  return text;
+}
 struct Declaration {
   std::string comment, text;  // each in one line
 };
@@ -149,13 +159,16 @@ bool lists(const std::string& declared, const std::string& arguments) {
   }
   return true;
 }
-/// The names of functions of Tensors and Vars that a header declares: lines "template <TensorOrVar T> … name(".
-std::set<std::string> declared(const std::string& text) {
+/// The names of functions of tensors that a header declares: lines "template <TensorOrVar T> … name(" and "Tensor name(".
+std::set<std::string> declared(const std::string& text, const std::string& indent = "") {
   std::istringstream lines(text);
   std::set<std::string> names;
   bool is_one = false;
   for (std::string line; std::getline(lines, line);) {
     is_one |= line.starts_with("template <TensorOrVar");
+    for (const char* result : {"Tensor ", "Var ", "std::vector<Tensor> ", "std::vector<Var> "})
+      is_one |= line.starts_with(indent + result);
+    is_one |= indent.empty() && line.starts_with("bool ");  // of methods, it is a question about the object
     const std::size_t end = line.find('(');
     if (!is_one || end == std::string::npos) continue;
     const std::size_t begin = line.rfind(' ', end) + 1;
@@ -163,14 +176,31 @@ std::set<std::string> declared(const std::string& text) {
   }
   return names;
 }
+/// What a header says between "class <name> {" and its end.
+std::string class_text(const std::string& text, const std::string& name) {
+  const std::size_t begin = text.find("class " + name + " {"), end = text.find("\n};", begin);
+  EXPECT_NE(begin, std::string::npos) << name;
+  return text.substr(begin, end - begin);
+}
 TEST(OperationEntries, AreThereForEveryDeclaration) {
   std::set<std::string> names;
   for (const Entry& entry : operations::entries()) names.insert(entry.name);
-  for (const std::string& name : declared(header("ops.hpp") + header("compositions.hpp")))
+  const std::set<std::string> functions = declared(headers(false));
+  EXPECT_GT(functions.size(), 30u);
+  for (const std::string& name : functions)
     EXPECT_TRUE(names.contains(name)) << name << " is declared without an entry";
+  // Methods that give tensors; `detach` only cuts the graph, and operators and accessors compute nothing.
+  const std::set<std::string> without{"detach", "operator[]", "grad", "value"};
+  for (const auto& [file, type] : {std::pair{"tensor.hpp", "Tensor"}, std::pair{"autodiff.hpp", "Var"}}) {
+    const std::set<std::string> methods = declared(class_text(header(file), type), "  ");
+    EXPECT_GT(methods.size(), 8u) << type;
+    for (const std::string& name : methods)
+      EXPECT_TRUE(names.contains("x." + name) || names.contains(name) || without.contains(name))
+          << type << "::" << name << " is declared without an entry";
+  }
 }
 TEST(OperationEntries, SayWhatTheHeadersSay) {
-  const std::string text = header("ops.hpp") + header("compositions.hpp") + header("tensor.hpp");
+  const std::string text = headers(true);
   for (const Entry& entry : operations::entries()) {
     const Declaration d = declaration(text, plain_name(entry));
     EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says)))

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,71 +15,151 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a room may include beside itself, the public headers and what is generated.
+const fs::path kSource = TERN_SOURCE;
+
+/// The lines of a list of the library's: names("include/tern/backends.inc", "TERN_BACKEND(") are the backends.
+std::vector<std::string> names(const char* list, const std::string& macro) {
+  std::vector<std::string> found;
+  std::ifstream in(kSource / list);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(macro)) found.push_back(line.substr(macro.size(), line.find_first_of(",)") - macro.size()));
+  return found;
+}
+
+/// What a room may include beside itself and what is generated. Public headers belong to rooms, too.
 const std::map<std::string, std::set<std::string>>& rooms() {
-  static const std::set<std::string> interface{"backend", "requests", "formula", "process"};
-  static const auto with = [](std::set<std::string> more) {
-    more.insert(interface.begin(), interface.end());
-    return more;
-  };
-  static const std::map<std::string, std::set<std::string>> map{
-      {"process", {}},
-      {"formula", {"process"}},
-      {"backend", {"formula", "process"}},
-      {"requests", {"backend", "formula", "process"}},  // src/primitives/<name>/<name>.hpp
-      {"cpu", interface},
-      {"gpu", interface},
-      {"cuda", with({"gpu"})},
-      {"webgpu", with({"gpu"})},
-      {"primitives", with({"cpu", "gpu", "cuda", "webgpu"})},  // kernels and rules
-      {"autodiff", interface},
-      {"ops", with({"autodiff"})},
-      {"optim", with({"autodiff", "ops"})},
+  static const std::map<std::string, std::set<std::string>> map = [] {
+    const std::set<std::string> interface{"backend", "requests", "formula", "process"};
+    const auto with = [&](std::set<std::string> more) {
+      more.insert(interface.begin(), interface.end());
+      return more;
+    };
+    std::map<std::string, std::set<std::string>> all{
+        {"types", {}},  // dtypes, shapes, errors: everybody's
+        {"process", {}},
+        {"formula", {"process"}},
+        {"backend", {"formula", "process"}},
+        {"requests", {"backend", "formula", "process"}},  // src/primitives/<name>/<name>.hpp
+        {"gpu", interface},
+        {"autodiff", interface},
+        {"ops", with({"autodiff"})},
+        {"optim", with({"autodiff", "ops"})},
+        {"tern", with({"autodiff", "ops", "optim"})},             // tern/tern.hpp
+        {"entries", with({"autodiff", "ops", "optim", "tern"})},  // compiled into tests and tools
+    };
+    std::set<std::string> of_primitives = with({"gpu"});  // kernels and rules
+    for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND(")) {
+      all[backend] = backend == "cpu" ? interface : with({"gpu"});
+      of_primitives.insert(backend);
+    }
+    all["primitives"] = of_primitives;
+    for (auto& [room, known] : all) known.insert("types");
+    return all;
+  }();
+  return map;
+}
+
+/// The rooms of the public headers.
+const std::map<std::string, std::string>& public_headers() {
+  static const std::map<std::string, std::string> map{
+      {"dtype.hpp", "types"},       {"error.hpp", "types"},         {"formula.hpp", "formula"},
+      {"formulas.inc", "formula"},    {"leaves.inc", "formula"},        {"shape.hpp", "types"},
+      {"backends.inc", "backend"},    {"call_ref.hpp", "backend"},      {"capture.hpp", "backend"},
+      {"cuda.hpp", "backend"},        {"device.hpp", "backend"},        {"methods.inc", "backend"},
+      {"pool.hpp", "backend"},        {"tensor.hpp", "backend"},        {"trace.hpp", "backend"},
+      {"tuning.hpp", "backend"},      {"webgpu.hpp", "backend"},        {"autodiff.hpp", "autodiff"},
+      {"checkpoint.hpp", "autodiff"}, {"transforms.hpp", "autodiff"},   {"tree.hpp", "autodiff"},
+      {"compositions.hpp", "ops"},    {"ops.hpp", "ops"},               {"optim.hpp", "optim"},
+      {"tern.hpp", "tern"},
   };
   return map;
 }
 
-/// The room of a file, given from src/ on: its first folder, or "requests".
+/// The room of a file, given from src/ or include/ on: that of a public header, else its first folder, or "requests",
+/// of an operation that lies with its primitive, "ops", and of entries, whichever folder they lie in, "entries".
 std::string room_of(const fs::path& file) {
   auto part = file.begin();
-  const std::string folder = part->string();
+  const std::string folder = part->string(), last = file.filename();
+  if (folder == "tern") {
+    const auto found = public_headers().find(last);
+    return found == public_headers().end() ? "" : found->second;
+  }
+  if (last.ends_with(".trial.cpp") || last == "entry.hpp") return "entries";
   if (folder != "primitives") return folder;
-  if (file.filename() == "primitives.inc") return "backend";
+  if (last == "primitives.inc") return "backend";
+  if (last.starts_with("operation.")) return "ops";
   const std::string name = (++part)->string();
-  return file.filename() == name + ".hpp" ? "requests" : "primitives";
+  return last == name + ".hpp" ? "requests" : "primitives";
 }
 
+std::string text_of(const fs::path& file) {
+  std::ifstream in(file);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
 std::vector<std::string> includes_of(const fs::path& file) {
   std::vector<std::string> list;
-  std::ifstream in(file);
-  const std::string directive = "#include \"";
-  for (std::string line; std::getline(in, line);)
-    if (line.starts_with(directive)) list.push_back(line.substr(directive.size(), line.rfind('"') - directive.size()));
+  std::istringstream in(text_of(file));
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("#ifdef TERN_ENTRIES")) break;  // of tests and tools
+    const std::size_t begin = line.find_first_of("\"<");
+    if (!line.starts_with("#include ") || begin == std::string::npos) continue;
+    list.push_back(line.substr(begin + 1, line.find_last_of("\">") - begin - 1));
+  }
+  return list;
+}
+std::vector<fs::path> files_below(const fs::path& folder) {
+  std::vector<fs::path> list;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) list.push_back(entry.path());
   return list;
 }
 
 TEST(Layers, NoArrowRunsUp) {
-  const fs::path src = fs::path(TERN_SOURCE) / "src";
   int arrows = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(src)) {
-    if (!entry.is_regular_file()) continue;
-    const fs::path file = fs::relative(entry.path(), src);
-    ASSERT_GT(std::distance(file.begin(), file.end()), 1) << file << " lies in no room of src/";
-    const std::string room = room_of(file);
-    const auto rules = rooms().find(room);
-    ASSERT_NE(rules, rooms().end()) << "src/" << room << " is a room that this test does not know";
-    const std::string name = file.filename();
-    EXPECT_FALSE(room == "gpu" && file.extension() == ".cpp" && (name.find("cuda") == 0 || name.find("wgsl") == 0))
-        << file << " is about one of the GPUs' backends, and lies with what they share";
-    for (const std::string& include : includes_of(entry.path())) {
-      if (include.starts_with("tern/") || include.find('/') == std::string::npos) continue;
-      const std::string other = room_of(include);
-      EXPECT_TRUE(other == room || rules->second.contains(other))
-          << file << " includes " << include << ": " << room << " must not know " << other;
-      ++arrows;
+  for (const char* root : {"src", "include"})
+    for (const fs::path& path : files_below(kSource / root)) {
+      const fs::path file = fs::relative(path, kSource / root);
+      ASSERT_GT(std::distance(file.begin(), file.end()), 1) << file << " lies in no room of " << root;
+      const std::string room = room_of(file);
+      const auto rules = rooms().find(room);
+      ASSERT_NE(rules, rooms().end()) << file << " lies in a room that this test does not know";
+      for (const std::string& include : includes_of(path)) {
+        if (include.find('/') == std::string::npos || include.starts_with("hwy/") ||
+            include.starts_with("sys/"))
+          continue;
+        const std::string other = room_of(include);
+        EXPECT_TRUE(other == room || rules->second.contains(other))
+            << file << " includes " << include << ": " << room << " must not know " << other;
+        ++arrows;
+      }
     }
+  EXPECT_GT(arrows, 600);
+}
+
+/// What is about one GPU's language lies with its backend, and not with what GPUs share, whatever the file's suffix.
+TEST(Layers, NoBackendsFileLiesElsewhere) {
+  for (const fs::path& path : files_below(kSource / "src" / "gpu")) {
+    const std::string name = path.filename();
+    for (const std::string& backend : names("include/tern/backends.inc", "TERN_BACKEND("))
+      EXPECT_FALSE(name.starts_with(backend)) << path << " is about one of the GPUs' backends";
   }
-  EXPECT_GT(arrows, 500);
+}
+
+/// The dispatcher, recordings, reports and tuning carry any request: they name none.
+TEST(Layers, NoPlumbingNamesARequest) {
+  std::vector<std::string> requests;
+  std::istringstream list(text_of(kSource / "src/primitives/primitives.inc"));
+  for (std::string line; std::getline(list, line);)
+    if (line.starts_with("TERN_PRIMITIVE("))
+      requests.push_back(line.substr(line.find(", ") + 2, line.find(')') - line.find(", ") - 2));
+  EXPECT_GE(requests.size(), 5u);
+  for (const fs::path& path : files_below(kSource / "src" / "backend")) {
+    const std::string text = text_of(path);
+    for (const std::string& request : requests)
+      EXPECT_EQ(text.find(request), std::string::npos) << path << " names " << request;
+  }
 }
 
 /// Characters, not bytes, of UTF-8.
@@ -88,21 +169,23 @@ std::size_t columns_of(const std::string& line) {
   return columns;
 }
 
+/// Of every text but Markdown (tests/pages.sh), printed kernels (tests/golden) and results of measurements.
 TEST(Layers, NoLineIsLongerThan120Columns) {
-  int files = 0;
-  for (const char* folder : {"src", "include"})
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(TERN_SOURCE) / folder)) {
-      const std::string extension = entry.path().extension();
-      if (extension != ".cpp" && extension != ".hpp" && extension != ".h") continue;
-      std::ifstream in(entry.path());
-      int number = 0;
-      for (std::string line; std::getline(in, line);) {
-        ++number;
-        EXPECT_TRUE(columns_of(line) <= 120 || line.starts_with("#pragma")) << entry.path() << ":" << number;
-      }
-      ++files;
+  const std::set<std::string> kinds{".cpp", ".hpp", ".h",     ".inc", ".cu",  ".wgsl",
+                                    ".py",  ".sh",  ".cmake", ".in",  ".txt", ""};
+  std::vector<fs::path> files{kSource / "CMakeLists.txt"};
+  for (const char* folder : {"src", "include", "tests", "tools", "bench", "examples", "script", "cmake"})
+    for (const fs::path& path : files_below(kSource / folder))
+      if (kinds.contains(path.extension()) && path.parent_path().filename() != "golden") files.push_back(path);
+  for (const fs::path& path : files) {
+    std::istringstream in(text_of(path));
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+      ++number;
+      EXPECT_TRUE(columns_of(line) <= 120 || line.starts_with("#pragma")) << path << ":" << number;
     }
-  EXPECT_GT(files, 150);
+  }
+  EXPECT_GT(files.size(), 400u);
 }
 
 }  // namespace

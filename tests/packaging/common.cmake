@@ -45,7 +45,8 @@ function(check_installed tern_build work)
       endif()
     endforeach()
   endforeach()
-  configure_consumer(${work}/build -D TERN_FROM=package -D CMAKE_PREFIX_PATH=${work}/moved -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
+  configure_consumer(${work}/build -D TERN_FROM=package -D CMAKE_PREFIX_PATH=${work}/moved
+                     -D CMAKE_BUILD_TYPE=${BUILD_TYPE})
   build_and_run_consumer(${work}/build)
   # The WebGPU library that was installed is the one it finds, wherever tern was moved to.
   file(GLOB library ${work}/moved/lib*/tern/libtern_wgpu.so ${work}/moved/lib/*/tern/libtern_wgpu.so)

@@ -4,15 +4,13 @@
 #include <map>
 #include <set>
 
-#include "gpu/text/translate.hpp"
-
 namespace tern::detail_gpu {
 namespace {
 
 struct Tables {
   Spelling leaves[detail::kLeafCount];
-  std::map<std::string_view, std::string_view> functions, cuda_functions;
-  std::set<std::string_view> called;  // of functions: not inlined in CUDA
+  std::map<std::string_view, std::string_view> functions;
+  std::set<std::string_view> called;
 };
 
 Tables make_tables() {
@@ -22,9 +20,8 @@ Tables make_tables() {
 #define TERN_SPELLING(name, cuda, wgsl) tables.leaves[static_cast<int>(Leaf::name)] = {cuda, wgsl};
 #define TERN_WGSL(name, text) tables.functions[#name] = text;
 #define TERN_WGSL_CALLED(name, text) tables.functions[#name] = text, tables.called.insert(#name);
-#define TERN_CUDA(name, text) tables.cuda_functions[#name] = text;
+#define TERN_CUDA(name, text)  // src/cuda/functions.cpp
 #include "gpu/text/wgsl_math.inc"
-#include "gpu/text/cuda_math.inc"
 #include "leaves_all.inc"
 #undef TERN_WGSL
 #undef TERN_WGSL_CALLED
@@ -47,12 +44,7 @@ std::string_view wgsl_function(std::string_view name) {
   return found == tables().functions.end() ? std::string_view() : found->second;
 }
 
-std::string cuda_function(std::string_view name) {
-  const auto found = tables().cuda_functions.find(name);
-  if (found != tables().cuda_functions.end()) return std::string(found->second);
-  const std::string_view shared = wgsl_function(name);
-  return shared.empty() ? std::string() : cuda_from_wgsl(shared, tables().called.contains(name));
-}
+bool is_called(std::string_view name) { return tables().called.contains(name); }
 
 namespace {
 void collect(std::string_view text, const std::function<std::string(std::string_view)>& function,

@@ -17,8 +17,8 @@ const Spelling& spelling_of(detail::Leaf leaf);
 
 /// The text of a function of the WGSL library ("tern_tanh"); empty where there is none.
 std::string_view wgsl_function(std::string_view name);
-/// The text of a function for CUDA: its own, else the WGSL library's in CUDA C++; empty where there is neither.
-std::string cuda_function(std::string_view name);
+/// Whether that function should stay one where a language has such a choice: it is long, and seldom reached.
+bool is_called(std::string_view name);
 
 /// The functions a text calls ("tern_tanh("), and those they call, before their users. `function` gives the text of one
 /// by name, empty where there is none.
