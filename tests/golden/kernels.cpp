@@ -1,6 +1,6 @@
-// Prints a few kernels, one of each skeleton, in WGSL or (with the argument cuda) CUDA C++, for comparison with
-// golden/kernels.wgsl and golden/kernels.cu: a change of a printer shows as a change of text. A text that stands
-// there already under the same name is not printed again. No device is needed.
+// Prints every kind of kernel once, in WGSL or (with the argument cuda) CUDA C++, for comparison with
+// golden/kernels.wgsl and golden/kernels.cu: a change of a kernel or a printer shows as a change of text. Texts, and
+// functions of theirs, that stood there before are not printed again. No device is needed.
 // After a wanted change:
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
 //   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu
@@ -10,66 +10,90 @@
 #include <string_view>
 
 #include "cuda/products/mma.hpp"
-#include "golden/printing.hpp"
-#include "together.hpp"
+#include "cuda/products/wgmma.hpp"
+#include "golden/kinds.hpp"
 
-int main(int count, char** arguments) {
-  using namespace tern;
-  const bool in_cuda = count > 1 && std::string_view(arguments[1]) == "cuda";
-  std::string title;
-  std::size_t prelude = 0;  // CUDA's, the same for every kernel, is printed once
-  std::set<std::string> known;
-  test::Printing device(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu, [&](const auto& launch, std::string text) {
-    if (!known.insert(title + text).second) return;
-    std::printf("// ---- %s: %s, %llu workgroups of %u\n", title.c_str(), launch.op,
-                static_cast<unsigned long long>(launch.groups), launch.threads);
+namespace tern::test {
+namespace {
+
+class Golden {
+ public:
+  explicit Golden(bool in_cuda)
+      : in_cuda_(in_cuda), device_(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu,
+                                   [this](const auto& launch, const std::string& text) { show(launch, text); }) {}
+  /// `each_title`: of the texts with one title, their first line, the first alone.
+  void show(const char* name, bool each_title, const std::function<void(Printing&)>& call) {
+    name_ = name, each_title_ = each_title, call(device_);
+  }
+  /// A product that NVIDIA's units take.
+  template <class Run> void show_product(const char* name, const Run& run, const detail_cuda::MatrixUnits& units) {
+    device_.multiply = [&](auto& backend, const detail::GemmRequest& request) { return run(backend, request, units); };
+    show(name, false, [](Printing& p) {
+      matmul_bias_activation(p.make({200, 64}, bf16), p.make({64, 304}, bf16), p.make({304}, bf16), op::relu);
+    });
+  }
+  bool in_cuda() const { return in_cuda_; }
+
+ private:
+  void show(const detail_gpu::Launch& launch, std::string text) {
     const std::size_t begin = text.find('\n') + 1, end = text.find("struct Params");
-    if (in_cuda && prelude == end - begin) text.erase(begin, prelude);
-    prelude = end - begin;
-    std::printf("%s\n", text.c_str());
-  });
-  const auto make = [&](const Shape& shape, DType dtype = f32) { return device.make(shape, dtype); };
-  const auto show = [&](const char* name, auto f) { title = name, f(); };
-  show("contiguous, in vectors", [&] { relu(make({1000})); });
-  show("packed halves", [&] { make({1000}, bf16) * make({1000}, bf16); });
-  show("a broadcast row", [&] { make({7, 5}) + make({5}); });
-  show("several results", [&] { silu_mul_bwd(make({64}), make({64}), make({64})); });
-  show("a gated activation in halves", [&] { silu_mul(make({1000}, f16), make({1000}, f16)); });
-  show("rows", [&] { softmax(make({300, 128})); });
-  show("the gradient of rows", [&] {
-    const Var x(make({300, 128}));
-    backward(softmax(x), make({300, 128}));
-  });
-  show("rows with a mean and a variance", [&] { layer_norm(make({300, 128}), make({128}), make({128})); });
-  show("rows whose values serve in several walks", [&] {
-    row_formula(
-        [](auto u) {
-          auto y = gelu(u), c = y - mean(y);
-          return c / sqrt(mean(c * c) + 1) + y;
-        },
-        make({300, 128}));
-  });
-  show("columns", [&] { sum(make({64, 300}), {0}); });
-  show("many elements to one result", [&] { sum(make({1 << 20})); });
-  show("product", [&] { matmul_bias_activation(make({40, 24}), make({24, 36}), make({36}), op::relu); });
-  show("requests together", [&] {
-    test::step_together({make({1000}), make({10})}, {make({1000}), make({10})}, [](std::size_t) { return 0.1; });
-  });
-  show("by index", [&] { take(make({9, 4}), make({3}, i32)); });
-  show("scatter", [&] { scatter_add(make({9, 4}), make({3}, i32), make({3, 4})); });
-  show("scan", [&] { cumsum(make({6, 100}), 1); });
-  show("scan of a long line", [&] { cumsum(make({100000}, i8), 0); });
-  show("sort", [&] { sort(make({3, 100}), 1); });
-  show("scatter to many", [&] { scatter_add(make({9, 4}), make({3000}, i32), make({3000, 4})); });
-  if (!in_cuda) return 0;
-  const auto show_product = [&](const char* name, auto run, const detail_cuda::MatrixUnits& units) {
-    device.multiply = [&](auto& backend, const detail::GemmRequest& request) { return run(backend, request, units); };
-    const Tensor x = make({200, 64}, bf16), weight = make({64, 304}, bf16), bias = make({304}, bf16);
-    show(name, [&] { matmul_bias_activation(x, weight, bias, op::relu); });
+    if (in_cuda_ && prelude_ == end - begin) text.erase(begin, prelude_);
+    prelude_ = end - begin;
+    if (!texts_.insert(each_title_ ? text.substr(0, begin) : text).second) return;
+    std::printf("// ---- %s: %s, %llu workgroups of %u\n", name_.c_str(), launch.op,
+                static_cast<unsigned long long>(launch.groups), launch.threads);
+    print_new(text);
+    std::printf("\n");
+  }
+  /// Without the functions of the text that were printed before: from a line that begins one to that of its brace.
+  void print_new(const std::string& text) {
+    std::string function;
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+      end = text.find('\n', at);
+      const std::string line = text.substr(at, end - at);
+      const bool begins = line.starts_with("fn tern_") || line.starts_with("TERN_DEVICE ") ||
+                          line.starts_with("TERN_CALLED ") || line.starts_with("template <");
+      if (function.empty() && !begins) {
+        std::printf("%s\n", line.c_str());
+        continue;
+      }
+      const bool ends = function.empty() ? line.ends_with('}') || line.ends_with("};") : line == "}" || line == "};";
+      function += line + '\n';
+      if (!ends) continue;
+      if (functions_.insert(function).second) std::printf("%s", function.c_str());
+      function.clear();
+    }
+    std::printf("%s", function.c_str());
+  }
+
+  bool in_cuda_;
+  Printing device_;
+  std::string name_;
+  bool each_title_ = false;
+  std::size_t prelude_ = 0;  // CUDA's, the same for every kernel, is printed once
+  std::set<std::string> texts_{"// elementwise\n"}, functions_;
+};
+
+void show_all(Golden& golden) {
+  const auto show = [&](const std::vector<Kind>& kinds, bool each_title) {
+    for (const Kind& kind : kinds)
+      if (kind.shown == Kind::in_both || (kind.shown == Kind::in_cuda && golden.in_cuda()))
+        golden.show(kind.name, each_title, [&](Printing& p) { kind.call(p, kind.dtype); });
   };
+  for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds()}) show(kinds, false);
+  show(line_kinds(), true);
+  if (!golden.in_cuda()) return;
   const auto wgmma = [](auto& backend, const auto& request, const auto& units) {
     return detail_cuda::run_wgmma(backend, request, units, true);
   };
-  show_product("product on Hopper's matrix units", wgmma, {90, 2});
-  show_product("product on tensor cores", detail_cuda::run_mma, {80, 1, 163 << 10});
+  golden.show_product("product on Hopper's matrix units", wgmma, {90, 2});
+  golden.show_product("product on tensor cores", detail_cuda::run_mma, {80, 1, 163 << 10});
+}
+
+}  // namespace
+}  // namespace tern::test
+
+int main(int count, char** arguments) {
+  tern::test::Golden golden(count > 1 && std::string_view(arguments[1]) == "cuda");
+  tern::test::show_all(golden);
 }

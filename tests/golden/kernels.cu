@@ -1,4 +1,4 @@
-// ---- contiguous, in vectors: relu, 1 workgroups of 256
+// ---- contiguous, in vectors: abs, 1 workgroups of 256
 // elementwise
 
 #define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
@@ -65,11 +65,10 @@ TERN_DEVICE void atomicStore(u32* p, u32 value) { *p = value; }
 struct Params {
   u32 v[5];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 tern_abs_f32(f32 x) { return fabsf(x); }
 TERN_DEVICE f32 formula(const Params& params, f32 v0) {
-  let v1 = f32(0.0);
-  let v2 = tern_max_f32(v0, v1);
-  return v2;
+  let v1 = tern_abs_f32(v0);
+  return v1;
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -319,19 +318,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
-// ---- a gated activation in halves: silu_mul, 1 workgroups of 256
+// ---- a gated activation: silu_mul, 1 workgroups of 256
 // elementwise
 struct Params {
   u32 v[6];
 };
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
 TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
   const f32 exponent = fma(x, -0.7213475204444817f, -12.0f);
   f32 root, inverse;
@@ -418,37 +409,146 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
-// ---- rows: softmax, 300 workgroups of 32
+// ---- by index: take, 1 workgroups of 256
+// elementwise
+struct Params {
+  u32 v[12];
+};
+TERN_DEVICE f32 formula(const Params& params, f32 v0) {
+  return v0;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let cq1 = i / params.v[3];
+  let c1 = i - cq1 * params.v[3];
+  let c0 = cq1;
+  let index0 = bitcast<i32>(((u32*)b2)[params.v[7] + c0]);
+  var place1 = bitcast<u32>(index0) + select(0u, params.v[9], index0 < 0);
+  if (place1 >= params.v[9]) {
+    if (atomicCAS(&b3[0], 0u, params.v[11]) == 0u) { b3[1] = u32(index0); }
+    place1 = 0u;
+  }
+  let w2 = (params.v[6] + c1 + place1 * params.v[8]) / 4u;
+  let q3 = b1[w2 + 0u];
+  let x4 = bitcast<f32>(q3.x);
+  let x5 = bitcast<f32>(q3.y);
+  let x6 = bitcast<f32>(q3.z);
+  let x7 = bitcast<f32>(q3.w);
+  let y0 = formula(params, x4);
+  let y1 = formula(params, x5);
+  let y2 = formula(params, x6);
+  let y3 = formula(params, x7);
+  let w8 = (params.v[4] + c0 * params.v[5] + c1) / 4u;
+  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- across, in tiles: clone, 4 workgroups of 256
+// elementwise
+struct Params {
+  u32 v[12];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ f32 tile0[1056];
+  if (group >= params.v[1]) { return; }
+  let tiles = group / params.v[10];
+  let first_across = (group - tiles * params.v[10]) * 32u;
+  let rest = tiles / params.v[11];
+  let first_along = (tiles - rest * params.v[11]) * 32u;
+  {
+    let across = first_across + thread % 32u;
+    let along = first_along + (thread / 32u) * 4u;
+    if (!(across >= params.v[8] || along >= params.v[9])) {
+      let x0 = bitcast<f32>(((u32*)b1)[params.v[6] + across + along * params.v[7]]);
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[6] + across + (along + 1u) * params.v[7]]);
+      let x2 = bitcast<f32>(((u32*)b1)[params.v[6] + across + (along + 2u) * params.v[7]]);
+      let x3 = bitcast<f32>(((u32*)b1)[params.v[6] + across + (along + 3u) * params.v[7]]);
+      tile0[(thread / 32u * 4u + 0u) * 33u + thread % 32u] = x0;
+      tile0[(thread / 32u * 4u + 1u) * 33u + thread % 32u] = x1;
+      tile0[(thread / 32u * 4u + 2u) * 33u + thread % 32u] = x2;
+      tile0[(thread / 32u * 4u + 3u) * 33u + thread % 32u] = x3;
+    }
+  }
+  __syncthreads();
+  let across = first_across + thread / 8u;
+  let along = first_along + (thread % 8u) * 4u;
+  if (across >= params.v[8] || along >= params.v[9]) { return; }
+  let y0 = formula(params, tile0[(thread % 8u * 4u + 0u) * 33u + thread / 8u]);
+  let y1 = formula(params, tile0[(thread % 8u * 4u + 1u) * 33u + thread / 8u]);
+  let y2 = formula(params, tile0[(thread % 8u * 4u + 2u) * 33u + thread / 8u]);
+  let y3 = formula(params, tile0[(thread % 8u * 4u + 3u) * 33u + thread / 8u]);
+  let w4 = (params.v[4] + across * params.v[5] + along) / 4u;
+  b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- requests together: step, 2 workgroups of 256
+// elementwise
+struct Params {
+  u32 v[7];
+};
+TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v2) {
+  let v1 = bitcast<f32>(params.v[6]);
+  let v3 = (v1 * v2);
+  let v4 = (v0 - v3);
+  return v4;
+}
+struct Part {
+  vec4<u32>* __restrict__ b0;
+  const vec4<u32>* __restrict__ b1;
+  Params params;
+};
+struct Parts {
+  Part part[64];
+  u32 groups[64];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const __grid_constant__ Parts parts) {
+  const u32 thread = threadIdx.x;
+  u32 group = blockIdx.x, number = 0;
+  while (group >= parts.groups[number]) { group -= parts.groups[number++]; }
+  const Part& part = parts.part[number];
+  const Params& params = part.params;
+  vec4<u32>* __restrict__ b0 = part.b0;
+  const vec4<u32>* __restrict__ b1 = part.b1;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let w0 = (params.v[4] + i) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[5] + i) / 4u;
+  let q7 = b1[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(params, x2, x8);
+  let y1 = formula(params, x3, x9);
+  let y2 = formula(params, x4, x10);
+  let y3 = formula(params, x5, x11);
+  if (i + 3u < params.v[1]) {
+    let w12 = (params.v[3] + i) / 4u;
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  } else {
+    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
+    }
+    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
+    }
+    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
+    }
+    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
+    }
+  }
+}
+
+// ---- rows: softmax, 300 workgroups of 4
 // reduction
 struct Params {
   u32 v[12];
 };
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  bits = bitcast<u32>(rounded);
-  return fma(r * r, p, r);
-}
 TERN_DEVICE f32 tern_exp(f32 x) {
   const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
   u32 bits;
@@ -479,12 +579,12 @@ TERN_DEVICE f32 pass2(const Params& params, f32 v4, f32 v6) {
   let v8 = (v4 * v7);
   return v8;
 }
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 32u;
-  let ty = thread - tx * 32u;
+  let tx = thread / 4u;
+  let ty = thread - tx * 4u;
   let k = row_group * 1u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
@@ -494,7 +594,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
         held1[u * 1u + 0u] = b1[w0 + 0u];
@@ -505,7 +605,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let q1 = held1[u * 1u + 0u];
         let x2 = bitcast<f32>(q1.x);
@@ -524,22 +624,16 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
     }
   }
   var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
+  let warp_red1_2 = __shfl_xor_sync(15u, warp_red1, 2);
   warp_red1 = tern_max_f32(warp_red1, warp_red1_2);
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  let warp_red1_1 = __shfl_xor_sync(15u, warp_red1, 1);
   warp_red1 = tern_max_f32(warp_red1, warp_red1_1);
-  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 0u));
+  let red1 = __shfl_sync(15u, warp_red1, (thread & 28u));
   var acc6 = f32(0.0);
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let q10 = held1[u * 1u + 0u];
         let x11 = bitcast<f32>(q10.x);
@@ -562,21 +656,15 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
     }
   }
   var warp_red6 = acc6;
-  let warp_red6_16 = __shfl_xor_sync(0xffffffffu, warp_red6, 16);
-  warp_red6 = (warp_red6 + warp_red6_16);
-  let warp_red6_8 = __shfl_xor_sync(0xffffffffu, warp_red6, 8);
-  warp_red6 = (warp_red6 + warp_red6_8);
-  let warp_red6_4 = __shfl_xor_sync(0xffffffffu, warp_red6, 4);
-  warp_red6 = (warp_red6 + warp_red6_4);
-  let warp_red6_2 = __shfl_xor_sync(0xffffffffu, warp_red6, 2);
+  let warp_red6_2 = __shfl_xor_sync(15u, warp_red6, 2);
   warp_red6 = (warp_red6 + warp_red6_2);
-  let warp_red6_1 = __shfl_xor_sync(0xffffffffu, warp_red6, 1);
+  let warp_red6_1 = __shfl_xor_sync(15u, warp_red6, 1);
   warp_red6 = (warp_red6 + warp_red6_1);
-  let red6 = __shfl_sync(0xffffffffu, warp_red6, (thread & 0u));
+  let red6 = __shfl_sync(15u, warp_red6, (thread & 28u));
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let y19 = pass2(params, kept4[u * 4u + 0u], red6);
         let y20 = pass2(params, kept4[u * 4u + 1u], red6);
@@ -589,219 +677,11 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- the gradient of rows: softmax, 300 workgroups of 32
-// reduction
-struct Params {
-  u32 v[14];
-};
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  bits = bitcast<u32>(rounded);
-  return fma(r * r, p, r);
-}
-TERN_DEVICE f32 tern_exp(f32 x) {
-  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
-  u32 bits;
-  const f32 q = tern_exp_parts(within, bits);
-  const bool small = within < -80.0f;
-  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f000000u));
-  return fma(q, scale, scale) * (small ? 0x1p-64f : 2.0f);
-}
-TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
-TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 pass0(const Params& params, f32 v2) {
-  return v2;
-}
-struct Result_pass1 {
-  f32 r0;
-  f32 r1;
-  f32 r2;
-};
-TERN_DEVICE Result_pass1 pass1(const Params& params, f32 v0, f32 v2, f32 v3) {
-  let v4 = v3;
-  let v5 = (v2 - v4);
-  let v6 = tern_exp(v5);
-  let v10 = (v0 * v6);
-  return Result_pass1{v6, v10, v6};
-}
-TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v6, f32 v7, f32 v11) {
-  let v1 = f32(1.0);
-  let v8 = tern_div(v1, v7);
-  let v9 = (v0 * v8);
-  let v12 = tern_div(v11, v7);
-  let v13 = (v12 * v8);
-  let v14 = (v9 - v13);
-  let v15 = (v14 * v6);
-  return v15;
-}
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 32u;
-  let ty = thread - tx * 32u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  f32 kept6[4];
-  vec4<u32> held1[1];
-  vec4<u32> held2[1];
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-        held1[u * 1u + 0u] = b1[w0 + 0u];
-        let w1 = (params.v[12] + k * params.v[13] + r) / 4u;
-        held2[u * 1u + 0u] = b2[w1 + 0u];
-      }
-    }
-  }
-  var acc3 = tern_from_bits(0xff800000u);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q2 = held2[u * 1u + 0u];
-        let x3 = bitcast<f32>(q2.x);
-        let x4 = bitcast<f32>(q2.y);
-        let x5 = bitcast<f32>(q2.z);
-        let x6 = bitcast<f32>(q2.w);
-        let y7 = pass0(params, x3);
-        let y8 = pass0(params, x4);
-        let y9 = pass0(params, x5);
-        let y10 = pass0(params, x6);
-        acc3 = tern_max_f32(acc3, y7);
-        acc3 = tern_max_f32(acc3, y8);
-        acc3 = tern_max_f32(acc3, y9);
-        acc3 = tern_max_f32(acc3, y10);
-      }
-    }
-  }
-  var warp_red3 = acc3;
-  let warp_red3_16 = __shfl_xor_sync(0xffffffffu, warp_red3, 16);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_16);
-  let warp_red3_8 = __shfl_xor_sync(0xffffffffu, warp_red3, 8);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_8);
-  let warp_red3_4 = __shfl_xor_sync(0xffffffffu, warp_red3, 4);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_4);
-  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_2);
-  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_1);
-  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 0u));
-  var acc7 = f32(0.0);
-  var acc11 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q11 = held1[u * 1u + 0u];
-        let x12 = bitcast<f32>(q11.x);
-        let x13 = bitcast<f32>(q11.y);
-        let x14 = bitcast<f32>(q11.z);
-        let x15 = bitcast<f32>(q11.w);
-        let q16 = held2[u * 1u + 0u];
-        let x17 = bitcast<f32>(q16.x);
-        let x18 = bitcast<f32>(q16.y);
-        let x19 = bitcast<f32>(q16.z);
-        let x20 = bitcast<f32>(q16.w);
-        let y21 = pass1(params, x12, x17, red3);
-        let y22 = pass1(params, x13, x18, red3);
-        let y23 = pass1(params, x14, x19, red3);
-        let y24 = pass1(params, x15, x20, red3);
-        acc7 = (acc7 + y21.r0);
-        acc7 = (acc7 + y22.r0);
-        acc7 = (acc7 + y23.r0);
-        acc7 = (acc7 + y24.r0);
-        acc11 = (acc11 + y21.r1);
-        acc11 = (acc11 + y22.r1);
-        acc11 = (acc11 + y23.r1);
-        acc11 = (acc11 + y24.r1);
-        kept6[u * 4u + 0u] = y21.r2;
-        kept6[u * 4u + 1u] = y22.r2;
-        kept6[u * 4u + 2u] = y23.r2;
-        kept6[u * 4u + 3u] = y24.r2;
-      }
-    }
-  }
-  var warp_red7 = acc7;
-  let warp_red7_16 = __shfl_xor_sync(0xffffffffu, warp_red7, 16);
-  warp_red7 = (warp_red7 + warp_red7_16);
-  let warp_red7_8 = __shfl_xor_sync(0xffffffffu, warp_red7, 8);
-  warp_red7 = (warp_red7 + warp_red7_8);
-  let warp_red7_4 = __shfl_xor_sync(0xffffffffu, warp_red7, 4);
-  warp_red7 = (warp_red7 + warp_red7_4);
-  let warp_red7_2 = __shfl_xor_sync(0xffffffffu, warp_red7, 2);
-  warp_red7 = (warp_red7 + warp_red7_2);
-  let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
-  warp_red7 = (warp_red7 + warp_red7_1);
-  var warp_red11 = acc11;
-  let warp_red11_16 = __shfl_xor_sync(0xffffffffu, warp_red11, 16);
-  warp_red11 = (warp_red11 + warp_red11_16);
-  let warp_red11_8 = __shfl_xor_sync(0xffffffffu, warp_red11, 8);
-  warp_red11 = (warp_red11 + warp_red11_8);
-  let warp_red11_4 = __shfl_xor_sync(0xffffffffu, warp_red11, 4);
-  warp_red11 = (warp_red11 + warp_red11_4);
-  let warp_red11_2 = __shfl_xor_sync(0xffffffffu, warp_red11, 2);
-  warp_red11 = (warp_red11 + warp_red11_2);
-  let warp_red11_1 = __shfl_xor_sync(0xffffffffu, warp_red11, 1);
-  warp_red11 = (warp_red11 + warp_red11_1);
-  let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 0u));
-  let red11 = __shfl_sync(0xffffffffu, warp_red11, (thread & 0u));
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q25 = held1[u * 1u + 0u];
-        let x26 = bitcast<f32>(q25.x);
-        let x27 = bitcast<f32>(q25.y);
-        let x28 = bitcast<f32>(q25.z);
-        let x29 = bitcast<f32>(q25.w);
-        let y30 = pass2(params, x26, kept6[u * 4u + 0u], red7, red11);
-        let y31 = pass2(params, x27, kept6[u * 4u + 1u], red7, red11);
-        let y32 = pass2(params, x28, kept6[u * 4u + 2u], red7, red11);
-        let y33 = pass2(params, x29, kept6[u * 4u + 3u], red7, red11);
-        let w34 = (params.v[8] + k * params.v[9] + r) / 4u;
-        b0[w34 + 0u] = vec4<u32>(bitcast<u32>(y30), bitcast<u32>(y31), bitcast<u32>(y32), bitcast<u32>(y33));
-      }
-    }
-  }
-}
-
-// ---- rows with a mean and a variance: layer_norm, 300 workgroups of 32
+// ---- rows with a mean and a variance: layer_norm, 300 workgroups of 4
 // reduction
 struct Params {
   u32 v[16];
 };
-TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
 TERN_DEVICE vec2<f32> tern_split_number(f32 x) {
   let bits = bitcast<u32>(x) & 0x7fffffffu;
   let subnormal = bits < 0x00800000u;
@@ -833,9 +713,6 @@ TERN_DEVICE f32 tern_rsqrt(f32 x) {
   return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
 }
 
-TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
-  return v0;
-}
 TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
   let v2 = f32(params.v[14]);
   let v3 = tern_div(v1, v2);
@@ -856,12 +733,12 @@ TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v6, f32 v12, f32
   let v15 = (v13 + v14);
   return v15;
 }
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 32u;
-  let ty = thread - tx * 32u;
+  let tx = thread / 4u;
+  let ty = thread - tx * 4u;
   let k = row_group * 1u + tx;
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
@@ -870,7 +747,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
         held1[u * 1u + 0u] = b1[w0 + 0u];
@@ -881,7 +758,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let q1 = held1[u * 1u + 0u];
         let x2 = bitcast<f32>(q1.x);
@@ -900,22 +777,16 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
     }
   }
   var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = (warp_red1 + warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = (warp_red1 + warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = (warp_red1 + warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
+  let warp_red1_2 = __shfl_xor_sync(15u, warp_red1, 2);
   warp_red1 = (warp_red1 + warp_red1_2);
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  let warp_red1_1 = __shfl_xor_sync(15u, warp_red1, 1);
   warp_red1 = (warp_red1 + warp_red1_1);
-  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 0u));
+  let red1 = __shfl_sync(15u, warp_red1, (thread & 28u));
   var acc6 = f32(0.0);
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let q10 = held1[u * 1u + 0u];
         let x11 = bitcast<f32>(q10.x);
@@ -934,21 +805,15 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
     }
   }
   var warp_red6 = acc6;
-  let warp_red6_16 = __shfl_xor_sync(0xffffffffu, warp_red6, 16);
-  warp_red6 = (warp_red6 + warp_red6_16);
-  let warp_red6_8 = __shfl_xor_sync(0xffffffffu, warp_red6, 8);
-  warp_red6 = (warp_red6 + warp_red6_8);
-  let warp_red6_4 = __shfl_xor_sync(0xffffffffu, warp_red6, 4);
-  warp_red6 = (warp_red6 + warp_red6_4);
-  let warp_red6_2 = __shfl_xor_sync(0xffffffffu, warp_red6, 2);
+  let warp_red6_2 = __shfl_xor_sync(15u, warp_red6, 2);
   warp_red6 = (warp_red6 + warp_red6_2);
-  let warp_red6_1 = __shfl_xor_sync(0xffffffffu, warp_red6, 1);
+  let warp_red6_1 = __shfl_xor_sync(15u, warp_red6, 1);
   warp_red6 = (warp_red6 + warp_red6_1);
-  let red6 = __shfl_sync(0xffffffffu, warp_red6, (thread & 0u));
+  let red6 = __shfl_sync(15u, warp_red6, (thread & 28u));
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
+      let r = (ty + u * 4u) * 4u;
       if (r < end) {
         let q19 = held1[u * 1u + 0u];
         let x20 = bitcast<f32>(q19.x);
@@ -978,89 +843,36 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- rows whose values serve in several walks: formula, 300 workgroups of 32
+// ---- rows whose values serve in several passes: formula, 300 workgroups of 32
 // reduction
 struct Params {
   u32 v[13];
 };
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  bits = bitcast<u32>(rounded);
-  return fma(r * r, p, r);
-}
-TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 30.0f);
-  u32 bits;
-  const f32 q = tern_exp_parts(within, bits);
-  const bool small = within < -80.0f;
-  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f800000u));
-  const f32 z = fma(q, scale, scale), sum = 1.0f + z;
-  f32 inverse;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
-  const f32 quotient = z * inverse, low = z - (sum - 1.0f);
-  const f32 rest = fma(-quotient, low, fma(-quotient, sum, z));
-  return fma(rest, inverse, quotient) * (small ? 0x1p-64f : 1.0f);
-}
-TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
 TERN_DEVICE f32 tern_sqrt(f32 x) { return sqrtf(x); }
-struct Result_pass0 {
-  f32 r0;
-  f32 r1;
-};
-TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0) {
-  let v1 = f32(-750.0);
-  let v2 = tern_max_number(v0, v1);
-  let v3 = f32(750.0);
-  let v4 = tern_min_number(v2, v3);
-  let v5 = f32(1.59576917);
-  let v6 = f32(0.0713548139);
-  let v7 = (v4 * v4);
-  let v8 = (v6 * v7);
-  let v9 = (v5 + v8);
-  let v10 = (v4 * v9);
-  let v11 = tern_sigmoid(v10);
-  let v12 = (v2 * v11);
-  return Result_pass0{v12, v12};
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+  let v1 = tern_sqrt(v0);
+  return v1;
 }
-TERN_DEVICE f32 pass1(const Params& params, f32 v12, f32 v13) {
-  let v14 = f32(params.v[12]);
-  let v15 = tern_div(v13, v14);
-  let v16 = (v12 - v15);
-  let v17 = (v16 * v16);
-  return v17;
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v2) {
+  let v1 = tern_sqrt(v0);
+  let v3 = f32(params.v[12]);
+  let v4 = tern_div(v2, v3);
+  let v5 = (v1 - v4);
+  let v6 = (v5 * v5);
+  return v6;
 }
-TERN_DEVICE f32 pass2(const Params& params, f32 v12, f32 v13, f32 v18) {
-  let v14 = f32(params.v[12]);
-  let v15 = tern_div(v13, v14);
-  let v16 = (v12 - v15);
-  let v19 = tern_div(v18, v14);
-  let v20 = f32(1.0);
-  let v21 = (v19 + v20);
-  let v22 = tern_sqrt(v21);
-  let v23 = tern_div(v16, v22);
-  let v24 = (v23 + v12);
-  return v24;
+TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v2, f32 v7) {
+  let v1 = tern_sqrt(v0);
+  let v3 = f32(params.v[12]);
+  let v4 = tern_div(v2, v3);
+  let v5 = (v1 - v4);
+  let v8 = tern_div(v7, v3);
+  let v9 = f32(1.0);
+  let v10 = (v8 + v9);
+  let v11 = tern_sqrt(v10);
+  let v12 = tern_div(v5, v11);
+  let v13 = (v12 + v1);
+  return v13;
 }
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -1072,7 +884,6 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   let inside = k < params.v[1];
   let begin = segment * params.v[5];
   let end = min(params.v[3], begin + params.v[5]);
-  f32 kept12[4];
   vec4<u32> held1[1];
   if (inside) {
     #pragma unroll
@@ -1084,7 +895,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
       }
     }
   }
-  var acc13 = f32(0.0);
+  var acc2 = f32(0.0);
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
@@ -1099,69 +910,75 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
         let y7 = pass0(params, x3);
         let y8 = pass0(params, x4);
         let y9 = pass0(params, x5);
-        acc13 = (acc13 + y6.r0);
-        acc13 = (acc13 + y7.r0);
-        acc13 = (acc13 + y8.r0);
-        acc13 = (acc13 + y9.r0);
-        kept12[u * 4u + 0u] = y6.r1;
-        kept12[u * 4u + 1u] = y7.r1;
-        kept12[u * 4u + 2u] = y8.r1;
-        kept12[u * 4u + 3u] = y9.r1;
+        acc2 = (acc2 + y6);
+        acc2 = (acc2 + y7);
+        acc2 = (acc2 + y8);
+        acc2 = (acc2 + y9);
       }
     }
   }
-  var warp_red13 = acc13;
-  let warp_red13_16 = __shfl_xor_sync(0xffffffffu, warp_red13, 16);
-  warp_red13 = (warp_red13 + warp_red13_16);
-  let warp_red13_8 = __shfl_xor_sync(0xffffffffu, warp_red13, 8);
-  warp_red13 = (warp_red13 + warp_red13_8);
-  let warp_red13_4 = __shfl_xor_sync(0xffffffffu, warp_red13, 4);
-  warp_red13 = (warp_red13 + warp_red13_4);
-  let warp_red13_2 = __shfl_xor_sync(0xffffffffu, warp_red13, 2);
-  warp_red13 = (warp_red13 + warp_red13_2);
-  let warp_red13_1 = __shfl_xor_sync(0xffffffffu, warp_red13, 1);
-  warp_red13 = (warp_red13 + warp_red13_1);
-  let red13 = __shfl_sync(0xffffffffu, warp_red13, (thread & 0u));
-  var acc18 = f32(0.0);
+  var warp_red2 = acc2;
+  let warp_red2_16 = __shfl_xor_sync(0xffffffffu, warp_red2, 16);
+  warp_red2 = (warp_red2 + warp_red2_16);
+  let warp_red2_8 = __shfl_xor_sync(0xffffffffu, warp_red2, 8);
+  warp_red2 = (warp_red2 + warp_red2_8);
+  let warp_red2_4 = __shfl_xor_sync(0xffffffffu, warp_red2, 4);
+  warp_red2 = (warp_red2 + warp_red2_4);
+  let warp_red2_2 = __shfl_xor_sync(0xffffffffu, warp_red2, 2);
+  warp_red2 = (warp_red2 + warp_red2_2);
+  let warp_red2_1 = __shfl_xor_sync(0xffffffffu, warp_red2, 1);
+  warp_red2 = (warp_red2 + warp_red2_1);
+  let red2 = __shfl_sync(0xffffffffu, warp_red2, (thread & 0u));
+  var acc7 = f32(0.0);
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
       let r = (ty + u * 32u) * 4u;
       if (r < end) {
-        let y10 = pass1(params, kept12[u * 4u + 0u], red13);
-        let y11 = pass1(params, kept12[u * 4u + 1u], red13);
-        let y12 = pass1(params, kept12[u * 4u + 2u], red13);
-        let y13 = pass1(params, kept12[u * 4u + 3u], red13);
-        acc18 = (acc18 + y10);
-        acc18 = (acc18 + y11);
-        acc18 = (acc18 + y12);
-        acc18 = (acc18 + y13);
+        let q10 = held1[u * 1u + 0u];
+        let x11 = bitcast<f32>(q10.x);
+        let x12 = bitcast<f32>(q10.y);
+        let x13 = bitcast<f32>(q10.z);
+        let x14 = bitcast<f32>(q10.w);
+        let y15 = pass1(params, x11, red2);
+        let y16 = pass1(params, x12, red2);
+        let y17 = pass1(params, x13, red2);
+        let y18 = pass1(params, x14, red2);
+        acc7 = (acc7 + y15);
+        acc7 = (acc7 + y16);
+        acc7 = (acc7 + y17);
+        acc7 = (acc7 + y18);
       }
     }
   }
-  var warp_red18 = acc18;
-  let warp_red18_16 = __shfl_xor_sync(0xffffffffu, warp_red18, 16);
-  warp_red18 = (warp_red18 + warp_red18_16);
-  let warp_red18_8 = __shfl_xor_sync(0xffffffffu, warp_red18, 8);
-  warp_red18 = (warp_red18 + warp_red18_8);
-  let warp_red18_4 = __shfl_xor_sync(0xffffffffu, warp_red18, 4);
-  warp_red18 = (warp_red18 + warp_red18_4);
-  let warp_red18_2 = __shfl_xor_sync(0xffffffffu, warp_red18, 2);
-  warp_red18 = (warp_red18 + warp_red18_2);
-  let warp_red18_1 = __shfl_xor_sync(0xffffffffu, warp_red18, 1);
-  warp_red18 = (warp_red18 + warp_red18_1);
-  let red18 = __shfl_sync(0xffffffffu, warp_red18, (thread & 0u));
+  var warp_red7 = acc7;
+  let warp_red7_16 = __shfl_xor_sync(0xffffffffu, warp_red7, 16);
+  warp_red7 = (warp_red7 + warp_red7_16);
+  let warp_red7_8 = __shfl_xor_sync(0xffffffffu, warp_red7, 8);
+  warp_red7 = (warp_red7 + warp_red7_8);
+  let warp_red7_4 = __shfl_xor_sync(0xffffffffu, warp_red7, 4);
+  warp_red7 = (warp_red7 + warp_red7_4);
+  let warp_red7_2 = __shfl_xor_sync(0xffffffffu, warp_red7, 2);
+  warp_red7 = (warp_red7 + warp_red7_2);
+  let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
+  warp_red7 = (warp_red7 + warp_red7_1);
+  let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 0u));
   if (inside) {
     #pragma unroll
     for (u32 u = 0u; u < 1u; ++u) {
       let r = (ty + u * 32u) * 4u;
       if (r < end) {
-        let y14 = pass2(params, kept12[u * 4u + 0u], red13, red18);
-        let y15 = pass2(params, kept12[u * 4u + 1u], red13, red18);
-        let y16 = pass2(params, kept12[u * 4u + 2u], red13, red18);
-        let y17 = pass2(params, kept12[u * 4u + 3u], red13, red18);
-        let w18 = (params.v[8] + k * params.v[9] + r) / 4u;
-        b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y14), bitcast<u32>(y15), bitcast<u32>(y16), bitcast<u32>(y17));
+        let q19 = held1[u * 1u + 0u];
+        let x20 = bitcast<f32>(q19.x);
+        let x21 = bitcast<f32>(q19.y);
+        let x22 = bitcast<f32>(q19.z);
+        let x23 = bitcast<f32>(q19.w);
+        let y24 = pass2(params, x20, red2, red7);
+        let y25 = pass2(params, x21, red2, red7);
+        let y26 = pass2(params, x22, red2, red7);
+        let y27 = pass2(params, x23, red2, red7);
+        let w28 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w28 + 0u] = vec4<u32>(bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27));
       }
     }
   }
@@ -1172,9 +989,6 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
 struct Params {
   u32 v[11];
 };
-TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
-  return v0;
-}
 TERN_DEVICE f32 finish(const Params& params, f32 v1) {
   return v1;
 }
@@ -1322,9 +1136,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 struct Params {
   u32 v[9];
 };
-TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
-  return v0;
-}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 shared_words[256];
@@ -1396,9 +1207,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
 struct Params {
   u32 v[10];
 };
-TERN_DEVICE f32 finish(const Params& params, f32 v1) {
-  return v1;
-}
 extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 shared_words[128];
@@ -1451,7 +1259,6 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
 struct Params {
   u32 v[14];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
 TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
   let v2 = (v0 + v1);
   let v3 = f32(0.0);
@@ -1594,186 +1401,6 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- requests together: step, 2 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[7];
-};
-TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v2) {
-  let v1 = bitcast<f32>(params.v[6]);
-  let v3 = (v1 * v2);
-  let v4 = (v0 - v3);
-  return v4;
-}
-struct Part {
-  vec4<u32>* __restrict__ b0;
-  const vec4<u32>* __restrict__ b1;
-  Params params;
-};
-struct Parts {
-  Part part[64];
-  u32 groups[64];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const __grid_constant__ Parts parts) {
-  const u32 thread = threadIdx.x;
-  u32 group = blockIdx.x, number = 0;
-  while (group >= parts.groups[number]) { group -= parts.groups[number++]; }
-  const Part& part = parts.part[number];
-  const Params& params = part.params;
-  vec4<u32>* __restrict__ b0 = part.b0;
-  const vec4<u32>* __restrict__ b1 = part.b1;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[1]) { return; }
-  let w0 = (params.v[4] + i) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let w6 = (params.v[5] + i) / 4u;
-  let q7 = b1[w6 + 0u];
-  let x8 = bitcast<f32>(q7.x);
-  let x9 = bitcast<f32>(q7.y);
-  let x10 = bitcast<f32>(q7.z);
-  let x11 = bitcast<f32>(q7.w);
-  let y0 = formula(params, x2, x8);
-  let y1 = formula(params, x3, x9);
-  let y2 = formula(params, x4, x10);
-  let y3 = formula(params, x5, x11);
-  if (i + 3u < params.v[1]) {
-    let w12 = (params.v[3] + i) / 4u;
-    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  } else {
-    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
-    }
-    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
-    }
-    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
-    }
-    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
-    }
-  }
-}
-
-// ---- by index: take, 1 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[12];
-};
-TERN_DEVICE f32 formula(const Params& params, f32 v0) {
-  return v0;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[1]) { return; }
-  let cq1 = i / params.v[3];
-  let c1 = i - cq1 * params.v[3];
-  let c0 = cq1;
-  let index0 = bitcast<i32>(((u32*)b2)[params.v[7] + c0]);
-  var place1 = bitcast<u32>(index0) + select(0u, params.v[9], index0 < 0);
-  if (place1 >= params.v[9]) {
-    if (atomicCAS(&b3[0], 0u, params.v[11]) == 0u) { b3[1] = u32(index0); }
-    place1 = 0u;
-  }
-  let w2 = (params.v[6] + c1 + place1 * params.v[8]) / 4u;
-  let q3 = b1[w2 + 0u];
-  let x4 = bitcast<f32>(q3.x);
-  let x5 = bitcast<f32>(q3.y);
-  let x6 = bitcast<f32>(q3.z);
-  let x7 = bitcast<f32>(q3.w);
-  let y0 = formula(params, x4);
-  let y1 = formula(params, x5);
-  let y2 = formula(params, x6);
-  let y3 = formula(params, x7);
-  let w8 = (params.v[4] + c0 * params.v[5] + c1) / 4u;
-  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-}
-
-// ---- scatter: clone, 1 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[5];
-};
-TERN_DEVICE f32 formula(const Params& params, f32 v0) {
-  return v0;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[1]) { return; }
-  let w0 = (params.v[4] + i) / 4u;
-  let q1 = b1[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let y0 = formula(params, x2);
-  let y1 = formula(params, x3);
-  let y2 = formula(params, x4);
-  let y3 = formula(params, x5);
-  if (i + 3u < params.v[1]) {
-    let w6 = (params.v[3] + i) / 4u;
-    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  } else {
-    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
-    }
-    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
-    }
-    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
-    }
-    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
-    }
-  }
-}
-
-// ---- scatter: scatter_add, 1 workgroups of 256
-// scatter
-struct Params {
-  u32 v[16];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let t = group * 256u + thread;
-  if (t >= params.v[1]) { return; }
-  let entry = t / params.v[2];
-  let k = (t - entry * params.v[2]) * 4u;
-  let wanted = entry + params.v[3];
-  let w0 = (params.v[9] + k + wanted * params.v[10]) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  var acc0 = x2;
-  var acc1 = x3;
-  var acc2 = x4;
-  var acc3 = x5;
-  for (var j = params.v[4]; j < params.v[5]; j += 1u) {
-    let index = bitcast<i32>(((u32*)b2)[params.v[13] + j]);
-    let place = bitcast<u32>(index) + select(0u, params.v[6], index < 0);
-    if (place >= params.v[6]) {
-      if (entry == 0u) {
-        if (atomicCAS(&b3[0], 0u, params.v[15]) == 0u) { b3[1] = u32(index); }
-      }
-    }
-    if (place == wanted) {
-      let w6 = (params.v[11] + k + j * params.v[12]) / 4u;
-      let q7 = b1[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      acc0 = (acc0 + x8);
-      acc1 = (acc1 + x9);
-      acc2 = (acc2 + x10);
-      acc3 = (acc3 + x11);
-    }
-  }
-  let w12 = (params.v[9] + k + wanted * params.v[10]) / 4u;
-  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
-}
-
 // ---- scan: cumsum, 6 workgroups of 256
 // scan
 struct Params {
@@ -1861,95 +1488,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   }
 }
 
-// ---- scan of a long line: to, 25 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[5];
-};
-TERN_DEVICE i32 formula(const Params& params, i32 v0) {
-  return v0;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 16u;
-  if (i >= params.v[1]) { return; }
-  let w0 = (params.v[4] + i) / 16u;
-  let q1 = b1[w0 + 0u];
-  let x2 = (bitcast<i32>(((q1.x & 0xffu)) << 24u) >> 24u);
-  let x3 = (bitcast<i32>((((q1.x >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x4 = (bitcast<i32>((((q1.x >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x5 = (bitcast<i32>(((q1.x >> 24u)) << 24u) >> 24u);
-  let x6 = (bitcast<i32>(((q1.y & 0xffu)) << 24u) >> 24u);
-  let x7 = (bitcast<i32>((((q1.y >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x8 = (bitcast<i32>((((q1.y >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x9 = (bitcast<i32>(((q1.y >> 24u)) << 24u) >> 24u);
-  let x10 = (bitcast<i32>(((q1.z & 0xffu)) << 24u) >> 24u);
-  let x11 = (bitcast<i32>((((q1.z >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x12 = (bitcast<i32>((((q1.z >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x13 = (bitcast<i32>(((q1.z >> 24u)) << 24u) >> 24u);
-  let x14 = (bitcast<i32>(((q1.w & 0xffu)) << 24u) >> 24u);
-  let x15 = (bitcast<i32>((((q1.w >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x16 = (bitcast<i32>((((q1.w >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x17 = (bitcast<i32>(((q1.w >> 24u)) << 24u) >> 24u);
-  let y0 = formula(params, x2);
-  let y1 = formula(params, x3);
-  let y2 = formula(params, x4);
-  let y3 = formula(params, x5);
-  let y4 = formula(params, x6);
-  let y5 = formula(params, x7);
-  let y6 = formula(params, x8);
-  let y7 = formula(params, x9);
-  let y8 = formula(params, x10);
-  let y9 = formula(params, x11);
-  let y10 = formula(params, x12);
-  let y11 = formula(params, x13);
-  let y12 = formula(params, x14);
-  let y13 = formula(params, x15);
-  let y14 = formula(params, x16);
-  let y15 = formula(params, x17);
-  if (i + 15u < params.v[1]) {
-    let w18 = (params.v[3] + i) / 4u;
-    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-    b0[w18 + 1u] = vec4<u32>(bitcast<u32>(y4), bitcast<u32>(y5), bitcast<u32>(y6), bitcast<u32>(y7));
-    b0[w18 + 2u] = vec4<u32>(bitcast<u32>(y8), bitcast<u32>(y9), bitcast<u32>(y10), bitcast<u32>(y11));
-    b0[w18 + 3u] = vec4<u32>(bitcast<u32>(y12), bitcast<u32>(y13), bitcast<u32>(y14), bitcast<u32>(y15));
-  } else {
-    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
-    }
-    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
-    }
-    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
-    }
-    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
-    }
-    if (i + 4u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 4u)] = bitcast<u32>(y4);
-    }
-    if (i + 5u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 5u)] = bitcast<u32>(y5);
-    }
-    if (i + 6u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 6u)] = bitcast<u32>(y6);
-    }
-    if (i + 7u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 7u)] = bitcast<u32>(y7);
-    }
-    if (i + 8u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 8u)] = bitcast<u32>(y8);
-    }
-    if (i + 9u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 9u)] = bitcast<u32>(y9);
-    }
-    if (i + 10u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 10u)] = bitcast<u32>(y10);
-    }
-    if (i + 11u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 11u)] = bitcast<u32>(y11);
-    }
-    if (i + 12u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 12u)] = bitcast<u32>(y12);
-    }
-    if (i + 13u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 13u)] = bitcast<u32>(y13);
-    }
-    if (i + 14u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 14u)] = bitcast<u32>(y14);
-    }
-    if (i + 15u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 15u)] = bitcast<u32>(y15);
-    }
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256
 // scan, sums of segments
 struct Params {
   u32 v[9];
@@ -2002,124 +1541,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   }
 }
 
-// ---- scan of a long line: cumsum, 1 workgroups of 256
-// scan
-struct Params {
-  u32 v[5];
-};
-template <class T> TERN_DEVICE T tern_add(T a, T b) {
-  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
-}
-TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ i32 sums[256];
-  let line = group;
-  let begin = 0u;
-  let end = params.v[2];
-  var carry = i32();
-  for (var start = begin; start < end; start += 1024u) {
-    var s0 = i32();
-    var s1 = i32();
-    var s2 = i32();
-    var s3 = i32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let line_at1 = i1;
-    if (i1 < end) {
-      let x1 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at1]);
-      s1 = x1;
-    }
-    let i2 = start + thread * 4u + 2u;
-    let line_at2 = i2;
-    if (i2 < end) {
-      let x2 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at2]);
-      s2 = x2;
-    }
-    let i3 = start + thread * 4u + 3u;
-    let line_at3 = i3;
-    if (i3 < end) {
-      let x3 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at3]);
-      s3 = x3;
-    }
-    s1 = tern_add(s0, s1);
-    s2 = tern_add(s1, s2);
-    s3 = tern_add(s2, s3);
-    sums[thread] = s3;
-    __syncthreads();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = tern_add(sums[thread - 1u], t1); }
-    __syncthreads();
-    sums[thread] = t1;
-    __syncthreads();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = tern_add(sums[thread - 2u], t2); }
-    __syncthreads();
-    sums[thread] = t2;
-    __syncthreads();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = tern_add(sums[thread - 4u], t4); }
-    __syncthreads();
-    sums[thread] = t4;
-    __syncthreads();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = tern_add(sums[thread - 8u], t8); }
-    __syncthreads();
-    sums[thread] = t8;
-    __syncthreads();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = tern_add(sums[thread - 16u], t16); }
-    __syncthreads();
-    sums[thread] = t16;
-    __syncthreads();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = tern_add(sums[thread - 32u], t32); }
-    __syncthreads();
-    sums[thread] = t32;
-    __syncthreads();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = tern_add(sums[thread - 64u], t64); }
-    __syncthreads();
-    sums[thread] = t64;
-    __syncthreads();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = tern_add(sums[thread - 128u], t128); }
-    __syncthreads();
-    sums[thread] = t128;
-    __syncthreads();
-    var before = carry;
-    if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
-    if (i0 < end) {
-      ((u32*)b0)[params.v[4] + line_at0] = bitcast<u32>(tern_add(before, s0));
-    }
-    if (i1 < end) {
-      ((u32*)b0)[params.v[4] + line_at1] = bitcast<u32>(tern_add(before, s1));
-    }
-    if (i2 < end) {
-      ((u32*)b0)[params.v[4] + line_at2] = bitcast<u32>(tern_add(before, s2));
-    }
-    if (i3 < end) {
-      ((u32*)b0)[params.v[4] + line_at3] = bitcast<u32>(tern_add(before, s3));
-    }
-    carry = tern_add(carry, sums[255]);
-    __syncthreads();
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256
 // scan, segments
 struct Params {
   u32 v[10];
 };
-template <class T> TERN_DEVICE T tern_add(T a, T b) {
-  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
-}
-TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ i32 sums[256];
@@ -2204,6 +1630,128 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   }
 }
 
+// ---- scan of columns: cumsum, 64 workgroups of 256
+// scan, columns
+struct Params {
+  u32 v[8];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ f32 sums[256];
+  let line = group * 32u + thread % 32u;
+  let row = thread / 32u;
+  let inside = line < params.v[1];
+  var carry = f32();
+  for (var start = 0u; start < params.v[2]; start += 64u) {
+    let i0 = start + row * 8u + 0u;
+    let at0 = i0;
+    var s0 = f32();
+    if (inside && i0 < params.v[2]) {
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at0 * params.v[5]]);
+      s0 = x0;
+    }
+    let i1 = start + row * 8u + 1u;
+    let at1 = i1;
+    var s1 = f32();
+    if (inside && i1 < params.v[2]) {
+      let x1 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at1 * params.v[5]]);
+      s1 = x1;
+    }
+    let i2 = start + row * 8u + 2u;
+    let at2 = i2;
+    var s2 = f32();
+    if (inside && i2 < params.v[2]) {
+      let x2 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at2 * params.v[5]]);
+      s2 = x2;
+    }
+    let i3 = start + row * 8u + 3u;
+    let at3 = i3;
+    var s3 = f32();
+    if (inside && i3 < params.v[2]) {
+      let x3 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at3 * params.v[5]]);
+      s3 = x3;
+    }
+    let i4 = start + row * 8u + 4u;
+    let at4 = i4;
+    var s4 = f32();
+    if (inside && i4 < params.v[2]) {
+      let x4 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at4 * params.v[5]]);
+      s4 = x4;
+    }
+    let i5 = start + row * 8u + 5u;
+    let at5 = i5;
+    var s5 = f32();
+    if (inside && i5 < params.v[2]) {
+      let x5 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at5 * params.v[5]]);
+      s5 = x5;
+    }
+    let i6 = start + row * 8u + 6u;
+    let at6 = i6;
+    var s6 = f32();
+    if (inside && i6 < params.v[2]) {
+      let x6 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at6 * params.v[5]]);
+      s6 = x6;
+    }
+    let i7 = start + row * 8u + 7u;
+    let at7 = i7;
+    var s7 = f32();
+    if (inside && i7 < params.v[2]) {
+      let x7 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at7 * params.v[5]]);
+      s7 = x7;
+    }
+    s1 = (s0 + s1);
+    s2 = (s1 + s2);
+    s3 = (s2 + s3);
+    s4 = (s3 + s4);
+    s5 = (s4 + s5);
+    s6 = (s5 + s6);
+    s7 = (s6 + s7);
+    sums[thread] = s7;
+    __syncthreads();
+    var before = carry;
+    carry = (carry + sums[0u + thread % 32u]);
+    if (row > 0u) { before = carry; }
+    carry = (carry + sums[32u + thread % 32u]);
+    if (row > 1u) { before = carry; }
+    carry = (carry + sums[64u + thread % 32u]);
+    if (row > 2u) { before = carry; }
+    carry = (carry + sums[96u + thread % 32u]);
+    if (row > 3u) { before = carry; }
+    carry = (carry + sums[128u + thread % 32u]);
+    if (row > 4u) { before = carry; }
+    carry = (carry + sums[160u + thread % 32u]);
+    if (row > 5u) { before = carry; }
+    carry = (carry + sums[192u + thread % 32u]);
+    if (row > 6u) { before = carry; }
+    carry = (carry + sums[224u + thread % 32u]);
+    if (inside && i0 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at0 * params.v[7]] = bitcast<u32>((before + s0));
+    }
+    if (inside && i1 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at1 * params.v[7]] = bitcast<u32>((before + s1));
+    }
+    if (inside && i2 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at2 * params.v[7]] = bitcast<u32>((before + s2));
+    }
+    if (inside && i3 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at3 * params.v[7]] = bitcast<u32>((before + s3));
+    }
+    if (inside && i4 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at4 * params.v[7]] = bitcast<u32>((before + s4));
+    }
+    if (inside && i5 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at5 * params.v[7]] = bitcast<u32>((before + s5));
+    }
+    if (inside && i6 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at6 * params.v[7]] = bitcast<u32>((before + s6));
+    }
+    if (inside && i7 < params.v[2]) {
+      ((u32*)b1)[params.v[6] + line + at7 * params.v[7]] = bitcast<u32>((before + s7));
+    }
+    __syncthreads();
+  }
+}
+
 // ---- sort: sort, 3 workgroups of 256
 // sort, blocks
 struct Params {
@@ -2218,10 +1766,10 @@ TERN_DEVICE u32 tern_sort_key(f32 x) {
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 keys[128];
-  __shared__ u32 places[128];
-  let first = group * 128u;
-  for (var i = thread * 4u; i < 128u; i += 1024u) {
+  __shared__ u32 keys[8];
+  __shared__ u32 places[8];
+  let first = group * 8u;
+  for (var i = thread * 4u; i < 8u; i += 1024u) {
     let line = (first + i) / params.v[7];
     let at = first + i - line * params.v[7];
     var key0 = ~u32(0);
@@ -2250,7 +1798,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     places[i + 3u] = at + 3u;
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 1u) * 2u + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 2u) == 0u;
@@ -2265,7 +1813,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 2u) * 4u + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
@@ -2280,7 +1828,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 1u) * 2u + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
@@ -2295,7 +1843,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 4u) * 8u + i % 4u;
     let high = low + 4u;
     let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
@@ -2310,7 +1858,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 2u) * 4u + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
@@ -2325,7 +1873,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 1u) * 2u + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
@@ -2340,337 +1888,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 64u) * 128u + i % 64u;
-    let high = low + 64u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 128u; i += 256u) {
+  for (var i = thread; i < 8u; i += 256u) {
     if (first + i < params.v[8]) { b1[first + i] = places[i]; }
   }
 }
@@ -2705,28 +1923,10 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
 }
 
-// ---- scatter to many: scatter_add, 12 workgroups of 256
-// scatter, reading the table
-struct Params {
-  u32 v[8];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let t = group * 256u + thread;
-  if (t >= params.v[1]) { return; }
-  let index = bitcast<i32>(((u32*)b1)[params.v[5] + t]);
-  var place = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-  if (place >= params.v[2]) {
-    if (atomicCAS(&b2[0], 0u, params.v[7]) == 0u) { b2[1] = u32(index); }
-    place = params.v[2];
-  }
-  ((u32*)b0)[params.v[4] + t] = bitcast<u32>(bitcast<i32>(place));
-}
-
-// ---- scatter to many: scatter_add, 1 workgroups of 256
+// ---- sort of a line: sort, 3 workgroups of 256
 // sort, tiles
 struct Params {
-  u32 v[7];
+  u32 v[11];
 };
 
 /// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
@@ -2863,7 +2063,7 @@ TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread,
   }
 }
 TERN_DEVICE u32 key_of(const Params& params, u32 w) {
-  return w ^ 0x80000000u ^ params.v[6];
+  return tern_sort_key(bitcast<f32>(w)) ^ params.v[10];
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -2872,12 +2072,12 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
   for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
-    let w0 = (params.v[3] + i) / 4u;
+    let w0 = (params.v[4] + group * params.v[5] + i) / 4u;
     let q1 = b0[w0 + 0u];
-    let x2 = bitcast<i32>(q1.x);
-    let x3 = bitcast<i32>(q1.y);
-    let x4 = bitcast<i32>(q1.z);
-    let x5 = bitcast<i32>(q1.w);
+    let x2 = bitcast<f32>(q1.x);
+    let x3 = bitcast<f32>(q1.y);
+    let x4 = bitcast<f32>(q1.z);
+    let x5 = bitcast<f32>(q1.w);
     staged[i + 0u] = bitcast<u32>(x2);
     staged[i + 1u] = bitcast<u32>(x3);
     staged[i + 2u] = bitcast<u32>(x4);
@@ -2886,14 +2086,547 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   __syncthreads();
   tern_sort_tile<32, 16>(staged, places, params.v[2], thread, counts, sums, [&](u32 w) { return key_of(params, w); });
   for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
-    let w6 = (params.v[4] + i) / 4u;
-    b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(staged[i + 0u])), bitcast<u32>(bitcast<i32>(staged[i + 1u])), bitcast<u32>(bitcast<i32>(staged[i + 2u])), bitcast<u32>(bitcast<i32>(staged[i + 3u])));
-    let w7 = (params.v[5] + i) / 4u;
+    let w6 = (params.v[6] + group * params.v[7] + i) / 4u;
+    b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<f32>(staged[i + 0u])), bitcast<u32>(bitcast<f32>(staged[i + 1u])), bitcast<u32>(bitcast<f32>(staged[i + 2u])), bitcast<u32>(bitcast<f32>(staged[i + 3u])));
+    let w7 = (params.v[8] + group * params.v[9] + i) / 4u;
     b2[w7 + 0u] = vec4<u32>(bitcast<u32>(i32(places[i + 0u])), bitcast<u32>(i32(places[i + 1u])), bitcast<u32>(i32(places[i + 2u])), bitcast<u32>(i32(places[i + 3u])));
   }
 }
 
-// ---- scatter to many: scatter_add, 9 workgroups of 256
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, reading
+struct Params {
+  u32 v[5];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[2] * params.v[1]) { return; }
+  let line = i / params.v[2];
+  let at = i - line * params.v[2];
+  let w0 = (params.v[3] + at) / 8u;
+  let q1 = b0[w0 + 0u];
+  let x2 = tern_f16_bits_to_f32((q1.x & 0xffffu));
+  let x3 = tern_f16_bits_to_f32((q1.x >> 16u));
+  let x4 = tern_f16_bits_to_f32((q1.y & 0xffffu));
+  let x5 = tern_f16_bits_to_f32((q1.y >> 16u));
+  let x6 = tern_f16_bits_to_f32((q1.z & 0xffffu));
+  let x7 = tern_f16_bits_to_f32((q1.z >> 16u));
+  let x8 = tern_f16_bits_to_f32((q1.w & 0xffffu));
+  let x9 = tern_f16_bits_to_f32((q1.w >> 16u));
+  ((u32*)b1)[i + 0u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x2)));
+  ((u32*)b1)[i + 1u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x3)));
+  ((u32*)b1)[i + 2u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x4)));
+  ((u32*)b1)[i + 3u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x5)));
+  ((u32*)b1)[i + 4u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x6)));
+  ((u32*)b1)[i + 5u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x7)));
+  ((u32*)b1)[i + 6u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x8)));
+  ((u32*)b1)[i + 7u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x9)));
+}
+
+// ---- sort of a long line: sort, 128 workgroups of 256
+// sort, counts of digits
+struct Params {
+  u32 v[8];
+};
+TERN_DEVICE u32 key_of(const Params& params, u32 w) {
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (params.v[1] & 0xffffu);
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 counts[256];
+
+  if (group >= params.v[2] * params.v[3]) { return; }
+  let line = group / params.v[3];
+  let block = group - line * params.v[3];
+  let begin = line * params.v[4] + block * 4096u;
+  let end = line * params.v[4] + min(params.v[4], (block + 1u) * 4096u);
+  atomicStore(&counts[thread], 0u);
+  __syncthreads();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    // Four loads on their way at once; the last of the block stand for those behind it.
+    let last = end - 1u;
+    let key0 = key_of(params, b0[params.v[6] + i]);
+    let key1 = key_of(params, b0[params.v[6] + min(i + 256u, last)]);
+    let key2 = key_of(params, b0[params.v[6] + min(i + 512u, last)]);
+    let key3 = key_of(params, b0[params.v[6] + min(i + 768u, last)]);
+    atomicAdd(&counts[u32(key0 >> params.v[5]) & 255u], 1u);
+    if (i + 256u < end) { atomicAdd(&counts[u32(key1 >> params.v[5]) & 255u], 1u); }
+    if (i + 512u < end) { atomicAdd(&counts[u32(key2 >> params.v[5]) & 255u], 1u); }
+    if (i + 768u < end) { atomicAdd(&counts[u32(key3 >> params.v[5]) & 255u], 1u); }
+  }
+  __syncthreads();
+  b1[(line * 256u + thread) * params.v[3] + block] = atomicLoad(&counts[thread]);
+}
+
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, adding up counts
+struct Params {
+  u32 v[6];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 sums[256];
+
+  if (group >= params.v[2] * 256u) { return; }
+  let first = group * params.v[3];
+  var carry = 0u;
+  for (var start = 0u; start < params.v[3]; start += 1024u) {
+    let at = start + thread * 4u;
+    var s0 = 0u;
+    var s1 = 0u;
+    var s2 = 0u;
+    var s3 = 0u;
+    if (at < params.v[3]) { s0 = b0[first + at]; }
+    if (at + 1u < params.v[3]) { s1 = b0[first + at + 1u]; }
+    if (at + 2u < params.v[3]) { s2 = b0[first + at + 2u]; }
+    if (at + 3u < params.v[3]) { s3 = b0[first + at + 3u]; }
+    sums[thread] = s0 + s1 + s2 + s3;
+    __syncthreads();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    __syncthreads();
+    sums[thread] = with1u;
+    __syncthreads();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    __syncthreads();
+    sums[thread] = with2u;
+    __syncthreads();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    __syncthreads();
+    sums[thread] = with4u;
+    __syncthreads();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    __syncthreads();
+    sums[thread] = with8u;
+    __syncthreads();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    __syncthreads();
+    sums[thread] = with16u;
+    __syncthreads();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    __syncthreads();
+    sums[thread] = with32u;
+    __syncthreads();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    __syncthreads();
+    sums[thread] = with64u;
+    __syncthreads();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    __syncthreads();
+    sums[thread] = with128u;
+    __syncthreads();
+  }
+    let before = carry + sums[thread] - (s0 + s1 + s2 + s3);
+    if (at < params.v[3]) { b0[first + at] = before; }
+    if (at + 1u < params.v[3]) { b0[first + at + 1u] = before + s0; }
+    if (at + 2u < params.v[3]) { b0[first + at + 2u] = before + s0 + s1; }
+    if (at + 3u < params.v[3]) { b0[first + at + 3u] = before + s0 + s1 + s2; }
+    carry += sums[255];
+    __syncthreads();
+  }
+  if (thread == 0u) { b1[group] = carry; }
+}
+
+// ---- sort of a long line: sort, 128 workgroups of 256
+// sort, moving by digits
+struct Params {
+  u32 v[11];
+};
+
+/// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
+/// Of each element its digit, in the 8 high bits, and its rank: one register. (With two for each of 16 elements an SM holds
+/// 3 workgroups instead of 5.)
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and the
+/// result how many elements of the tile have a digit less than the invocation's number.
+/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that neighbours
+/// of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
+/// where it stood.
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 counts[2048];
+  __shared__ u32 sums[256];
+  __shared__ u32 staged[4096];
+
+  const u32 line = group / params.v[3], block = group - line * params.v[3], begin = block * 4096u;
+  const u32 first = line * params.v[4] + begin;
+  tern_move<u32, 16>((const u32*)b0 + params.v[6] + first, (const u32*)0, (u32*)b3 + params.v[9], (u32*)b4 + params.v[10], (const u32*)b2 + params.v[8] + line * 256u,
+                          (const u32*)b1 + params.v[7] + line * 256u * params.v[3] + block, params.v[3], begin, min(params.v[4] - begin, 4096u), line * params.v[4], thread,
+                          counts, sums, staged, [&](u32 w) { return u32(key_of(params, w) >> params.v[5]) & 255u; });
+}
+
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, writing
+struct Params {
+  u32 v[7];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[2] * params.v[1]) { return; }
+  let line = i / params.v[2];
+  let at = i - line * params.v[2];
+  let bits0 = b2[i + 0u];
+  let bits1 = b2[i + 1u];
+  let bits2 = b2[i + 2u];
+  let bits3 = b2[i + 3u];
+  let bits4 = b2[i + 4u];
+  let bits5 = b2[i + 5u];
+  let bits6 = b2[i + 6u];
+  let bits7 = b2[i + 7u];
+  let w0 = (params.v[3] + at) / 8u;
+  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits0), tern_f16_bits_to_f32(bits1)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits2), tern_f16_bits_to_f32(bits3)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits4), tern_f16_bits_to_f32(bits5)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits6), tern_f16_bits_to_f32(bits7)));
+  let w1 = (params.v[4] + at) / 4u;
+  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 0u])), bitcast<u32>(bitcast<i32>(b3[i + 1u])), bitcast<u32>(bitcast<i32>(b3[i + 2u])), bitcast<u32>(bitcast<i32>(b3[i + 3u])));
+  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 4u])), bitcast<u32>(bitcast<i32>(b3[i + 5u])), bitcast<u32>(bitcast<i32>(b3[i + 6u])), bitcast<u32>(bitcast<i32>(b3[i + 7u])));
+}
+
+// ---- the first of a line: topk, 13 workgroups of 256
+// selection
+struct Params {
+  u32 v[11];
+};
+TERN_DEVICE u32 key_of(const Params& params, u32 w) {
+  return tern_sort_key(bitcast<f32>(w)) ^ params.v[1];
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 counts[256];
+  __shared__ u32 sums[256];
+  __shared__ u32 found[2];
+  __shared__ u32 less[1024];
+  __shared__ u32 alike[1024];
+
+  if (group >= params.v[2] * params.v[3]) { return; }
+  let line = group / params.v[3];
+  let part = group - line * params.v[3];
+  let each = params.v[4] / params.v[3];
+  let longer = params.v[4] - each * params.v[3];
+  let begin = line * params.v[4] + part * each + min(part, longer);
+  let end = begin + each + select(0u, 1u, part < longer);
+  let last = end - 1u;
+  var known = u32(0);
+  var mask = u32(0);
+  var wanted = params.v[5];
+  for (var shift = 24u; shift < 32u; shift -= 8u) {
+    atomicStore(&counts[thread], 0u);
+    __syncthreads();
+    for (var i = begin + thread; i < end; i += 1024u) {
+      let key0 = key_of(params, b0[params.v[8] + i]);
+      let key1 = key_of(params, b0[params.v[8] + min(i + 256u, last)]);
+      let key2 = key_of(params, b0[params.v[8] + min(i + 512u, last)]);
+      let key3 = key_of(params, b0[params.v[8] + min(i + 768u, last)]);
+      if ((key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
+      if (i + 256u < end && (key1 & mask) == known) { atomicAdd(&counts[u32(key1 >> shift) & 255u], 1u); }
+      if (i + 512u < end && (key2 & mask) == known) { atomicAdd(&counts[u32(key2 >> shift) & 255u], 1u); }
+      if (i + 768u < end && (key3 & mask) == known) { atomicAdd(&counts[u32(key3 >> shift) & 255u], 1u); }
+    }
+    __syncthreads();
+    let here = atomicLoad(&counts[thread]);
+    sums[thread] = here;
+    __syncthreads();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    __syncthreads();
+    sums[thread] = with1u;
+    __syncthreads();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    __syncthreads();
+    sums[thread] = with2u;
+    __syncthreads();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    __syncthreads();
+    sums[thread] = with4u;
+    __syncthreads();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    __syncthreads();
+    sums[thread] = with8u;
+    __syncthreads();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    __syncthreads();
+    sums[thread] = with16u;
+    __syncthreads();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    __syncthreads();
+    sums[thread] = with32u;
+    __syncthreads();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    __syncthreads();
+    sums[thread] = with64u;
+    __syncthreads();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    __syncthreads();
+    sums[thread] = with128u;
+    __syncthreads();
+  }
+    let up_to = sums[thread];
+    if (up_to >= wanted && up_to - here < wanted) {
+      found[0] = thread;
+      found[1] = wanted - (up_to - here);
+    }
+    __syncthreads();
+    known = known | (u32(found[0]) << shift);
+    mask = mask | (u32(255) << shift);
+    wanted = found[1];
+    __syncthreads();
+  }
+  for (var i = thread; i < params.v[7]; i += 256u) {
+    atomicStore(&less[i], 0u);
+    atomicStore(&alike[i], 0u);
+  }
+  __syncthreads();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(params, b0[params.v[8] + i]);
+    let key1 = key_of(params, b0[params.v[8] + min(i + 256u, last)]);
+    let key2 = key_of(params, b0[params.v[8] + min(i + 512u, last)]);
+    let key3 = key_of(params, b0[params.v[8] + min(i + 768u, last)]);
+    if (i + 0u < end) {
+      let at = i + 0u - begin;
+      if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key0 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+    if (i + 256u < end) {
+      let at = i + 256u - begin;
+      if (key1 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key1 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+    if (i + 512u < end) {
+      let at = i + 512u - begin;
+      if (key2 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key2 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+    if (i + 768u < end) {
+      let at = i + 768u - begin;
+      if (key3 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key3 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+  }
+  __syncthreads();
+  // An invocation has params.v[6] words: a count of each kind in 16 bits, as there are at most params.v[5] of the one; of those alike
+  // only the first `wanted` count.
+  var before = 0u;
+  var like = 0u;
+  for (var j = 0u; j < params.v[6]; j += 1u) {
+    before += countOneBits(atomicLoad(&less[thread * params.v[6] + j]));
+    like += countOneBits(atomicLoad(&alike[thread * params.v[6] + j]));
+  }
+  sums[thread] = like;
+  __syncthreads();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    __syncthreads();
+    sums[thread] = with1u;
+    __syncthreads();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    __syncthreads();
+    sums[thread] = with2u;
+    __syncthreads();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    __syncthreads();
+    sums[thread] = with4u;
+    __syncthreads();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    __syncthreads();
+    sums[thread] = with8u;
+    __syncthreads();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    __syncthreads();
+    sums[thread] = with16u;
+    __syncthreads();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    __syncthreads();
+    sums[thread] = with32u;
+    __syncthreads();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    __syncthreads();
+    sums[thread] = with64u;
+    __syncthreads();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    __syncthreads();
+    sums[thread] = with128u;
+    __syncthreads();
+  }
+  var like_before = sums[thread] - like;
+  __syncthreads();
+  let taken = min(like_before + like, wanted) - min(like_before, wanted);
+  sums[thread] = before + taken;
+  __syncthreads();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    __syncthreads();
+    sums[thread] = with1u;
+    __syncthreads();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    __syncthreads();
+    sums[thread] = with2u;
+    __syncthreads();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    __syncthreads();
+    sums[thread] = with4u;
+    __syncthreads();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    __syncthreads();
+    sums[thread] = with8u;
+    __syncthreads();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    __syncthreads();
+    sums[thread] = with16u;
+    __syncthreads();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    __syncthreads();
+    sums[thread] = with32u;
+    __syncthreads();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    __syncthreads();
+    sums[thread] = with64u;
+    __syncthreads();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    __syncthreads();
+    sums[thread] = with128u;
+    __syncthreads();
+  }
+  var to = group * params.v[5] + sums[thread] - (before + taken);
+  for (var j = 0u; j < params.v[6]; j += 1u) {
+    let word = thread * params.v[6] + j;
+    let likes = atomicLoad(&alike[word]);
+    var either = atomicLoad(&less[word]) | likes;
+    for (; either != 0u;) {
+      let bit = countTrailingZeros(either);
+      either = either & (either - 1u);
+      var take = true;
+      if (((likes >> bit) & 1u) != 0u) {
+        take = like_before < wanted;
+        like_before += 1u;
+      }
+      if (take) {
+        let source = begin + word * 32u + bit;
+        b1[params.v[9] + to] = b0[params.v[8] + source];
+        b2[params.v[10] + to] = source - line * params.v[4];
+        to += 1u;
+      }
+    }
+  }
+}
+
+// ---- scatter: scatter_add, 1 workgroups of 256
+// scatter
+struct Params {
+  u32 v[16];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let entry = t / params.v[2];
+  let k = (t - entry * params.v[2]) * 4u;
+  let wanted = entry + params.v[3];
+  let w0 = (params.v[9] + k + wanted * params.v[10]) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  for (var j = params.v[4]; j < params.v[5]; j += 1u) {
+    let index = bitcast<i32>(((u32*)b2)[params.v[13] + j]);
+    let place = bitcast<u32>(index) + select(0u, params.v[6], index < 0);
+    if (place >= params.v[6]) {
+      if (entry == 0u) {
+        if (atomicCAS(&b3[0], 0u, params.v[15]) == 0u) { b3[1] = u32(index); }
+      }
+    }
+    if (place == wanted) {
+      let w6 = (params.v[11] + k + j * params.v[12]) / 4u;
+      let q7 = b1[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      acc0 = (acc0 + x8);
+      acc1 = (acc1 + x9);
+      acc2 = (acc2 + x10);
+      acc3 = (acc3 + x11);
+    }
+  }
+  let w12 = (params.v[9] + k + wanted * params.v[10]) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+}
+
+// ---- scatter to many: scatter_add, 12 workgroups of 256
+// scatter, reading the table
+struct Params {
+  u32 v[8];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let index = bitcast<i32>(((u32*)b1)[params.v[5] + t]);
+  var place = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+  if (place >= params.v[2]) {
+    if (atomicCAS(&b2[0], 0u, params.v[7]) == 0u) { b2[1] = u32(index); }
+    place = params.v[2];
+  }
+  ((u32*)b0)[params.v[4] + t] = bitcast<u32>(bitcast<i32>(place));
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// scatter, sorted
+struct Params {
+  u32 v[14];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let wanted = t / params.v[2];
+  let k = (t - wanted * params.v[2]) * 4u;
+  let keys = params.v[12] + 0u;
+  let places = params.v[13] + 0u;
+  var low = 0u;
+  var low_high = params.v[3];
+  for (; low < low_high;) {
+    let low_middle = (low + low_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+  }
+  let w0 = (params.v[8] + k + wanted * params.v[9]) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  low = max(low, params.v[4]);
+  for (; low < params.v[5]; low += 1u) {
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low])) != wanted) { break; }
+    let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + low]));
+    let w6 = (params.v[10] + k + j * params.v[11]) / 4u;
+    let q7 = b1[w6 + 0u];
+    let x8 = bitcast<f32>(q7.x);
+    let x9 = bitcast<f32>(q7.y);
+    let x10 = bitcast<f32>(q7.z);
+    let x11 = bitcast<f32>(q7.w);
+    acc0 = (acc0 + x8);
+    acc1 = (acc1 + x9);
+    acc2 = (acc2 + x10);
+    acc3 = (acc3 + x11);
+  }
+  let w12 = (params.v[8] + k + wanted * params.v[9]) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+}
+
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256
 // scatter, fetched
 struct Params {
   u32 v[14];
@@ -2973,21 +2706,124 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   }
 }
 
+// ---- scatter with a table for each line: scatter_add, 64 workgroups of 32
+// scatter, lines
+struct Params {
+  u32 v[13];
+};
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ f32 sums[1024];
+  for (u32 k = thread; k < params.v[2]; k += 32u) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + group + k * params.v[6]]);
+    sums[k] = x0;
+  }
+  __syncwarp();
+  for (u32 start = 0u; start < params.v[1]; start += 128u) {
+    u32 place0 = 0xffffffffu;
+    f32 value0 = f32();
+    {
+      let j = start + 0u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x1 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
+        value0 = x1;
+        if (place0 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+    u32 place1 = 0xffffffffu;
+    f32 value1 = f32();
+    {
+      let j = start + 32u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
+        place1 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x2 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
+        value1 = x2;
+        if (place1 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+    u32 place2 = 0xffffffffu;
+    f32 value2 = f32();
+    {
+      let j = start + 64u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
+        place2 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x3 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
+        value2 = x3;
+        if (place2 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+    u32 place3 = 0xffffffffu;
+    f32 value3 = f32();
+    {
+      let j = start + 96u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
+        place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x4 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
+        value3 = x4;
+        if (place3 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+    {
+      const u32 same = __match_any_sync(0xffffffffu, place0);
+      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
+      const bool there = place0 < params.v[2];
+      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
+        if (there && turn == now) { sums[place0] = (sums[place0] + value0); }
+        __syncwarp();
+      }
+    }
+    {
+      const u32 same = __match_any_sync(0xffffffffu, place1);
+      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
+      const bool there = place1 < params.v[2];
+      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
+        if (there && turn == now) { sums[place1] = (sums[place1] + value1); }
+        __syncwarp();
+      }
+    }
+    {
+      const u32 same = __match_any_sync(0xffffffffu, place2);
+      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
+      const bool there = place2 < params.v[2];
+      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
+        if (there && turn == now) { sums[place2] = (sums[place2] + value2); }
+        __syncwarp();
+      }
+    }
+    {
+      const u32 same = __match_any_sync(0xffffffffu, place3);
+      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
+      const bool there = place3 < params.v[2];
+      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
+        if (there && turn == now) { sums[place3] = (sums[place3] + value3); }
+        __syncwarp();
+      }
+    }
+  }
+  for (u32 k = thread; k < params.v[2]; k += 32u) {
+    ((u32*)b0)[params.v[5] + group + k * params.v[6]] = bitcast<u32>(sums[k]);
+  }
+}
+
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384
 // product on matrix units, tiles of 128x128x64 in turns
 struct Params {
   u32 v[10];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
-  return bitcast<f32>((h & 0xffffu) << 16u);
-}
 
-TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
-  u32 word;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
 
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
@@ -3138,12 +2974,6 @@ TERN_DEVICE void wait_for_products(f32 (&acc)[kSums]) {
 }
 
 // ---- the formula ----
-TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  let v3 = f32(0.0);
-  let v4 = tern_max_f32(v2, v3);
-  return v4;
-}
 struct Epilogue {
   const Params& params;
   vec4<u32>* __restrict__ b0;
@@ -3416,16 +3246,7 @@ extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern
 struct Params {
   u32 v[15];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
-  return bitcast<f32>((h & 0xffffu) << 16u);
-}
 
-TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
-  u32 word;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
 
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
@@ -3505,12 +3326,6 @@ TERN_DEVICE Row8 tern_quad_row(const f32* acc) {
 }
 
 // ---- the formula ----
-TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  let v3 = f32(0.0);
-  let v4 = tern_max_f32(v2, v3);
-  return v4;
-}
 struct Epilogue {
   const Params& params;
   vec4<u32>* __restrict__ b0;

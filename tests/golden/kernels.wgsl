@@ -1,31 +1,17 @@
-// ---- contiguous, in vectors: relu, 1 workgroups of 256
+// ---- contiguous, in vectors: abs, 1 workgroups of 256
 // elementwise
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
+fn tern_abs_f32(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
 }
 
 fn formula(v0: f32) -> f32 {
-  let v1 = f32(0.0);
-  let v2 = tern_max_f32(v0, v1);
-  return v2;
+  let v1 = tern_abs_f32(v0);
+  return v1;
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -195,9 +181,6 @@ fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
 }
 
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
 
 
 fn tern_sigmoid(x: f32) -> f32 {
@@ -290,7 +273,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- a gated activation in halves: silu_mul, 1 workgroups of 256
+// ---- a gated activation: silu_mul, 1 workgroups of 256
 // elementwise
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -298,16 +281,8 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 
-fn tern_at_least(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let least = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
-}
 
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
 
 
 fn tern_sigmoid(x: f32) -> f32 {
@@ -405,7 +380,129 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- rows: softmax, 75 workgroups of 64
+// ---- by index: take, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+fn formula(v0: f32) -> f32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let cq1 = i / params.v[0].w;
+  let c1 = i - cq1 * params.v[0].w;
+  let c0 = cq1;
+  let index0 = bitcast<i32>(b2[params.v[1].w + c0]);
+  var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0);
+  if (place1 >= params.v[2].y) {
+    if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w).exchanged) { atomicStore(&b3[1], u32(index0)); }
+    place1 = 0u;
+  }
+  let w2 = (params.v[1].z + c1 + place1 * params.v[2].x) / 4u;
+  let q3 = b1[w2 + 0u];
+  let x4 = bitcast<f32>(q3.x);
+  let x5 = bitcast<f32>(q3.y);
+  let x6 = bitcast<f32>(q3.z);
+  let x7 = bitcast<f32>(q3.w);
+  let y0 = formula(x4);
+  let y1 = formula(x5);
+  let y2 = formula(x6);
+  let y3 = formula(x7);
+  let w8 = (params.v[1].x + c0 * params.v[1].y + c1) / 4u;
+  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- across, in tiles: clone, 4 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+var<workgroup> tile0: array<f32, 1056>;
+fn formula(v0: f32) -> f32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  if (group >= params.v[0].y) { return; }
+  let tiles = group / params.v[2].z;
+  let first_across = (group - tiles * params.v[2].z) * 32u;
+  let rest = tiles / params.v[2].w;
+  let first_along = (tiles - rest * params.v[2].w) * 32u;
+  {
+    let across = first_across + thread % 32u;
+    let along = first_along + (thread / 32u) * 4u;
+    if (!(across >= params.v[2].x || along >= params.v[2].y)) {
+      let x0 = bitcast<f32>(b1[params.v[1].z + across + along * params.v[1].w]);
+      let x1 = bitcast<f32>(b1[params.v[1].z + across + (along + 1u) * params.v[1].w]);
+      let x2 = bitcast<f32>(b1[params.v[1].z + across + (along + 2u) * params.v[1].w]);
+      let x3 = bitcast<f32>(b1[params.v[1].z + across + (along + 3u) * params.v[1].w]);
+      tile0[(thread / 32u * 4u + 0u) * 33u + thread % 32u] = x0;
+      tile0[(thread / 32u * 4u + 1u) * 33u + thread % 32u] = x1;
+      tile0[(thread / 32u * 4u + 2u) * 33u + thread % 32u] = x2;
+      tile0[(thread / 32u * 4u + 3u) * 33u + thread % 32u] = x3;
+    }
+  }
+  workgroupBarrier();
+  let across = first_across + thread / 8u;
+  let along = first_along + (thread % 8u) * 4u;
+  if (across >= params.v[2].x || along >= params.v[2].y) { return; }
+  let y0 = formula(tile0[(thread % 8u * 4u + 0u) * 33u + thread / 8u]);
+  let y1 = formula(tile0[(thread % 8u * 4u + 1u) * 33u + thread / 8u]);
+  let y2 = formula(tile0[(thread % 8u * 4u + 2u) * 33u + thread / 8u]);
+  let y3 = formula(tile0[(thread % 8u * 4u + 3u) * 33u + thread / 8u]);
+  let w4 = (params.v[1].x + across * params.v[1].y + along) / 4u;
+  b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- requests together: step, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+fn formula(v0: f32, v2: f32) -> f32 {
+  let v1 = bitcast<f32>(params.v[1].z);
+  let v3 = (v1 * v2);
+  let v4 = (v0 - v3);
+  return v4;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[1].y + i) / 4u;
+  let q7 = b1[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(x2, x8);
+  let y1 = formula(x3, x9);
+  let y2 = formula(x4, x10);
+  let y3 = formula(x5, x11);
+  let w12 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  }
+}
+
+// ---- rows: softmax, 10 workgroups of 64
 // reduction
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -413,29 +510,12 @@ struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 64>;
 
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
 
 
-fn tern_exp_polynomial(r: f32) -> f32 {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
-  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
-}
 
 
-fn tern_reduce_exp(x: f32) -> vec2<f32> {
-  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
-  let n = tern_keep(moved - 12582912.0);
-  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
-  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
-}
 
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
 
 
 fn tern_exp(x: f32) -> f32 {
@@ -457,21 +537,8 @@ fn tern_split_number(x: f32) -> vec2<f32> {
 }
 
 
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
 
 
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
 
 
 fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
@@ -545,16 +612,16 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
+  let tx = thread / 2u;
+  let ty = thread - tx * 2u;
+  let k = row_group * 32u + tx;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
   var acc1 = tern_from_bits(0xff800000u);
   var acc6 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -584,28 +651,16 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
-  workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx * 16u]);
+  let red1 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
   if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc6 = (acc6 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc6);
   workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
-  workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let raw_red6 = bitcast<f32>(shared_words[tx * 16u]);
+  let raw_red6 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
   var red6 = raw_red6;
   if (inside) {
@@ -613,7 +668,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     red6 = (raw_red6 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w19 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q20 = b1[w19 + 0u];
       let x21 = bitcast<f32>(q20.x);
@@ -630,283 +685,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- the gradient of rows: softmax, 75 workgroups of 64
-// reduction
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 128>;
-
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
-
-
-fn tern_exp_polynomial(r: f32) -> f32 {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
-  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
-}
-
-
-fn tern_reduce_exp(x: f32) -> vec2<f32> {
-  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
-  let n = tern_keep(moved - 12582912.0);
-  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
-  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_exp(x: f32) -> f32 {
-  let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
-  let n = bitcast<i32>(e.x) - 0x4b400000;
-  let half = n >> 1u;
-  let result = tern_keep((1.0 + e.y) * bitcast<f32>(bitcast<u32>(half + 127) << 23u)) *
-               bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
-  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
-}
-
-
-fn tern_split_number(x: f32) -> vec2<f32> {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
-
-
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-
-
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
-
-
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
-
-
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
-
-fn tern_div(a: f32, b: f32) -> f32 {
-  let x = tern_split_number(a);
-  let y = tern_split_number(b);
-  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
-  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
-  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
-  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
-  var bits = bitcast<u32>(scaled);
-  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
-  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
-  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
-  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
-  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
-}
-
-fn tern_from_bits(bits: u32) -> f32 {
-  var b = bits;
-  return bitcast<f32>(b);
-}
-
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-struct Result_pass0 {
-  r0: f32,
-  r1: f32,
-}
-fn pass0(v0: f32, v2: f32) -> Result_pass0 {
-  return Result_pass0(v2, v0);
-}
-fn shift7(v3: f32) -> f32 {
-  let v4 = v3;
-  return v4;
-}
-fn shift11(v3: f32) -> f32 {
-  let v4 = v3;
-  return v4;
-}
-fn pass1(v0: f32, v2: f32, v3: f32, v7: f32, v11: f32) -> f32 {
-  let v1 = f32(1.0);
-  let v4 = v3;
-  let v5 = (v2 - v4);
-  let v6 = tern_exp(v5);
-  let v8 = tern_div(v1, v7);
-  let v9 = (v0 * v8);
-  let v12 = tern_div(v11, v7);
-  let v13 = (v12 * v8);
-  let v14 = (v9 - v13);
-  let v15 = (v14 * v6);
-  return v15;
-}
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
-  let inside = k < params.v[0].y;
-  let begin = segment * params.v[1].y;
-  let end = min(params.v[0].w, begin + params.v[1].y);
-  var acc3 = tern_from_bits(0xff800000u);
-  var acc7 = f32(0.0);
-  var acc11 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let w6 = (params.v[3].x + k * params.v[3].y + r) / 4u;
-      let q7 = b2[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      let y12 = pass0(x2, x8);
-      let y13 = pass0(x3, x9);
-      let y14 = pass0(x4, x10);
-      let y15 = pass0(x5, x11);
-      let m16 = acc3;
-      acc3 = tern_max_f32(acc3, y12.r0);
-      acc3 = tern_max_f32(acc3, y13.r0);
-      acc3 = tern_max_f32(acc3, y14.r0);
-      acc3 = tern_max_f32(acc3, y15.r0);
-      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc7 = (acc7 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
-      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc11 = (acc11 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
-      let s17 = select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u);
-      let p18 = tern_exp((y12.r0 - s17));
-      acc7 = (acc7 + p18);
-      acc11 = (acc11 + (y12.r1 * p18));
-      let p19 = tern_exp((y13.r0 - s17));
-      acc7 = (acc7 + p19);
-      acc11 = (acc11 + (y13.r1 * p19));
-      let p20 = tern_exp((y14.r0 - s17));
-      acc7 = (acc7 + p20);
-      acc11 = (acc11 + (y14.r1 * p20));
-      let p21 = tern_exp((y15.r0 - s17));
-      acc7 = (acc7 + p21);
-      acc11 = (acc11 + (y15.r1 * p21));
-    }
-  }
-  shared_words[thread] = bitcast<u32>(acc3);
-  workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
-  workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
-  workgroupBarrier();
-  let red3 = bitcast<f32>(shared_words[tx * 16u]);
-  workgroupBarrier();
-  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc11 = (acc11 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
-  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc7 = (acc7 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc7);
-  shared_words[thread + 64u] = bitcast<u32>(acc11);
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
-  }
-  workgroupBarrier();
-  let raw_red7 = bitcast<f32>(shared_words[tx * 16u]);
-  let raw_red11 = bitcast<f32>(shared_words[tx * 16u + 64u]);
-  workgroupBarrier();
-  var red7 = raw_red7;
-  if (inside) {
-    let y24 = shift7(red3);
-    red7 = (raw_red7 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y24)));
-  }
-  var red11 = raw_red11;
-  if (inside) {
-    let y25 = shift11(red3);
-    red11 = (raw_red11 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y25)));
-  }
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w26 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q27 = b1[w26 + 0u];
-      let x28 = bitcast<f32>(q27.x);
-      let x29 = bitcast<f32>(q27.y);
-      let x30 = bitcast<f32>(q27.z);
-      let x31 = bitcast<f32>(q27.w);
-      let w32 = (params.v[3].x + k * params.v[3].y + r) / 4u;
-      let q33 = b2[w32 + 0u];
-      let x34 = bitcast<f32>(q33.x);
-      let x35 = bitcast<f32>(q33.y);
-      let x36 = bitcast<f32>(q33.z);
-      let x37 = bitcast<f32>(q33.w);
-      let y38 = pass1(x28, x34, red3, red7, red11);
-      let y39 = pass1(x29, x35, red3, red7, red11);
-      let y40 = pass1(x30, x36, red3, red7, red11);
-      let y41 = pass1(x31, x37, red3, red7, red11);
-      let w42 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w42 + 0u] = vec4<u32>(bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40), bitcast<u32>(y41));
-    }
-  }
-}
-
-// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 64
+// ---- rows with a mean and a variance: layer_norm, 10 workgroups of 64
 // reduction
 struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -916,69 +695,18 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 128>;
 
-fn tern_split_number(x: f32) -> vec2<f32> {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
 
 
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
 
 
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
 
 
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
 
 
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
 
 
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
 
 
-fn tern_div(a: f32, b: f32) -> f32 {
-  let x = tern_split_number(a);
-  let y = tern_split_number(b);
-  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
-  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
-  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
-  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
-  var bits = bitcast<u32>(scaled);
-  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
-  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
-  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
-  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
-  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
-}
 
 
 fn tern_two_product(a: f32, b: f32) -> vec2<f32> {
@@ -1004,22 +732,10 @@ fn tern_rsqrt(x: f32) -> f32 {
 }
 
 
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
 
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
 
 
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
 
 struct Result_pass0 {
   r0: f32,
@@ -1057,9 +773,9 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
+  let tx = thread / 2u;
+  let ty = thread - tx * 2u;
+  let k = row_group * 32u + tx;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
@@ -1070,7 +786,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var acc8 = f32(0.0);
   var acc9 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -1114,28 +830,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc1);
   shared_words[thread + 64u] = bitcast<u32>(acc7);
   workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
     shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx * 16u]);
-  let red7 = bitcast<f32>(shared_words[tx * 16u + 64u]);
+  let red1 = bitcast<f32>(shared_words[tx * 2u]);
+  let red7 = bitcast<f32>(shared_words[tx * 2u + 64u]);
   workgroupBarrier();
   let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
   let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19) || acc7 == f32(0.0));
@@ -1144,28 +845,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc8);
   shared_words[thread + 64u] = bitcast<u32>(acc9);
   workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
     shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let raw_red8 = bitcast<f32>(shared_words[tx * 16u]);
-  let raw_red9 = bitcast<f32>(shared_words[tx * 16u + 64u]);
+  let raw_red8 = bitcast<f32>(shared_words[tx * 2u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 2u + 64u]);
   workgroupBarrier();
   var red8 = raw_red8;
   if (inside) {
@@ -1180,7 +866,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     if (delta24 != f32(0.0) && ((bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q26 = b1[w25 + 0u];
       let x27 = bitcast<f32>(q26.x);
@@ -1205,358 +891,6 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let y46 = pass1(x30, red1, red9, x36, x42);
       let w47 = (params.v[2].x + k * params.v[2].y + r) / 4u;
       b0[w47 + 0u] = vec4<u32>(bitcast<u32>(y43), bitcast<u32>(y44), bitcast<u32>(y45), bitcast<u32>(y46));
-    }
-  }
-}
-
-// ---- rows whose values serve in several walks: formula, 75 workgroups of 64
-// reduction
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 128>;
-
-fn tern_at_least(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let least = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
-}
-
-
-fn tern_at_most(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let most = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, most, bits - most < 0x7f800001u - most));
-}
-
-
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
-
-
-fn tern_exp_polynomial(r: f32) -> f32 {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
-  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
-}
-
-
-fn tern_reduce_exp(x: f32) -> vec2<f32> {
-  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
-  let n = tern_keep(moved - 12582912.0);
-  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
-  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
-}
-
-
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-
-
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_sigmoid(x: f32) -> f32 {
-  let e = tern_reduce_exp(max(-abs(x), -104.0));
-  let n = bitcast<i32>(e.x) - 0x4b400000;
-  let bounded = max(n, -100);
-  let scale = bitcast<f32>(bitcast<u32>(127 - bounded) << 23u);
-  let value = tern_keep(1.0 + e.y);
-  let value_rest = e.y - tern_keep(value - 1.0);
-  let sum = tern_keep(scale + value);
-  let sum_rest = (value - tern_keep(sum - scale)) + value_rest;
-  let negative = bitcast<i32>(x) < 0;
-  let top = select(scale, value, negative);
-  let inverse = 1.0 / sum;
-  let quotient = tern_keep(top * inverse);
-  let rest = tern_residual(top, quotient, sum) + fma(-quotient, sum_rest, select(0.0, value_rest, negative));
-  let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
-  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
-}
-
-
-fn tern_split_number(x: f32) -> vec2<f32> {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
-
-
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
-
-
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
-
-fn tern_div(a: f32, b: f32) -> f32 {
-  let x = tern_split_number(a);
-  let y = tern_split_number(b);
-  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
-  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
-  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
-  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
-  var bits = bitcast<u32>(scaled);
-  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
-  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
-  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
-  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
-  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
-}
-
-
-fn tern_sqrt(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let magnitude = bits & 0x7fffffffu;
-  let parts = tern_split_number(x);
-  let exponent = i32(parts.y);
-  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
-  let inverse = inverseSqrt(m);
-  let root = tern_keep(m * inverse);
-  let corrected = fma(tern_residual(m, root, root), 0.5 * inverse, root);
-  var result = bitcast<u32>(corrected) + (bitcast<u32>(exponent >> 1u) << 23u);
-  result = select(result, 0x7fc00000u, bits >= 0x80000000u);
-  return bitcast<f32>(select(result, bits, magnitude == 0u || bits == 0x7f800000u || magnitude > 0x7f800000u));
-}
-
-
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-struct Result_pass0 {
-  r0: f32,
-  r1: f32,
-}
-fn pass0(v0: f32) -> Result_pass0 {
-  let v1 = f32(-750.0);
-  let v2 = tern_at_least(v0, v1);
-  let v3 = f32(750.0);
-  let v4 = tern_at_most(v2, v3);
-  let v5 = f32(1.59576917);
-  let v6 = f32(0.0713548139);
-  let v7 = (v4 * v4);
-  let v8 = (v6 * v7);
-  let v9 = (v5 + v8);
-  let v10 = (v4 * v9);
-  let v11 = tern_sigmoid(v10);
-  let v12 = (v2 * v11);
-  let v18 = f32(1.0);
-  return Result_pass0(v12, v18);
-}
-fn shift20(v13: f32) -> f32 {
-  let v14 = f32(params.v[3].x);
-  let v15 = tern_div(v13, v14);
-  return v15;
-}
-fn shift21(v13: f32) -> f32 {
-  let v14 = f32(params.v[3].x);
-  let v15 = tern_div(v13, v14);
-  return v15;
-}
-fn pass1(v0: f32, v13: f32, v21: f32) -> f32 {
-  let v1 = f32(-750.0);
-  let v2 = tern_at_least(v0, v1);
-  let v3 = f32(750.0);
-  let v4 = tern_at_most(v2, v3);
-  let v5 = f32(1.59576917);
-  let v6 = f32(0.0713548139);
-  let v7 = (v4 * v4);
-  let v8 = (v6 * v7);
-  let v9 = (v5 + v8);
-  let v10 = (v4 * v9);
-  let v11 = tern_sigmoid(v10);
-  let v12 = (v2 * v11);
-  let v14 = f32(params.v[3].x);
-  let v15 = tern_div(v13, v14);
-  let v16 = (v12 - v15);
-  let v22 = tern_div(v21, v14);
-  let v23 = f32(1.0);
-  let v24 = (v22 + v23);
-  let v25 = tern_sqrt(v24);
-  let v26 = tern_div(v16, v25);
-  let v27 = (v26 + v12);
-  return v27;
-}
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
-  let inside = k < params.v[0].y;
-  let begin = segment * params.v[1].y;
-  let end = min(params.v[0].w, begin + params.v[1].y);
-  var steps = 0u;
-  var mean_of_acc13 = f32(0.0);
-  var acc13 = f32(0.0);
-  var acc19 = f32(0.0);
-  var acc20 = f32(0.0);
-  var acc21 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(x2);
-      let y7 = pass0(x3);
-      let y8 = pass0(x4);
-      let y9 = pass0(x5);
-      let m10 = acc19;
-      acc13 = (acc13 + y6.r0);
-      acc13 = (acc13 + y7.r0);
-      acc13 = (acc13 + y8.r0);
-      acc13 = (acc13 + y9.r0);
-      acc19 = (acc19 + f32(4.0));
-      steps += 1u;
-      if ((steps & (steps - 1u)) == 0u) {
-        let n11 = tern_div(f32(1.0), tern_max_f32(acc19, f32(1.0)));
-        let m12 = (acc13 * n11);
-        let delta13 = select((mean_of_acc13 - m12), f32(0.0), mean_of_acc13 == m12 || m10 == f32(0.0));
-        mean_of_acc13 = m12;
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc21 = (acc21 + (delta13 * ((acc20 + acc20) + (delta13 * m10)))); }
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc20 = (acc20 + (delta13 * m10)); }
-      }
-      let s14 = mean_of_acc13;
-      let p15 = (y6.r0 - s14);
-      acc20 = (acc20 + p15);
-      acc21 = (acc21 + (p15 * p15));
-      let p16 = (y7.r0 - s14);
-      acc20 = (acc20 + p16);
-      acc21 = (acc21 + (p16 * p16));
-      let p17 = (y8.r0 - s14);
-      acc20 = (acc20 + p17);
-      acc21 = (acc21 + (p17 * p17));
-      let p18 = (y9.r0 - s14);
-      acc20 = (acc20 + p18);
-      acc21 = (acc21 + (p18 * p18));
-    }
-  }
-  shared_words[thread] = bitcast<u32>(acc13);
-  shared_words[thread + 64u] = bitcast<u32>(acc19);
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
-  }
-  workgroupBarrier();
-  let red13 = bitcast<f32>(shared_words[tx * 16u]);
-  let red19 = bitcast<f32>(shared_words[tx * 16u + 64u]);
-  workgroupBarrier();
-  let n19 = tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)));
-  let delta20 = select((mean_of_acc13 - (red13 * n19)), f32(0.0), mean_of_acc13 == (red13 * n19) || acc19 == f32(0.0));
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc21 = (acc21 + (delta20 * ((acc20 + acc20) + (delta20 * acc19)))); }
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc20 = (acc20 + (delta20 * acc19)); }
-  shared_words[thread] = bitcast<u32>(acc20);
-  shared_words[thread + 64u] = bitcast<u32>(acc21);
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
-  }
-  workgroupBarrier();
-  let raw_red20 = bitcast<f32>(shared_words[tx * 16u]);
-  let raw_red21 = bitcast<f32>(shared_words[tx * 16u + 64u]);
-  workgroupBarrier();
-  var red20 = raw_red20;
-  if (inside) {
-    let y21 = shift20(red13);
-    let delta22 = select(((red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) - y21), f32(0.0), (red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) == y21 || red19 == f32(0.0));
-    if (delta22 != f32(0.0) && ((bitcast<u32>(red20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta22) & 0x7f800000u) == 0x7f800000u)) { red20 = (red20 + (delta22 * red19)); }
-  }
-  var red21 = raw_red21;
-  if (inside) {
-    let y23 = shift21(red13);
-    let delta24 = select(((red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) - y23), f32(0.0), (red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) == y23 || red19 == f32(0.0));
-    if (delta24 != f32(0.0) && ((bitcast<u32>(red21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red21 = (red21 + (delta24 * ((red20 + red20) - (delta24 * red19)))); }
-  }
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q26 = b1[w25 + 0u];
-      let x27 = bitcast<f32>(q26.x);
-      let x28 = bitcast<f32>(q26.y);
-      let x29 = bitcast<f32>(q26.z);
-      let x30 = bitcast<f32>(q26.w);
-      let y31 = pass1(x27, red13, red21);
-      let y32 = pass1(x28, red13, red21);
-      let y33 = pass1(x29, red13, red21);
-      let y34 = pass1(x30, red13, red21);
-      let w35 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w35 + 0u] = vec4<u32>(bitcast<u32>(y31), bitcast<u32>(y32), bitcast<u32>(y33), bitcast<u32>(y34));
     }
   }
 }
@@ -1799,22 +1133,10 @@ struct Params { v: array<vec4<u32>, 4> }
 var<workgroup> tile_a: array<vec4<f32>, 64>;
 var<workgroup> tile_b: array<vec4<f32>, 64>;
 
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
 
 
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
 
 
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
 
 fn epilogue(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
@@ -1957,165 +1279,6 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- requests together: step, 1 workgroups of 256
-// elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn formula(v0: f32, v2: f32) -> f32 {
-  let v1 = bitcast<f32>(params.v[1].z);
-  let v3 = (v1 * v2);
-  let v4 = (v0 - v3);
-  return v4;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let w6 = (params.v[1].y + i) / 4u;
-  let q7 = b1[w6 + 0u];
-  let x8 = bitcast<f32>(q7.x);
-  let x9 = bitcast<f32>(q7.y);
-  let x10 = bitcast<f32>(q7.z);
-  let x11 = bitcast<f32>(q7.w);
-  let y0 = formula(x2, x8);
-  let y1 = formula(x3, x9);
-  let y2 = formula(x4, x10);
-  let y3 = formula(x5, x11);
-  let w12 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  }
-}
-
-// ---- by index: take, 1 workgroups of 256
-// elementwise
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
-fn formula(v0: f32) -> f32 {
-  return v0;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let cq1 = i / params.v[0].w;
-  let c1 = i - cq1 * params.v[0].w;
-  let c0 = cq1;
-  let index0 = bitcast<i32>(b2[params.v[1].w + c0]);
-  var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0);
-  if (place1 >= params.v[2].y) {
-    if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w).exchanged) { atomicStore(&b3[1], u32(index0)); }
-    place1 = 0u;
-  }
-  let w2 = (params.v[1].z + c1 + place1 * params.v[2].x) / 4u;
-  let q3 = b1[w2 + 0u];
-  let x4 = bitcast<f32>(q3.x);
-  let x5 = bitcast<f32>(q3.y);
-  let x6 = bitcast<f32>(q3.z);
-  let x7 = bitcast<f32>(q3.w);
-  let y0 = formula(x4);
-  let y1 = formula(x5);
-  let y2 = formula(x6);
-  let y3 = formula(x7);
-  let w8 = (params.v[1].x + c0 * params.v[1].y + c1) / 4u;
-  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-}
-
-// ---- scatter: clone, 1 workgroups of 256
-// elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn formula(v0: f32) -> f32 {
-  return v0;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 4u;
-  let q1 = b1[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let y0 = formula(x2);
-  let y1 = formula(x3);
-  let y2 = formula(x4);
-  let y3 = formula(x5);
-  let w6 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  }
-}
-
-// ---- scatter: scatter_add, 1 workgroups of 256
-// scatter
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let t = group * 256u + thread;
-  if (t >= params.v[0].y) { return; }
-  let entry = t / params.v[0].z;
-  let k = (t - entry * params.v[0].z) * 4u;
-  let wanted = entry + params.v[0].w;
-  let w0 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  var acc0 = x2;
-  var acc1 = x3;
-  var acc2 = x4;
-  var acc3 = x5;
-  for (var j = params.v[1].x; j < params.v[1].y; j += 1u) {
-    let index = bitcast<i32>(b2[params.v[3].y + j]);
-    let place = bitcast<u32>(index) + select(0u, params.v[1].z, index < 0);
-    if (place >= params.v[1].z) {
-      if (entry == 0u) {
-        if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].w).exchanged) { atomicStore(&b3[1], u32(index)); }
-      }
-    }
-    if (place == wanted) {
-      let w6 = (params.v[2].w + k + j * params.v[3].x) / 4u;
-      let q7 = b1[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      acc0 = (acc0 + x8);
-      acc1 = (acc1 + x9);
-      acc2 = (acc2 + x10);
-      acc3 = (acc3 + x11);
-    }
-  }
-  let w12 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
-  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
-}
-
 // ---- scan: cumsum, 6 workgroups of 256
 // scan
 struct Params { v: array<vec4<u32>, 2> }
@@ -2205,70 +1368,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scan of a long line: to, 25 workgroups of 256
-// elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn formula(v0: i32) -> i32 {
-  return v0;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 16u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 16u;
-  let q1 = b1[w0 + 0u];
-  let x2 = (bitcast<i32>(((q1.x & 0xffu)) << 24u) >> 24u);
-  let x3 = (bitcast<i32>((((q1.x >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x4 = (bitcast<i32>((((q1.x >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x5 = (bitcast<i32>(((q1.x >> 24u)) << 24u) >> 24u);
-  let x6 = (bitcast<i32>(((q1.y & 0xffu)) << 24u) >> 24u);
-  let x7 = (bitcast<i32>((((q1.y >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x8 = (bitcast<i32>((((q1.y >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x9 = (bitcast<i32>(((q1.y >> 24u)) << 24u) >> 24u);
-  let x10 = (bitcast<i32>(((q1.z & 0xffu)) << 24u) >> 24u);
-  let x11 = (bitcast<i32>((((q1.z >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x12 = (bitcast<i32>((((q1.z >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x13 = (bitcast<i32>(((q1.z >> 24u)) << 24u) >> 24u);
-  let x14 = (bitcast<i32>(((q1.w & 0xffu)) << 24u) >> 24u);
-  let x15 = (bitcast<i32>((((q1.w >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x16 = (bitcast<i32>((((q1.w >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x17 = (bitcast<i32>(((q1.w >> 24u)) << 24u) >> 24u);
-  let y0 = formula(x2);
-  let y1 = formula(x3);
-  let y2 = formula(x4);
-  let y3 = formula(x5);
-  let y4 = formula(x6);
-  let y5 = formula(x7);
-  let y6 = formula(x8);
-  let y7 = formula(x9);
-  let y8 = formula(x10);
-  let y9 = formula(x11);
-  let y10 = formula(x12);
-  let y11 = formula(x13);
-  let y12 = formula(x14);
-  let y13 = formula(x15);
-  let y14 = formula(x16);
-  let y15 = formula(x17);
-  let w18 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  }
-  if (i + 4u < params.v[0].y) {
-    b0[w18 + 1u] = vec4<u32>(bitcast<u32>(y4), bitcast<u32>(y5), bitcast<u32>(y6), bitcast<u32>(y7));
-  }
-  if (i + 8u < params.v[0].y) {
-    b0[w18 + 2u] = vec4<u32>(bitcast<u32>(y8), bitcast<u32>(y9), bitcast<u32>(y10), bitcast<u32>(y11));
-  }
-  if (i + 12u < params.v[0].y) {
-    b0[w18 + 3u] = vec4<u32>(bitcast<u32>(y12), bitcast<u32>(y13), bitcast<u32>(y14), bitcast<u32>(y15));
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256
 // scan, sums of segments
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -2319,117 +1419,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scan of a long line: cumsum, 1 workgroups of 256
-// scan
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
-var<workgroup> sums: array<i32, 256>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let line = group;
-  let begin = 0u;
-  let end = params.v[0].z;
-  var carry = i32();
-  for (var start = begin; start < end; start += 1024u) {
-    var s0 = i32();
-    var s1 = i32();
-    var s2 = i32();
-    var s3 = i32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let x0 = bitcast<i32>(b0[params.v[0].w + line_at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let line_at1 = i1;
-    if (i1 < end) {
-      let x1 = bitcast<i32>(b0[params.v[0].w + line_at1]);
-      s1 = x1;
-    }
-    let i2 = start + thread * 4u + 2u;
-    let line_at2 = i2;
-    if (i2 < end) {
-      let x2 = bitcast<i32>(b0[params.v[0].w + line_at2]);
-      s2 = x2;
-    }
-    let i3 = start + thread * 4u + 3u;
-    let line_at3 = i3;
-    if (i3 < end) {
-      let x3 = bitcast<i32>(b0[params.v[0].w + line_at3]);
-      s3 = x3;
-    }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
-    workgroupBarrier();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
-    workgroupBarrier();
-    sums[thread] = t1;
-    workgroupBarrier();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
-    workgroupBarrier();
-    sums[thread] = t2;
-    workgroupBarrier();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
-    workgroupBarrier();
-    sums[thread] = t4;
-    workgroupBarrier();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
-    workgroupBarrier();
-    sums[thread] = t8;
-    workgroupBarrier();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
-    workgroupBarrier();
-    sums[thread] = t16;
-    workgroupBarrier();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
-    workgroupBarrier();
-    sums[thread] = t32;
-    workgroupBarrier();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
-    workgroupBarrier();
-    sums[thread] = t64;
-    workgroupBarrier();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
-    workgroupBarrier();
-    sums[thread] = t128;
-    workgroupBarrier();
-    var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
-    if (i0 < end) {
-      let to4 = params.v[1].x + line_at0;
-      b0[to4] = bitcast<u32>((before + s0));
-    }
-    if (i1 < end) {
-      let to5 = params.v[1].x + line_at1;
-      b0[to5] = bitcast<u32>((before + s1));
-    }
-    if (i2 < end) {
-      let to6 = params.v[1].x + line_at2;
-      b0[to6] = bitcast<u32>((before + s2));
-    }
-    if (i3 < end) {
-      let to7 = params.v[1].x + line_at3;
-      b0[to7] = bitcast<u32>((before + s3));
-    }
-    carry = (carry + sums[255]);
-    workgroupBarrier();
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256
 // scan, segments
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -2521,14 +1511,146 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
+// ---- scan of columns: cumsum, 64 workgroups of 256
+// scan, columns
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<f32, 256>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let line = group * 32u + thread % 32u;
+  let row = thread / 32u;
+  let inside = line < params.v[0].y;
+  var carry = f32();
+  for (var start = 0u; start < params.v[0].z; start += 64u) {
+    let i0 = start + row * 8u + 0u;
+    let at0 = i0;
+    var s0 = f32();
+    if (inside && i0 < params.v[0].z) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line + at0 * params.v[1].y]);
+      s0 = x0;
+    }
+    let i1 = start + row * 8u + 1u;
+    let at1 = i1;
+    var s1 = f32();
+    if (inside && i1 < params.v[0].z) {
+      let x1 = bitcast<f32>(b0[params.v[1].x + line + at1 * params.v[1].y]);
+      s1 = x1;
+    }
+    let i2 = start + row * 8u + 2u;
+    let at2 = i2;
+    var s2 = f32();
+    if (inside && i2 < params.v[0].z) {
+      let x2 = bitcast<f32>(b0[params.v[1].x + line + at2 * params.v[1].y]);
+      s2 = x2;
+    }
+    let i3 = start + row * 8u + 3u;
+    let at3 = i3;
+    var s3 = f32();
+    if (inside && i3 < params.v[0].z) {
+      let x3 = bitcast<f32>(b0[params.v[1].x + line + at3 * params.v[1].y]);
+      s3 = x3;
+    }
+    let i4 = start + row * 8u + 4u;
+    let at4 = i4;
+    var s4 = f32();
+    if (inside && i4 < params.v[0].z) {
+      let x4 = bitcast<f32>(b0[params.v[1].x + line + at4 * params.v[1].y]);
+      s4 = x4;
+    }
+    let i5 = start + row * 8u + 5u;
+    let at5 = i5;
+    var s5 = f32();
+    if (inside && i5 < params.v[0].z) {
+      let x5 = bitcast<f32>(b0[params.v[1].x + line + at5 * params.v[1].y]);
+      s5 = x5;
+    }
+    let i6 = start + row * 8u + 6u;
+    let at6 = i6;
+    var s6 = f32();
+    if (inside && i6 < params.v[0].z) {
+      let x6 = bitcast<f32>(b0[params.v[1].x + line + at6 * params.v[1].y]);
+      s6 = x6;
+    }
+    let i7 = start + row * 8u + 7u;
+    let at7 = i7;
+    var s7 = f32();
+    if (inside && i7 < params.v[0].z) {
+      let x7 = bitcast<f32>(b0[params.v[1].x + line + at7 * params.v[1].y]);
+      s7 = x7;
+    }
+    s1 = (s0 + s1);
+    s2 = (s1 + s2);
+    s3 = (s2 + s3);
+    s4 = (s3 + s4);
+    s5 = (s4 + s5);
+    s6 = (s5 + s6);
+    s7 = (s6 + s7);
+    sums[thread] = s7;
+    workgroupBarrier();
+    var before = carry;
+    carry = (carry + sums[0u + thread % 32u]);
+    if (row > 0u) { before = carry; }
+    carry = (carry + sums[32u + thread % 32u]);
+    if (row > 1u) { before = carry; }
+    carry = (carry + sums[64u + thread % 32u]);
+    if (row > 2u) { before = carry; }
+    carry = (carry + sums[96u + thread % 32u]);
+    if (row > 3u) { before = carry; }
+    carry = (carry + sums[128u + thread % 32u]);
+    if (row > 4u) { before = carry; }
+    carry = (carry + sums[160u + thread % 32u]);
+    if (row > 5u) { before = carry; }
+    carry = (carry + sums[192u + thread % 32u]);
+    if (row > 6u) { before = carry; }
+    carry = (carry + sums[224u + thread % 32u]);
+    if (inside && i0 < params.v[0].z) {
+      let to8 = params.v[1].z + line + at0 * params.v[1].w;
+      b1[to8] = bitcast<u32>((before + s0));
+    }
+    if (inside && i1 < params.v[0].z) {
+      let to9 = params.v[1].z + line + at1 * params.v[1].w;
+      b1[to9] = bitcast<u32>((before + s1));
+    }
+    if (inside && i2 < params.v[0].z) {
+      let to10 = params.v[1].z + line + at2 * params.v[1].w;
+      b1[to10] = bitcast<u32>((before + s2));
+    }
+    if (inside && i3 < params.v[0].z) {
+      let to11 = params.v[1].z + line + at3 * params.v[1].w;
+      b1[to11] = bitcast<u32>((before + s3));
+    }
+    if (inside && i4 < params.v[0].z) {
+      let to12 = params.v[1].z + line + at4 * params.v[1].w;
+      b1[to12] = bitcast<u32>((before + s4));
+    }
+    if (inside && i5 < params.v[0].z) {
+      let to13 = params.v[1].z + line + at5 * params.v[1].w;
+      b1[to13] = bitcast<u32>((before + s5));
+    }
+    if (inside && i6 < params.v[0].z) {
+      let to14 = params.v[1].z + line + at6 * params.v[1].w;
+      b1[to14] = bitcast<u32>((before + s6));
+    }
+    if (inside && i7 < params.v[0].z) {
+      let to15 = params.v[1].z + line + at7 * params.v[1].w;
+      b1[to15] = bitcast<u32>((before + s7));
+    }
+    workgroupBarrier();
+  }
+}
+
 // ---- sort: sort, 3 workgroups of 256
 // sort, blocks
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> keys: array<u32, 128>;
-var<workgroup> places: array<u32, 128>;
+var<workgroup> keys: array<u32, 8>;
+var<workgroup> places: array<u32, 8>;
 fn tern_sort_key(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;
@@ -2539,8 +1661,8 @@ fn tern_sort_key(x: f32) -> u32 {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-  let first = group * 128u;
-  for (var i = thread * 4u; i < 128u; i += 1024u) {
+  let first = group * 8u;
+  for (var i = thread * 4u; i < 8u; i += 1024u) {
     let line = (first + i) / params.v[1].w;
     let at = first + i - line * params.v[1].w;
     var key0 = ~u32(0);
@@ -2569,7 +1691,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     places[i + 3u] = at + 3u;
   }
   workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 1u) * 2u + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 2u) == 0u;
@@ -2584,7 +1706,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 2u) * 4u + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
@@ -2599,7 +1721,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 1u) * 2u + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
@@ -2614,7 +1736,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 4u) * 8u + i % 4u;
     let high = low + 4u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
@@ -2629,7 +1751,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 2u) * 4u + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
@@ -2644,7 +1766,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
+  for (var i = thread; i < 4u; i += 256u) {
     let low = (i / 1u) * 2u + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
@@ -2659,337 +1781,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 64u) * 128u + i % 64u;
-    let high = low + 64u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 128u; i += 256u) {
+  for (var i = thread; i < 8u; i += 256u) {
     if (first + i < params.v[2].x) { b1[first + i] = places[i]; }
   }
 }
@@ -3028,28 +1820,48 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
 }
 
-// ---- scatter to many: scatter_add, 12 workgroups of 256
-// scatter, reading the table
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, reading
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
-@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+
+
+
+
+
+
+
+
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-  let t = group * 256u + thread;
-  if (t >= params.v[0].y) { return; }
-  let index = bitcast<i32>(b1[params.v[1].y + t]);
-  var place = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
-  if (place >= params.v[0].z) {
-    if (atomicCompareExchangeWeak(&b2[0], 0u, params.v[1].w).exchanged) { atomicStore(&b2[1], u32(index)); }
-    place = params.v[0].z;
-  }
-  b0[params.v[1].x + t] = bitcast<u32>(bitcast<i32>(place));
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let w0 = (params.v[0].w + at) / 8u;
+  let q1 = b0[w0 + 0u];
+  let x2 = tern_f16_first(q1.x);
+  let x3 = tern_f16_second(q1.x);
+  let x4 = tern_f16_first(q1.y);
+  let x5 = tern_f16_second(q1.y);
+  let x6 = tern_f16_first(q1.z);
+  let x7 = tern_f16_second(q1.z);
+  let x8 = tern_f16_first(q1.w);
+  let x9 = tern_f16_second(q1.w);
+  b1[i + 0u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x2)));
+  b1[i + 1u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x3)));
+  b1[i + 2u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x4)));
+  b1[i + 3u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x5)));
+  b1[i + 4u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x6)));
+  b1[i + 5u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x7)));
+  b1[i + 6u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x8)));
+  b1[i + 7u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x9)));
 }
 
-// ---- scatter to many: scatter_add, 1 workgroups of 256
+// ---- sort of a long line: sort, 128 workgroups of 256
 // sort, counts of digits
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -3057,7 +1869,11 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> counts: array<atomic<u32>, 256>;
 fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (params.v[0].y & 0xffffu);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -3086,31 +1902,85 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b1[(line * 256u + thread) * params.v[0].w + block] = atomicLoad(&counts[thread]);
 }
 
-// ---- scatter to many: scatter_add, 1 workgroups of 256
+// ---- sort of a long line: sort, 256 workgroups of 256
 // sort, adding up counts
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<u32, 256>;
 fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (params.v[0].y & 0xffffu);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
 
-  if (group >= params.v[0].z) { return; }
-  let first = (group * 256u + thread) * params.v[0].w;
+  if (group >= params.v[0].z * 256u) { return; }
+  let first = group * params.v[0].w;
   var carry = 0u;
-  for (var block = 0u; block < params.v[0].w; block += 1u) {
-    let here = b0[first + block];
-    b0[first + block] = carry;
-    carry += here;
+  for (var start = 0u; start < params.v[0].w; start += 1024u) {
+    let at = start + thread * 4u;
+    var s0 = 0u;
+    var s1 = 0u;
+    var s2 = 0u;
+    var s3 = 0u;
+    if (at < params.v[0].w) { s0 = b0[first + at]; }
+    if (at + 1u < params.v[0].w) { s1 = b0[first + at + 1u]; }
+    if (at + 2u < params.v[0].w) { s2 = b0[first + at + 2u]; }
+    if (at + 3u < params.v[0].w) { s3 = b0[first + at + 3u]; }
+    sums[thread] = s0 + s1 + s2 + s3;
+    workgroupBarrier();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1u;
+    workgroupBarrier();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    workgroupBarrier();
+    sums[thread] = with2u;
+    workgroupBarrier();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    workgroupBarrier();
+    sums[thread] = with4u;
+    workgroupBarrier();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    workgroupBarrier();
+    sums[thread] = with8u;
+    workgroupBarrier();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    workgroupBarrier();
+    sums[thread] = with16u;
+    workgroupBarrier();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    workgroupBarrier();
+    sums[thread] = with32u;
+    workgroupBarrier();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    workgroupBarrier();
+    sums[thread] = with64u;
+    workgroupBarrier();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128u;
+    workgroupBarrier();
   }
-  b1[group * 256u + thread] = carry;
+    let before = carry + sums[thread] - (s0 + s1 + s2 + s3);
+    if (at < params.v[0].w) { b0[first + at] = before; }
+    if (at + 1u < params.v[0].w) { b0[first + at + 1u] = before + s0; }
+    if (at + 2u < params.v[0].w) { b0[first + at + 2u] = before + s0 + s1; }
+    if (at + 3u < params.v[0].w) { b0[first + at + 3u] = before + s0 + s1 + s2; }
+    carry += sums[255];
+    workgroupBarrier();
+  }
+  if (thread == 0u) { b1[group] = carry; }
 }
 
-// ---- scatter to many: scatter_add, 1 workgroups of 256
+// ---- sort of a long line: sort, 128 workgroups of 256
 // sort, moving by digits
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -3123,7 +1993,11 @@ var<workgroup> masks: array<atomic<u32>, 2048>;
 var<workgroup> next: array<u32, 256>;
 var<workgroup> sums: array<u32, 256>;
 fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (params.v[0].y & 0xffffu);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -3204,21 +2078,56 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scatter to many: scatter_add, 1 workgroups of 256
-// sort, moving by digits
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, writing
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+
+
+
+
+
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let bits0 = b2[i + 0u];
+  let bits1 = b2[i + 1u];
+  let bits2 = b2[i + 2u];
+  let bits3 = b2[i + 3u];
+  let bits4 = b2[i + 4u];
+  let bits5 = b2[i + 5u];
+  let bits6 = b2[i + 6u];
+  let bits7 = b2[i + 7u];
+  let w0 = (params.v[0].w + at) / 8u;
+  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits0), tern_f16_bits_to_f32(bits1)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits2), tern_f16_bits_to_f32(bits3)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits4), tern_f16_bits_to_f32(bits5)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits6), tern_f16_bits_to_f32(bits7)));
+  let w1 = (params.v[1].x + at) / 4u;
+  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 0u])), bitcast<u32>(bitcast<i32>(b3[i + 1u])), bitcast<u32>(bitcast<i32>(b3[i + 2u])), bitcast<u32>(bitcast<i32>(b3[i + 3u])));
+  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 4u])), bitcast<u32>(bitcast<i32>(b3[i + 5u])), bitcast<u32>(bitcast<i32>(b3[i + 6u])), bitcast<u32>(bitcast<i32>(b3[i + 7u])));
+}
+
+// ---- the first of a line: topk, 13 workgroups of 256
+// selection
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-@group(0) @binding(4) var<storage, read> b3: array<u32>;
-@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
-@group(0) @binding(6) var<storage, read_write> b5: array<u32>;
-var<workgroup> masks: array<atomic<u32>, 2048>;
-var<workgroup> next: array<u32, 256>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> counts: array<atomic<u32>, 256>;
 var<workgroup> sums: array<u32, 256>;
+var<workgroup> found: array<u32, 2>;
+var<workgroup> less: array<atomic<u32>, 1024>;
+var<workgroup> alike: array<atomic<u32>, 1024>;
 fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
+  return tern_sort_key(bitcast<f32>(w)) ^ params.v[0].y;
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -3226,11 +2135,118 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
 
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
-  let block = group - line * params.v[0].w;
-  let begin = block * 4096u;
-  let end = min(params.v[1].x, begin + 4096u);
-  let total = b3[line * 256u + thread];
-  sums[thread] = total;
+  let part = group - line * params.v[0].w;
+  let each = params.v[1].x / params.v[0].w;
+  let longer = params.v[1].x - each * params.v[0].w;
+  let begin = line * params.v[1].x + part * each + min(part, longer);
+  let end = begin + each + select(0u, 1u, part < longer);
+  let last = end - 1u;
+  var known = u32(0);
+  var mask = u32(0);
+  var wanted = params.v[1].y;
+  for (var shift = 24u; shift < 32u; shift -= 8u) {
+    atomicStore(&counts[thread], 0u);
+    workgroupBarrier();
+    for (var i = begin + thread; i < end; i += 1024u) {
+      let key0 = key_of(b0[params.v[2].x + i]);
+      let key1 = key_of(b0[params.v[2].x + min(i + 256u, last)]);
+      let key2 = key_of(b0[params.v[2].x + min(i + 512u, last)]);
+      let key3 = key_of(b0[params.v[2].x + min(i + 768u, last)]);
+      if ((key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
+      if (i + 256u < end && (key1 & mask) == known) { atomicAdd(&counts[u32(key1 >> shift) & 255u], 1u); }
+      if (i + 512u < end && (key2 & mask) == known) { atomicAdd(&counts[u32(key2 >> shift) & 255u], 1u); }
+      if (i + 768u < end && (key3 & mask) == known) { atomicAdd(&counts[u32(key3 >> shift) & 255u], 1u); }
+    }
+    workgroupBarrier();
+    let here = atomicLoad(&counts[thread]);
+    sums[thread] = here;
+    workgroupBarrier();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1u;
+    workgroupBarrier();
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    workgroupBarrier();
+    sums[thread] = with2u;
+    workgroupBarrier();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    workgroupBarrier();
+    sums[thread] = with4u;
+    workgroupBarrier();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    workgroupBarrier();
+    sums[thread] = with8u;
+    workgroupBarrier();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    workgroupBarrier();
+    sums[thread] = with16u;
+    workgroupBarrier();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    workgroupBarrier();
+    sums[thread] = with32u;
+    workgroupBarrier();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    workgroupBarrier();
+    sums[thread] = with64u;
+    workgroupBarrier();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128u;
+    workgroupBarrier();
+  }
+    let up_to = sums[thread];
+    if (up_to >= wanted && up_to - here < wanted) {
+      found[0] = thread;
+      found[1] = wanted - (up_to - here);
+    }
+    workgroupBarrier();
+    known = known | (u32(found[0]) << shift);
+    mask = mask | (u32(255) << shift);
+    wanted = found[1];
+    workgroupBarrier();
+  }
+  for (var i = thread; i < params.v[1].w; i += 256u) {
+    atomicStore(&less[i], 0u);
+    atomicStore(&alike[i], 0u);
+  }
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[2].x + i]);
+    let key1 = key_of(b0[params.v[2].x + min(i + 256u, last)]);
+    let key2 = key_of(b0[params.v[2].x + min(i + 512u, last)]);
+    let key3 = key_of(b0[params.v[2].x + min(i + 768u, last)]);
+    if (i + 0u < end) {
+      let at = i + 0u - begin;
+      if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key0 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+    if (i + 256u < end) {
+      let at = i + 256u - begin;
+      if (key1 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key1 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+    if (i + 512u < end) {
+      let at = i + 512u - begin;
+      if (key2 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key2 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+    if (i + 768u < end) {
+      let at = i + 768u - begin;
+      if (key3 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key3 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+  }
+  workgroupBarrier();
+  // An invocation has params.v[1].z words: a count of each kind in 16 bits, as there are at most params.v[1].y of the one; of those alike
+  // only the first `wanted` count.
+  var before = 0u;
+  var like = 0u;
+  for (var j = 0u; j < params.v[1].z; j += 1u) {
+    before += countOneBits(atomicLoad(&less[thread * params.v[1].z + j]));
+    like += countOneBits(atomicLoad(&alike[thread * params.v[1].z + j]));
+  }
+  sums[thread] = like;
   workgroupBarrier();
   {
     let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
@@ -3266,40 +2282,193 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     sums[thread] = with128u;
     workgroupBarrier();
   }
-  next[thread] = line * params.v[1].x + sums[thread] - total + b2[(line * 256u + thread) * params.v[0].w + block];
-  for (var w = 0u; w < 8u; w += 1u) { atomicStore(&masks[w * 256u + thread], 0u); }
+  var like_before = sums[thread] - like;
   workgroupBarrier();
-  let mine = thread / 32u;
-  for (var start = begin; start < end; start += 256u) {
-    let i = start + thread;
-    var digit = 0u;
-    var bits = 0u;
-    if (i < end) {
-      let source = line * params.v[1].x + i;
-      bits = b0[params.v[1].z + source];
-      digit = (key_of(bits) >> params.v[1].y) & 255u;
-      atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
-    }
+  let taken = min(like_before + like, wanted) - min(like_before, wanted);
+  sums[thread] = before + taken;
+  workgroupBarrier();
+  {
+    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
     workgroupBarrier();
-    if (i < end) {
-      let source = line * params.v[1].x + i;
-      var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
-      for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
-      b4[params.v[2].z + to] = bits;
-      b5[params.v[2].w + to] = b1[params.v[1].w + source];
-    }
+    sums[thread] = with1u;
     workgroupBarrier();
-    var moved = 0u;
-    for (var w = 0u; w < 8u; w += 1u) {
-      moved += countOneBits(atomicLoad(&masks[w * 256u + thread]));
-      atomicStore(&masks[w * 256u + thread], 0u);
-    }
-    next[thread] += moved;
+    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
     workgroupBarrier();
+    sums[thread] = with2u;
+    workgroupBarrier();
+    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    workgroupBarrier();
+    sums[thread] = with4u;
+    workgroupBarrier();
+    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    workgroupBarrier();
+    sums[thread] = with8u;
+    workgroupBarrier();
+    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    workgroupBarrier();
+    sums[thread] = with16u;
+    workgroupBarrier();
+    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    workgroupBarrier();
+    sums[thread] = with32u;
+    workgroupBarrier();
+    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    workgroupBarrier();
+    sums[thread] = with64u;
+    workgroupBarrier();
+    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128u;
+    workgroupBarrier();
+  }
+  var to = group * params.v[1].y + sums[thread] - (before + taken);
+  for (var j = 0u; j < params.v[1].z; j += 1u) {
+    let word = thread * params.v[1].z + j;
+    let likes = atomicLoad(&alike[word]);
+    var either = atomicLoad(&less[word]) | likes;
+    for (; either != 0u;) {
+      let bit = countTrailingZeros(either);
+      either = either & (either - 1u);
+      var take = true;
+      if (((likes >> bit) & 1u) != 0u) {
+        take = like_before < wanted;
+        like_before += 1u;
+      }
+      if (take) {
+        let source = begin + word * 32u + bit;
+        b1[params.v[2].y + to] = b0[params.v[2].x + source];
+        b2[params.v[2].z + to] = source - line * params.v[1].x;
+        to += 1u;
+      }
+    }
   }
 }
 
-// ---- scatter to many: scatter_add, 9 workgroups of 256
+// ---- scatter: scatter_add, 1 workgroups of 256
+// scatter
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let entry = t / params.v[0].z;
+  let k = (t - entry * params.v[0].z) * 4u;
+  let wanted = entry + params.v[0].w;
+  let w0 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  for (var j = params.v[1].x; j < params.v[1].y; j += 1u) {
+    let index = bitcast<i32>(b2[params.v[3].y + j]);
+    let place = bitcast<u32>(index) + select(0u, params.v[1].z, index < 0);
+    if (place >= params.v[1].z) {
+      if (entry == 0u) {
+        if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].w).exchanged) { atomicStore(&b3[1], u32(index)); }
+      }
+    }
+    if (place == wanted) {
+      let w6 = (params.v[2].w + k + j * params.v[3].x) / 4u;
+      let q7 = b1[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      acc0 = (acc0 + x8);
+      acc1 = (acc1 + x9);
+      acc2 = (acc2 + x10);
+      acc3 = (acc3 + x11);
+    }
+  }
+  let w12 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+}
+
+// ---- scatter to many: scatter_add, 12 workgroups of 256
+// scatter, reading the table
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let index = bitcast<i32>(b1[params.v[1].y + t]);
+  var place = bitcast<u32>(index) + select(0u, params.v[0].z, index < 0);
+  if (place >= params.v[0].z) {
+    if (atomicCompareExchangeWeak(&b2[0], 0u, params.v[1].w).exchanged) { atomicStore(&b2[1], u32(index)); }
+    place = params.v[0].z;
+  }
+  b0[params.v[1].x + t] = bitcast<u32>(bitcast<i32>(place));
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// scatter, sorted
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let wanted = t / params.v[0].z;
+  let k = (t - wanted * params.v[0].z) * 4u;
+  let keys = params.v[3].x + 0u;
+  let places = params.v[3].y + 0u;
+  var low = 0u;
+  var low_high = params.v[0].w;
+  for (; low < low_high;) {
+    let low_middle = (low + low_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+  }
+  let w0 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  low = max(low, params.v[1].x);
+  for (; low < params.v[1].y; low += 1u) {
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low])) != wanted) { break; }
+    let j = bitcast<u32>(bitcast<i32>(b3[places + low]));
+    let w6 = (params.v[2].z + k + j * params.v[2].w) / 4u;
+    let q7 = b1[w6 + 0u];
+    let x8 = bitcast<f32>(q7.x);
+    let x9 = bitcast<f32>(q7.y);
+    let x10 = bitcast<f32>(q7.z);
+    let x11 = bitcast<f32>(q7.w);
+    acc0 = (acc0 + x8);
+    acc1 = (acc1 + x9);
+    acc2 = (acc2 + x10);
+    acc3 = (acc3 + x11);
+  }
+  let w12 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+}
+
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256
 // scatter, fetched
 struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
