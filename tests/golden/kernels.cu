@@ -1406,14 +1406,18 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
 struct Params {
   u32 v[8];
 };
+TERN_DEVICE f32 combine(f32 a, f32 b) {
+  return (a + b);
+}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 sums[256];
-  let line = group;
-  let begin = 0u;
-  let end = params.v[2];
+  let line = group / 1u;
+  let part = group - line * 1u;
+  let begin = part * params.v[2];
+  let end = min(begin + params.v[2], params.v[2]);
   var carry = f32();
-  for (var start = begin; start < end; start += 1024u) {
+  for (var start = begin; start < end; start += 256u * 4u) {
     var s0 = f32();
     var s1 = f32();
     var s2 = f32();
@@ -1432,58 +1436,66 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       s2 = x4;
       s3 = x5;
     }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
     __syncthreads();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     __syncthreads();
     sums[thread] = t1;
     __syncthreads();
     var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
+    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
     __syncthreads();
     sums[thread] = t2;
     __syncthreads();
     var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
+    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
     __syncthreads();
     sums[thread] = t4;
     __syncthreads();
     var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
+    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
     __syncthreads();
     sums[thread] = t8;
     __syncthreads();
     var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
+    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
     __syncthreads();
     sums[thread] = t16;
     __syncthreads();
     var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
+    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
     __syncthreads();
     sums[thread] = t32;
     __syncthreads();
     var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
+    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
     __syncthreads();
     sums[thread] = t64;
     __syncthreads();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     __syncthreads();
     sums[thread] = t128;
     __syncthreads();
     var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
     if (i0 < end) {
       let w6 = (params.v[6] + line * params.v[7] + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = (carry + sums[255]);
+    carry = combine(carry, sums[256u - 1u]);
     __syncthreads();
   }
 }
@@ -1497,6 +1509,9 @@ template <class T> TERN_DEVICE T tern_add(T a, T b) {
   return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
 }
 TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
+TERN_DEVICE i32 combine(i32 a, i32 b) {
+  return tern_add(a, b);
+}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ i32 sums[256];
@@ -1505,7 +1520,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   let begin = part * params.v[7];
   let end = min(begin + params.v[7], params.v[2]);
   var sum = i32();
-  for (var i = begin + thread * 4u; i < end; i += 1024u) {
+  for (var i = begin + thread * 4u; i < end; i += 256u * 4u) {
     let at = i;
     let w0 = (params.v[3] + at) / 4u;
     let q1 = b0[w0 + 0u];
@@ -1513,28 +1528,28 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     let x3 = bitcast<i32>(q1.y);
     let x4 = bitcast<i32>(q1.z);
     let x5 = bitcast<i32>(q1.w);
-    sum = tern_add(sum, x2);
-    sum = tern_add(sum, x3);
-    sum = tern_add(sum, x4);
-    sum = tern_add(sum, x5);
+    sum = combine(sum, x2);
+    sum = combine(sum, x3);
+    sum = combine(sum, x4);
+    sum = combine(sum, x5);
   }
   sums[thread] = sum;
   __syncthreads();
-  if (thread < 128u) { sums[thread] = tern_add(sums[thread], sums[thread + 128u]); }
+  if (thread < 128u) { sums[thread] = combine(sums[thread], sums[thread + 128u]); }
   __syncthreads();
-  if (thread < 64u) { sums[thread] = tern_add(sums[thread], sums[thread + 64u]); }
+  if (thread < 64u) { sums[thread] = combine(sums[thread], sums[thread + 64u]); }
   __syncthreads();
-  if (thread < 32u) { sums[thread] = tern_add(sums[thread], sums[thread + 32u]); }
+  if (thread < 32u) { sums[thread] = combine(sums[thread], sums[thread + 32u]); }
   __syncthreads();
-  if (thread < 16u) { sums[thread] = tern_add(sums[thread], sums[thread + 16u]); }
+  if (thread < 16u) { sums[thread] = combine(sums[thread], sums[thread + 16u]); }
   __syncthreads();
-  if (thread < 8u) { sums[thread] = tern_add(sums[thread], sums[thread + 8u]); }
+  if (thread < 8u) { sums[thread] = combine(sums[thread], sums[thread + 8u]); }
   __syncthreads();
-  if (thread < 4u) { sums[thread] = tern_add(sums[thread], sums[thread + 4u]); }
+  if (thread < 4u) { sums[thread] = combine(sums[thread], sums[thread + 4u]); }
   __syncthreads();
-  if (thread < 2u) { sums[thread] = tern_add(sums[thread], sums[thread + 2u]); }
+  if (thread < 2u) { sums[thread] = combine(sums[thread], sums[thread + 2u]); }
   __syncthreads();
-  if (thread < 1u) { sums[thread] = tern_add(sums[thread], sums[thread + 1u]); }
+  if (thread < 1u) { sums[thread] = combine(sums[thread], sums[thread + 1u]); }
   __syncthreads();
   if (thread == 0u) {
     ((u32*)b1)[line * params.v[5] + params.v[6] + part] = bitcast<u32>(sums[0]);
@@ -1555,7 +1570,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   let end = min(begin + params.v[8], params.v[2]);
   var carry = i32();
   if (part + params.v[7] > 0u) { carry = bitcast<i32>(((u32*)b2)[line * params.v[6] + params.v[7] + part - 1u]); }
-  for (var start = begin; start < end; start += 1024u) {
+  for (var start = begin; start < end; start += 256u * 4u) {
     var s0 = i32();
     var s1 = i32();
     var s2 = i32();
@@ -1574,58 +1589,66 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       s2 = x4;
       s3 = x5;
     }
-    s1 = tern_add(s0, s1);
-    s2 = tern_add(s1, s2);
-    s3 = tern_add(s2, s3);
-    sums[thread] = s3;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
     __syncthreads();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = tern_add(sums[thread - 1u], t1); }
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     __syncthreads();
     sums[thread] = t1;
     __syncthreads();
     var t2 = sums[thread];
-    if (thread >= 2u) { t2 = tern_add(sums[thread - 2u], t2); }
+    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
     __syncthreads();
     sums[thread] = t2;
     __syncthreads();
     var t4 = sums[thread];
-    if (thread >= 4u) { t4 = tern_add(sums[thread - 4u], t4); }
+    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
     __syncthreads();
     sums[thread] = t4;
     __syncthreads();
     var t8 = sums[thread];
-    if (thread >= 8u) { t8 = tern_add(sums[thread - 8u], t8); }
+    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
     __syncthreads();
     sums[thread] = t8;
     __syncthreads();
     var t16 = sums[thread];
-    if (thread >= 16u) { t16 = tern_add(sums[thread - 16u], t16); }
+    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
     __syncthreads();
     sums[thread] = t16;
     __syncthreads();
     var t32 = sums[thread];
-    if (thread >= 32u) { t32 = tern_add(sums[thread - 32u], t32); }
+    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
     __syncthreads();
     sums[thread] = t32;
     __syncthreads();
     var t64 = sums[thread];
-    if (thread >= 64u) { t64 = tern_add(sums[thread - 64u], t64); }
+    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
     __syncthreads();
     sums[thread] = t64;
     __syncthreads();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = tern_add(sums[thread - 128u], t128); }
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     __syncthreads();
     sums[thread] = t128;
     __syncthreads();
     var before = carry;
-    if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
     if (i0 < end) {
       let w6 = (params.v[4] + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(tern_add(before, s0)), bitcast<u32>(tern_add(before, s1)), bitcast<u32>(tern_add(before, s2)), bitcast<u32>(tern_add(before, s3)));
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = tern_add(carry, sums[255]);
+    carry = combine(carry, sums[256u - 1u]);
     __syncthreads();
   }
 }
@@ -1638,11 +1661,12 @@ struct Params {
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 sums[256];
-  let line = group * 32u + thread % 32u;
+  let column = thread % 32u;
+  let line = group * 32u + column;
   let row = thread / 32u;
   let inside = line < params.v[1];
   var carry = f32();
-  for (var start = 0u; start < params.v[2]; start += 64u) {
+  for (var start = 0u; start < params.v[2]; start += 8u * 8u) {
     let i0 = start + row * 8u + 0u;
     let at0 = i0;
     var s0 = f32();
@@ -1699,54 +1723,70 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       let x7 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at7 * params.v[5]]);
       s7 = x7;
     }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    s4 = (s3 + s4);
-    s5 = (s4 + s5);
-    s6 = (s5 + s6);
-    s7 = (s6 + s7);
-    sums[thread] = s7;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sum = combine(sum, s4);
+    s4 = sum;
+    sum = combine(sum, s5);
+    s5 = sum;
+    sum = combine(sum, s6);
+    s6 = sum;
+    sum = combine(sum, s7);
+    s7 = sum;
+    sums[thread] = sum;
     __syncthreads();
     var before = carry;
-    carry = (carry + sums[0u + thread % 32u]);
+    carry = combine(carry, sums[0u * 32u + column]);
     if (row > 0u) { before = carry; }
-    carry = (carry + sums[32u + thread % 32u]);
+    carry = combine(carry, sums[1u * 32u + column]);
     if (row > 1u) { before = carry; }
-    carry = (carry + sums[64u + thread % 32u]);
+    carry = combine(carry, sums[2u * 32u + column]);
     if (row > 2u) { before = carry; }
-    carry = (carry + sums[96u + thread % 32u]);
+    carry = combine(carry, sums[3u * 32u + column]);
     if (row > 3u) { before = carry; }
-    carry = (carry + sums[128u + thread % 32u]);
+    carry = combine(carry, sums[4u * 32u + column]);
     if (row > 4u) { before = carry; }
-    carry = (carry + sums[160u + thread % 32u]);
+    carry = combine(carry, sums[5u * 32u + column]);
     if (row > 5u) { before = carry; }
-    carry = (carry + sums[192u + thread % 32u]);
+    carry = combine(carry, sums[6u * 32u + column]);
     if (row > 6u) { before = carry; }
-    carry = (carry + sums[224u + thread % 32u]);
+    carry = combine(carry, sums[7u * 32u + column]);
     if (inside && i0 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at0 * params.v[7]] = bitcast<u32>((before + s0));
+      let y0 = combine(before, s0);
+      ((u32*)b1)[params.v[6] + line + at0 * params.v[7]] = bitcast<u32>(y0);
     }
     if (inside && i1 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at1 * params.v[7]] = bitcast<u32>((before + s1));
+      let y1 = combine(before, s1);
+      ((u32*)b1)[params.v[6] + line + at1 * params.v[7]] = bitcast<u32>(y1);
     }
     if (inside && i2 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at2 * params.v[7]] = bitcast<u32>((before + s2));
+      let y2 = combine(before, s2);
+      ((u32*)b1)[params.v[6] + line + at2 * params.v[7]] = bitcast<u32>(y2);
     }
     if (inside && i3 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at3 * params.v[7]] = bitcast<u32>((before + s3));
+      let y3 = combine(before, s3);
+      ((u32*)b1)[params.v[6] + line + at3 * params.v[7]] = bitcast<u32>(y3);
     }
     if (inside && i4 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at4 * params.v[7]] = bitcast<u32>((before + s4));
+      let y4 = combine(before, s4);
+      ((u32*)b1)[params.v[6] + line + at4 * params.v[7]] = bitcast<u32>(y4);
     }
     if (inside && i5 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at5 * params.v[7]] = bitcast<u32>((before + s5));
+      let y5 = combine(before, s5);
+      ((u32*)b1)[params.v[6] + line + at5 * params.v[7]] = bitcast<u32>(y5);
     }
     if (inside && i6 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at6 * params.v[7]] = bitcast<u32>((before + s6));
+      let y6 = combine(before, s6);
+      ((u32*)b1)[params.v[6] + line + at6 * params.v[7]] = bitcast<u32>(y6);
     }
     if (inside && i7 < params.v[2]) {
-      ((u32*)b1)[params.v[6] + line + at7 * params.v[7]] = bitcast<u32>((before + s7));
+      let y7 = combine(before, s7);
+      ((u32*)b1)[params.v[6] + line + at7 * params.v[7]] = bitcast<u32>(y7);
     }
     __syncthreads();
   }
@@ -1769,13 +1809,17 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   __shared__ u32 keys[8];
   __shared__ u32 places[8];
   let first = group * 8u;
-  for (var i = thread * 4u; i < 8u; i += 1024u) {
+  for (var i = thread * 4u; i < 8u; i += 256u * 4u) {
     let line = (first + i) / params.v[7];
     let at = first + i - line * params.v[7];
     var key0 = ~u32(0);
+    var place0 = at + 0u;
     var key1 = ~u32(0);
+    var place1 = at + 1u;
     var key2 = ~u32(0);
+    var place2 = at + 2u;
     var key3 = ~u32(0);
+    var place3 = at + 3u;
     if (at < params.v[2] && first + i < params.v[8]) {
       let w0 = (params.v[4] + line * params.v[5] + at) / 4u;
       let q1 = b0[w0 + 0u];
@@ -1789,17 +1833,17 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       key3 = tern_sort_key(x5);
     }
     keys[i + 0u] = key0;
-    places[i + 0u] = at + 0u;
+    places[i + 0u] = place0;
     keys[i + 1u] = key1;
-    places[i + 1u] = at + 1u;
+    places[i + 1u] = place1;
     keys[i + 2u] = key2;
-    places[i + 2u] = at + 2u;
+    places[i + 2u] = place2;
     keys[i + 3u] = key3;
-    places[i + 3u] = at + 3u;
+    places[i + 3u] = place3;
   }
   __syncthreads();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 2u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1813,8 +1857,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 2u * (2u * 2u) + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1828,8 +1872,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1843,8 +1887,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 4u * (2u * 4u) + i % 4u;
     let high = low + 4u;
     let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1858,8 +1902,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 2u * (2u * 2u) + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1873,8 +1917,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1928,8 +1972,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 struct Params {
   u32 v[11];
 };
-
-/// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;
   u32 sum = value;
@@ -1946,15 +1988,14 @@ TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   __syncthreads();
   return before + sum;
 }
-/// Of each element its digit, in the 8 high bits, and its rank: one register. (With two for each of 16 elements an SM holds
-/// 3 workgroups instead of 5.)
+/// Of each element its digit, in the 8 high bits, and its rank: one register.
 template <int each> struct Ranks {
   u32 word[each];
   __device__ __forceinline__ u32 digit(int e) const { return word[e] >> 24; }
   __device__ __forceinline__ u32 rank(int e) const { return word[e] & 0xffffffu; }
 };
-/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and the
-/// result how many elements of the tile have a digit less than the invocation's number.
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
+/// the result how many elements of the tile have a digit less than the invocation's number.
 template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5, below = (1u << lane) - 1u;
   for (u32 w = 0; w < 8; ++w) counts[w * 256u + thread] = 0u;
@@ -1989,8 +2030,8 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
   for (int e = 0; e < each; ++e) r.word[e] += mine[r.digit(e)];
   return less;
 }
-/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that neighbours
-/// of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
 template <class Word, int each, class Key>
 TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
                            const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
@@ -2051,7 +2092,8 @@ TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread,
 #pragma unroll 1
   for (int shift = 0; shift < bits; shift += 8) {
 #pragma unroll
-    for (int e = 0; e < each; ++e) r.word[e] = (first + e * 32u < here ? u32(key(mine[e]) >> shift) & 255u : 255u) << 24;
+    for (int e = 0; e < each; ++e)
+      r.word[e] = (first + e * 32u < here ? u32(key(mine[e]) >> shift) & 255u : 255u) << 24;
     tern_rank(r, counts, sums, thread);
     __syncthreads();
 #pragma unroll
@@ -2062,8 +2104,8 @@ TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread,
     for (int e = 0; e < each; ++e) mine[e] = staged[first + e * 32u], place[e] = places[first + e * 32u];
   }
 }
-TERN_DEVICE u32 key_of(const Params& params, u32 w) {
-  return tern_sort_key(bitcast<f32>(w)) ^ params.v[10];
+TERN_DEVICE u32 key_of(u32 w, u32 flip) {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -2071,7 +2113,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   __shared__ u16 places[4096];
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
-  for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
+  for (var i = thread * 4u; i < params.v[2]; i += 256u * 4u) {
     let w0 = (params.v[4] + group * params.v[5] + i) / 4u;
     let q1 = b0[w0 + 0u];
     let x2 = bitcast<f32>(q1.x);
@@ -2084,8 +2126,9 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     staged[i + 3u] = bitcast<u32>(x5);
   }
   __syncthreads();
-  tern_sort_tile<32, 16>(staged, places, params.v[2], thread, counts, sums, [&](u32 w) { return key_of(params, w); });
-  for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
+  tern_sort_tile<32, 16>(staged, places, params.v[2], thread, counts, sums,
+                                        [&](u32 w) { return key_of(w, params.v[10]); });
+  for (var i = thread * 4u; i < params.v[2]; i += 256u * 4u) {
     let w6 = (params.v[6] + group * params.v[7] + i) / 4u;
     b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<f32>(staged[i + 0u])), bitcast<u32>(bitcast<f32>(staged[i + 1u])), bitcast<u32>(bitcast<f32>(staged[i + 2u])), bitcast<u32>(bitcast<f32>(staged[i + 3u])));
     let w7 = (params.v[8] + group * params.v[9] + i) / 4u;
@@ -2114,14 +2157,14 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   let x7 = tern_f16_bits_to_f32((q1.z >> 16u));
   let x8 = tern_f16_bits_to_f32((q1.w & 0xffffu));
   let x9 = tern_f16_bits_to_f32((q1.w >> 16u));
-  ((u32*)b1)[i + 0u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x2)));
-  ((u32*)b1)[i + 1u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x3)));
-  ((u32*)b1)[i + 2u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x4)));
-  ((u32*)b1)[i + 3u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x5)));
-  ((u32*)b1)[i + 4u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x6)));
-  ((u32*)b1)[i + 5u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x7)));
-  ((u32*)b1)[i + 6u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x8)));
-  ((u32*)b1)[i + 7u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x9)));
+  b1[i + 0u] = tern_f32_to_f16_bits(x2);
+  b1[i + 1u] = tern_f32_to_f16_bits(x3);
+  b1[i + 2u] = tern_f32_to_f16_bits(x4);
+  b1[i + 3u] = tern_f32_to_f16_bits(x5);
+  b1[i + 4u] = tern_f32_to_f16_bits(x6);
+  b1[i + 5u] = tern_f32_to_f16_bits(x7);
+  b1[i + 6u] = tern_f32_to_f16_bits(x8);
+  b1[i + 7u] = tern_f32_to_f16_bits(x9);
 }
 
 // ---- sort of a long line: sort, 128 workgroups of 256
@@ -2129,17 +2172,16 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
 struct Params {
   u32 v[8];
 };
-TERN_DEVICE u32 key_of(const Params& params, u32 w) {
+TERN_DEVICE u32 key_of(u32 w, u32 flip) {
   let magnitude = w & 0x7fffu;
   var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
   if (magnitude == 0u) { key = 0x8000u; }
   if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (params.v[1] & 0xffffu);
+  return key ^ (flip & 0xffffu);
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 counts[256];
-
   if (group >= params.v[2] * params.v[3]) { return; }
   let line = group / params.v[3];
   let block = group - line * params.v[3];
@@ -2148,16 +2190,16 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   atomicStore(&counts[thread], 0u);
   __syncthreads();
   for (var i = begin + thread; i < end; i += 1024u) {
-    // Four loads on their way at once; the last of the block stand for those behind it.
+    // Four loads on their way at once; the last of the block stands for those behind it.
     let last = end - 1u;
-    let key0 = key_of(params, b0[params.v[6] + i]);
-    let key1 = key_of(params, b0[params.v[6] + min(i + 256u, last)]);
-    let key2 = key_of(params, b0[params.v[6] + min(i + 512u, last)]);
-    let key3 = key_of(params, b0[params.v[6] + min(i + 768u, last)]);
-    atomicAdd(&counts[u32(key0 >> params.v[5]) & 255u], 1u);
-    if (i + 256u < end) { atomicAdd(&counts[u32(key1 >> params.v[5]) & 255u], 1u); }
-    if (i + 512u < end) { atomicAdd(&counts[u32(key2 >> params.v[5]) & 255u], 1u); }
-    if (i + 768u < end) { atomicAdd(&counts[u32(key3 >> params.v[5]) & 255u], 1u); }
+    let key0 = key_of(b0[params.v[6] + min(i + 0u, last)], params.v[1]);
+    let key256 = key_of(b0[params.v[6] + min(i + 256u, last)], params.v[1]);
+    let key512 = key_of(b0[params.v[6] + min(i + 512u, last)], params.v[1]);
+    let key768 = key_of(b0[params.v[6] + min(i + 768u, last)], params.v[1]);
+    if (i + 0u < end) { atomicAdd(&counts[u32(key0 >> params.v[5]) & 255u], 1u); }
+    if (i + 256u < end) { atomicAdd(&counts[u32(key256 >> params.v[5]) & 255u], 1u); }
+    if (i + 512u < end) { atomicAdd(&counts[u32(key512 >> params.v[5]) & 255u], 1u); }
+    if (i + 768u < end) { atomicAdd(&counts[u32(key768 >> params.v[5]) & 255u], 1u); }
   }
   __syncthreads();
   b1[(line * 256u + thread) * params.v[3] + block] = atomicLoad(&counts[thread]);
@@ -2171,61 +2213,64 @@ struct Params {
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 sums[256];
-
   if (group >= params.v[2] * 256u) { return; }
   let first = group * params.v[3];
   var carry = 0u;
   for (var start = 0u; start < params.v[3]; start += 1024u) {
     let at = start + thread * 4u;
     var s0 = 0u;
+    if (at + 0u < params.v[3]) { s0 = b0[first + at + 0u]; }
     var s1 = 0u;
-    var s2 = 0u;
-    var s3 = 0u;
-    if (at < params.v[3]) { s0 = b0[first + at]; }
     if (at + 1u < params.v[3]) { s1 = b0[first + at + 1u]; }
+    var s2 = 0u;
     if (at + 2u < params.v[3]) { s2 = b0[first + at + 2u]; }
+    var s3 = 0u;
     if (at + 3u < params.v[3]) { s3 = b0[first + at + 3u]; }
     sums[thread] = s0 + s1 + s2 + s3;
     __syncthreads();
-  {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    __syncthreads();
-    sums[thread] = with1u;
-    __syncthreads();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    __syncthreads();
-    sums[thread] = with2u;
-    __syncthreads();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    __syncthreads();
-    sums[thread] = with4u;
-    __syncthreads();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    __syncthreads();
-    sums[thread] = with8u;
-    __syncthreads();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    __syncthreads();
-    sums[thread] = with16u;
-    __syncthreads();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    __syncthreads();
-    sums[thread] = with32u;
-    __syncthreads();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    __syncthreads();
-    sums[thread] = with64u;
-    __syncthreads();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    __syncthreads();
-    sums[thread] = with128u;
-    __syncthreads();
-  }
-    let before = carry + sums[thread] - (s0 + s1 + s2 + s3);
-    if (at < params.v[3]) { b0[first + at] = before; }
-    if (at + 1u < params.v[3]) { b0[first + at + 1u] = before + s0; }
-    if (at + 2u < params.v[3]) { b0[first + at + 2u] = before + s0 + s1; }
-    if (at + 3u < params.v[3]) { b0[first + at + 3u] = before + s0 + s1 + s2; }
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      __syncthreads();
+      sums[thread] = with1;
+      __syncthreads();
+      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+      __syncthreads();
+      sums[thread] = with2;
+      __syncthreads();
+      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+      __syncthreads();
+      sums[thread] = with4;
+      __syncthreads();
+      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+      __syncthreads();
+      sums[thread] = with8;
+      __syncthreads();
+      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+      __syncthreads();
+      sums[thread] = with16;
+      __syncthreads();
+      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+      __syncthreads();
+      sums[thread] = with32;
+      __syncthreads();
+      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+      __syncthreads();
+      sums[thread] = with64;
+      __syncthreads();
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      __syncthreads();
+      sums[thread] = with128;
+      __syncthreads();
+    }
+    var before = carry + sums[thread] - (s0 + s1 + s2 + s3);
+    if (at + 0u < params.v[3]) { b0[first + at + 0u] = before; }
+    before += s0;
+    if (at + 1u < params.v[3]) { b0[first + at + 1u] = before; }
+    before += s1;
+    if (at + 2u < params.v[3]) { b0[first + at + 2u] = before; }
+    before += s2;
+    if (at + 3u < params.v[3]) { b0[first + at + 3u] = before; }
+    before += s3;
     carry += sums[255];
     __syncthreads();
   }
@@ -2237,14 +2282,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
 struct Params {
   u32 v[11];
 };
-
-/// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
-/// Of each element its digit, in the 8 high bits, and its rank: one register. (With two for each of 16 elements an SM holds
-/// 3 workgroups instead of 5.)
-/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and the
-/// result how many elements of the tile have a digit less than the invocation's number.
-/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that neighbours
-/// of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// Of each element its digit, in the 8 high bits, and its rank: one register.
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
+/// the result how many elements of the tile have a digit less than the invocation's number.
+/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
 /// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
 /// where it stood.
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
@@ -2252,12 +2294,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
   __shared__ u32 staged[4096];
-
   const u32 line = group / params.v[3], block = group - line * params.v[3], begin = block * 4096u;
   const u32 first = line * params.v[4] + begin;
   tern_move<u32, 16>((const u32*)b0 + params.v[6] + first, (const u32*)0, (u32*)b3 + params.v[9], (u32*)b4 + params.v[10], (const u32*)b2 + params.v[8] + line * 256u,
-                          (const u32*)b1 + params.v[7] + line * 256u * params.v[3] + block, params.v[3], begin, min(params.v[4] - begin, 4096u), line * params.v[4], thread,
-                          counts, sums, staged, [&](u32 w) { return u32(key_of(params, w) >> params.v[5]) & 255u; });
+                          (const u32*)b1 + params.v[7] + line * 256u * params.v[3] + block, params.v[3], begin, min(params.v[4] - begin, 4096u), line * params.v[4],
+                          thread, counts, sums, staged, [&](u32 w) { return u32(key_of(w, params.v[1]) >> params.v[5]) & 255u; });
 }
 
 // ---- sort of a long line: sort, 256 workgroups of 256
@@ -2271,19 +2312,36 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   if (i >= params.v[2] * params.v[1]) { return; }
   let line = i / params.v[2];
   let at = i - line * params.v[2];
-  let bits0 = b2[i + 0u];
-  let bits1 = b2[i + 1u];
-  let bits2 = b2[i + 2u];
-  let bits3 = b2[i + 3u];
-  let bits4 = b2[i + 4u];
-  let bits5 = b2[i + 5u];
-  let bits6 = b2[i + 6u];
-  let bits7 = b2[i + 7u];
+  let sorted = line * params.v[2] + at;
+  let place0 = b3[sorted + 0u];
+  let place1 = b3[sorted + 1u];
+  let place2 = b3[sorted + 2u];
+  let place3 = b3[sorted + 3u];
+  let place4 = b3[sorted + 4u];
+  let place5 = b3[sorted + 5u];
+  let place6 = b3[sorted + 6u];
+  let place7 = b3[sorted + 7u];
+  let bits0 = b2[sorted + 0u];
+  let x0 = tern_f16_bits_to_f32(bits0);
+  let bits1 = b2[sorted + 1u];
+  let x1 = tern_f16_bits_to_f32(bits1);
+  let bits2 = b2[sorted + 2u];
+  let x2 = tern_f16_bits_to_f32(bits2);
+  let bits3 = b2[sorted + 3u];
+  let x3 = tern_f16_bits_to_f32(bits3);
+  let bits4 = b2[sorted + 4u];
+  let x4 = tern_f16_bits_to_f32(bits4);
+  let bits5 = b2[sorted + 5u];
+  let x5 = tern_f16_bits_to_f32(bits5);
+  let bits6 = b2[sorted + 6u];
+  let x6 = tern_f16_bits_to_f32(bits6);
+  let bits7 = b2[sorted + 7u];
+  let x7 = tern_f16_bits_to_f32(bits7);
   let w0 = (params.v[3] + at) / 8u;
-  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits0), tern_f16_bits_to_f32(bits1)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits2), tern_f16_bits_to_f32(bits3)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits4), tern_f16_bits_to_f32(bits5)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits6), tern_f16_bits_to_f32(bits7)));
+  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(x0, x1), tern_f32_pair_to_f16(x2, x3), tern_f32_pair_to_f16(x4, x5), tern_f32_pair_to_f16(x6, x7));
   let w1 = (params.v[4] + at) / 4u;
-  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 0u])), bitcast<u32>(bitcast<i32>(b3[i + 1u])), bitcast<u32>(bitcast<i32>(b3[i + 2u])), bitcast<u32>(bitcast<i32>(b3[i + 3u])));
-  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 4u])), bitcast<u32>(bitcast<i32>(b3[i + 5u])), bitcast<u32>(bitcast<i32>(b3[i + 6u])), bitcast<u32>(bitcast<i32>(b3[i + 7u])));
+  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
+  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place4)), bitcast<u32>(bitcast<i32>(place5)), bitcast<u32>(bitcast<i32>(place6)), bitcast<u32>(bitcast<i32>(place7)));
 }
 
 // ---- the first of a line: topk, 13 workgroups of 256
@@ -2291,9 +2349,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 struct Params {
   u32 v[11];
 };
-TERN_DEVICE u32 key_of(const Params& params, u32 w) {
-  return tern_sort_key(bitcast<f32>(w)) ^ params.v[1];
-}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 counts[256];
@@ -2301,7 +2356,6 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   __shared__ u32 found[2];
   __shared__ u32 less[1024];
   __shared__ u32 alike[1024];
-
   if (group >= params.v[2] * params.v[3]) { return; }
   let line = group / params.v[3];
   let part = group - line * params.v[3];
@@ -2317,53 +2371,53 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     atomicStore(&counts[thread], 0u);
     __syncthreads();
     for (var i = begin + thread; i < end; i += 1024u) {
-      let key0 = key_of(params, b0[params.v[8] + i]);
-      let key1 = key_of(params, b0[params.v[8] + min(i + 256u, last)]);
-      let key2 = key_of(params, b0[params.v[8] + min(i + 512u, last)]);
-      let key3 = key_of(params, b0[params.v[8] + min(i + 768u, last)]);
-      if ((key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
-      if (i + 256u < end && (key1 & mask) == known) { atomicAdd(&counts[u32(key1 >> shift) & 255u], 1u); }
-      if (i + 512u < end && (key2 & mask) == known) { atomicAdd(&counts[u32(key2 >> shift) & 255u], 1u); }
-      if (i + 768u < end && (key3 & mask) == known) { atomicAdd(&counts[u32(key3 >> shift) & 255u], 1u); }
+      let key0 = key_of(b0[params.v[8] + min(i + 0u, last)], params.v[1]);
+      let key256 = key_of(b0[params.v[8] + min(i + 256u, last)], params.v[1]);
+      let key512 = key_of(b0[params.v[8] + min(i + 512u, last)], params.v[1]);
+      let key768 = key_of(b0[params.v[8] + min(i + 768u, last)], params.v[1]);
+      if (i + 0u < end && (key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
+      if (i + 256u < end && (key256 & mask) == known) { atomicAdd(&counts[u32(key256 >> shift) & 255u], 1u); }
+      if (i + 512u < end && (key512 & mask) == known) { atomicAdd(&counts[u32(key512 >> shift) & 255u], 1u); }
+      if (i + 768u < end && (key768 & mask) == known) { atomicAdd(&counts[u32(key768 >> shift) & 255u], 1u); }
     }
     __syncthreads();
     let here = atomicLoad(&counts[thread]);
     sums[thread] = here;
     __syncthreads();
-  {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    __syncthreads();
-    sums[thread] = with1u;
-    __syncthreads();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    __syncthreads();
-    sums[thread] = with2u;
-    __syncthreads();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    __syncthreads();
-    sums[thread] = with4u;
-    __syncthreads();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    __syncthreads();
-    sums[thread] = with8u;
-    __syncthreads();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    __syncthreads();
-    sums[thread] = with16u;
-    __syncthreads();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    __syncthreads();
-    sums[thread] = with32u;
-    __syncthreads();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    __syncthreads();
-    sums[thread] = with64u;
-    __syncthreads();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    __syncthreads();
-    sums[thread] = with128u;
-    __syncthreads();
-  }
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      __syncthreads();
+      sums[thread] = with1;
+      __syncthreads();
+      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+      __syncthreads();
+      sums[thread] = with2;
+      __syncthreads();
+      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+      __syncthreads();
+      sums[thread] = with4;
+      __syncthreads();
+      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+      __syncthreads();
+      sums[thread] = with8;
+      __syncthreads();
+      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+      __syncthreads();
+      sums[thread] = with16;
+      __syncthreads();
+      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+      __syncthreads();
+      sums[thread] = with32;
+      __syncthreads();
+      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+      __syncthreads();
+      sums[thread] = with64;
+      __syncthreads();
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      __syncthreads();
+      sums[thread] = with128;
+      __syncthreads();
+    }
     let up_to = sums[thread];
     if (up_to >= wanted && up_to - here < wanted) {
       found[0] = thread;
@@ -2381,10 +2435,10 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   }
   __syncthreads();
   for (var i = begin + thread; i < end; i += 1024u) {
-    let key0 = key_of(params, b0[params.v[8] + i]);
-    let key1 = key_of(params, b0[params.v[8] + min(i + 256u, last)]);
-    let key2 = key_of(params, b0[params.v[8] + min(i + 512u, last)]);
-    let key3 = key_of(params, b0[params.v[8] + min(i + 768u, last)]);
+    let key0 = key_of(b0[params.v[8] + min(i + 0u, last)], params.v[1]);
+    let key256 = key_of(b0[params.v[8] + min(i + 256u, last)], params.v[1]);
+    let key512 = key_of(b0[params.v[8] + min(i + 512u, last)], params.v[1]);
+    let key768 = key_of(b0[params.v[8] + min(i + 768u, last)], params.v[1]);
     if (i + 0u < end) {
       let at = i + 0u - begin;
       if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
@@ -2392,23 +2446,22 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     }
     if (i + 256u < end) {
       let at = i + 256u - begin;
-      if (key1 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key1 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+      if (key256 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key256 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
     if (i + 512u < end) {
       let at = i + 512u - begin;
-      if (key2 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key2 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+      if (key512 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key512 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
     if (i + 768u < end) {
       let at = i + 768u - begin;
-      if (key3 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key3 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+      if (key768 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key768 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
   }
   __syncthreads();
-  // An invocation has params.v[6] words: a count of each kind in 16 bits, as there are at most params.v[5] of the one; of those alike
-  // only the first `wanted` count.
+  // An invocation has params.v[6] words. Of the elements alike only the first `wanted` count.
   var before = 0u;
   var like = 0u;
   for (var j = 0u; j < params.v[6]; j += 1u) {
@@ -2418,37 +2471,37 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   sums[thread] = like;
   __syncthreads();
   {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
     __syncthreads();
-    sums[thread] = with1u;
+    sums[thread] = with1;
     __syncthreads();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
     __syncthreads();
-    sums[thread] = with2u;
+    sums[thread] = with2;
     __syncthreads();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
     __syncthreads();
-    sums[thread] = with4u;
+    sums[thread] = with4;
     __syncthreads();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
     __syncthreads();
-    sums[thread] = with8u;
+    sums[thread] = with8;
     __syncthreads();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
     __syncthreads();
-    sums[thread] = with16u;
+    sums[thread] = with16;
     __syncthreads();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
     __syncthreads();
-    sums[thread] = with32u;
+    sums[thread] = with32;
     __syncthreads();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
     __syncthreads();
-    sums[thread] = with64u;
+    sums[thread] = with64;
     __syncthreads();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     __syncthreads();
-    sums[thread] = with128u;
+    sums[thread] = with128;
     __syncthreads();
   }
   var like_before = sums[thread] - like;
@@ -2457,37 +2510,37 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   sums[thread] = before + taken;
   __syncthreads();
   {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
     __syncthreads();
-    sums[thread] = with1u;
+    sums[thread] = with1;
     __syncthreads();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
     __syncthreads();
-    sums[thread] = with2u;
+    sums[thread] = with2;
     __syncthreads();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
     __syncthreads();
-    sums[thread] = with4u;
+    sums[thread] = with4;
     __syncthreads();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
     __syncthreads();
-    sums[thread] = with8u;
+    sums[thread] = with8;
     __syncthreads();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
     __syncthreads();
-    sums[thread] = with16u;
+    sums[thread] = with16;
     __syncthreads();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
     __syncthreads();
-    sums[thread] = with32u;
+    sums[thread] = with32;
     __syncthreads();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
     __syncthreads();
-    sums[thread] = with64u;
+    sums[thread] = with64;
     __syncthreads();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     __syncthreads();
-    sums[thread] = with128u;
+    sums[thread] = with128;
     __syncthreads();
   }
   var to = group * params.v[5] + sums[thread] - (before + taken);

@@ -1286,14 +1286,18 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 var<workgroup> sums: array<f32, 256>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-  let line = group;
-  let begin = 0u;
-  let end = params.v[0].z;
+  let line = group / 1u;
+  let part = group - line * 1u;
+  let begin = part * params.v[0].z;
+  let end = min(begin + params.v[0].z, params.v[0].z);
   var carry = f32();
-  for (var start = begin; start < end; start += 1024u) {
+  for (var start = begin; start < end; start += 256u * 4u) {
     var s0 = f32();
     var s1 = f32();
     var s2 = f32();
@@ -1312,58 +1316,66 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       s2 = x4;
       s3 = x5;
     }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
     workgroupBarrier();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     workgroupBarrier();
     sums[thread] = t1;
     workgroupBarrier();
     var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
+    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
     workgroupBarrier();
     sums[thread] = t2;
     workgroupBarrier();
     var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
+    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
     workgroupBarrier();
     sums[thread] = t4;
     workgroupBarrier();
     var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
+    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
     workgroupBarrier();
     sums[thread] = t8;
     workgroupBarrier();
     var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
+    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
     workgroupBarrier();
     sums[thread] = t16;
     workgroupBarrier();
     var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
+    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
     workgroupBarrier();
     sums[thread] = t32;
     workgroupBarrier();
     var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
+    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
     workgroupBarrier();
     sums[thread] = t64;
     workgroupBarrier();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     workgroupBarrier();
     sums[thread] = t128;
     workgroupBarrier();
     var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
     if (i0 < end) {
       let w6 = (params.v[1].z + line * params.v[1].w + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = (carry + sums[255]);
+    carry = combine(carry, sums[256u - 1u]);
     workgroupBarrier();
   }
 }
@@ -1375,6 +1387,9 @@ struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<i32, 256>;
+fn combine(a: i32, b: i32) -> i32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
@@ -1383,7 +1398,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let begin = part * params.v[1].w;
   let end = min(begin + params.v[1].w, params.v[0].z);
   var sum = i32();
-  for (var i = begin + thread * 4u; i < end; i += 1024u) {
+  for (var i = begin + thread * 4u; i < end; i += 256u * 4u) {
     let at = i;
     let w0 = (params.v[0].w + at) / 4u;
     let q1 = b0[w0 + 0u];
@@ -1391,28 +1406,28 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     let x3 = bitcast<i32>(q1.y);
     let x4 = bitcast<i32>(q1.z);
     let x5 = bitcast<i32>(q1.w);
-    sum = (sum + x2);
-    sum = (sum + x3);
-    sum = (sum + x4);
-    sum = (sum + x5);
+    sum = combine(sum, x2);
+    sum = combine(sum, x3);
+    sum = combine(sum, x4);
+    sum = combine(sum, x5);
   }
   sums[thread] = sum;
   workgroupBarrier();
-  if (thread < 128u) { sums[thread] = (sums[thread] + sums[thread + 128u]); }
+  if (thread < 128u) { sums[thread] = combine(sums[thread], sums[thread + 128u]); }
   workgroupBarrier();
-  if (thread < 64u) { sums[thread] = (sums[thread] + sums[thread + 64u]); }
+  if (thread < 64u) { sums[thread] = combine(sums[thread], sums[thread + 64u]); }
   workgroupBarrier();
-  if (thread < 32u) { sums[thread] = (sums[thread] + sums[thread + 32u]); }
+  if (thread < 32u) { sums[thread] = combine(sums[thread], sums[thread + 32u]); }
   workgroupBarrier();
-  if (thread < 16u) { sums[thread] = (sums[thread] + sums[thread + 16u]); }
+  if (thread < 16u) { sums[thread] = combine(sums[thread], sums[thread + 16u]); }
   workgroupBarrier();
-  if (thread < 8u) { sums[thread] = (sums[thread] + sums[thread + 8u]); }
+  if (thread < 8u) { sums[thread] = combine(sums[thread], sums[thread + 8u]); }
   workgroupBarrier();
-  if (thread < 4u) { sums[thread] = (sums[thread] + sums[thread + 4u]); }
+  if (thread < 4u) { sums[thread] = combine(sums[thread], sums[thread + 4u]); }
   workgroupBarrier();
-  if (thread < 2u) { sums[thread] = (sums[thread] + sums[thread + 2u]); }
+  if (thread < 2u) { sums[thread] = combine(sums[thread], sums[thread + 2u]); }
   workgroupBarrier();
-  if (thread < 1u) { sums[thread] = (sums[thread] + sums[thread + 1u]); }
+  if (thread < 1u) { sums[thread] = combine(sums[thread], sums[thread + 1u]); }
   workgroupBarrier();
   if (thread == 0u) {
     b1[line * params.v[1].y + params.v[1].z + part] = bitcast<u32>(sums[0]);
@@ -1427,6 +1442,9 @@ struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 var<workgroup> sums: array<i32, 256>;
+fn combine(a: i32, b: i32) -> i32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
@@ -1436,7 +1454,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let end = min(begin + params.v[2].x, params.v[0].z);
   var carry = i32();
   if (part + params.v[1].w > 0u) { carry = bitcast<i32>(b2[line * params.v[1].z + params.v[1].w + part - 1u]); }
-  for (var start = begin; start < end; start += 1024u) {
+  for (var start = begin; start < end; start += 256u * 4u) {
     var s0 = i32();
     var s1 = i32();
     var s2 = i32();
@@ -1455,58 +1473,66 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       s2 = x4;
       s3 = x5;
     }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
     workgroupBarrier();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     workgroupBarrier();
     sums[thread] = t1;
     workgroupBarrier();
     var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
+    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
     workgroupBarrier();
     sums[thread] = t2;
     workgroupBarrier();
     var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
+    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
     workgroupBarrier();
     sums[thread] = t4;
     workgroupBarrier();
     var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
+    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
     workgroupBarrier();
     sums[thread] = t8;
     workgroupBarrier();
     var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
+    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
     workgroupBarrier();
     sums[thread] = t16;
     workgroupBarrier();
     var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
+    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
     workgroupBarrier();
     sums[thread] = t32;
     workgroupBarrier();
     var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
+    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
     workgroupBarrier();
     sums[thread] = t64;
     workgroupBarrier();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     workgroupBarrier();
     sums[thread] = t128;
     workgroupBarrier();
     var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
     if (i0 < end) {
       let w6 = (params.v[1].x + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = (carry + sums[255]);
+    carry = combine(carry, sums[256u - 1u]);
     workgroupBarrier();
   }
 }
@@ -1518,14 +1544,18 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<f32, 256>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-  let line = group * 32u + thread % 32u;
+  let column = thread % 32u;
+  let line = group * 32u + column;
   let row = thread / 32u;
   let inside = line < params.v[0].y;
   var carry = f32();
-  for (var start = 0u; start < params.v[0].z; start += 64u) {
+  for (var start = 0u; start < params.v[0].z; start += 8u * 8u) {
     let i0 = start + row * 8u + 0u;
     let at0 = i0;
     var s0 = f32();
@@ -1537,107 +1567,123 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     let at1 = i1;
     var s1 = f32();
     if (inside && i1 < params.v[0].z) {
-      let x1 = bitcast<f32>(b0[params.v[1].x + line + at1 * params.v[1].y]);
-      s1 = x1;
+      let x2 = bitcast<f32>(b0[params.v[1].x + line + at1 * params.v[1].y]);
+      s1 = x2;
     }
     let i2 = start + row * 8u + 2u;
     let at2 = i2;
     var s2 = f32();
     if (inside && i2 < params.v[0].z) {
-      let x2 = bitcast<f32>(b0[params.v[1].x + line + at2 * params.v[1].y]);
-      s2 = x2;
+      let x4 = bitcast<f32>(b0[params.v[1].x + line + at2 * params.v[1].y]);
+      s2 = x4;
     }
     let i3 = start + row * 8u + 3u;
     let at3 = i3;
     var s3 = f32();
     if (inside && i3 < params.v[0].z) {
-      let x3 = bitcast<f32>(b0[params.v[1].x + line + at3 * params.v[1].y]);
-      s3 = x3;
+      let x6 = bitcast<f32>(b0[params.v[1].x + line + at3 * params.v[1].y]);
+      s3 = x6;
     }
     let i4 = start + row * 8u + 4u;
     let at4 = i4;
     var s4 = f32();
     if (inside && i4 < params.v[0].z) {
-      let x4 = bitcast<f32>(b0[params.v[1].x + line + at4 * params.v[1].y]);
-      s4 = x4;
+      let x8 = bitcast<f32>(b0[params.v[1].x + line + at4 * params.v[1].y]);
+      s4 = x8;
     }
     let i5 = start + row * 8u + 5u;
     let at5 = i5;
     var s5 = f32();
     if (inside && i5 < params.v[0].z) {
-      let x5 = bitcast<f32>(b0[params.v[1].x + line + at5 * params.v[1].y]);
-      s5 = x5;
+      let x10 = bitcast<f32>(b0[params.v[1].x + line + at5 * params.v[1].y]);
+      s5 = x10;
     }
     let i6 = start + row * 8u + 6u;
     let at6 = i6;
     var s6 = f32();
     if (inside && i6 < params.v[0].z) {
-      let x6 = bitcast<f32>(b0[params.v[1].x + line + at6 * params.v[1].y]);
-      s6 = x6;
+      let x12 = bitcast<f32>(b0[params.v[1].x + line + at6 * params.v[1].y]);
+      s6 = x12;
     }
     let i7 = start + row * 8u + 7u;
     let at7 = i7;
     var s7 = f32();
     if (inside && i7 < params.v[0].z) {
-      let x7 = bitcast<f32>(b0[params.v[1].x + line + at7 * params.v[1].y]);
-      s7 = x7;
+      let x14 = bitcast<f32>(b0[params.v[1].x + line + at7 * params.v[1].y]);
+      s7 = x14;
     }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    s4 = (s3 + s4);
-    s5 = (s4 + s5);
-    s6 = (s5 + s6);
-    s7 = (s6 + s7);
-    sums[thread] = s7;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sum = combine(sum, s4);
+    s4 = sum;
+    sum = combine(sum, s5);
+    s5 = sum;
+    sum = combine(sum, s6);
+    s6 = sum;
+    sum = combine(sum, s7);
+    s7 = sum;
+    sums[thread] = sum;
     workgroupBarrier();
     var before = carry;
-    carry = (carry + sums[0u + thread % 32u]);
+    carry = combine(carry, sums[0u * 32u + column]);
     if (row > 0u) { before = carry; }
-    carry = (carry + sums[32u + thread % 32u]);
+    carry = combine(carry, sums[1u * 32u + column]);
     if (row > 1u) { before = carry; }
-    carry = (carry + sums[64u + thread % 32u]);
+    carry = combine(carry, sums[2u * 32u + column]);
     if (row > 2u) { before = carry; }
-    carry = (carry + sums[96u + thread % 32u]);
+    carry = combine(carry, sums[3u * 32u + column]);
     if (row > 3u) { before = carry; }
-    carry = (carry + sums[128u + thread % 32u]);
+    carry = combine(carry, sums[4u * 32u + column]);
     if (row > 4u) { before = carry; }
-    carry = (carry + sums[160u + thread % 32u]);
+    carry = combine(carry, sums[5u * 32u + column]);
     if (row > 5u) { before = carry; }
-    carry = (carry + sums[192u + thread % 32u]);
+    carry = combine(carry, sums[6u * 32u + column]);
     if (row > 6u) { before = carry; }
-    carry = (carry + sums[224u + thread % 32u]);
+    carry = combine(carry, sums[7u * 32u + column]);
     if (inside && i0 < params.v[0].z) {
-      let to8 = params.v[1].z + line + at0 * params.v[1].w;
-      b1[to8] = bitcast<u32>((before + s0));
+      let y0 = combine(before, s0);
+      let to1 = params.v[1].z + line + at0 * params.v[1].w;
+      b1[to1] = bitcast<u32>(y0);
     }
     if (inside && i1 < params.v[0].z) {
-      let to9 = params.v[1].z + line + at1 * params.v[1].w;
-      b1[to9] = bitcast<u32>((before + s1));
+      let y1 = combine(before, s1);
+      let to3 = params.v[1].z + line + at1 * params.v[1].w;
+      b1[to3] = bitcast<u32>(y1);
     }
     if (inside && i2 < params.v[0].z) {
-      let to10 = params.v[1].z + line + at2 * params.v[1].w;
-      b1[to10] = bitcast<u32>((before + s2));
+      let y2 = combine(before, s2);
+      let to5 = params.v[1].z + line + at2 * params.v[1].w;
+      b1[to5] = bitcast<u32>(y2);
     }
     if (inside && i3 < params.v[0].z) {
-      let to11 = params.v[1].z + line + at3 * params.v[1].w;
-      b1[to11] = bitcast<u32>((before + s3));
+      let y3 = combine(before, s3);
+      let to7 = params.v[1].z + line + at3 * params.v[1].w;
+      b1[to7] = bitcast<u32>(y3);
     }
     if (inside && i4 < params.v[0].z) {
-      let to12 = params.v[1].z + line + at4 * params.v[1].w;
-      b1[to12] = bitcast<u32>((before + s4));
+      let y4 = combine(before, s4);
+      let to9 = params.v[1].z + line + at4 * params.v[1].w;
+      b1[to9] = bitcast<u32>(y4);
     }
     if (inside && i5 < params.v[0].z) {
-      let to13 = params.v[1].z + line + at5 * params.v[1].w;
-      b1[to13] = bitcast<u32>((before + s5));
+      let y5 = combine(before, s5);
+      let to11 = params.v[1].z + line + at5 * params.v[1].w;
+      b1[to11] = bitcast<u32>(y5);
     }
     if (inside && i6 < params.v[0].z) {
-      let to14 = params.v[1].z + line + at6 * params.v[1].w;
-      b1[to14] = bitcast<u32>((before + s6));
+      let y6 = combine(before, s6);
+      let to13 = params.v[1].z + line + at6 * params.v[1].w;
+      b1[to13] = bitcast<u32>(y6);
     }
     if (inside && i7 < params.v[0].z) {
+      let y7 = combine(before, s7);
       let to15 = params.v[1].z + line + at7 * params.v[1].w;
-      b1[to15] = bitcast<u32>((before + s7));
+      b1[to15] = bitcast<u32>(y7);
     }
     workgroupBarrier();
   }
@@ -1662,13 +1708,17 @@ fn tern_sort_key(x: f32) -> u32 {
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
   let first = group * 8u;
-  for (var i = thread * 4u; i < 8u; i += 1024u) {
+  for (var i = thread * 4u; i < 8u; i += 256u * 4u) {
     let line = (first + i) / params.v[1].w;
     let at = first + i - line * params.v[1].w;
     var key0 = ~u32(0);
+    var place0 = at + 0u;
     var key1 = ~u32(0);
+    var place1 = at + 1u;
     var key2 = ~u32(0);
+    var place2 = at + 2u;
     var key3 = ~u32(0);
+    var place3 = at + 3u;
     if (at < params.v[0].z && first + i < params.v[2].x) {
       let w0 = (params.v[1].x + line * params.v[1].y + at) / 4u;
       let q1 = b0[w0 + 0u];
@@ -1682,17 +1732,17 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       key3 = tern_sort_key(x5);
     }
     keys[i + 0u] = key0;
-    places[i + 0u] = at + 0u;
+    places[i + 0u] = place0;
     keys[i + 1u] = key1;
-    places[i + 1u] = at + 1u;
+    places[i + 1u] = place1;
     keys[i + 2u] = key2;
-    places[i + 2u] = at + 2u;
+    places[i + 2u] = place2;
     keys[i + 3u] = key3;
-    places[i + 3u] = at + 3u;
+    places[i + 3u] = place3;
   }
   workgroupBarrier();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 2u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1706,8 +1756,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 2u * (2u * 2u) + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1721,8 +1771,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1736,8 +1786,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 4u * (2u * 4u) + i % 4u;
     let high = low + 4u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1751,8 +1801,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 2u * (2u * 2u) + i % 2u;
     let high = low + 2u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1766,8 +1816,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
   }
   workgroupBarrier();
-  for (var i = thread; i < 4u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -1851,14 +1901,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let x7 = tern_f16_second(q1.z);
   let x8 = tern_f16_first(q1.w);
   let x9 = tern_f16_second(q1.w);
-  b1[i + 0u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x2)));
-  b1[i + 1u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x3)));
-  b1[i + 2u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x4)));
-  b1[i + 3u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x5)));
-  b1[i + 4u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x6)));
-  b1[i + 5u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x7)));
-  b1[i + 6u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x8)));
-  b1[i + 7u] = bitcast<u32>(bitcast<u32>(tern_f32_to_f16_bits(x9)));
+  b1[i + 0u] = tern_f32_to_f16_bits(x2);
+  b1[i + 1u] = tern_f32_to_f16_bits(x3);
+  b1[i + 2u] = tern_f32_to_f16_bits(x4);
+  b1[i + 3u] = tern_f32_to_f16_bits(x5);
+  b1[i + 4u] = tern_f32_to_f16_bits(x6);
+  b1[i + 5u] = tern_f32_to_f16_bits(x7);
+  b1[i + 6u] = tern_f32_to_f16_bits(x8);
+  b1[i + 7u] = tern_f32_to_f16_bits(x9);
 }
 
 // ---- sort of a long line: sort, 128 workgroups of 256
@@ -1868,17 +1918,16 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> counts: array<atomic<u32>, 256>;
-fn key_of(w: u32) -> u32 {
+fn key_of(w: u32, flip: u32) -> u32 {
   let magnitude = w & 0x7fffu;
   var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
   if (magnitude == 0u) { key = 0x8000u; }
   if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (params.v[0].y & 0xffffu);
+  return key ^ (flip & 0xffffu);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
   let block = group - line * params.v[0].w;
@@ -1887,16 +1936,16 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   atomicStore(&counts[thread], 0u);
   workgroupBarrier();
   for (var i = begin + thread; i < end; i += 1024u) {
-    // Four loads on their way at once; the last of the block stand for those behind it.
+    // Four loads on their way at once; the last of the block stands for those behind it.
     let last = end - 1u;
-    let key0 = key_of(b0[params.v[1].z + i]);
-    let key1 = key_of(b0[params.v[1].z + min(i + 256u, last)]);
-    let key2 = key_of(b0[params.v[1].z + min(i + 512u, last)]);
-    let key3 = key_of(b0[params.v[1].z + min(i + 768u, last)]);
-    atomicAdd(&counts[u32(key0 >> params.v[1].y) & 255u], 1u);
-    if (i + 256u < end) { atomicAdd(&counts[u32(key1 >> params.v[1].y) & 255u], 1u); }
-    if (i + 512u < end) { atomicAdd(&counts[u32(key2 >> params.v[1].y) & 255u], 1u); }
-    if (i + 768u < end) { atomicAdd(&counts[u32(key3 >> params.v[1].y) & 255u], 1u); }
+    let key0 = key_of(b0[params.v[1].z + min(i + 0u, last)], params.v[0].y);
+    let key256 = key_of(b0[params.v[1].z + min(i + 256u, last)], params.v[0].y);
+    let key512 = key_of(b0[params.v[1].z + min(i + 512u, last)], params.v[0].y);
+    let key768 = key_of(b0[params.v[1].z + min(i + 768u, last)], params.v[0].y);
+    if (i + 0u < end) { atomicAdd(&counts[u32(key0 >> params.v[1].y) & 255u], 1u); }
+    if (i + 256u < end) { atomicAdd(&counts[u32(key256 >> params.v[1].y) & 255u], 1u); }
+    if (i + 512u < end) { atomicAdd(&counts[u32(key512 >> params.v[1].y) & 255u], 1u); }
+    if (i + 768u < end) { atomicAdd(&counts[u32(key768 >> params.v[1].y) & 255u], 1u); }
   }
   workgroupBarrier();
   b1[(line * 256u + thread) * params.v[0].w + block] = atomicLoad(&counts[thread]);
@@ -1909,71 +1958,74 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<u32, 256>;
-fn key_of(w: u32) -> u32 {
+fn key_of(w: u32, flip: u32) -> u32 {
   let magnitude = w & 0x7fffu;
   var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
   if (magnitude == 0u) { key = 0x8000u; }
   if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (params.v[0].y & 0xffffu);
+  return key ^ (flip & 0xffffu);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-
   if (group >= params.v[0].z * 256u) { return; }
   let first = group * params.v[0].w;
   var carry = 0u;
   for (var start = 0u; start < params.v[0].w; start += 1024u) {
     let at = start + thread * 4u;
     var s0 = 0u;
+    if (at + 0u < params.v[0].w) { s0 = b0[first + at + 0u]; }
     var s1 = 0u;
-    var s2 = 0u;
-    var s3 = 0u;
-    if (at < params.v[0].w) { s0 = b0[first + at]; }
     if (at + 1u < params.v[0].w) { s1 = b0[first + at + 1u]; }
+    var s2 = 0u;
     if (at + 2u < params.v[0].w) { s2 = b0[first + at + 2u]; }
+    var s3 = 0u;
     if (at + 3u < params.v[0].w) { s3 = b0[first + at + 3u]; }
     sums[thread] = s0 + s1 + s2 + s3;
     workgroupBarrier();
-  {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    workgroupBarrier();
-    sums[thread] = with1u;
-    workgroupBarrier();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    workgroupBarrier();
-    sums[thread] = with2u;
-    workgroupBarrier();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    workgroupBarrier();
-    sums[thread] = with4u;
-    workgroupBarrier();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    workgroupBarrier();
-    sums[thread] = with8u;
-    workgroupBarrier();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    workgroupBarrier();
-    sums[thread] = with16u;
-    workgroupBarrier();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    workgroupBarrier();
-    sums[thread] = with32u;
-    workgroupBarrier();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64u;
-    workgroupBarrier();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    workgroupBarrier();
-    sums[thread] = with128u;
-    workgroupBarrier();
-  }
-    let before = carry + sums[thread] - (s0 + s1 + s2 + s3);
-    if (at < params.v[0].w) { b0[first + at] = before; }
-    if (at + 1u < params.v[0].w) { b0[first + at + 1u] = before + s0; }
-    if (at + 2u < params.v[0].w) { b0[first + at + 2u] = before + s0 + s1; }
-    if (at + 3u < params.v[0].w) { b0[first + at + 3u] = before + s0 + s1 + s2; }
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+      workgroupBarrier();
+      sums[thread] = with2;
+      workgroupBarrier();
+      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+      workgroupBarrier();
+      sums[thread] = with4;
+      workgroupBarrier();
+      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+      workgroupBarrier();
+      sums[thread] = with8;
+      workgroupBarrier();
+      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+      workgroupBarrier();
+      sums[thread] = with16;
+      workgroupBarrier();
+      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+      workgroupBarrier();
+      sums[thread] = with32;
+      workgroupBarrier();
+      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+      workgroupBarrier();
+      sums[thread] = with64;
+      workgroupBarrier();
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
+    var before = carry + sums[thread] - (s0 + s1 + s2 + s3);
+    if (at + 0u < params.v[0].w) { b0[first + at + 0u] = before; }
+    before += s0;
+    if (at + 1u < params.v[0].w) { b0[first + at + 1u] = before; }
+    before += s1;
+    if (at + 2u < params.v[0].w) { b0[first + at + 2u] = before; }
+    before += s2;
+    if (at + 3u < params.v[0].w) { b0[first + at + 3u] = before; }
+    before += s3;
     carry += sums[255];
     workgroupBarrier();
   }
@@ -1992,17 +2044,16 @@ struct Params { v: array<vec4<u32>, 3> }
 var<workgroup> masks: array<atomic<u32>, 2048>;
 var<workgroup> next: array<u32, 256>;
 var<workgroup> sums: array<u32, 256>;
-fn key_of(w: u32) -> u32 {
+fn key_of(w: u32, flip: u32) -> u32 {
   let magnitude = w & 0x7fffu;
   var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
   if (magnitude == 0u) { key = 0x8000u; }
   if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (params.v[0].y & 0xffffu);
+  return key ^ (flip & 0xffffu);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
   let block = group - line * params.v[0].w;
@@ -2012,37 +2063,37 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   sums[thread] = total;
   workgroupBarrier();
   {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
     workgroupBarrier();
-    sums[thread] = with1u;
+    sums[thread] = with1;
     workgroupBarrier();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
     workgroupBarrier();
-    sums[thread] = with2u;
+    sums[thread] = with2;
     workgroupBarrier();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
     workgroupBarrier();
-    sums[thread] = with4u;
+    sums[thread] = with4;
     workgroupBarrier();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
     workgroupBarrier();
-    sums[thread] = with8u;
+    sums[thread] = with8;
     workgroupBarrier();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
     workgroupBarrier();
-    sums[thread] = with16u;
+    sums[thread] = with16;
     workgroupBarrier();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
     workgroupBarrier();
-    sums[thread] = with32u;
+    sums[thread] = with32;
     workgroupBarrier();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
     workgroupBarrier();
-    sums[thread] = with64u;
+    sums[thread] = with64;
     workgroupBarrier();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     workgroupBarrier();
-    sums[thread] = with128u;
+    sums[thread] = with128;
     workgroupBarrier();
   }
   next[thread] = line * params.v[1].x + sums[thread] - total + b1[(line * 256u + thread) * params.v[0].w + block];
@@ -2056,7 +2107,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     if (i < end) {
       let source = line * params.v[1].x + i;
       bits = b0[params.v[1].z + source];
-      digit = (key_of(bits) >> params.v[1].y) & 255u;
+      digit = (key_of(bits, params.v[0].y) >> params.v[1].y) & 255u;
       atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
     }
     workgroupBarrier();
@@ -2099,19 +2150,36 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   if (i >= params.v[0].z * params.v[0].y) { return; }
   let line = i / params.v[0].z;
   let at = i - line * params.v[0].z;
-  let bits0 = b2[i + 0u];
-  let bits1 = b2[i + 1u];
-  let bits2 = b2[i + 2u];
-  let bits3 = b2[i + 3u];
-  let bits4 = b2[i + 4u];
-  let bits5 = b2[i + 5u];
-  let bits6 = b2[i + 6u];
-  let bits7 = b2[i + 7u];
+  let sorted = line * params.v[0].z + at;
+  let place0 = b3[sorted + 0u];
+  let place1 = b3[sorted + 1u];
+  let place2 = b3[sorted + 2u];
+  let place3 = b3[sorted + 3u];
+  let place4 = b3[sorted + 4u];
+  let place5 = b3[sorted + 5u];
+  let place6 = b3[sorted + 6u];
+  let place7 = b3[sorted + 7u];
+  let bits0 = b2[sorted + 0u];
+  let x0 = tern_f16_bits_to_f32(bits0);
+  let bits1 = b2[sorted + 1u];
+  let x1 = tern_f16_bits_to_f32(bits1);
+  let bits2 = b2[sorted + 2u];
+  let x2 = tern_f16_bits_to_f32(bits2);
+  let bits3 = b2[sorted + 3u];
+  let x3 = tern_f16_bits_to_f32(bits3);
+  let bits4 = b2[sorted + 4u];
+  let x4 = tern_f16_bits_to_f32(bits4);
+  let bits5 = b2[sorted + 5u];
+  let x5 = tern_f16_bits_to_f32(bits5);
+  let bits6 = b2[sorted + 6u];
+  let x6 = tern_f16_bits_to_f32(bits6);
+  let bits7 = b2[sorted + 7u];
+  let x7 = tern_f16_bits_to_f32(bits7);
   let w0 = (params.v[0].w + at) / 8u;
-  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits0), tern_f16_bits_to_f32(bits1)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits2), tern_f16_bits_to_f32(bits3)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits4), tern_f16_bits_to_f32(bits5)), tern_f32_pair_to_f16(tern_f16_bits_to_f32(bits6), tern_f16_bits_to_f32(bits7)));
+  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(x0, x1), tern_f32_pair_to_f16(x2, x3), tern_f32_pair_to_f16(x4, x5), tern_f32_pair_to_f16(x6, x7));
   let w1 = (params.v[1].x + at) / 4u;
-  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 0u])), bitcast<u32>(bitcast<i32>(b3[i + 1u])), bitcast<u32>(bitcast<i32>(b3[i + 2u])), bitcast<u32>(bitcast<i32>(b3[i + 3u])));
-  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(b3[i + 4u])), bitcast<u32>(bitcast<i32>(b3[i + 5u])), bitcast<u32>(bitcast<i32>(b3[i + 6u])), bitcast<u32>(bitcast<i32>(b3[i + 7u])));
+  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
+  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place4)), bitcast<u32>(bitcast<i32>(place5)), bitcast<u32>(bitcast<i32>(place6)), bitcast<u32>(bitcast<i32>(place7)));
 }
 
 // ---- the first of a line: topk, 13 workgroups of 256
@@ -2126,13 +2194,12 @@ var<workgroup> sums: array<u32, 256>;
 var<workgroup> found: array<u32, 2>;
 var<workgroup> less: array<atomic<u32>, 1024>;
 var<workgroup> alike: array<atomic<u32>, 1024>;
-fn key_of(w: u32) -> u32 {
-  return tern_sort_key(bitcast<f32>(w)) ^ params.v[0].y;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
   let part = group - line * params.v[0].w;
@@ -2148,53 +2215,53 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     atomicStore(&counts[thread], 0u);
     workgroupBarrier();
     for (var i = begin + thread; i < end; i += 1024u) {
-      let key0 = key_of(b0[params.v[2].x + i]);
-      let key1 = key_of(b0[params.v[2].x + min(i + 256u, last)]);
-      let key2 = key_of(b0[params.v[2].x + min(i + 512u, last)]);
-      let key3 = key_of(b0[params.v[2].x + min(i + 768u, last)]);
-      if ((key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
-      if (i + 256u < end && (key1 & mask) == known) { atomicAdd(&counts[u32(key1 >> shift) & 255u], 1u); }
-      if (i + 512u < end && (key2 & mask) == known) { atomicAdd(&counts[u32(key2 >> shift) & 255u], 1u); }
-      if (i + 768u < end && (key3 & mask) == known) { atomicAdd(&counts[u32(key3 >> shift) & 255u], 1u); }
+      let key0 = key_of(b0[params.v[2].x + min(i + 0u, last)], params.v[0].y);
+      let key256 = key_of(b0[params.v[2].x + min(i + 256u, last)], params.v[0].y);
+      let key512 = key_of(b0[params.v[2].x + min(i + 512u, last)], params.v[0].y);
+      let key768 = key_of(b0[params.v[2].x + min(i + 768u, last)], params.v[0].y);
+      if (i + 0u < end && (key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
+      if (i + 256u < end && (key256 & mask) == known) { atomicAdd(&counts[u32(key256 >> shift) & 255u], 1u); }
+      if (i + 512u < end && (key512 & mask) == known) { atomicAdd(&counts[u32(key512 >> shift) & 255u], 1u); }
+      if (i + 768u < end && (key768 & mask) == known) { atomicAdd(&counts[u32(key768 >> shift) & 255u], 1u); }
     }
     workgroupBarrier();
     let here = atomicLoad(&counts[thread]);
     sums[thread] = here;
     workgroupBarrier();
-  {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    workgroupBarrier();
-    sums[thread] = with1u;
-    workgroupBarrier();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    workgroupBarrier();
-    sums[thread] = with2u;
-    workgroupBarrier();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    workgroupBarrier();
-    sums[thread] = with4u;
-    workgroupBarrier();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    workgroupBarrier();
-    sums[thread] = with8u;
-    workgroupBarrier();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    workgroupBarrier();
-    sums[thread] = with16u;
-    workgroupBarrier();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    workgroupBarrier();
-    sums[thread] = with32u;
-    workgroupBarrier();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64u;
-    workgroupBarrier();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    workgroupBarrier();
-    sums[thread] = with128u;
-    workgroupBarrier();
-  }
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+      workgroupBarrier();
+      sums[thread] = with2;
+      workgroupBarrier();
+      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+      workgroupBarrier();
+      sums[thread] = with4;
+      workgroupBarrier();
+      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+      workgroupBarrier();
+      sums[thread] = with8;
+      workgroupBarrier();
+      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+      workgroupBarrier();
+      sums[thread] = with16;
+      workgroupBarrier();
+      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+      workgroupBarrier();
+      sums[thread] = with32;
+      workgroupBarrier();
+      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+      workgroupBarrier();
+      sums[thread] = with64;
+      workgroupBarrier();
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
     let up_to = sums[thread];
     if (up_to >= wanted && up_to - here < wanted) {
       found[0] = thread;
@@ -2212,10 +2279,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   workgroupBarrier();
   for (var i = begin + thread; i < end; i += 1024u) {
-    let key0 = key_of(b0[params.v[2].x + i]);
-    let key1 = key_of(b0[params.v[2].x + min(i + 256u, last)]);
-    let key2 = key_of(b0[params.v[2].x + min(i + 512u, last)]);
-    let key3 = key_of(b0[params.v[2].x + min(i + 768u, last)]);
+    let key0 = key_of(b0[params.v[2].x + min(i + 0u, last)], params.v[0].y);
+    let key256 = key_of(b0[params.v[2].x + min(i + 256u, last)], params.v[0].y);
+    let key512 = key_of(b0[params.v[2].x + min(i + 512u, last)], params.v[0].y);
+    let key768 = key_of(b0[params.v[2].x + min(i + 768u, last)], params.v[0].y);
     if (i + 0u < end) {
       let at = i + 0u - begin;
       if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
@@ -2223,23 +2290,22 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
     if (i + 256u < end) {
       let at = i + 256u - begin;
-      if (key1 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key1 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+      if (key256 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key256 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
     if (i + 512u < end) {
       let at = i + 512u - begin;
-      if (key2 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key2 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+      if (key512 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key512 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
     if (i + 768u < end) {
       let at = i + 768u - begin;
-      if (key3 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key3 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+      if (key768 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key768 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
   }
   workgroupBarrier();
-  // An invocation has params.v[1].z words: a count of each kind in 16 bits, as there are at most params.v[1].y of the one; of those alike
-  // only the first `wanted` count.
+  // An invocation has params.v[1].z words. Of the elements alike only the first `wanted` count.
   var before = 0u;
   var like = 0u;
   for (var j = 0u; j < params.v[1].z; j += 1u) {
@@ -2249,37 +2315,37 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   sums[thread] = like;
   workgroupBarrier();
   {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
     workgroupBarrier();
-    sums[thread] = with1u;
+    sums[thread] = with1;
     workgroupBarrier();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
     workgroupBarrier();
-    sums[thread] = with2u;
+    sums[thread] = with2;
     workgroupBarrier();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
     workgroupBarrier();
-    sums[thread] = with4u;
+    sums[thread] = with4;
     workgroupBarrier();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
     workgroupBarrier();
-    sums[thread] = with8u;
+    sums[thread] = with8;
     workgroupBarrier();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
     workgroupBarrier();
-    sums[thread] = with16u;
+    sums[thread] = with16;
     workgroupBarrier();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
     workgroupBarrier();
-    sums[thread] = with32u;
+    sums[thread] = with32;
     workgroupBarrier();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
     workgroupBarrier();
-    sums[thread] = with64u;
+    sums[thread] = with64;
     workgroupBarrier();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     workgroupBarrier();
-    sums[thread] = with128u;
+    sums[thread] = with128;
     workgroupBarrier();
   }
   var like_before = sums[thread] - like;
@@ -2288,37 +2354,37 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   sums[thread] = before + taken;
   workgroupBarrier();
   {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
     workgroupBarrier();
-    sums[thread] = with1u;
+    sums[thread] = with1;
     workgroupBarrier();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
+    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
     workgroupBarrier();
-    sums[thread] = with2u;
+    sums[thread] = with2;
     workgroupBarrier();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
+    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
     workgroupBarrier();
-    sums[thread] = with4u;
+    sums[thread] = with4;
     workgroupBarrier();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
+    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
     workgroupBarrier();
-    sums[thread] = with8u;
+    sums[thread] = with8;
     workgroupBarrier();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
+    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
     workgroupBarrier();
-    sums[thread] = with16u;
+    sums[thread] = with16;
     workgroupBarrier();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
+    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
     workgroupBarrier();
-    sums[thread] = with32u;
+    sums[thread] = with32;
     workgroupBarrier();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
+    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
     workgroupBarrier();
-    sums[thread] = with64u;
+    sums[thread] = with64;
     workgroupBarrier();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     workgroupBarrier();
-    sums[thread] = with128u;
+    sums[thread] = with128;
     workgroupBarrier();
   }
   var to = group * params.v[1].y + sums[thread] - (before + taken);
