@@ -121,9 +121,7 @@ class Radix::Job {
   }
   /// What every text has.
   Holes holes() const {
-    std::string barrier = dialect().barrier();
-    barrier.pop_back();  // the end of the line
-    return {{"barrier", barrier}, {"scan", kScan}, {"word", word_of(radix_.dtype_)}, {"flip", p(flip_)}};
+    return {{"barrier", dialect().barrier()}, {"scan", kScan}, {"word", word_of(radix_.dtype_)}, {"flip", p(flip_)}};
   }
   Holes numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values);
 

@@ -74,10 +74,8 @@ std::vector<std::string> in_order(std::vector<std::string> values, bool reverse)
 Holes shared_holes(const ScanText& t, int together) {
   const LinePlan& l = t.l;
   const bool whole = t.slots.sums < 0;
-  std::string barrier = l.backend.dialect().barrier();
-  barrier.pop_back();  // the end of the line
   return {{"type", lane_name(detail::lane_of(t.r.input.dtype))},
-          {"barrier", barrier},
+          {"barrier", l.backend.dialect().barrier()},
           {"threads", cat(kScanThreads)},
           {"length", l.p(l.length_slot)},
           {"lines", l.p(l.lines_slot)},
@@ -88,12 +86,9 @@ Holes shared_holes(const ScanText& t, int together) {
 
 /// The kernel: `file` with its holes filled, and the function that combines two elements.
 std::string scan_module(const ScanText& t, const char* title, const char* file, const Holes& holes) {
-  const Dialect& d = t.l.backend.dialect();
   const Lane lane = detail::lane_of(t.r.input.dtype);
-  const char* const type = lane_name(lane);
-  const std::string combine = cat(d.pure_function_head("combine", {{type, "a"}, {type, "b"}}, type), "  return ",
-                                  d.leaf(t.r.combine, lane, {"a", "b"}), ";\n}\n");
-  return t.l.module(title, fill_holes(file, holes), {{type, "sums", kScanThreads}}, combine);
+  return t.l.module(title, fill_holes(file, holes), {{lane_name(lane), "sums", kScanThreads}},
+                    combining_function(t.l.backend.dialect(), t.r.combine, lane));
 }
 
 std::string place_of_sum(const ScanText& t) {

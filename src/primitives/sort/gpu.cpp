@@ -110,10 +110,9 @@ struct Places {
 // ---- text: what the holes of the files have ----
 
 Holes shared_holes(const LinePlan& l, DType dtype) {
-  std::string barrier = l.backend.dialect().barrier();
-  barrier.pop_back();  // the end of the line
-  return {{"threads", cat(kSortThreads)},    {"each", cat(l.group)},        {"elements", numbers(0, l.group)},
-          {"length", l.p(l.length_slot)},    {"lines", l.p(l.lines_slot)},  {"barrier", barrier},
+  return {{"threads", cat(kSortThreads)},   {"each", cat(l.group)},
+          {"elements", numbers(0, l.group)}, {"length", l.p(l.length_slot)},
+          {"lines", l.p(l.lines_slot)},      {"barrier", l.backend.dialect().barrier()},
           {"word", word_of(dtype)},          {"place", kPlace}};
 }
 
