@@ -2113,6 +2113,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   __shared__ u16 places[4096];
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
+  if (group >= params.v[1]) { return; }
   for (var i = thread * 4u; i < params.v[2]; i += 256u * 4u) {
     let w0 = (params.v[4] + group * params.v[5] + i) / 4u;
     let q1 = b0[w0 + 0u];
@@ -2603,10 +2604,10 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
       let x9 = bitcast<f32>(q7.y);
       let x10 = bitcast<f32>(q7.z);
       let x11 = bitcast<f32>(q7.w);
-      acc0 = (acc0 + x8);
-      acc1 = (acc1 + x9);
-      acc2 = (acc2 + x10);
-      acc3 = (acc3 + x11);
+      acc0 = combine(acc0, x8);
+      acc1 = combine(acc1, x9);
+      acc2 = combine(acc2, x10);
+      acc3 = combine(acc3, x11);
     }
   }
   let w12 = (params.v[9] + k + wanted * params.v[10]) / 4u;
@@ -2648,7 +2649,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   var low_high = params.v[3];
   for (; low < low_high;) {
     let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
   }
   let w0 = (params.v[8] + k + wanted * params.v[9]) / 4u;
   let q1 = b0[w0 + 0u];
@@ -2670,10 +2675,10 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
     let x9 = bitcast<f32>(q7.y);
     let x10 = bitcast<f32>(q7.z);
     let x11 = bitcast<f32>(q7.w);
-    acc0 = (acc0 + x8);
-    acc1 = (acc1 + x9);
-    acc2 = (acc2 + x10);
-    acc3 = (acc3 + x11);
+    acc0 = combine(acc0, x8);
+    acc1 = combine(acc1, x9);
+    acc2 = combine(acc2, x10);
+    acc3 = combine(acc3, x11);
   }
   let w12 = (params.v[8] + k + wanted * params.v[9]) / 4u;
   b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
@@ -2688,7 +2693,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 values[1024];
   if (group >= params.v[1]) { return; }
-  let tiles = (params.v[2] + 3u) / 4u;
+  let tiles = (params.v[2] + 4u - 1u) / 4u;
   let wanted = group / tiles;
   let column = thread % 4u;
   let row = thread / 4u;
@@ -2700,56 +2705,64 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   var low_high = params.v[3];
   for (; low < low_high;) {
     let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
   }
   var over = 0u;
   var over_high = params.v[3];
   for (; over < over_high;) {
     let over_middle = (over + over_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + over_middle])) < wanted + 1u) { over = over_middle + 1u; } else { over_high = over_middle; }
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + over_middle])) < wanted + 1u) {
+      over = over_middle + 1u;
+    } else {
+      over_high = over_middle;
+    }
   }
   let first = max(low, params.v[4]);
   let end = min(over, params.v[5]);
   let x0 = bitcast<f32>(((u32*)b0)[params.v[8] + k + wanted * params.v[9]]);
   var acc0 = x0;
-  for (var start = first; start < end; start += 256u) {
-    let entry0 = start + row + 0u;
+  for (var start = first; start < end; start += 64u * 4u) {
+    let entry0 = start + row + 0u * 64u;
     var value0 = f32();
     if (entry0 < end) {
       let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry0]));
       let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
       value0 = x1;
     }
-    let entry1 = start + row + 64u;
+    let entry1 = start + row + 1u * 64u;
     var value1 = f32();
     if (entry1 < end) {
       let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry1]));
-      let x2 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value1 = x2;
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value1 = x1;
     }
-    let entry2 = start + row + 128u;
+    let entry2 = start + row + 2u * 64u;
     var value2 = f32();
     if (entry2 < end) {
       let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry2]));
-      let x3 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value2 = x3;
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value2 = x1;
     }
-    let entry3 = start + row + 192u;
+    let entry3 = start + row + 3u * 64u;
     var value3 = f32();
     if (entry3 < end) {
       let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry3]));
-      let x4 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value3 = x4;
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value3 = x1;
     }
-    values[thread + 0u] = value0;
-    values[thread + 256u] = value1;
-    values[thread + 512u] = value2;
-    values[thread + 768u] = value3;
+    values[thread + 0u * 256u] = value0;
+    values[thread + 1u * 256u] = value1;
+    values[thread + 2u * 256u] = value2;
+    values[thread + 3u * 256u] = value3;
     __syncthreads();
     if (row == 0u) {
-      let count = min(256u, end - start);
+      let count = min(64u * 4u, end - start);
       for (var i = 0u; i < count; i += 1u) {
-        acc0 = (acc0 + values[i * 4u + column]);
+        acc0 = combine(acc0, values[i * 4u + column]);
       }
     }
     __syncthreads();
@@ -2772,11 +2785,11 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     sums[k] = x0;
   }
   __syncwarp();
-  for (u32 start = 0u; start < params.v[1]; start += 128u) {
+  for (u32 start = 0u; start < params.v[1]; start += 4u * 32u) {
     u32 place0 = 0xffffffffu;
     f32 value0 = f32();
     {
-      let j = start + 0u + thread;
+      let j = start + 0u * 32u + thread;
       if (j < params.v[1]) {
         let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
         place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
@@ -2790,7 +2803,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     u32 place1 = 0xffffffffu;
     f32 value1 = f32();
     {
-      let j = start + 32u + thread;
+      let j = start + 1u * 32u + thread;
       if (j < params.v[1]) {
         let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
         place1 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
@@ -2804,7 +2817,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     u32 place2 = 0xffffffffu;
     f32 value2 = f32();
     {
-      let j = start + 64u + thread;
+      let j = start + 2u * 32u + thread;
       if (j < params.v[1]) {
         let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
         place2 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
@@ -2818,7 +2831,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
     u32 place3 = 0xffffffffu;
     f32 value3 = f32();
     {
-      let j = start + 96u + thread;
+      let j = start + 3u * 32u + thread;
       if (j < params.v[1]) {
         let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
         place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
@@ -2834,7 +2847,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
       const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
       const bool there = place0 < params.v[2];
       for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place0] = (sums[place0] + value0); }
+        if (there && turn == now) { sums[place0] = combine(sums[place0], value0); }
         __syncwarp();
       }
     }
@@ -2843,7 +2856,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
       const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
       const bool there = place1 < params.v[2];
       for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place1] = (sums[place1] + value1); }
+        if (there && turn == now) { sums[place1] = combine(sums[place1], value1); }
         __syncwarp();
       }
     }
@@ -2852,7 +2865,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
       const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
       const bool there = place2 < params.v[2];
       for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place2] = (sums[place2] + value2); }
+        if (there && turn == now) { sums[place2] = combine(sums[place2], value2); }
         __syncwarp();
       }
     }
@@ -2861,7 +2874,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
       const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
       const bool there = place3 < params.v[2];
       for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place3] = (sums[place3] + value3); }
+        if (there && turn == now) { sums[place3] = combine(sums[place3], value3); }
         __syncwarp();
       }
     }

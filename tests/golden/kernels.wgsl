@@ -2418,6 +2418,9 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
@@ -2451,10 +2454,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x9 = bitcast<f32>(q7.y);
       let x10 = bitcast<f32>(q7.z);
       let x11 = bitcast<f32>(q7.w);
-      acc0 = (acc0 + x8);
-      acc1 = (acc1 + x9);
-      acc2 = (acc2 + x10);
-      acc3 = (acc3 + x11);
+      acc0 = combine(acc0, x8);
+      acc1 = combine(acc1, x9);
+      acc2 = combine(acc2, x10);
+      acc3 = combine(acc3, x11);
     }
   }
   let w12 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
@@ -2490,6 +2493,9 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
@@ -2503,7 +2509,11 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var low_high = params.v[0].w;
   for (; low < low_high;) {
     let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
   }
   let w0 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
   let q1 = b0[w0 + 0u];
@@ -2525,10 +2535,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     let x9 = bitcast<f32>(q7.y);
     let x10 = bitcast<f32>(q7.z);
     let x11 = bitcast<f32>(q7.w);
-    acc0 = (acc0 + x8);
-    acc1 = (acc1 + x9);
-    acc2 = (acc2 + x10);
-    acc3 = (acc3 + x11);
+    acc0 = combine(acc0, x8);
+    acc1 = combine(acc1, x9);
+    acc2 = combine(acc2, x10);
+    acc3 = combine(acc3, x11);
   }
   let w12 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
   b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
@@ -2543,11 +2553,14 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
 var<workgroup> values: array<f32, 1024>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].y) { return; }
-  let tiles = (params.v[0].z + 3u) / 4u;
+  let tiles = (params.v[0].z + 4u - 1u) / 4u;
   let wanted = group / tiles;
   let column = thread % 4u;
   let row = thread / 4u;
@@ -2559,63 +2572,71 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var low_high = params.v[0].w;
   for (; low < low_high;) {
     let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
   }
   var over = 0u;
   var over_high = params.v[0].w;
   for (; over < over_high;) {
     let over_middle = (over + over_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(b2[keys + over_middle])) < wanted + 1u) { over = over_middle + 1u; } else { over_high = over_middle; }
+    if (bitcast<u32>(bitcast<i32>(b2[keys + over_middle])) < wanted + 1u) {
+      over = over_middle + 1u;
+    } else {
+      over_high = over_middle;
+    }
   }
   let first = max(low, params.v[1].x);
   let end = min(over, params.v[1].y);
   let x0 = bitcast<f32>(b0[params.v[2].x + k + wanted * params.v[2].y]);
   var acc0 = x0;
-  for (var start = first; start < end; start += 256u) {
-    let entry0 = start + row + 0u;
+  for (var start = first; start < end; start += 64u * 4u) {
+    let entry0 = start + row + 0u * 64u;
     var value0 = f32();
     if (entry0 < end) {
       let j = bitcast<u32>(bitcast<i32>(b3[places + entry0]));
       let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
       value0 = x1;
     }
-    let entry1 = start + row + 64u;
+    let entry1 = start + row + 1u * 64u;
     var value1 = f32();
     if (entry1 < end) {
       let j = bitcast<u32>(bitcast<i32>(b3[places + entry1]));
-      let x2 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value1 = x2;
+      let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value1 = x1;
     }
-    let entry2 = start + row + 128u;
+    let entry2 = start + row + 2u * 64u;
     var value2 = f32();
     if (entry2 < end) {
       let j = bitcast<u32>(bitcast<i32>(b3[places + entry2]));
-      let x3 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value2 = x3;
+      let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value2 = x1;
     }
-    let entry3 = start + row + 192u;
+    let entry3 = start + row + 3u * 64u;
     var value3 = f32();
     if (entry3 < end) {
       let j = bitcast<u32>(bitcast<i32>(b3[places + entry3]));
-      let x4 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value3 = x4;
+      let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value3 = x1;
     }
-    values[thread + 0u] = value0;
-    values[thread + 256u] = value1;
-    values[thread + 512u] = value2;
-    values[thread + 768u] = value3;
+    values[thread + 0u * 256u] = value0;
+    values[thread + 1u * 256u] = value1;
+    values[thread + 2u * 256u] = value2;
+    values[thread + 3u * 256u] = value3;
     workgroupBarrier();
     if (row == 0u) {
-      let count = min(256u, end - start);
+      let count = min(64u * 4u, end - start);
       for (var i = 0u; i < count; i += 1u) {
-        acc0 = (acc0 + values[i * 4u + column]);
+        acc0 = combine(acc0, values[i * 4u + column]);
       }
     }
     workgroupBarrier();
   }
   if (row == 0u && stands < params.v[0].z) {
-    let to5 = params.v[2].x + k + wanted * params.v[2].y;
-    b0[to5] = bitcast<u32>(acc0);
+    let to2 = params.v[2].x + k + wanted * params.v[2].y;
+    b0[to2] = bitcast<u32>(acc0);
   }
 }
 
