@@ -1,6 +1,7 @@
 // Prints every kind of kernel once, in WGSL or (with the argument cuda) CUDA C++, for comparison with
 // golden/kernels.wgsl and golden/kernels.cu: a change of a kernel or a printer shows as a change of text. Texts, and
-// functions of theirs, that stood there before are not printed again. No device is needed.
+// functions of theirs, that stood there before are not printed again, and of steps that repeat but for their numbers the
+// first and the last are, with a hash of those between. No device is needed.
 // After a wanted change:
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
 //   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu
@@ -15,6 +16,61 @@
 
 namespace tern::test {
 namespace {
+
+/// Lines that are alike but for numbers are the same.
+std::string without_numbers(const std::string& line) {
+  std::string result;
+  for (const char c : line)
+    if (c < '0' || c > '9') result += c;
+    else if (result.empty() || result.back() != '#') result += '#';
+  return result;
+}
+
+/// Prints lines, unrolled steps shortened.
+class Shortened {
+ public:
+  void add(const std::string& line) {
+    if (!line.empty()) lines_.push_back(line), forms_.push_back(without_numbers(line));
+  }
+  void print() {
+    for (std::size_t at = 0; at < lines_.size();) {
+      const auto [size, times] = repeated(at);
+      if (times < 3) {
+        std::printf("%s\n", lines_[at++].c_str());
+        continue;
+      }
+      std::uint32_t hash = 2166136261u;  // FNV-1a
+      for (std::size_t i = at + size; i < at + size * (times - 1); ++i)
+        for (const char c : lines_[i]) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+      print_lines(at, size);
+      std::printf("// … %zu more of these %zu lines (%08x), and\n", times - 2, size, hash);
+      print_lines(at + size * (times - 1), size);
+      at += size * times;
+    }
+    lines_.clear(), forms_.clear();
+  }
+
+ private:
+  struct Repeated {
+    std::size_t size = 1, times = 1;
+  };
+  /// The step that begins at a line and repeats so that the most lines are saved.
+  Repeated repeated(std::size_t at) const {
+    Repeated best;
+    std::size_t saved = 3;  // no less
+    for (std::size_t size = 1; size <= 24; ++size) {
+      std::size_t end = at + size;
+      while (end < lines_.size() && forms_[end] == forms_[end - size]) ++end;
+      const std::size_t times = (end - at) / size;
+      if (times >= 3 && size * (times - 2) > saved) best = {size, times}, saved = size * (times - 2);
+    }
+    return best;
+  }
+  void print_lines(std::size_t at, std::size_t count) const {
+    for (std::size_t i = at; i < at + count; ++i) std::printf("%s\n", lines_[i].c_str());
+  }
+  std::vector<std::string> lines_, forms_;
+};
 
 class Golden {
  public:
@@ -54,20 +110,28 @@ class Golden {
       const bool begins = line.starts_with("fn tern_") || line.starts_with("TERN_DEVICE ") ||
                           line.starts_with("TERN_CALLED ") || line.starts_with("template <");
       if (function.empty() && !begins) {
-        std::printf("%s\n", line.c_str());
+        shortened_.add(line);
         continue;
       }
       const bool ends = function.empty() ? line.ends_with('}') || line.ends_with("};") : line == "}" || line == "};";
       function += line + '\n';
       if (!ends) continue;
-      if (functions_.insert(function).second) std::printf("%s", function.c_str());
+      if (functions_.insert(function).second) add_lines(function);
       function.clear();
     }
-    std::printf("%s", function.c_str());
+    add_lines(function);
+    shortened_.print();
+  }
+  void add_lines(const std::string& text) {
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+      end = text.find('\n', at);
+      shortened_.add(text.substr(at, end - at));
+    }
   }
 
   bool in_cuda_;
   Printing device_;
+  Shortened shortened_;
   std::string name_;
   bool each_title_ = false;
   std::size_t prelude_ = 0;  // CUDA's, the same for every kernel, is printed once

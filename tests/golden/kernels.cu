@@ -1,6 +1,5 @@
 // ---- contiguous, in vectors: abs, 1 workgroups of 256
 // elementwise
-
 #define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define TERN_CALLED [[maybe_unused]] static __device__ __noinline__
 #define let const auto
@@ -107,7 +106,6 @@ struct Params {
 TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
   return bitcast<f32>((h & 0xffffu) << 16u);
 }
-
 TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
   u32 word;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
@@ -147,12 +145,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
   let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
   let y0 = formula(params, x2, x12);
-  let y1 = formula(params, x3, x13);
-  let y2 = formula(params, x4, x14);
-  let y3 = formula(params, x5, x15);
-  let y4 = formula(params, x6, x16);
-  let y5 = formula(params, x7, x17);
-  let y6 = formula(params, x8, x18);
+// … 6 more of these 1 lines (f31b9666), and
   let y7 = formula(params, x9, x19);
   if (i + 7u < params.v[1]) {
     let w20 = (params.v[3] + i) / 8u;
@@ -161,16 +154,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
     if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_bf16_bits(y0));
     }
     if (i + 1u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 1u)] = u16(tern_f32_to_bf16_bits(y1));
-    }
-    if (i + 2u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 2u)] = u16(tern_f32_to_bf16_bits(y2));
-    }
-    if (i + 3u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 3u)] = u16(tern_f32_to_bf16_bits(y3));
-    }
-    if (i + 4u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 4u)] = u16(tern_f32_to_bf16_bits(y4));
-    }
-    if (i + 5u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 5u)] = u16(tern_f32_to_bf16_bits(y5));
-    }
-    if (i + 6u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 6u)] = u16(tern_f32_to_bf16_bits(y6));
+// … 5 more of these 2 lines (c1dc0ee2), and
     }
     if (i + 7u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 7u)] = u16(tern_f32_to_bf16_bits(y7));
     }
@@ -274,12 +258,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let x3 = bitcast<f32>(q1.y);
   let x4 = bitcast<f32>(q1.z);
   let x5 = bitcast<f32>(q1.w);
-  let w6 = (params.v[6] + i) / 4u;
-  let q7 = b3[w6 + 0u];
-  let x8 = bitcast<f32>(q7.x);
-  let x9 = bitcast<f32>(q7.y);
-  let x10 = bitcast<f32>(q7.z);
-  let x11 = bitcast<f32>(q7.w);
+// … 1 more of these 6 lines (5ff98be5), and
   let w12 = (params.v[7] + i) / 4u;
   let q13 = b4[w12 + 0u];
   let x14 = bitcast<f32>(q13.x);
@@ -379,12 +358,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let x18 = tern_f16_bits_to_f32((q11.w & 0xffffu));
   let x19 = tern_f16_bits_to_f32((q11.w >> 16u));
   let y0 = formula(params, x2, x12);
-  let y1 = formula(params, x3, x13);
-  let y2 = formula(params, x4, x14);
-  let y3 = formula(params, x5, x15);
-  let y4 = formula(params, x6, x16);
-  let y5 = formula(params, x7, x17);
-  let y6 = formula(params, x8, x18);
+// … 6 more of these 1 lines (f31b9666), and
   let y7 = formula(params, x9, x19);
   if (i + 7u < params.v[1]) {
     let w20 = (params.v[3] + i) / 8u;
@@ -393,16 +367,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
     if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_f16_bits(y0));
     }
     if (i + 1u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 1u)] = u16(tern_f32_to_f16_bits(y1));
-    }
-    if (i + 2u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 2u)] = u16(tern_f32_to_f16_bits(y2));
-    }
-    if (i + 3u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 3u)] = u16(tern_f32_to_f16_bits(y3));
-    }
-    if (i + 4u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 4u)] = u16(tern_f32_to_f16_bits(y4));
-    }
-    if (i + 5u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 5u)] = u16(tern_f32_to_f16_bits(y5));
-    }
-    if (i + 6u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 6u)] = u16(tern_f32_to_f16_bits(y6));
+// … 5 more of these 2 lines (6b99baec), and
     }
     if (i + 7u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 7u)] = u16(tern_f32_to_f16_bits(y7));
     }
@@ -689,14 +654,12 @@ TERN_DEVICE vec2<f32> tern_split_number(f32 x) {
   let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
   return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
 }
-
 TERN_DEVICE f32 tern_keep(f32 x) { return x; }
 TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
 TERN_DEVICE vec2<f32> tern_two_product(f32 a, f32 b) {
   let product = tern_keep(a * b);
   return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
 }
-
 TERN_DEVICE f32 tern_rsqrt(f32 x) {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;
@@ -712,7 +675,6 @@ TERN_DEVICE f32 tern_rsqrt(f32 x) {
   result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
   return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
 }
-
 TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
   let v2 = f32(params.v[14]);
   let v3 = tern_div(v1, v2);
@@ -920,12 +882,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   var warp_red2 = acc2;
   let warp_red2_16 = __shfl_xor_sync(0xffffffffu, warp_red2, 16);
   warp_red2 = (warp_red2 + warp_red2_16);
-  let warp_red2_8 = __shfl_xor_sync(0xffffffffu, warp_red2, 8);
-  warp_red2 = (warp_red2 + warp_red2_8);
-  let warp_red2_4 = __shfl_xor_sync(0xffffffffu, warp_red2, 4);
-  warp_red2 = (warp_red2 + warp_red2_4);
-  let warp_red2_2 = __shfl_xor_sync(0xffffffffu, warp_red2, 2);
-  warp_red2 = (warp_red2 + warp_red2_2);
+// … 3 more of these 2 lines (286211cd), and
   let warp_red2_1 = __shfl_xor_sync(0xffffffffu, warp_red2, 1);
   warp_red2 = (warp_red2 + warp_red2_1);
   let red2 = __shfl_sync(0xffffffffu, warp_red2, (thread & 0u));
@@ -954,12 +911,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   var warp_red7 = acc7;
   let warp_red7_16 = __shfl_xor_sync(0xffffffffu, warp_red7, 16);
   warp_red7 = (warp_red7 + warp_red7_16);
-  let warp_red7_8 = __shfl_xor_sync(0xffffffffu, warp_red7, 8);
-  warp_red7 = (warp_red7 + warp_red7_8);
-  let warp_red7_4 = __shfl_xor_sync(0xffffffffu, warp_red7, 4);
-  warp_red7 = (warp_red7 + warp_red7_4);
-  let warp_red7_2 = __shfl_xor_sync(0xffffffffu, warp_red7, 2);
-  warp_red7 = (warp_red7 + warp_red7_2);
+// … 3 more of these 2 lines (3d0fd700), and
   let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
   warp_red7 = (warp_red7 + warp_red7_1);
   let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 0u));
@@ -1032,20 +984,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   warp_red1_0 = (warp_red1_0 + warp_red1_0_2);
   let warp_red1_0_1 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 4);
   warp_red1_0 = (warp_red1_0 + warp_red1_0_1);
-  var warp_red1_1 = acc1_1;
-  let warp_red1_1_4 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 16);
-  warp_red1_1 = (warp_red1_1 + warp_red1_1_4);
-  let warp_red1_1_2 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 8);
-  warp_red1_1 = (warp_red1_1 + warp_red1_1_2);
-  let warp_red1_1_1 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 4);
-  warp_red1_1 = (warp_red1_1 + warp_red1_1_1);
-  var warp_red1_2 = acc1_2;
-  let warp_red1_2_4 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 16);
-  warp_red1_2 = (warp_red1_2 + warp_red1_2_4);
-  let warp_red1_2_2 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 8);
-  warp_red1_2 = (warp_red1_2 + warp_red1_2_2);
-  let warp_red1_2_1 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 4);
-  warp_red1_2 = (warp_red1_2 + warp_red1_2_1);
+// … 2 more of these 7 lines (5aaaa918), and
   var warp_red1_3 = acc1_3;
   let warp_red1_3_4 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 16);
   warp_red1_3 = (warp_red1_3 + warp_red1_3_4);
@@ -1063,16 +1002,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   var red1_0 = bitcast<f32>(shared_words[tx + 0u]);
   let of_red1_0_1 = bitcast<f32>(shared_words[tx + 4u]);
   red1_0 = (red1_0 + of_red1_0_1);
-  let of_red1_0_2 = bitcast<f32>(shared_words[tx + 8u]);
-  red1_0 = (red1_0 + of_red1_0_2);
-  let of_red1_0_3 = bitcast<f32>(shared_words[tx + 12u]);
-  red1_0 = (red1_0 + of_red1_0_3);
-  let of_red1_0_4 = bitcast<f32>(shared_words[tx + 16u]);
-  red1_0 = (red1_0 + of_red1_0_4);
-  let of_red1_0_5 = bitcast<f32>(shared_words[tx + 20u]);
-  red1_0 = (red1_0 + of_red1_0_5);
-  let of_red1_0_6 = bitcast<f32>(shared_words[tx + 24u]);
-  red1_0 = (red1_0 + of_red1_0_6);
+// … 5 more of these 2 lines (a4b21703), and
   let of_red1_0_7 = bitcast<f32>(shared_words[tx + 28u]);
   red1_0 = (red1_0 + of_red1_0_7);
   var red1_1 = bitcast<f32>(shared_words[tx + 0u + 256u]);
@@ -1090,21 +1020,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   red1_1 = (red1_1 + of_red1_1_6);
   let of_red1_1_7 = bitcast<f32>(shared_words[tx + 28u + 256u]);
   red1_1 = (red1_1 + of_red1_1_7);
-  var red1_2 = bitcast<f32>(shared_words[tx + 0u + 512u]);
-  let of_red1_2_1 = bitcast<f32>(shared_words[tx + 4u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_1);
-  let of_red1_2_2 = bitcast<f32>(shared_words[tx + 8u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_2);
-  let of_red1_2_3 = bitcast<f32>(shared_words[tx + 12u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_3);
-  let of_red1_2_4 = bitcast<f32>(shared_words[tx + 16u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_4);
-  let of_red1_2_5 = bitcast<f32>(shared_words[tx + 20u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_5);
-  let of_red1_2_6 = bitcast<f32>(shared_words[tx + 24u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_6);
-  let of_red1_2_7 = bitcast<f32>(shared_words[tx + 28u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_7);
+// … 1 more of these 15 lines (8a4467ce), and
   var red1_3 = bitcast<f32>(shared_words[tx + 0u + 768u]);
   let of_red1_3_1 = bitcast<f32>(shared_words[tx + 4u + 768u]);
   red1_3 = (red1_3 + of_red1_3_1);
@@ -1169,12 +1085,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   var warp_red1 = acc1;
   let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
   warp_red1 = (warp_red1 + warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = (warp_red1 + warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = (warp_red1 + warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
-  warp_red1 = (warp_red1 + warp_red1_2);
+// … 3 more of these 2 lines (eb6d7c12), and
   let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
   warp_red1 = (warp_red1 + warp_red1_1);
   if (ty % 32u == 0u) {
@@ -1184,16 +1095,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   var red1 = bitcast<f32>(shared_words[tx * 8u + 0u]);
   let of_red1_1 = bitcast<f32>(shared_words[tx * 8u + 1u]);
   red1 = (red1 + of_red1_1);
-  let of_red1_2 = bitcast<f32>(shared_words[tx * 8u + 2u]);
-  red1 = (red1 + of_red1_2);
-  let of_red1_3 = bitcast<f32>(shared_words[tx * 8u + 3u]);
-  red1 = (red1 + of_red1_3);
-  let of_red1_4 = bitcast<f32>(shared_words[tx * 8u + 4u]);
-  red1 = (red1 + of_red1_4);
-  let of_red1_5 = bitcast<f32>(shared_words[tx * 8u + 5u]);
-  red1 = (red1 + of_red1_5);
-  let of_red1_6 = bitcast<f32>(shared_words[tx * 8u + 6u]);
-  red1 = (red1 + of_red1_6);
+// … 5 more of these 2 lines (df7663ce), and
   let of_red1_7 = bitcast<f32>(shared_words[tx * 8u + 7u]);
   red1 = (red1 + of_red1_7);
   __syncthreads();
@@ -1227,12 +1129,7 @@ extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ 
   var warp_red1 = acc1;
   let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
   warp_red1 = (warp_red1 + warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = (warp_red1 + warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = (warp_red1 + warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
-  warp_red1 = (warp_red1 + warp_red1_2);
+// … 3 more of these 2 lines (eb6d7c12), and
   let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
   warp_red1 = (warp_red1 + warp_red1_1);
   if (ty % 32u == 0u) {
@@ -1318,54 +1215,7 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
       acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
       acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
     }
-    {
-      let a0 = tile_a[8u + ty];
-      let c0 = tile_b[8u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[16u + ty];
-      let c0 = tile_b[16u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[24u + ty];
-      let c0 = tile_b[24u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[32u + ty];
-      let c0 = tile_b[32u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[40u + ty];
-      let c0 = tile_b[40u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[48u + ty];
-      let c0 = tile_b[48u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
+// … 6 more of these 8 lines (de600345), and
     {
       let a0 = tile_a[56u + ty];
       let c0 = tile_b[56u + tx];
@@ -1449,36 +1299,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     __syncthreads();
     sums[thread] = t1;
-    __syncthreads();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
-    __syncthreads();
-    sums[thread] = t2;
-    __syncthreads();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
-    __syncthreads();
-    sums[thread] = t4;
-    __syncthreads();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
-    __syncthreads();
-    sums[thread] = t8;
-    __syncthreads();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
-    __syncthreads();
-    sums[thread] = t16;
-    __syncthreads();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
-    __syncthreads();
-    sums[thread] = t32;
-    __syncthreads();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
-    __syncthreads();
-    sums[thread] = t64;
+// … 6 more of these 5 lines (f02f05f9), and
     __syncthreads();
     var t128 = sums[thread];
     if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
@@ -1536,18 +1357,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   sums[thread] = sum;
   __syncthreads();
   if (thread < 128u) { sums[thread] = combine(sums[thread], sums[thread + 128u]); }
-  __syncthreads();
-  if (thread < 64u) { sums[thread] = combine(sums[thread], sums[thread + 64u]); }
-  __syncthreads();
-  if (thread < 32u) { sums[thread] = combine(sums[thread], sums[thread + 32u]); }
-  __syncthreads();
-  if (thread < 16u) { sums[thread] = combine(sums[thread], sums[thread + 16u]); }
-  __syncthreads();
-  if (thread < 8u) { sums[thread] = combine(sums[thread], sums[thread + 8u]); }
-  __syncthreads();
-  if (thread < 4u) { sums[thread] = combine(sums[thread], sums[thread + 4u]); }
-  __syncthreads();
-  if (thread < 2u) { sums[thread] = combine(sums[thread], sums[thread + 2u]); }
+// … 6 more of these 2 lines (2c302f79), and
   __syncthreads();
   if (thread < 1u) { sums[thread] = combine(sums[thread], sums[thread + 1u]); }
   __syncthreads();
@@ -1602,36 +1412,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     __syncthreads();
     sums[thread] = t1;
-    __syncthreads();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
-    __syncthreads();
-    sums[thread] = t2;
-    __syncthreads();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
-    __syncthreads();
-    sums[thread] = t4;
-    __syncthreads();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
-    __syncthreads();
-    sums[thread] = t8;
-    __syncthreads();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
-    __syncthreads();
-    sums[thread] = t16;
-    __syncthreads();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
-    __syncthreads();
-    sums[thread] = t32;
-    __syncthreads();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
-    __syncthreads();
-    sums[thread] = t64;
+// … 6 more of these 5 lines (f02f05f9), and
     __syncthreads();
     var t128 = sums[thread];
     if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
@@ -1674,48 +1455,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at0 * params.v[5]]);
       s0 = x0;
     }
-    let i1 = start + row * 8u + 1u;
-    let at1 = i1;
-    var s1 = f32();
-    if (inside && i1 < params.v[2]) {
-      let x1 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at1 * params.v[5]]);
-      s1 = x1;
-    }
-    let i2 = start + row * 8u + 2u;
-    let at2 = i2;
-    var s2 = f32();
-    if (inside && i2 < params.v[2]) {
-      let x2 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at2 * params.v[5]]);
-      s2 = x2;
-    }
-    let i3 = start + row * 8u + 3u;
-    let at3 = i3;
-    var s3 = f32();
-    if (inside && i3 < params.v[2]) {
-      let x3 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at3 * params.v[5]]);
-      s3 = x3;
-    }
-    let i4 = start + row * 8u + 4u;
-    let at4 = i4;
-    var s4 = f32();
-    if (inside && i4 < params.v[2]) {
-      let x4 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at4 * params.v[5]]);
-      s4 = x4;
-    }
-    let i5 = start + row * 8u + 5u;
-    let at5 = i5;
-    var s5 = f32();
-    if (inside && i5 < params.v[2]) {
-      let x5 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at5 * params.v[5]]);
-      s5 = x5;
-    }
-    let i6 = start + row * 8u + 6u;
-    let at6 = i6;
-    var s6 = f32();
-    if (inside && i6 < params.v[2]) {
-      let x6 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at6 * params.v[5]]);
-      s6 = x6;
-    }
+// … 6 more of these 7 lines (c5797543), and
     let i7 = start + row * 8u + 7u;
     let at7 = i7;
     var s7 = f32();
@@ -1726,16 +1466,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     var sum = s0;
     sum = combine(sum, s1);
     s1 = sum;
-    sum = combine(sum, s2);
-    s2 = sum;
-    sum = combine(sum, s3);
-    s3 = sum;
-    sum = combine(sum, s4);
-    s4 = sum;
-    sum = combine(sum, s5);
-    s5 = sum;
-    sum = combine(sum, s6);
-    s6 = sum;
+// … 5 more of these 2 lines (8f0dc926), and
     sum = combine(sum, s7);
     s7 = sum;
     sums[thread] = sum;
@@ -1743,16 +1474,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     var before = carry;
     carry = combine(carry, sums[0u * 32u + column]);
     if (row > 0u) { before = carry; }
-    carry = combine(carry, sums[1u * 32u + column]);
-    if (row > 1u) { before = carry; }
-    carry = combine(carry, sums[2u * 32u + column]);
-    if (row > 2u) { before = carry; }
-    carry = combine(carry, sums[3u * 32u + column]);
-    if (row > 3u) { before = carry; }
-    carry = combine(carry, sums[4u * 32u + column]);
-    if (row > 4u) { before = carry; }
-    carry = combine(carry, sums[5u * 32u + column]);
-    if (row > 5u) { before = carry; }
+// … 5 more of these 2 lines (3750ae22), and
     carry = combine(carry, sums[6u * 32u + column]);
     if (row > 6u) { before = carry; }
     carry = combine(carry, sums[7u * 32u + column]);
@@ -1760,30 +1482,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       let y0 = combine(before, s0);
       ((u32*)b1)[params.v[6] + line + at0 * params.v[7]] = bitcast<u32>(y0);
     }
-    if (inside && i1 < params.v[2]) {
-      let y1 = combine(before, s1);
-      ((u32*)b1)[params.v[6] + line + at1 * params.v[7]] = bitcast<u32>(y1);
-    }
-    if (inside && i2 < params.v[2]) {
-      let y2 = combine(before, s2);
-      ((u32*)b1)[params.v[6] + line + at2 * params.v[7]] = bitcast<u32>(y2);
-    }
-    if (inside && i3 < params.v[2]) {
-      let y3 = combine(before, s3);
-      ((u32*)b1)[params.v[6] + line + at3 * params.v[7]] = bitcast<u32>(y3);
-    }
-    if (inside && i4 < params.v[2]) {
-      let y4 = combine(before, s4);
-      ((u32*)b1)[params.v[6] + line + at4 * params.v[7]] = bitcast<u32>(y4);
-    }
-    if (inside && i5 < params.v[2]) {
-      let y5 = combine(before, s5);
-      ((u32*)b1)[params.v[6] + line + at5 * params.v[7]] = bitcast<u32>(y5);
-    }
-    if (inside && i6 < params.v[2]) {
-      let y6 = combine(before, s6);
-      ((u32*)b1)[params.v[6] + line + at6 * params.v[7]] = bitcast<u32>(y6);
-    }
+// … 6 more of these 4 lines (1b165070), and
     if (inside && i7 < params.v[2]) {
       let y7 = combine(before, s7);
       ((u32*)b1)[params.v[6] + line + at7 * params.v[7]] = bitcast<u32>(y7);
@@ -1814,10 +1513,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     let at = first + i - line * params.v[7];
     var key0 = ~u32(0);
     var place0 = at + 0u;
-    var key1 = ~u32(0);
-    var place1 = at + 1u;
-    var key2 = ~u32(0);
-    var place2 = at + 2u;
+// … 2 more of these 2 lines (e79acbfe), and
     var key3 = ~u32(0);
     var place3 = at + 3u;
     if (at < params.v[2] && first + i < params.v[8]) {
@@ -1834,10 +1530,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
     keys[i + 0u] = key0;
     places[i + 0u] = place0;
-    keys[i + 1u] = key1;
-    places[i + 1u] = place1;
-    keys[i + 2u] = key2;
-    places[i + 2u] = place2;
+// … 2 more of these 2 lines (38291bfd), and
     keys[i + 3u] = key3;
     places[i + 3u] = place3;
   }
@@ -1855,66 +1548,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       places[low] = places[high];
       places[high] = place;
     }
-  }
-  __syncthreads();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 2u * (2u * 2u) + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 1u * (2u * 1u) + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 4u * (2u * 4u) + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 2u * (2u * 2u) + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
+// … 4 more of these 15 lines (4523681b), and
   }
   __syncthreads();
   for (var i = thread; i < 8u / 2u; i += 256u) {
@@ -1955,10 +1589,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   let place3 = b3[sorted + 3u];
   let from0 = params.v[5] + line * params.v[6] + place0 * params.v[4];
   let x0 = bitcast<f32>(((u32*)b0)[from0]);
-  let from1 = params.v[5] + line * params.v[6] + place1 * params.v[4];
-  let x1 = bitcast<f32>(((u32*)b0)[from1]);
-  let from2 = params.v[5] + line * params.v[6] + place2 * params.v[4];
-  let x2 = bitcast<f32>(((u32*)b0)[from2]);
+// … 2 more of these 2 lines (5da85255), and
   let from3 = params.v[5] + line * params.v[6] + place3 * params.v[4];
   let x3 = bitcast<f32>(((u32*)b0)[from3]);
   let w0 = (params.v[7] + line * params.v[8] + at) / 4u;
@@ -2159,12 +1790,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   let x8 = tern_f16_bits_to_f32((q1.w & 0xffffu));
   let x9 = tern_f16_bits_to_f32((q1.w >> 16u));
   b1[i + 0u] = tern_f32_to_f16_bits(x2);
-  b1[i + 1u] = tern_f32_to_f16_bits(x3);
-  b1[i + 2u] = tern_f32_to_f16_bits(x4);
-  b1[i + 3u] = tern_f32_to_f16_bits(x5);
-  b1[i + 4u] = tern_f32_to_f16_bits(x6);
-  b1[i + 5u] = tern_f32_to_f16_bits(x7);
-  b1[i + 6u] = tern_f32_to_f16_bits(x8);
+// … 6 more of these 1 lines (7d4a79ad), and
   b1[i + 7u] = tern_f32_to_f16_bits(x9);
 }
 
@@ -2221,10 +1847,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     let at = start + thread * 4u;
     var s0 = 0u;
     if (at + 0u < params.v[3]) { s0 = b0[first + at + 0u]; }
-    var s1 = 0u;
-    if (at + 1u < params.v[3]) { s1 = b0[first + at + 1u]; }
-    var s2 = 0u;
-    if (at + 2u < params.v[3]) { s2 = b0[first + at + 2u]; }
+// … 2 more of these 2 lines (12a90a71), and
     var s3 = 0u;
     if (at + 3u < params.v[3]) { s3 = b0[first + at + 3u]; }
     sums[thread] = s0 + s1 + s2 + s3;
@@ -2234,30 +1857,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
       __syncthreads();
       sums[thread] = with1;
       __syncthreads();
-      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-      __syncthreads();
-      sums[thread] = with2;
-      __syncthreads();
-      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-      __syncthreads();
-      sums[thread] = with4;
-      __syncthreads();
-      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-      __syncthreads();
-      sums[thread] = with8;
-      __syncthreads();
-      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-      __syncthreads();
-      sums[thread] = with16;
-      __syncthreads();
-      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-      __syncthreads();
-      sums[thread] = with32;
-      __syncthreads();
-      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-      __syncthreads();
-      sums[thread] = with64;
-      __syncthreads();
+// … 6 more of these 4 lines (ed4efe49), and
       let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
       __syncthreads();
       sums[thread] = with128;
@@ -2266,10 +1866,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     var before = carry + sums[thread] - (s0 + s1 + s2 + s3);
     if (at + 0u < params.v[3]) { b0[first + at + 0u] = before; }
     before += s0;
-    if (at + 1u < params.v[3]) { b0[first + at + 1u] = before; }
-    before += s1;
-    if (at + 2u < params.v[3]) { b0[first + at + 2u] = before; }
-    before += s2;
+// … 2 more of these 2 lines (c82d8ad0), and
     if (at + 3u < params.v[3]) { b0[first + at + 3u] = before; }
     before += s3;
     carry += sums[255];
@@ -2315,27 +1912,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let at = i - line * params.v[2];
   let sorted = line * params.v[2] + at;
   let place0 = b3[sorted + 0u];
-  let place1 = b3[sorted + 1u];
-  let place2 = b3[sorted + 2u];
-  let place3 = b3[sorted + 3u];
-  let place4 = b3[sorted + 4u];
-  let place5 = b3[sorted + 5u];
-  let place6 = b3[sorted + 6u];
+// … 6 more of these 1 lines (44cc1555), and
   let place7 = b3[sorted + 7u];
   let bits0 = b2[sorted + 0u];
   let x0 = tern_f16_bits_to_f32(bits0);
-  let bits1 = b2[sorted + 1u];
-  let x1 = tern_f16_bits_to_f32(bits1);
-  let bits2 = b2[sorted + 2u];
-  let x2 = tern_f16_bits_to_f32(bits2);
-  let bits3 = b2[sorted + 3u];
-  let x3 = tern_f16_bits_to_f32(bits3);
-  let bits4 = b2[sorted + 4u];
-  let x4 = tern_f16_bits_to_f32(bits4);
-  let bits5 = b2[sorted + 5u];
-  let x5 = tern_f16_bits_to_f32(bits5);
-  let bits6 = b2[sorted + 6u];
-  let x6 = tern_f16_bits_to_f32(bits6);
+// … 6 more of these 2 lines (c5254b57), and
   let bits7 = b2[sorted + 7u];
   let x7 = tern_f16_bits_to_f32(bits7);
   let w0 = (params.v[3] + at) / 8u;
@@ -2390,30 +1971,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       __syncthreads();
       sums[thread] = with1;
       __syncthreads();
-      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-      __syncthreads();
-      sums[thread] = with2;
-      __syncthreads();
-      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-      __syncthreads();
-      sums[thread] = with4;
-      __syncthreads();
-      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-      __syncthreads();
-      sums[thread] = with8;
-      __syncthreads();
-      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-      __syncthreads();
-      sums[thread] = with16;
-      __syncthreads();
-      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-      __syncthreads();
-      sums[thread] = with32;
-      __syncthreads();
-      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-      __syncthreads();
-      sums[thread] = with64;
-      __syncthreads();
+// … 6 more of these 4 lines (ed4efe49), and
       let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
       __syncthreads();
       sums[thread] = with128;
@@ -2445,16 +2003,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
       if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
       if (key0 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
-    if (i + 256u < end) {
-      let at = i + 256u - begin;
-      if (key256 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key256 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
-    }
-    if (i + 512u < end) {
-      let at = i + 512u - begin;
-      if (key512 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key512 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
-    }
+// … 2 more of these 5 lines (4f41e4c5), and
     if (i + 768u < end) {
       let at = i + 768u - begin;
       if (key768 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
@@ -2476,30 +2025,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     __syncthreads();
     sums[thread] = with1;
     __syncthreads();
-    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    __syncthreads();
-    sums[thread] = with2;
-    __syncthreads();
-    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    __syncthreads();
-    sums[thread] = with4;
-    __syncthreads();
-    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    __syncthreads();
-    sums[thread] = with8;
-    __syncthreads();
-    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    __syncthreads();
-    sums[thread] = with16;
-    __syncthreads();
-    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    __syncthreads();
-    sums[thread] = with32;
-    __syncthreads();
-    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    __syncthreads();
-    sums[thread] = with64;
-    __syncthreads();
+// … 6 more of these 4 lines (15b62269), and
     let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     __syncthreads();
     sums[thread] = with128;
@@ -2515,30 +2041,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
     __syncthreads();
     sums[thread] = with1;
     __syncthreads();
-    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    __syncthreads();
-    sums[thread] = with2;
-    __syncthreads();
-    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    __syncthreads();
-    sums[thread] = with4;
-    __syncthreads();
-    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    __syncthreads();
-    sums[thread] = with8;
-    __syncthreads();
-    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    __syncthreads();
-    sums[thread] = with16;
-    __syncthreads();
-    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    __syncthreads();
-    sums[thread] = with32;
-    __syncthreads();
-    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    __syncthreads();
-    sums[thread] = with64;
-    __syncthreads();
+// … 6 more of these 4 lines (15b62269), and
     let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     __syncthreads();
     sums[thread] = with128;
@@ -2733,20 +2236,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
       let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
       value0 = x1;
     }
-    let entry1 = start + row + 1u * 64u;
-    var value1 = f32();
-    if (entry1 < end) {
-      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry1]));
-      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value1 = x1;
-    }
-    let entry2 = start + row + 2u * 64u;
-    var value2 = f32();
-    if (entry2 < end) {
-      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry2]));
-      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value2 = x1;
-    }
+// … 2 more of these 7 lines (5df6ab89), and
     let entry3 = start + row + 3u * 64u;
     var value3 = f32();
     if (entry3 < end) {
@@ -2800,34 +2290,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
         }
       }
     }
-    u32 place1 = 0xffffffffu;
-    f32 value1 = f32();
-    {
-      let j = start + 1u * 32u + thread;
-      if (j < params.v[1]) {
-        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
-        place1 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-        let x2 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
-        value1 = x2;
-        if (place1 >= params.v[2]) {
-          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
-        }
-      }
-    }
-    u32 place2 = 0xffffffffu;
-    f32 value2 = f32();
-    {
-      let j = start + 2u * 32u + thread;
-      if (j < params.v[1]) {
-        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
-        place2 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-        let x3 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
-        value2 = x3;
-        if (place2 >= params.v[2]) {
-          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
-        }
-      }
-    }
+// … 2 more of these 14 lines (b8dc0a3b), and
     u32 place3 = 0xffffffffu;
     f32 value3 = f32();
     {
@@ -2851,24 +2314,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
         __syncwarp();
       }
     }
-    {
-      const u32 same = __match_any_sync(0xffffffffu, place1);
-      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
-      const bool there = place1 < params.v[2];
-      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place1] = combine(sums[place1], value1); }
-        __syncwarp();
-      }
-    }
-    {
-      const u32 same = __match_any_sync(0xffffffffu, place2);
-      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
-      const bool there = place2 < params.v[2];
-      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
-        if (there && turn == now) { sums[place2] = combine(sums[place2], value2); }
-        __syncwarp();
-      }
-    }
+// … 2 more of these 9 lines (023fb266), and
     {
       const u32 same = __match_any_sync(0xffffffffu, place3);
       const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
@@ -2889,8 +2335,6 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
 struct Params {
   u32 v[10];
 };
-
-
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
   kPingPong = true,
@@ -2912,13 +2356,10 @@ enum : u32 {
   kResultsOf64 = 64u * kColumns * 2u,  // bytes of 64 rows of one
 };
 static_assert(164864u + 2u * 4u * kHalves * kResultsOf64 + 1024u == 231424u, "workgroup memory");
-
-
 // How the copy engine finds boxes of a matrix (a tensor map of the driver's).
 struct alignas(64) BoxMap {
   u64 words[16];
 };
-
 // ---- barriers in workgroup memory ----
 TERN_DEVICE u32 tern_shared(const void* pointer) { return u32(__cvta_generic_to_shared(pointer)); }
 TERN_DEVICE u32 tern_rank() {
@@ -2956,7 +2397,6 @@ TERN_DEVICE void tern_arrive(u32 barrier, u32 rank) {
 TERN_DEVICE void tern_warp_group_sync(u32 barrier) {
   asm volatile("barrier.cta.sync %0, 128;" :: "r"(barrier) : "memory");
 }
-
 // ---- the copy engine ----
 // How long the cache of the whole GPU is to hold what is fetched or stored: longer than the rest, shorter, or as ever.
 TERN_DEVICE u64 tern_kept() {
@@ -3006,7 +2446,6 @@ TERN_DEVICE void tern_store_blocks(u32 row, const u32 (&words)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                :: "r"(row), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
 }
-
 // ---- the matrix units ----
 // How a matrix lies in workgroup memory, in rows of 128 bytes swizzled over 1024. `leading`: bytes between blocks of 64
 // elements across k, where those are neighbours.
@@ -3038,7 +2477,6 @@ TERN_DEVICE void wait_for_products(f32 (&acc)[kSums]) {
   wait_for_products_of_64<0u>(acc);
   if constexpr (kPingPong) wait_for_products_of_64<kSums - kSumsOf64>(acc);
 }
-
 // ---- the formula ----
 struct Epilogue {
   const Params& params;
@@ -3061,7 +2499,6 @@ struct Epilogue {
     words[0][word] = tern_f32_pair_to_bf16(y3, y4);
   }
 };
-
 // ---- tiles ----
 struct Tile {
   u32 batch, first_m, first_n;
@@ -3075,7 +2512,6 @@ TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   let pairs = min(kBands, params.v[4] - band * kBands);
   return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM, in_band / pairs * kTileN};
 }
-
 // Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
 struct Memory {
   u32 ring, barriers, results;
@@ -3087,7 +2523,6 @@ struct Ring {
     if (++stage == kStages) { stage = 0u, round ^= 1u; }
   }
 };
-
 // ---- producer ----
 TERN_DEVICE void fetch_stage(const BoxMap& map_a, const BoxMap& map_b, const Tile& tile, u32 k, u32 rank, u32 at,
                              u32 full, u64 for_a, u64 for_b) {
@@ -3123,7 +2558,6 @@ TERN_DEVICE void fetch(const Params& params, const BoxMap& map_a, const BoxMap& 
     }
   }
 }
-
 // ---- consumers: products ----
 // Gives the stage before this one up, in both workgroups of the pair.
 TERN_DEVICE void give_up_last_stage(u32 thread, Ring ring, Memory memory) {
@@ -3143,7 +2577,6 @@ TERN_DEVICE void multiply_stage(f32 (&acc)[kSums], u32 thread, u32 member, u32 k
   tern_wait_all_but_one();
   if (k > 0u) give_up_last_stage(thread, ring, memory);
 }
-
 // ---- consumers: results ----
 // Where this warp group stages results, and within a box the place of the row this lane names: a row is 64 bytes, its
 // pieces of 16 swapped by half the row's number.
@@ -3223,7 +2656,6 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, const Bo
     }
   }
 }
-
 // Every other tile: one warp group multiplies while the other finishes a tile. Who is to multiply waits at a barrier of
 // its own (4 and 5), at which the other arrives when it has no more to multiply.
 TERN_DEVICE void multiply_ping_pong(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
@@ -3276,7 +2708,6 @@ TERN_DEVICE void multiply_halves(const Params& params, const Epilogue& epilogue,
     finish(params, epilogue, maps, acc, tile, thread, member, staging);
   }
 }
-
 extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ Params params) {
   extern __shared__ unsigned char memory[];
   const u32 thread = threadIdx.x, group = blockIdx.x, rank = tern_rank();
@@ -3312,8 +2743,6 @@ extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern
 struct Params {
   u32 v[15];
 };
-
-
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
   kAAlongK = true, kBAlongK = false,  // neighbours in memory lie along k; else along m or n
@@ -3330,7 +2759,6 @@ enum : u32 {
   kBytesOfA = kTileM * kTileK * 2u, kStageBytes = kBytesOfA + kTileN * kTileK * 2u,
   kBlocksM = kWarpM / 16u, kBlocksN = kWarpN / 8u, kSumsOfRow = 4u * kBlocksN, kSums = kBlocksM * kSumsOfRow,
 };
-
 // ---- copies to workgroup memory that run on their own ----
 TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
 TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
@@ -3349,7 +2777,6 @@ TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
 TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
 // Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
 TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }
-
 // ---- tensor cores ----
 // Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
 // k.
@@ -3367,7 +2794,6 @@ TERN_DEVICE void multiply(f32* acc, const u32 (&a)[4], u32 b0, u32 b1) {
       : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-
 // ---- from the layout of sums to rows ----
 // Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
 // place. Two exchanges, with the neighbour and with the next but one.
@@ -3390,7 +2816,6 @@ TERN_DEVICE Row8 tern_quad_row(const f32* acc) {
   tern_quad_exchange(b0, b1, d0, d1, high, 2u);
   return {{a0, a1, b0, b1, c0, c1, d0, d1}};
 }
-
 // ---- the formula ----
 struct Epilogue {
   const Params& params;
@@ -3413,12 +2838,7 @@ struct Epilogue {
     let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
     let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
     let y10 = epilogue(params, sums.x[0], x2);
-    let y11 = epilogue(params, sums.x[1], x3);
-    let y12 = epilogue(params, sums.x[2], x4);
-    let y13 = epilogue(params, sums.x[3], x5);
-    let y14 = epilogue(params, sums.x[4], x6);
-    let y15 = epilogue(params, sums.x[5], x7);
-    let y16 = epilogue(params, sums.x[6], x8);
+// … 6 more of these 1 lines (983c105c), and
     let y17 = epilogue(params, sums.x[7], x9);
     if (inside) {
       let w18 = (params.v[7] + row * params.v[8] + col) / 8u;
@@ -3426,7 +2846,6 @@ struct Epilogue {
     }
   }
 };
-
 // ---- the ring ----
 // A factor: its elements, the first of this tile's batch, and its steps along m or n, and along k.
 struct Factor {
@@ -3484,7 +2903,6 @@ TERN_DEVICE void fetch_step(const Params& params, Factor a, Factor b, u32 first_
   tern_commit();
   next.filled = next_stage(next.filled, ring);
 }
-
 // Reads the blocks of a factor for elements [16 kk, 16 kk + 16) of k from the stage at `at`: of four matrices a lane's
 // is lane / 8; of a the second is further along m, of b further along k. `warp`: where its part begins along m or n.
 template <bool is_a, u32 count> TERN_DEVICE void load(u32 (&blocks)[count][4], u32 at, u32 warp, u32 kk, u32 lane) {
@@ -3508,7 +2926,6 @@ TERN_DEVICE void multiply_blocks(f32 (&acc)[kSums], const u32 (&a)[kBlocksM][4],
     for (u32 j = 0u; j < kBlocksN; ++j)
       multiply(acc + (i * kBlocksN + j) * 4u, a[i], b[j / 2u][j % 2u * 2u], b[j / 2u][j % 2u * 2u + 1u]);
 }
-
 // Blocks of 16 rows take turns in the first sums; of 32 columns each lane of four takes eight.
 TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, f32 (&acc)[kSums], u32 first_m, u32 first_n,
                         u32 lane) {
@@ -3534,7 +2951,6 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, f32 (&ac
     for (u32 i = 0u; i < kSums - kSumsOfRow; ++i) { acc[i] = acc[i + kSumsOfRow]; }
   }
 }
-
 extern "C" __global__ void __launch_bounds__(kThreads) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
   const u32 thread = threadIdx.x, group = blockIdx.x, ring = tern_shared(memory);

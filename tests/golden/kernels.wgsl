@@ -4,11 +4,9 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-
 fn tern_abs_f32(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
 }
-
 fn formula(v0: f32) -> f32 {
   let v1 = tern_abs_f32(v0);
   return v1;
@@ -41,22 +39,15 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-
 fn tern_bf16_first(word: u32) -> f32 {
   return bitcast<f32>(word << 16u);
 }
-
-
 fn tern_bf16_second(word: u32) -> f32 {
   return bitcast<f32>(word & 0xffff0000u);
 }
-
-
 fn tern_is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
-
-
 fn tern_f32_pair_to_bf16(low: f32, high: f32) -> u32 {
   let a = bitcast<u32>(low);
   let b = bitcast<u32>(high);
@@ -64,7 +55,6 @@ fn tern_f32_pair_to_bf16(low: f32, high: f32) -> u32 {
   let rounded_b = select(b + 0x7fffu + ((b >> 16u) & 1u), b | 0x00400000u, tern_is_nan(high));
   return (rounded_a >> 16u) | (rounded_b & 0xffff0000u);
 }
-
 fn formula(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 * v1);
   return v2;
@@ -95,12 +85,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let x18 = tern_bf16_first(q11.w);
   let x19 = tern_bf16_second(q11.w);
   let y0 = formula(x2, x12);
-  let y1 = formula(x3, x13);
-  let y2 = formula(x4, x14);
-  let y3 = formula(x5, x15);
-  let y4 = formula(x6, x16);
-  let y5 = formula(x7, x17);
-  let y6 = formula(x8, x18);
+// … 6 more of these 1 lines (316d2a12), and
   let y7 = formula(x9, x19);
   let w20 = (params.v[0].w + i) / 8u;
   if (i + 0u < params.v[0].y) {
@@ -143,32 +128,23 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
-
 fn tern_keep(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
 }
-
-
 fn tern_exp_polynomial(r: f32) -> f32 {
   let r2 = r * r;
   let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
   return fma(r2, p, fma(r, 0.16666542, 0.49999997));
 }
-
-
 fn tern_reduce_exp(x: f32) -> vec2<f32> {
   let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
   let n = tern_keep(moved - 12582912.0);
   let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
   return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
-
-
 fn tern_upper_half(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
 }
-
-
 fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
   let a_upper = tern_upper_half(a);
   let a_lower = a - a_upper;
@@ -179,10 +155,6 @@ fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
   rest = tern_keep(fma(-a_lower, b_upper, rest));
   return fma(-a_lower, b_lower, rest);
 }
-
-
-
-
 fn tern_sigmoid(x: f32) -> f32 {
   let e = tern_reduce_exp(max(-abs(x), -104.0));
   let n = bitcast<i32>(e.x) - 0x4b400000;
@@ -200,21 +172,16 @@ fn tern_sigmoid(x: f32) -> f32 {
   let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
   return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
 }
-
-
 fn tern_at_least(x: f32, bound: f32) -> f32 {
   let bits = bitcast<u32>(x);
   let least = bitcast<u32>(bound);
   return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
 }
-
-
 fn tern_at_most(x: f32, bound: f32) -> f32 {
   let bits = bitcast<u32>(x);
   let most = bitcast<u32>(bound);
   return bitcast<f32>(select(bits, most, bits - most < 0x7f800001u - most));
 }
-
 struct Result_formula {
   r0: f32,
   r1: f32,
@@ -280,19 +247,12 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-
-
-
-
-
 fn tern_sigmoid(x: f32) -> f32 {
   let h = exp2(max(abs(x) * -0.72134752, -76.0));
   let factor = select(1.0, h, bitcast<i32>(x) < 0);
   let y = (factor * (1.0 / fma(h, h, 1.0))) * factor;
   return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
 }
-
-
 fn tern_f16_bits_to_f32(h: u32) -> f32 {
   let field = (h >> 10u) & 31u;
   let mantissa = h & 0x03ffu;
@@ -301,18 +261,12 @@ fn tern_f16_bits_to_f32(h: u32) -> f32 {
   let bits = select((exponent << 23u) | (mantissa << 13u), subnormal, field == 0u);
   return bitcast<f32>(bits | ((h & 0x8000u) << 16u));
 }
-
-
 fn tern_f16_first(word: u32) -> f32 {
   return tern_f16_bits_to_f32(word & 0xffffu);
 }
-
-
 fn tern_f16_second(word: u32) -> f32 {
   return tern_f16_bits_to_f32(word >> 16u);
 }
-
-
 fn tern_f32_to_f16_bits(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;
@@ -327,12 +281,9 @@ fn tern_f32_to_f16_bits(x: f32) -> u32 {
   result = select(result, 0x7e00u, magnitude > 0x7f800000u);
   return result | ((bits >> 16u) & 0x8000u);
 }
-
-
 fn tern_f32_pair_to_f16(low: f32, high: f32) -> u32 {
   return tern_f32_to_f16_bits(low) | (tern_f32_to_f16_bits(high) << 16u);
 }
-
 fn formula(v0: f32, v5: f32) -> f32 {
   let v1 = f32(-750.0);
   let v2 = tern_at_least(v0, v1);
@@ -367,12 +318,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let x18 = tern_f16_first(q11.w);
   let x19 = tern_f16_second(q11.w);
   let y0 = formula(x2, x12);
-  let y1 = formula(x3, x13);
-  let y2 = formula(x4, x14);
-  let y3 = formula(x5, x15);
-  let y4 = formula(x6, x16);
-  let y5 = formula(x7, x17);
-  let y6 = formula(x8, x18);
+// … 6 more of these 1 lines (316d2a12), and
   let y7 = formula(x9, x19);
   let w20 = (params.v[0].w + i) / 8u;
   if (i + 0u < params.v[0].y) {
@@ -509,15 +455,6 @@ struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 64>;
-
-
-
-
-
-
-
-
-
 fn tern_exp(x: f32) -> f32 {
   let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
   let n = bitcast<i32>(e.x) - 0x4b400000;
@@ -526,8 +463,6 @@ fn tern_exp(x: f32) -> f32 {
                bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
   return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
 }
-
-
 fn tern_split_number(x: f32) -> vec2<f32> {
   let bits = bitcast<u32>(x) & 0x7fffffffu;
   let subnormal = bits < 0x00800000u;
@@ -535,20 +470,12 @@ fn tern_split_number(x: f32) -> vec2<f32> {
   let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
   return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
 }
-
-
-
-
-
-
 fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
   let inverse = 1.0 / b.x;
   let quotient = tern_keep(a.x * inverse);
   let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
   return fma(rest, inverse, quotient);
 }
-
-
 fn tern_scale(v: f32, n: i32) -> f32 {
   let bits = bitcast<u32>(v);
   let field = i32((bits >> 23u) & 255u) + n;
@@ -557,8 +484,6 @@ fn tern_scale(v: f32, n: i32) -> f32 {
   let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
   return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
 }
-
-
 fn tern_div(a: f32, b: f32) -> f32 {
   let x = tern_split_number(a);
   let y = tern_split_number(b);
@@ -573,24 +498,19 @@ fn tern_div(a: f32, b: f32) -> f32 {
   bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
   return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
 }
-
 fn tern_from_bits(bits: u32) -> f32 {
   var b = bits;
   return bitcast<f32>(b);
 }
-
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
   let sign = bits >> 31u;
   return (bits ^ (sign & 0x7fffffff)) - sign;
 }
-
-
 fn tern_max_f32(a: f32, b: f32) -> f32 {
   let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
   return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
 }
-
 fn pass0(v0: f32) -> f32 {
   return v0;
 }
@@ -641,10 +561,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
       let p12 = tern_exp((y6 - s11));
       acc6 = (acc6 + p12);
-      let p13 = tern_exp((y7 - s11));
-      acc6 = (acc6 + p13);
-      let p14 = tern_exp((y8 - s11));
-      acc6 = (acc6 + p14);
+// … 2 more of these 2 lines (44e4643a), and
       let p15 = tern_exp((y9 - s11));
       acc6 = (acc6 + p15);
     }
@@ -694,27 +611,10 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 128>;
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 fn tern_two_product(a: f32, b: f32) -> vec2<f32> {
   let product = tern_keep(a * b);
   return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
 }
-
-
 fn tern_rsqrt(x: f32) -> f32 {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;
@@ -730,13 +630,6 @@ fn tern_rsqrt(x: f32) -> f32 {
   result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
   return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
 }
-
-
-
-
-
-
-
 struct Result_pass0 {
   r0: f32,
   r1: f32,
@@ -816,12 +709,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let p15 = (y6.r0 - s14);
       acc8 = (acc8 + p15);
       acc9 = (acc9 + (p15 * p15));
-      let p16 = (y7.r0 - s14);
-      acc8 = (acc8 + p16);
-      acc9 = (acc9 + (p16 * p16));
-      let p17 = (y8.r0 - s14);
-      acc8 = (acc8 + p17);
-      acc9 = (acc9 + (p17 * p17));
+// … 2 more of these 3 lines (60e32c18), and
       let p18 = (y9.r0 - s14);
       acc8 = (acc8 + p18);
       acc9 = (acc9 + (p18 * p18));
@@ -952,34 +840,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 128u + 512u])));
     shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 128u + 768u])));
   }
-  workgroupBarrier();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 64u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 64u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 64u + 768u])));
-  }
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 32u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 32u + 768u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 16u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 16u + 768u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 8u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 8u + 768u])));
-  }
+// … 4 more of these 7 lines (841d7d6a), and
   workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
@@ -1046,18 +907,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
   if (ty < 128u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
-  workgroupBarrier();
-  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-  workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+// … 6 more of these 2 lines (4c5685fb), and
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
@@ -1099,16 +949,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
   if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-  workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+// … 5 more of these 2 lines (7c2049c6), and
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
@@ -1132,12 +973,6 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 var<workgroup> tile_a: array<vec4<f32>, 64>;
 var<workgroup> tile_b: array<vec4<f32>, 64>;
-
-
-
-
-
-
 fn epilogue(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
   let v3 = f32(0.0);
@@ -1196,54 +1031,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
       acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
     }
-    {
-      let a0 = tile_a[8u + ty];
-      let c0 = tile_b[8u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[16u + ty];
-      let c0 = tile_b[16u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[24u + ty];
-      let c0 = tile_b[24u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[32u + ty];
-      let c0 = tile_b[32u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[40u + ty];
-      let c0 = tile_b[40u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[48u + ty];
-      let c0 = tile_b[48u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
+// … 6 more of these 8 lines (de600345), and
     {
       let a0 = tile_a[56u + ty];
       let c0 = tile_b[56u + tx];
@@ -1329,36 +1117,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     workgroupBarrier();
     sums[thread] = t1;
-    workgroupBarrier();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
-    workgroupBarrier();
-    sums[thread] = t2;
-    workgroupBarrier();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
-    workgroupBarrier();
-    sums[thread] = t4;
-    workgroupBarrier();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
-    workgroupBarrier();
-    sums[thread] = t8;
-    workgroupBarrier();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
-    workgroupBarrier();
-    sums[thread] = t16;
-    workgroupBarrier();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
-    workgroupBarrier();
-    sums[thread] = t32;
-    workgroupBarrier();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
-    workgroupBarrier();
-    sums[thread] = t64;
+// … 6 more of these 5 lines (48fa53a7), and
     workgroupBarrier();
     var t128 = sums[thread];
     if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
@@ -1414,18 +1173,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   sums[thread] = sum;
   workgroupBarrier();
   if (thread < 128u) { sums[thread] = combine(sums[thread], sums[thread + 128u]); }
-  workgroupBarrier();
-  if (thread < 64u) { sums[thread] = combine(sums[thread], sums[thread + 64u]); }
-  workgroupBarrier();
-  if (thread < 32u) { sums[thread] = combine(sums[thread], sums[thread + 32u]); }
-  workgroupBarrier();
-  if (thread < 16u) { sums[thread] = combine(sums[thread], sums[thread + 16u]); }
-  workgroupBarrier();
-  if (thread < 8u) { sums[thread] = combine(sums[thread], sums[thread + 8u]); }
-  workgroupBarrier();
-  if (thread < 4u) { sums[thread] = combine(sums[thread], sums[thread + 4u]); }
-  workgroupBarrier();
-  if (thread < 2u) { sums[thread] = combine(sums[thread], sums[thread + 2u]); }
+// … 6 more of these 2 lines (9347f82f), and
   workgroupBarrier();
   if (thread < 1u) { sums[thread] = combine(sums[thread], sums[thread + 1u]); }
   workgroupBarrier();
@@ -1486,36 +1234,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     workgroupBarrier();
     sums[thread] = t1;
-    workgroupBarrier();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = combine(sums[thread - 2u], t2); }
-    workgroupBarrier();
-    sums[thread] = t2;
-    workgroupBarrier();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = combine(sums[thread - 4u], t4); }
-    workgroupBarrier();
-    sums[thread] = t4;
-    workgroupBarrier();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = combine(sums[thread - 8u], t8); }
-    workgroupBarrier();
-    sums[thread] = t8;
-    workgroupBarrier();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = combine(sums[thread - 16u], t16); }
-    workgroupBarrier();
-    sums[thread] = t16;
-    workgroupBarrier();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = combine(sums[thread - 32u], t32); }
-    workgroupBarrier();
-    sums[thread] = t32;
-    workgroupBarrier();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = combine(sums[thread - 64u], t64); }
-    workgroupBarrier();
-    sums[thread] = t64;
+// … 6 more of these 5 lines (48fa53a7), and
     workgroupBarrier();
     var t128 = sums[thread];
     if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
@@ -1563,48 +1282,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x0 = bitcast<f32>(b0[params.v[1].x + line + at0 * params.v[1].y]);
       s0 = x0;
     }
-    let i1 = start + row * 8u + 1u;
-    let at1 = i1;
-    var s1 = f32();
-    if (inside && i1 < params.v[0].z) {
-      let x2 = bitcast<f32>(b0[params.v[1].x + line + at1 * params.v[1].y]);
-      s1 = x2;
-    }
-    let i2 = start + row * 8u + 2u;
-    let at2 = i2;
-    var s2 = f32();
-    if (inside && i2 < params.v[0].z) {
-      let x4 = bitcast<f32>(b0[params.v[1].x + line + at2 * params.v[1].y]);
-      s2 = x4;
-    }
-    let i3 = start + row * 8u + 3u;
-    let at3 = i3;
-    var s3 = f32();
-    if (inside && i3 < params.v[0].z) {
-      let x6 = bitcast<f32>(b0[params.v[1].x + line + at3 * params.v[1].y]);
-      s3 = x6;
-    }
-    let i4 = start + row * 8u + 4u;
-    let at4 = i4;
-    var s4 = f32();
-    if (inside && i4 < params.v[0].z) {
-      let x8 = bitcast<f32>(b0[params.v[1].x + line + at4 * params.v[1].y]);
-      s4 = x8;
-    }
-    let i5 = start + row * 8u + 5u;
-    let at5 = i5;
-    var s5 = f32();
-    if (inside && i5 < params.v[0].z) {
-      let x10 = bitcast<f32>(b0[params.v[1].x + line + at5 * params.v[1].y]);
-      s5 = x10;
-    }
-    let i6 = start + row * 8u + 6u;
-    let at6 = i6;
-    var s6 = f32();
-    if (inside && i6 < params.v[0].z) {
-      let x12 = bitcast<f32>(b0[params.v[1].x + line + at6 * params.v[1].y]);
-      s6 = x12;
-    }
+// … 6 more of these 7 lines (c9fe0ded), and
     let i7 = start + row * 8u + 7u;
     let at7 = i7;
     var s7 = f32();
@@ -1615,16 +1293,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     var sum = s0;
     sum = combine(sum, s1);
     s1 = sum;
-    sum = combine(sum, s2);
-    s2 = sum;
-    sum = combine(sum, s3);
-    s3 = sum;
-    sum = combine(sum, s4);
-    s4 = sum;
-    sum = combine(sum, s5);
-    s5 = sum;
-    sum = combine(sum, s6);
-    s6 = sum;
+// … 5 more of these 2 lines (8f0dc926), and
     sum = combine(sum, s7);
     s7 = sum;
     sums[thread] = sum;
@@ -1632,16 +1301,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     var before = carry;
     carry = combine(carry, sums[0u * 32u + column]);
     if (row > 0u) { before = carry; }
-    carry = combine(carry, sums[1u * 32u + column]);
-    if (row > 1u) { before = carry; }
-    carry = combine(carry, sums[2u * 32u + column]);
-    if (row > 2u) { before = carry; }
-    carry = combine(carry, sums[3u * 32u + column]);
-    if (row > 3u) { before = carry; }
-    carry = combine(carry, sums[4u * 32u + column]);
-    if (row > 4u) { before = carry; }
-    carry = combine(carry, sums[5u * 32u + column]);
-    if (row > 5u) { before = carry; }
+// … 5 more of these 2 lines (3750ae22), and
     carry = combine(carry, sums[6u * 32u + column]);
     if (row > 6u) { before = carry; }
     carry = combine(carry, sums[7u * 32u + column]);
@@ -1650,36 +1310,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let to1 = params.v[1].z + line + at0 * params.v[1].w;
       b1[to1] = bitcast<u32>(y0);
     }
-    if (inside && i1 < params.v[0].z) {
-      let y1 = combine(before, s1);
-      let to3 = params.v[1].z + line + at1 * params.v[1].w;
-      b1[to3] = bitcast<u32>(y1);
-    }
-    if (inside && i2 < params.v[0].z) {
-      let y2 = combine(before, s2);
-      let to5 = params.v[1].z + line + at2 * params.v[1].w;
-      b1[to5] = bitcast<u32>(y2);
-    }
-    if (inside && i3 < params.v[0].z) {
-      let y3 = combine(before, s3);
-      let to7 = params.v[1].z + line + at3 * params.v[1].w;
-      b1[to7] = bitcast<u32>(y3);
-    }
-    if (inside && i4 < params.v[0].z) {
-      let y4 = combine(before, s4);
-      let to9 = params.v[1].z + line + at4 * params.v[1].w;
-      b1[to9] = bitcast<u32>(y4);
-    }
-    if (inside && i5 < params.v[0].z) {
-      let y5 = combine(before, s5);
-      let to11 = params.v[1].z + line + at5 * params.v[1].w;
-      b1[to11] = bitcast<u32>(y5);
-    }
-    if (inside && i6 < params.v[0].z) {
-      let y6 = combine(before, s6);
-      let to13 = params.v[1].z + line + at6 * params.v[1].w;
-      b1[to13] = bitcast<u32>(y6);
-    }
+// … 6 more of these 5 lines (c9c35d4a), and
     if (inside && i7 < params.v[0].z) {
       let y7 = combine(before, s7);
       let to15 = params.v[1].z + line + at7 * params.v[1].w;
@@ -1713,10 +1344,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     let at = first + i - line * params.v[1].w;
     var key0 = ~u32(0);
     var place0 = at + 0u;
-    var key1 = ~u32(0);
-    var place1 = at + 1u;
-    var key2 = ~u32(0);
-    var place2 = at + 2u;
+// … 2 more of these 2 lines (e79acbfe), and
     var key3 = ~u32(0);
     var place3 = at + 3u;
     if (at < params.v[0].z && first + i < params.v[2].x) {
@@ -1733,10 +1361,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     }
     keys[i + 0u] = key0;
     places[i + 0u] = place0;
-    keys[i + 1u] = key1;
-    places[i + 1u] = place1;
-    keys[i + 2u] = key2;
-    places[i + 2u] = place2;
+// … 2 more of these 2 lines (38291bfd), and
     keys[i + 3u] = key3;
     places[i + 3u] = place3;
   }
@@ -1754,66 +1379,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       places[low] = places[high];
       places[high] = place;
     }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 2u * (2u * 2u) + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 1u * (2u * 1u) + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 4u * (2u * 4u) + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 2u * (2u * 2u) + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
+// … 4 more of these 15 lines (d4bd3703), and
   }
   workgroupBarrier();
   for (var i = thread; i < 8u / 2u; i += 256u) {
@@ -1858,10 +1424,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let place3 = b3[sorted + 3u];
   let from0 = params.v[1].y + line * params.v[1].z + place0 * params.v[1].x;
   let x0 = bitcast<f32>(b0[from0]);
-  let from1 = params.v[1].y + line * params.v[1].z + place1 * params.v[1].x;
-  let x1 = bitcast<f32>(b0[from1]);
-  let from2 = params.v[1].y + line * params.v[1].z + place2 * params.v[1].x;
-  let x2 = bitcast<f32>(b0[from2]);
+// … 2 more of these 2 lines (7e01256b), and
   let from3 = params.v[1].y + line * params.v[1].z + place3 * params.v[1].x;
   let x3 = bitcast<f32>(b0[from3]);
   let w0 = (params.v[1].w + line * params.v[2].x + at) / 4u;
@@ -1876,14 +1439,6 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-
-
-
-
-
-
-
-
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
@@ -1902,12 +1457,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let x8 = tern_f16_first(q1.w);
   let x9 = tern_f16_second(q1.w);
   b1[i + 0u] = tern_f32_to_f16_bits(x2);
-  b1[i + 1u] = tern_f32_to_f16_bits(x3);
-  b1[i + 2u] = tern_f32_to_f16_bits(x4);
-  b1[i + 3u] = tern_f32_to_f16_bits(x5);
-  b1[i + 4u] = tern_f32_to_f16_bits(x6);
-  b1[i + 5u] = tern_f32_to_f16_bits(x7);
-  b1[i + 6u] = tern_f32_to_f16_bits(x8);
+// … 6 more of these 1 lines (7d4a79ad), and
   b1[i + 7u] = tern_f32_to_f16_bits(x9);
 }
 
@@ -1975,10 +1525,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     let at = start + thread * 4u;
     var s0 = 0u;
     if (at + 0u < params.v[0].w) { s0 = b0[first + at + 0u]; }
-    var s1 = 0u;
-    if (at + 1u < params.v[0].w) { s1 = b0[first + at + 1u]; }
-    var s2 = 0u;
-    if (at + 2u < params.v[0].w) { s2 = b0[first + at + 2u]; }
+// … 2 more of these 2 lines (664971c9), and
     var s3 = 0u;
     if (at + 3u < params.v[0].w) { s3 = b0[first + at + 3u]; }
     sums[thread] = s0 + s1 + s2 + s3;
@@ -1988,30 +1535,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       workgroupBarrier();
       sums[thread] = with1;
       workgroupBarrier();
-      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-      workgroupBarrier();
-      sums[thread] = with2;
-      workgroupBarrier();
-      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-      workgroupBarrier();
-      sums[thread] = with4;
-      workgroupBarrier();
-      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-      workgroupBarrier();
-      sums[thread] = with8;
-      workgroupBarrier();
-      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-      workgroupBarrier();
-      sums[thread] = with16;
-      workgroupBarrier();
-      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-      workgroupBarrier();
-      sums[thread] = with32;
-      workgroupBarrier();
-      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-      workgroupBarrier();
-      sums[thread] = with64;
-      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
       let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
       workgroupBarrier();
       sums[thread] = with128;
@@ -2020,10 +1544,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     var before = carry + sums[thread] - (s0 + s1 + s2 + s3);
     if (at + 0u < params.v[0].w) { b0[first + at + 0u] = before; }
     before += s0;
-    if (at + 1u < params.v[0].w) { b0[first + at + 1u] = before; }
-    before += s1;
-    if (at + 2u < params.v[0].w) { b0[first + at + 2u] = before; }
-    before += s2;
+// … 2 more of these 2 lines (b3d8e080), and
     if (at + 3u < params.v[0].w) { b0[first + at + 3u] = before; }
     before += s3;
     carry += sums[255];
@@ -2067,30 +1588,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     workgroupBarrier();
     sums[thread] = with1;
     workgroupBarrier();
-    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    workgroupBarrier();
-    sums[thread] = with2;
-    workgroupBarrier();
-    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    workgroupBarrier();
-    sums[thread] = with4;
-    workgroupBarrier();
-    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    workgroupBarrier();
-    sums[thread] = with8;
-    workgroupBarrier();
-    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    workgroupBarrier();
-    sums[thread] = with16;
-    workgroupBarrier();
-    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    workgroupBarrier();
-    sums[thread] = with32;
-    workgroupBarrier();
-    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64;
-    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
     let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     workgroupBarrier();
     sums[thread] = with128;
@@ -2137,12 +1635,6 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
-
-
-
-
-
-
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
@@ -2152,27 +1644,11 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let at = i - line * params.v[0].z;
   let sorted = line * params.v[0].z + at;
   let place0 = b3[sorted + 0u];
-  let place1 = b3[sorted + 1u];
-  let place2 = b3[sorted + 2u];
-  let place3 = b3[sorted + 3u];
-  let place4 = b3[sorted + 4u];
-  let place5 = b3[sorted + 5u];
-  let place6 = b3[sorted + 6u];
+// … 6 more of these 1 lines (44cc1555), and
   let place7 = b3[sorted + 7u];
   let bits0 = b2[sorted + 0u];
   let x0 = tern_f16_bits_to_f32(bits0);
-  let bits1 = b2[sorted + 1u];
-  let x1 = tern_f16_bits_to_f32(bits1);
-  let bits2 = b2[sorted + 2u];
-  let x2 = tern_f16_bits_to_f32(bits2);
-  let bits3 = b2[sorted + 3u];
-  let x3 = tern_f16_bits_to_f32(bits3);
-  let bits4 = b2[sorted + 4u];
-  let x4 = tern_f16_bits_to_f32(bits4);
-  let bits5 = b2[sorted + 5u];
-  let x5 = tern_f16_bits_to_f32(bits5);
-  let bits6 = b2[sorted + 6u];
-  let x6 = tern_f16_bits_to_f32(bits6);
+// … 6 more of these 2 lines (c5254b57), and
   let bits7 = b2[sorted + 7u];
   let x7 = tern_f16_bits_to_f32(bits7);
   let w0 = (params.v[0].w + at) / 8u;
@@ -2233,30 +1709,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       workgroupBarrier();
       sums[thread] = with1;
       workgroupBarrier();
-      let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-      workgroupBarrier();
-      sums[thread] = with2;
-      workgroupBarrier();
-      let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-      workgroupBarrier();
-      sums[thread] = with4;
-      workgroupBarrier();
-      let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-      workgroupBarrier();
-      sums[thread] = with8;
-      workgroupBarrier();
-      let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-      workgroupBarrier();
-      sums[thread] = with16;
-      workgroupBarrier();
-      let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-      workgroupBarrier();
-      sums[thread] = with32;
-      workgroupBarrier();
-      let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-      workgroupBarrier();
-      sums[thread] = with64;
-      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
       let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
       workgroupBarrier();
       sums[thread] = with128;
@@ -2288,16 +1741,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
       if (key0 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
     }
-    if (i + 256u < end) {
-      let at = i + 256u - begin;
-      if (key256 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key256 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
-    }
-    if (i + 512u < end) {
-      let at = i + 512u - begin;
-      if (key512 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key512 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
-    }
+// … 2 more of these 5 lines (4f41e4c5), and
     if (i + 768u < end) {
       let at = i + 768u - begin;
       if (key768 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
@@ -2319,30 +1763,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     workgroupBarrier();
     sums[thread] = with1;
     workgroupBarrier();
-    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    workgroupBarrier();
-    sums[thread] = with2;
-    workgroupBarrier();
-    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    workgroupBarrier();
-    sums[thread] = with4;
-    workgroupBarrier();
-    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    workgroupBarrier();
-    sums[thread] = with8;
-    workgroupBarrier();
-    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    workgroupBarrier();
-    sums[thread] = with16;
-    workgroupBarrier();
-    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    workgroupBarrier();
-    sums[thread] = with32;
-    workgroupBarrier();
-    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64;
-    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
     let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     workgroupBarrier();
     sums[thread] = with128;
@@ -2358,30 +1779,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     workgroupBarrier();
     sums[thread] = with1;
     workgroupBarrier();
-    let with2 = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    workgroupBarrier();
-    sums[thread] = with2;
-    workgroupBarrier();
-    let with4 = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    workgroupBarrier();
-    sums[thread] = with4;
-    workgroupBarrier();
-    let with8 = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    workgroupBarrier();
-    sums[thread] = with8;
-    workgroupBarrier();
-    let with16 = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    workgroupBarrier();
-    sums[thread] = with16;
-    workgroupBarrier();
-    let with32 = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    workgroupBarrier();
-    sums[thread] = with32;
-    workgroupBarrier();
-    let with64 = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64;
-    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
     let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
     workgroupBarrier();
     sums[thread] = with128;
@@ -2600,20 +1998,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
       value0 = x1;
     }
-    let entry1 = start + row + 1u * 64u;
-    var value1 = f32();
-    if (entry1 < end) {
-      let j = bitcast<u32>(bitcast<i32>(b3[places + entry1]));
-      let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value1 = x1;
-    }
-    let entry2 = start + row + 2u * 64u;
-    var value2 = f32();
-    if (entry2 < end) {
-      let j = bitcast<u32>(bitcast<i32>(b3[places + entry2]));
-      let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value2 = x1;
-    }
+// … 2 more of these 7 lines (b1520bd9), and
     let entry3 = start + row + 3u * 64u;
     var value3 = f32();
     if (entry3 < end) {
