@@ -421,10 +421,10 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let tiles = group / params.v[10];
   let first_across = (group - tiles * params.v[10]) * 32u;
   let rest = tiles / params.v[11];
-  let first_along = (tiles - rest * params.v[11]) * 32u;
+  let first_along = (tiles - rest * params.v[11]) * (8u * 4u);
   {
     let across = first_across + thread % 32u;
-    let along = first_along + (thread / 32u) * 4u;
+    let along = first_along + thread / 32u * 4u;
     if (!(across >= params.v[8] || along >= params.v[9])) {
       let x0 = bitcast<f32>(((u32*)b1)[params.v[6] + across + along * params.v[7]]);
       let x1 = bitcast<f32>(((u32*)b1)[params.v[6] + across + (along + 1u) * params.v[7]]);
@@ -438,7 +438,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
   __syncthreads();
   let across = first_across + thread / 8u;
-  let along = first_along + (thread % 8u) * 4u;
+  let along = first_along + thread % 8u * 4u;
   if (across >= params.v[8] || along >= params.v[9]) { return; }
   let y0 = formula(params, tile0[(thread % 8u * 4u + 0u) * 33u + thread / 8u]);
   let y1 = formula(params, tile0[(thread % 8u * 4u + 1u) * 33u + thread / 8u]);

@@ -382,10 +382,10 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let tiles = group / params.v[2].z;
   let first_across = (group - tiles * params.v[2].z) * 32u;
   let rest = tiles / params.v[2].w;
-  let first_along = (tiles - rest * params.v[2].w) * 32u;
+  let first_along = (tiles - rest * params.v[2].w) * (8u * 4u);
   {
     let across = first_across + thread % 32u;
-    let along = first_along + (thread / 32u) * 4u;
+    let along = first_along + thread / 32u * 4u;
     if (!(across >= params.v[2].x || along >= params.v[2].y)) {
       let x0 = bitcast<f32>(b1[params.v[1].z + across + along * params.v[1].w]);
       let x1 = bitcast<f32>(b1[params.v[1].z + across + (along + 1u) * params.v[1].w]);
@@ -399,7 +399,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   workgroupBarrier();
   let across = first_across + thread / 8u;
-  let along = first_along + (thread % 8u) * 4u;
+  let along = first_along + thread % 8u * 4u;
   if (across >= params.v[2].x || along >= params.v[2].y) { return; }
   let y0 = formula(tile0[(thread % 8u * 4u + 0u) * 33u + thread / 8u]);
   let y1 = formula(tile0[(thread % 8u * 4u + 1u) * 33u + thread / 8u]);
