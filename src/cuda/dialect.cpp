@@ -57,6 +57,12 @@ class Cuda final : public Dialect {
     for (const auto& [type, parameter] : parameters) list.push_back(cat(type, " ", parameter));
     return cat("TERN_DEVICE ", result, " ", name, "(", join(list), ") {\n");
   }
+  std::string pure_function_head(const std::string& name, const std::vector<Named>& parameters,
+                                 const std::string& result) const override {
+    std::vector<std::string> list;
+    for (const auto& [type, parameter] : parameters) list.push_back(cat(type, " ", parameter));
+    return cat("TERN_DEVICE ", result, " ", name, "(", join(list), ") {\n");
+  }
   std::string call(const std::string& name, const std::vector<std::string>& arguments) const override {
     return cat(name, "(params", arguments.empty() ? "" : ", ", join(arguments), ")");
   }

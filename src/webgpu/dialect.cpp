@@ -42,6 +42,10 @@ class Wgsl final : public Dialect {
     for (const auto& [type, parameter] : parameters) list.push_back(cat(parameter, ": ", type));
     return cat("fn ", name, "(", join(list), ") -> ", result, " {\n");
   }
+  std::string pure_function_head(const std::string& name, const std::vector<Named>& parameters,
+                                 const std::string& result) const override {
+    return function_head(name, parameters, result);
+  }
   std::string call(const std::string& name, const std::vector<std::string>& arguments) const override {
     return cat(name, "(", join(arguments), ")");
   }

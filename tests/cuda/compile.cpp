@@ -2,6 +2,7 @@
 // skeleton in each dtype, for the oldest architecture and the newest. NVRTC needs no GPU; script/setup fetches it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "contract/registry.hpp"
@@ -9,8 +10,7 @@
 #include "cuda/compiler.hpp"
 #include "cuda/products/mma.hpp"
 #include "cuda/products/wgmma.hpp"
-#include "golden/printing.hpp"
-#include "together.hpp"
+#include "golden/kinds.hpp"
 
 namespace tern::test {
 namespace {
@@ -49,6 +49,10 @@ class Compiled {
     return true;
   }
   std::size_t count() const { return seen_.size(); }
+  /// Whether a text with this first line was among them.
+  bool has(const std::string& title) const {
+    return std::ranges::any_of(seen_, [&](const std::string& text) { return text.starts_with("// " + title + "\n"); });
+  }
   /// How many instances of kernels from files there were.
   std::size_t instances() const {
     std::set<std::string> all;
@@ -84,31 +88,16 @@ TEST_F(CudaTexts, EveryLeafAndFormula) {
 
 TEST_F(CudaTexts, EverySkeleton) {
   Compiled compiled({kOldest, kNewest});
-  for (const DType d : kDTypes) {
-    const std::string name(to_string(d));
-    compiled(name + " strided", [&](Printing& p) { p.make({7, 5, 3}, d).permute({2, 0, 1}).contiguous(); });
-    compiled(name + " across", [&](Printing& p) { p.make({3, 64, 48}, d).transpose(1, 2).contiguous(); });
-    compiled(name + " broadcast", [&](Printing& p) { p.make({7, 8}, d) + p.make({8}, d); });
-    compiled(name + " rows", [&](Printing& p) { sum(p.make({30, 128}, d), {1}); });
-    compiled(name + " columns", [&](Printing& p) { max(p.make({64, 300}, d), {0}); });
-    compiled(name + " to one", [&](Printing& p) { sum(p.make({1 << 20}, d)); });
-    compiled(name + " softmax", [&](Printing& p) { softmax(p.make({30, 100}, d)); });
-    for (const std::int64_t size : {40, 256, 1024})
-      compiled(name + " product", [&](Printing& p) { matmul(p.make({size, size}, d), p.make({size, size}, d)); });
-    if (is_floating(d))
-      compiled(name + " together", [&](Printing& p) {
-        step_together({p.make({64}, d), p.make({7}, d)}, {p.make({64}, d), p.make({7}, d)},
-                      [](std::size_t) { return 0.1; });
-      });
-    compiled(name + " by index", [&](Printing& p) { take(p.make({9, 4}, d), p.make({3}, DType::i32)); });
-    compiled(name + " scatter",
-             [&](Printing& p) { scatter_add(p.make({9, 4}, d), p.make({3}, DType::i32), p.make({3, 4}, d)); });
-    compiled(name + " scan", [&](Printing& p) { cumsum(p.make({6, 100}, d), 1); });
-    compiled(name + " scan of a long line", [&](Printing& p) { cumsum(p.make({2, 20000}, d), 1); });
-    compiled(name + " scan of columns", [&](Printing& p) { cumsum(p.make({100, 2048}, d), 0); });
-    compiled(name + " sort", [&](Printing& p) { sort(p.make({3, 3000}, d), 1); });
-  }
-  EXPECT_GT(compiled.count(), 80u);
+  for (const Kind& kind : every_kind())
+    for (const DType d : kDTypes)
+      compiled(std::string(kind.name) + " of " + std::string(to_string(d)), [&](Printing& p) { kind.call(p, d); });
+  for (const char* title : {"elementwise", "reduction", "scan", "scan, sums of segments", "scan, segments",
+                            "scan, columns", "sort, blocks", "sort, tiles", "sort, reading", "sort, counts of digits",
+                            "sort, adding up counts", "sort, moving by digits", "sort, writing", "sort, results",
+                            "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted",
+                            "scatter, fetched"})
+    EXPECT_TRUE(compiled.has(title)) << title;
+  EXPECT_GT(compiled.count(), 300u);
 }
 
 TEST_F(CudaTexts, EveryProductOnMatrixUnits) {

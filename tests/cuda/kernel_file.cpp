@@ -24,6 +24,14 @@ TEST(KernelFile, ALineOfAnEmptyHoleGoes) {
   EXPECT_EQ(fill_holes("a$none;\n", {{"none", ""}}), "a;\n");
 }
 
+TEST(KernelFile, StepsAreUnrolled) {
+  EXPECT_EQ(fill_holes("{\n  $for e in $elements\n    s$e += $x_$e + ${e}u;\n  $end\n}\n",
+                       {{"elements", "0 1"}, {"x_0", "a"}, {"x_1", "b"}}),
+            "{\n  s0 += a + 0u;\n  s1 += b + 1u;\n}\n");
+  EXPECT_EQ(fill_holes("a;\n$for e in $none\n  b;\n$end\nc;\n", {{"none", ""}}), "a;\nc;\n");
+  EXPECT_EQ(fill_holes("$for i in 0 1\n  $for k in x y\n    ${k}_$i\n  $end\n$end\n", {}), "x_0\ny_0\nx_1\ny_1\n");
+}
+
 TEST(KernelFileDeathTest, AHoleWithoutAFillingIsNamed) {
   EXPECT_DEATH(fill_holes("f($tile_m, $tile_n)", {{"tile_m", "8u"}}), "nothing fills the hole \\$tile_n");
 }

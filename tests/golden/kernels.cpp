@@ -1,6 +1,7 @@
-// Prints a few kernels, one of each skeleton, in WGSL or (with the argument cuda) CUDA C++, for comparison with
-// golden/kernels.wgsl and golden/kernels.cu: a change of a printer shows as a change of text. A text that stands
-// there already under the same name is not printed again. No device is needed.
+// Prints every kind of kernel once, in WGSL or (with the argument cuda) CUDA C++, for comparison with
+// golden/kernels.wgsl and golden/kernels.cu: a change of a kernel or a printer shows as a change of text. Texts, and
+// functions of theirs, that stood there before are not printed again, and of steps that repeat but for their numbers the
+// first and the last are, with a hash of those between. No device is needed.
 // After a wanted change:
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
 //   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu
@@ -10,66 +11,153 @@
 #include <string_view>
 
 #include "cuda/products/mma.hpp"
-#include "golden/printing.hpp"
-#include "together.hpp"
+#include "cuda/products/wgmma.hpp"
+#include "golden/kinds.hpp"
 
-int main(int count, char** arguments) {
-  using namespace tern;
-  const bool in_cuda = count > 1 && std::string_view(arguments[1]) == "cuda";
-  std::string title;
-  std::size_t prelude = 0;  // CUDA's, the same for every kernel, is printed once
-  std::set<std::string> known;
-  test::Printing device(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu, [&](const auto& launch, std::string text) {
-    if (!known.insert(title + text).second) return;
-    std::printf("// ---- %s: %s, %llu workgroups of %u\n", title.c_str(), launch.op,
-                static_cast<unsigned long long>(launch.groups), launch.threads);
-    const std::size_t begin = text.find('\n') + 1, end = text.find("struct Params");
-    if (in_cuda && prelude == end - begin) text.erase(begin, prelude);
-    prelude = end - begin;
-    std::printf("%s\n", text.c_str());
-  });
-  const auto make = [&](const Shape& shape, DType dtype = f32) { return device.make(shape, dtype); };
-  const auto show = [&](const char* name, auto f) { title = name, f(); };
-  show("contiguous, in vectors", [&] { relu(make({1000})); });
-  show("packed halves", [&] { make({1000}, bf16) * make({1000}, bf16); });
-  show("a broadcast row", [&] { make({7, 5}) + make({5}); });
-  show("several results", [&] { silu_mul_bwd(make({64}), make({64}), make({64})); });
-  show("a gated activation in halves", [&] { silu_mul(make({1000}, f16), make({1000}, f16)); });
-  show("rows", [&] { softmax(make({300, 128})); });
-  show("the gradient of rows", [&] {
-    const Var x(make({300, 128}));
-    backward(softmax(x), make({300, 128}));
-  });
-  show("rows with a mean and a variance", [&] { layer_norm(make({300, 128}), make({128}), make({128})); });
-  show("rows whose values serve in several walks", [&] {
-    row_formula(
-        [](auto u) {
-          auto y = gelu(u), c = y - mean(y);
-          return c / sqrt(mean(c * c) + 1) + y;
-        },
-        make({300, 128}));
-  });
-  show("columns", [&] { sum(make({64, 300}), {0}); });
-  show("many elements to one result", [&] { sum(make({1 << 20})); });
-  show("product", [&] { matmul_bias_activation(make({40, 24}), make({24, 36}), make({36}), op::relu); });
-  show("requests together", [&] {
-    test::step_together({make({1000}), make({10})}, {make({1000}), make({10})}, [](std::size_t) { return 0.1; });
-  });
-  show("by index", [&] { take(make({9, 4}), make({3}, i32)); });
-  show("scatter", [&] { scatter_add(make({9, 4}), make({3}, i32), make({3, 4})); });
-  show("scan", [&] { cumsum(make({6, 100}), 1); });
-  show("scan of a long line", [&] { cumsum(make({100000}, i8), 0); });
-  show("sort", [&] { sort(make({3, 100}), 1); });
-  show("scatter to many", [&] { scatter_add(make({9, 4}), make({3000}, i32), make({3000, 4})); });
-  if (!in_cuda) return 0;
-  const auto show_product = [&](const char* name, auto run, const detail_cuda::MatrixUnits& units) {
-    device.multiply = [&](auto& backend, const detail::GemmRequest& request) { return run(backend, request, units); };
-    const Tensor x = make({200, 64}, bf16), weight = make({64, 304}, bf16), bias = make({304}, bf16);
-    show(name, [&] { matmul_bias_activation(x, weight, bias, op::relu); });
+namespace tern::test {
+namespace {
+
+/// Lines that are alike but for numbers are the same.
+std::string without_numbers(const std::string& line) {
+  std::string result;
+  for (const char c : line)
+    if (c < '0' || c > '9') result += c;
+    else if (result.empty() || result.back() != '#') result += '#';
+  return result;
+}
+
+/// Prints lines, unrolled steps shortened.
+class Shortened {
+ public:
+  void add(const std::string& line) {
+    if (!line.empty()) lines_.push_back(line), forms_.push_back(without_numbers(line));
+  }
+  void print() {
+    for (std::size_t at = 0; at < lines_.size();) {
+      const auto [size, times] = repeated(at);
+      if (times < 3) {
+        std::printf("%s\n", lines_[at++].c_str());
+        continue;
+      }
+      std::uint32_t hash = 2166136261u;  // FNV-1a
+      for (std::size_t i = at + size; i < at + size * (times - 1); ++i)
+        for (const char c : lines_[i]) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+      print_lines(at, size);
+      std::printf("// … %zu more of these %zu lines (%08x), and\n", times - 2, size, hash);
+      print_lines(at + size * (times - 1), size);
+      at += size * times;
+    }
+    lines_.clear(), forms_.clear();
+  }
+
+ private:
+  struct Repeated {
+    std::size_t size = 1, times = 1;
   };
+  /// The step that begins at a line and repeats so that the most lines are saved.
+  Repeated repeated(std::size_t at) const {
+    Repeated best;
+    std::size_t saved = 3;  // no less
+    for (std::size_t size = 1; size <= 24; ++size) {
+      std::size_t end = at + size;
+      while (end < lines_.size() && forms_[end] == forms_[end - size]) ++end;
+      const std::size_t times = (end - at) / size;
+      if (times >= 3 && size * (times - 2) > saved) best = {size, times}, saved = size * (times - 2);
+    }
+    return best;
+  }
+  void print_lines(std::size_t at, std::size_t count) const {
+    for (std::size_t i = at; i < at + count; ++i) std::printf("%s\n", lines_[i].c_str());
+  }
+  std::vector<std::string> lines_, forms_;
+};
+
+class Golden {
+ public:
+  explicit Golden(bool in_cuda)
+      : in_cuda_(in_cuda), device_(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu,
+                                   [this](const auto& launch, const std::string& text) { show(launch, text); }) {}
+  /// `each_title`: of the texts with one title, their first line, the first alone.
+  void show(const char* name, bool each_title, const std::function<void(Printing&)>& call) {
+    name_ = name, each_title_ = each_title, call(device_);
+  }
+  /// A product that NVIDIA's units take.
+  template <class Run> void show_product(const char* name, const Run& run, const detail_cuda::MatrixUnits& units) {
+    device_.multiply = [&](auto& backend, const detail::GemmRequest& request) { return run(backend, request, units); };
+    show(name, false, [](Printing& p) {
+      matmul_bias_activation(p.make({200, 64}, bf16), p.make({64, 304}, bf16), p.make({304}, bf16), op::relu);
+    });
+  }
+  bool in_cuda() const { return in_cuda_; }
+
+ private:
+  void show(const detail_gpu::Launch& launch, std::string text) {
+    const std::size_t begin = text.find('\n') + 1, end = text.find("struct Params");
+    if (in_cuda_ && prelude_ == end - begin) text.erase(begin, prelude_);
+    prelude_ = end - begin;
+    if (!texts_.insert(each_title_ ? text.substr(0, begin) : text).second) return;
+    std::printf("// ---- %s: %s, %llu workgroups of %u\n", name_.c_str(), launch.op,
+                static_cast<unsigned long long>(launch.groups), launch.threads);
+    print_new(text);
+    std::printf("\n");
+  }
+  /// Without the functions of the text that were printed before: from a line that begins one to that of its brace.
+  void print_new(const std::string& text) {
+    std::string function;
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+      end = text.find('\n', at);
+      const std::string line = text.substr(at, end - at);
+      const bool begins = line.starts_with("fn tern_") || line.starts_with("TERN_DEVICE ") ||
+                          line.starts_with("TERN_CALLED ") || line.starts_with("template <");
+      if (function.empty() && !begins) {
+        shortened_.add(line);
+        continue;
+      }
+      const bool ends = function.empty() ? line.ends_with('}') || line.ends_with("};") : line == "}" || line == "};";
+      function += line + '\n';
+      if (!ends) continue;
+      if (functions_.insert(function).second) add_lines(function);
+      function.clear();
+    }
+    add_lines(function);
+    shortened_.print();
+  }
+  void add_lines(const std::string& text) {
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+      end = text.find('\n', at);
+      shortened_.add(text.substr(at, end - at));
+    }
+  }
+
+  bool in_cuda_;
+  Printing device_;
+  Shortened shortened_;
+  std::string name_;
+  bool each_title_ = false;
+  std::size_t prelude_ = 0;  // CUDA's, the same for every kernel, is printed once
+  std::set<std::string> texts_{"// elementwise\n"}, functions_;
+};
+
+void show_all(Golden& golden) {
+  const auto show = [&](const std::vector<Kind>& kinds, bool each_title) {
+    for (const Kind& kind : kinds)
+      if (kind.shown == Kind::in_both || (kind.shown == Kind::in_cuda && golden.in_cuda()))
+        golden.show(kind.name, each_title, [&](Printing& p) { kind.call(p, kind.dtype); });
+  };
+  for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds()}) show(kinds, false);
+  show(line_kinds(), true);
+  if (!golden.in_cuda()) return;
   const auto wgmma = [](auto& backend, const auto& request, const auto& units) {
     return detail_cuda::run_wgmma(backend, request, units, true);
   };
-  show_product("product on Hopper's matrix units", wgmma, {90, 2});
-  show_product("product on tensor cores", detail_cuda::run_mma, {80, 1, 163 << 10});
+  golden.show_product("product on Hopper's matrix units", wgmma, {90, 2});
+  golden.show_product("product on tensor cores", detail_cuda::run_mma, {80, 1, 163 << 10});
+}
+
+}  // namespace
+}  // namespace tern::test
+
+int main(int count, char** arguments) {
+  tern::test::Golden golden(count > 1 && std::string_view(arguments[1]) == "cuda");
+  tern::test::show_all(golden);
 }

@@ -1,6 +1,5 @@
-// ---- contiguous, in vectors: relu, 1 workgroups of 256
+// ---- contiguous, in vectors: abs, 1 workgroups of 256
 // elementwise
-
 #define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define TERN_CALLED [[maybe_unused]] static __device__ __noinline__
 #define let const auto
@@ -65,11 +64,10 @@ TERN_DEVICE void atomicStore(u32* p, u32 value) { *p = value; }
 struct Params {
   u32 v[5];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 tern_abs_f32(f32 x) { return fabsf(x); }
 TERN_DEVICE f32 formula(const Params& params, f32 v0) {
-  let v1 = f32(0.0);
-  let v2 = tern_max_f32(v0, v1);
-  return v2;
+  let v1 = tern_abs_f32(v0);
+  return v1;
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -108,7 +106,6 @@ struct Params {
 TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
   return bitcast<f32>((h & 0xffffu) << 16u);
 }
-
 TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
   u32 word;
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
@@ -148,12 +145,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
   let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
   let y0 = formula(params, x2, x12);
-  let y1 = formula(params, x3, x13);
-  let y2 = formula(params, x4, x14);
-  let y3 = formula(params, x5, x15);
-  let y4 = formula(params, x6, x16);
-  let y5 = formula(params, x7, x17);
-  let y6 = formula(params, x8, x18);
+// … 6 more of these 1 lines (f31b9666), and
   let y7 = formula(params, x9, x19);
   if (i + 7u < params.v[1]) {
     let w20 = (params.v[3] + i) / 8u;
@@ -162,16 +154,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
     if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_bf16_bits(y0));
     }
     if (i + 1u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 1u)] = u16(tern_f32_to_bf16_bits(y1));
-    }
-    if (i + 2u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 2u)] = u16(tern_f32_to_bf16_bits(y2));
-    }
-    if (i + 3u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 3u)] = u16(tern_f32_to_bf16_bits(y3));
-    }
-    if (i + 4u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 4u)] = u16(tern_f32_to_bf16_bits(y4));
-    }
-    if (i + 5u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 5u)] = u16(tern_f32_to_bf16_bits(y5));
-    }
-    if (i + 6u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 6u)] = u16(tern_f32_to_bf16_bits(y6));
+// … 5 more of these 2 lines (c1dc0ee2), and
     }
     if (i + 7u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 7u)] = u16(tern_f32_to_bf16_bits(y7));
     }
@@ -275,12 +258,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let x3 = bitcast<f32>(q1.y);
   let x4 = bitcast<f32>(q1.z);
   let x5 = bitcast<f32>(q1.w);
-  let w6 = (params.v[6] + i) / 4u;
-  let q7 = b3[w6 + 0u];
-  let x8 = bitcast<f32>(q7.x);
-  let x9 = bitcast<f32>(q7.y);
-  let x10 = bitcast<f32>(q7.z);
-  let x11 = bitcast<f32>(q7.w);
+// … 1 more of these 6 lines (5ff98be5), and
   let w12 = (params.v[7] + i) / 4u;
   let q13 = b4[w12 + 0u];
   let x14 = bitcast<f32>(q13.x);
@@ -319,19 +297,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
-// ---- a gated activation in halves: silu_mul, 1 workgroups of 256
+// ---- a gated activation: silu_mul, 1 workgroups of 256
 // elementwise
 struct Params {
   u32 v[6];
 };
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
 TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
   const f32 exponent = fma(x, -0.7213475204444817f, -12.0f);
   f32 root, inverse;
@@ -388,12 +358,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let x18 = tern_f16_bits_to_f32((q11.w & 0xffffu));
   let x19 = tern_f16_bits_to_f32((q11.w >> 16u));
   let y0 = formula(params, x2, x12);
-  let y1 = formula(params, x3, x13);
-  let y2 = formula(params, x4, x14);
-  let y3 = formula(params, x5, x15);
-  let y4 = formula(params, x6, x16);
-  let y5 = formula(params, x7, x17);
-  let y6 = formula(params, x8, x18);
+// … 6 more of these 1 lines (f31b9666), and
   let y7 = formula(params, x9, x19);
   if (i + 7u < params.v[1]) {
     let w20 = (params.v[3] + i) / 8u;
@@ -402,1196 +367,85 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
     if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_f16_bits(y0));
     }
     if (i + 1u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 1u)] = u16(tern_f32_to_f16_bits(y1));
-    }
-    if (i + 2u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 2u)] = u16(tern_f32_to_f16_bits(y2));
-    }
-    if (i + 3u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 3u)] = u16(tern_f32_to_f16_bits(y3));
-    }
-    if (i + 4u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 4u)] = u16(tern_f32_to_f16_bits(y4));
-    }
-    if (i + 5u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 5u)] = u16(tern_f32_to_f16_bits(y5));
-    }
-    if (i + 6u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 6u)] = u16(tern_f32_to_f16_bits(y6));
+// … 5 more of these 2 lines (6b99baec), and
     }
     if (i + 7u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 7u)] = u16(tern_f32_to_f16_bits(y7));
     }
   }
 }
 
-// ---- rows: softmax, 300 workgroups of 32
-// reduction
+// ---- by index: take, 1 workgroups of 256
+// elementwise
 struct Params {
   u32 v[12];
 };
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  bits = bitcast<u32>(rounded);
-  return fma(r * r, p, r);
-}
-TERN_DEVICE f32 tern_exp(f32 x) {
-  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
-  u32 bits;
-  const f32 q = tern_exp_parts(within, bits);
-  const bool small = within < -80.0f;
-  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f000000u));
-  return fma(q, scale, scale) * (small ? 0x1p-64f : 2.0f);
-}
-TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
-TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+TERN_DEVICE f32 formula(const Params& params, f32 v0) {
   return v0;
 }
-struct Result_pass1 {
-  f32 r0;
-  f32 r1;
-};
-TERN_DEVICE Result_pass1 pass1(const Params& params, f32 v0, f32 v1) {
-  let v2 = v1;
-  let v3 = (v0 - v2);
-  let v4 = tern_exp(v3);
-  return Result_pass1{v4, v4};
-}
-TERN_DEVICE f32 pass2(const Params& params, f32 v4, f32 v6) {
-  let v5 = f32(1.0);
-  let v7 = tern_div(v5, v6);
-  let v8 = (v4 * v7);
-  return v8;
-}
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 32u;
-  let ty = thread - tx * 32u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  f32 kept4[4];
-  vec4<u32> held1[1];
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-        held1[u * 1u + 0u] = b1[w0 + 0u];
-      }
-    }
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[1]) { return; }
+  let cq1 = i / params.v[3];
+  let c1 = i - cq1 * params.v[3];
+  let c0 = cq1;
+  let index0 = bitcast<i32>(((u32*)b2)[params.v[7] + c0]);
+  var place1 = bitcast<u32>(index0) + select(0u, params.v[9], index0 < 0);
+  if (place1 >= params.v[9]) {
+    if (atomicCAS(&b3[0], 0u, params.v[11]) == 0u) { b3[1] = u32(index0); }
+    place1 = 0u;
   }
-  var acc1 = tern_from_bits(0xff800000u);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q1 = held1[u * 1u + 0u];
-        let x2 = bitcast<f32>(q1.x);
-        let x3 = bitcast<f32>(q1.y);
-        let x4 = bitcast<f32>(q1.z);
-        let x5 = bitcast<f32>(q1.w);
-        let y6 = pass0(params, x2);
-        let y7 = pass0(params, x3);
-        let y8 = pass0(params, x4);
-        let y9 = pass0(params, x5);
-        acc1 = tern_max_f32(acc1, y6);
-        acc1 = tern_max_f32(acc1, y7);
-        acc1 = tern_max_f32(acc1, y8);
-        acc1 = tern_max_f32(acc1, y9);
-      }
-    }
-  }
-  var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_2);
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
-  warp_red1 = tern_max_f32(warp_red1, warp_red1_1);
-  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 0u));
-  var acc6 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q10 = held1[u * 1u + 0u];
-        let x11 = bitcast<f32>(q10.x);
-        let x12 = bitcast<f32>(q10.y);
-        let x13 = bitcast<f32>(q10.z);
-        let x14 = bitcast<f32>(q10.w);
-        let y15 = pass1(params, x11, red1);
-        let y16 = pass1(params, x12, red1);
-        let y17 = pass1(params, x13, red1);
-        let y18 = pass1(params, x14, red1);
-        acc6 = (acc6 + y15.r0);
-        acc6 = (acc6 + y16.r0);
-        acc6 = (acc6 + y17.r0);
-        acc6 = (acc6 + y18.r0);
-        kept4[u * 4u + 0u] = y15.r1;
-        kept4[u * 4u + 1u] = y16.r1;
-        kept4[u * 4u + 2u] = y17.r1;
-        kept4[u * 4u + 3u] = y18.r1;
-      }
-    }
-  }
-  var warp_red6 = acc6;
-  let warp_red6_16 = __shfl_xor_sync(0xffffffffu, warp_red6, 16);
-  warp_red6 = (warp_red6 + warp_red6_16);
-  let warp_red6_8 = __shfl_xor_sync(0xffffffffu, warp_red6, 8);
-  warp_red6 = (warp_red6 + warp_red6_8);
-  let warp_red6_4 = __shfl_xor_sync(0xffffffffu, warp_red6, 4);
-  warp_red6 = (warp_red6 + warp_red6_4);
-  let warp_red6_2 = __shfl_xor_sync(0xffffffffu, warp_red6, 2);
-  warp_red6 = (warp_red6 + warp_red6_2);
-  let warp_red6_1 = __shfl_xor_sync(0xffffffffu, warp_red6, 1);
-  warp_red6 = (warp_red6 + warp_red6_1);
-  let red6 = __shfl_sync(0xffffffffu, warp_red6, (thread & 0u));
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let y19 = pass2(params, kept4[u * 4u + 0u], red6);
-        let y20 = pass2(params, kept4[u * 4u + 1u], red6);
-        let y21 = pass2(params, kept4[u * 4u + 2u], red6);
-        let y22 = pass2(params, kept4[u * 4u + 3u], red6);
-        let w23 = (params.v[8] + k * params.v[9] + r) / 4u;
-        b0[w23 + 0u] = vec4<u32>(bitcast<u32>(y19), bitcast<u32>(y20), bitcast<u32>(y21), bitcast<u32>(y22));
-      }
-    }
-  }
+  let w2 = (params.v[6] + c1 + place1 * params.v[8]) / 4u;
+  let q3 = b1[w2 + 0u];
+  let x4 = bitcast<f32>(q3.x);
+  let x5 = bitcast<f32>(q3.y);
+  let x6 = bitcast<f32>(q3.z);
+  let x7 = bitcast<f32>(q3.w);
+  let y0 = formula(params, x4);
+  let y1 = formula(params, x5);
+  let y2 = formula(params, x6);
+  let y3 = formula(params, x7);
+  let w8 = (params.v[4] + c0 * params.v[5] + c1) / 4u;
+  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- the gradient of rows: softmax, 300 workgroups of 32
-// reduction
+// ---- across, in tiles: clone, 4 workgroups of 256
+// elementwise
 struct Params {
-  u32 v[14];
+  u32 v[12];
 };
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  bits = bitcast<u32>(rounded);
-  return fma(r * r, p, r);
-}
-TERN_DEVICE f32 tern_exp(f32 x) {
-  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
-  u32 bits;
-  const f32 q = tern_exp_parts(within, bits);
-  const bool small = within < -80.0f;
-  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f000000u));
-  return fma(q, scale, scale) * (small ? 0x1p-64f : 2.0f);
-}
-TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
-TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 pass0(const Params& params, f32 v2) {
-  return v2;
-}
-struct Result_pass1 {
-  f32 r0;
-  f32 r1;
-  f32 r2;
-};
-TERN_DEVICE Result_pass1 pass1(const Params& params, f32 v0, f32 v2, f32 v3) {
-  let v4 = v3;
-  let v5 = (v2 - v4);
-  let v6 = tern_exp(v5);
-  let v10 = (v0 * v6);
-  return Result_pass1{v6, v10, v6};
-}
-TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v6, f32 v7, f32 v11) {
-  let v1 = f32(1.0);
-  let v8 = tern_div(v1, v7);
-  let v9 = (v0 * v8);
-  let v12 = tern_div(v11, v7);
-  let v13 = (v12 * v8);
-  let v14 = (v9 - v13);
-  let v15 = (v14 * v6);
-  return v15;
-}
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 32u;
-  let ty = thread - tx * 32u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  f32 kept6[4];
-  vec4<u32> held1[1];
-  vec4<u32> held2[1];
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-        held1[u * 1u + 0u] = b1[w0 + 0u];
-        let w1 = (params.v[12] + k * params.v[13] + r) / 4u;
-        held2[u * 1u + 0u] = b2[w1 + 0u];
-      }
+  __shared__ f32 tile0[1056];
+  if (group >= params.v[1]) { return; }
+  let tiles = group / params.v[10];
+  let first_across = (group - tiles * params.v[10]) * 32u;
+  let rest = tiles / params.v[11];
+  let first_along = (tiles - rest * params.v[11]) * (8u * 4u);
+  {
+    let across = first_across + thread % 32u;
+    let along = first_along + thread / 32u * 4u;
+    if (!(across >= params.v[8] || along >= params.v[9])) {
+      let x0 = bitcast<f32>(((u32*)b1)[params.v[6] + across + along * params.v[7]]);
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[6] + across + (along + 1u) * params.v[7]]);
+      let x2 = bitcast<f32>(((u32*)b1)[params.v[6] + across + (along + 2u) * params.v[7]]);
+      let x3 = bitcast<f32>(((u32*)b1)[params.v[6] + across + (along + 3u) * params.v[7]]);
+      tile0[(thread / 32u * 4u + 0u) * 33u + thread % 32u] = x0;
+      tile0[(thread / 32u * 4u + 1u) * 33u + thread % 32u] = x1;
+      tile0[(thread / 32u * 4u + 2u) * 33u + thread % 32u] = x2;
+      tile0[(thread / 32u * 4u + 3u) * 33u + thread % 32u] = x3;
     }
-  }
-  var acc3 = tern_from_bits(0xff800000u);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q2 = held2[u * 1u + 0u];
-        let x3 = bitcast<f32>(q2.x);
-        let x4 = bitcast<f32>(q2.y);
-        let x5 = bitcast<f32>(q2.z);
-        let x6 = bitcast<f32>(q2.w);
-        let y7 = pass0(params, x3);
-        let y8 = pass0(params, x4);
-        let y9 = pass0(params, x5);
-        let y10 = pass0(params, x6);
-        acc3 = tern_max_f32(acc3, y7);
-        acc3 = tern_max_f32(acc3, y8);
-        acc3 = tern_max_f32(acc3, y9);
-        acc3 = tern_max_f32(acc3, y10);
-      }
-    }
-  }
-  var warp_red3 = acc3;
-  let warp_red3_16 = __shfl_xor_sync(0xffffffffu, warp_red3, 16);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_16);
-  let warp_red3_8 = __shfl_xor_sync(0xffffffffu, warp_red3, 8);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_8);
-  let warp_red3_4 = __shfl_xor_sync(0xffffffffu, warp_red3, 4);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_4);
-  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_2);
-  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
-  warp_red3 = tern_max_f32(warp_red3, warp_red3_1);
-  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 0u));
-  var acc7 = f32(0.0);
-  var acc11 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q11 = held1[u * 1u + 0u];
-        let x12 = bitcast<f32>(q11.x);
-        let x13 = bitcast<f32>(q11.y);
-        let x14 = bitcast<f32>(q11.z);
-        let x15 = bitcast<f32>(q11.w);
-        let q16 = held2[u * 1u + 0u];
-        let x17 = bitcast<f32>(q16.x);
-        let x18 = bitcast<f32>(q16.y);
-        let x19 = bitcast<f32>(q16.z);
-        let x20 = bitcast<f32>(q16.w);
-        let y21 = pass1(params, x12, x17, red3);
-        let y22 = pass1(params, x13, x18, red3);
-        let y23 = pass1(params, x14, x19, red3);
-        let y24 = pass1(params, x15, x20, red3);
-        acc7 = (acc7 + y21.r0);
-        acc7 = (acc7 + y22.r0);
-        acc7 = (acc7 + y23.r0);
-        acc7 = (acc7 + y24.r0);
-        acc11 = (acc11 + y21.r1);
-        acc11 = (acc11 + y22.r1);
-        acc11 = (acc11 + y23.r1);
-        acc11 = (acc11 + y24.r1);
-        kept6[u * 4u + 0u] = y21.r2;
-        kept6[u * 4u + 1u] = y22.r2;
-        kept6[u * 4u + 2u] = y23.r2;
-        kept6[u * 4u + 3u] = y24.r2;
-      }
-    }
-  }
-  var warp_red7 = acc7;
-  let warp_red7_16 = __shfl_xor_sync(0xffffffffu, warp_red7, 16);
-  warp_red7 = (warp_red7 + warp_red7_16);
-  let warp_red7_8 = __shfl_xor_sync(0xffffffffu, warp_red7, 8);
-  warp_red7 = (warp_red7 + warp_red7_8);
-  let warp_red7_4 = __shfl_xor_sync(0xffffffffu, warp_red7, 4);
-  warp_red7 = (warp_red7 + warp_red7_4);
-  let warp_red7_2 = __shfl_xor_sync(0xffffffffu, warp_red7, 2);
-  warp_red7 = (warp_red7 + warp_red7_2);
-  let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
-  warp_red7 = (warp_red7 + warp_red7_1);
-  var warp_red11 = acc11;
-  let warp_red11_16 = __shfl_xor_sync(0xffffffffu, warp_red11, 16);
-  warp_red11 = (warp_red11 + warp_red11_16);
-  let warp_red11_8 = __shfl_xor_sync(0xffffffffu, warp_red11, 8);
-  warp_red11 = (warp_red11 + warp_red11_8);
-  let warp_red11_4 = __shfl_xor_sync(0xffffffffu, warp_red11, 4);
-  warp_red11 = (warp_red11 + warp_red11_4);
-  let warp_red11_2 = __shfl_xor_sync(0xffffffffu, warp_red11, 2);
-  warp_red11 = (warp_red11 + warp_red11_2);
-  let warp_red11_1 = __shfl_xor_sync(0xffffffffu, warp_red11, 1);
-  warp_red11 = (warp_red11 + warp_red11_1);
-  let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 0u));
-  let red11 = __shfl_sync(0xffffffffu, warp_red11, (thread & 0u));
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q25 = held1[u * 1u + 0u];
-        let x26 = bitcast<f32>(q25.x);
-        let x27 = bitcast<f32>(q25.y);
-        let x28 = bitcast<f32>(q25.z);
-        let x29 = bitcast<f32>(q25.w);
-        let y30 = pass2(params, x26, kept6[u * 4u + 0u], red7, red11);
-        let y31 = pass2(params, x27, kept6[u * 4u + 1u], red7, red11);
-        let y32 = pass2(params, x28, kept6[u * 4u + 2u], red7, red11);
-        let y33 = pass2(params, x29, kept6[u * 4u + 3u], red7, red11);
-        let w34 = (params.v[8] + k * params.v[9] + r) / 4u;
-        b0[w34 + 0u] = vec4<u32>(bitcast<u32>(y30), bitcast<u32>(y31), bitcast<u32>(y32), bitcast<u32>(y33));
-      }
-    }
-  }
-}
-
-// ---- rows with a mean and a variance: layer_norm, 300 workgroups of 32
-// reduction
-struct Params {
-  u32 v[16];
-};
-TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
-TERN_DEVICE vec2<f32> tern_split_number(f32 x) {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
-
-TERN_DEVICE f32 tern_keep(f32 x) { return x; }
-TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
-TERN_DEVICE vec2<f32> tern_two_product(f32 a, f32 b) {
-  let product = tern_keep(a * b);
-  return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
-}
-
-TERN_DEVICE f32 tern_rsqrt(f32 x) {
-  let bits = bitcast<u32>(x);
-  let magnitude = bits & 0x7fffffffu;
-  let parts = tern_split_number(x);
-  let exponent = i32(parts.y);
-  let m = select(parts.x, 2.0f * parts.x, (exponent & 1) == 1);
-  let inverse = tern_keep(inverseSqrt(m));
-  let root = tern_two_product(m, inverse);
-  let error = fma(-root.y, inverse, tern_residual(1.0f, root.x, inverse));
-  let corrected = fma(error, 0.5f * inverse, inverse);
-  var result = bitcast<u32>(corrected) - (bitcast<u32>(exponent >> 1u) << 23u);
-  result = select(result, 0u, bits == 0x7f800000u);
-  result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
-  return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
-}
-
-TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
-  return v0;
-}
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
-  let v2 = f32(params.v[14]);
-  let v3 = tern_div(v1, v2);
-  let v4 = (v0 - v3);
-  let v5 = (v4 * v4);
-  return v5;
-}
-TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v6, f32 v12, f32 v14) {
-  let v2 = f32(params.v[14]);
-  let v3 = tern_div(v1, v2);
-  let v4 = (v0 - v3);
-  let v7 = tern_div(v6, v2);
-  let v8 = bitcast<f32>(params.v[15]);
-  let v9 = (v7 + v8);
-  let v10 = tern_rsqrt(v9);
-  let v11 = (v4 * v10);
-  let v13 = (v11 * v12);
-  let v15 = (v13 + v14);
-  return v15;
-}
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 32u;
-  let ty = thread - tx * 32u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  vec4<u32> held1[1];
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-        held1[u * 1u + 0u] = b1[w0 + 0u];
-      }
-    }
-  }
-  var acc1 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q1 = held1[u * 1u + 0u];
-        let x2 = bitcast<f32>(q1.x);
-        let x3 = bitcast<f32>(q1.y);
-        let x4 = bitcast<f32>(q1.z);
-        let x5 = bitcast<f32>(q1.w);
-        let y6 = pass0(params, x2);
-        let y7 = pass0(params, x3);
-        let y8 = pass0(params, x4);
-        let y9 = pass0(params, x5);
-        acc1 = (acc1 + y6);
-        acc1 = (acc1 + y7);
-        acc1 = (acc1 + y8);
-        acc1 = (acc1 + y9);
-      }
-    }
-  }
-  var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = (warp_red1 + warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = (warp_red1 + warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = (warp_red1 + warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
-  warp_red1 = (warp_red1 + warp_red1_2);
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
-  warp_red1 = (warp_red1 + warp_red1_1);
-  let red1 = __shfl_sync(0xffffffffu, warp_red1, (thread & 0u));
-  var acc6 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q10 = held1[u * 1u + 0u];
-        let x11 = bitcast<f32>(q10.x);
-        let x12 = bitcast<f32>(q10.y);
-        let x13 = bitcast<f32>(q10.z);
-        let x14 = bitcast<f32>(q10.w);
-        let y15 = pass1(params, x11, red1);
-        let y16 = pass1(params, x12, red1);
-        let y17 = pass1(params, x13, red1);
-        let y18 = pass1(params, x14, red1);
-        acc6 = (acc6 + y15);
-        acc6 = (acc6 + y16);
-        acc6 = (acc6 + y17);
-        acc6 = (acc6 + y18);
-      }
-    }
-  }
-  var warp_red6 = acc6;
-  let warp_red6_16 = __shfl_xor_sync(0xffffffffu, warp_red6, 16);
-  warp_red6 = (warp_red6 + warp_red6_16);
-  let warp_red6_8 = __shfl_xor_sync(0xffffffffu, warp_red6, 8);
-  warp_red6 = (warp_red6 + warp_red6_8);
-  let warp_red6_4 = __shfl_xor_sync(0xffffffffu, warp_red6, 4);
-  warp_red6 = (warp_red6 + warp_red6_4);
-  let warp_red6_2 = __shfl_xor_sync(0xffffffffu, warp_red6, 2);
-  warp_red6 = (warp_red6 + warp_red6_2);
-  let warp_red6_1 = __shfl_xor_sync(0xffffffffu, warp_red6, 1);
-  warp_red6 = (warp_red6 + warp_red6_1);
-  let red6 = __shfl_sync(0xffffffffu, warp_red6, (thread & 0u));
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q19 = held1[u * 1u + 0u];
-        let x20 = bitcast<f32>(q19.x);
-        let x21 = bitcast<f32>(q19.y);
-        let x22 = bitcast<f32>(q19.z);
-        let x23 = bitcast<f32>(q19.w);
-        let w24 = (params.v[12] + r) / 4u;
-        let q25 = b2[w24 + 0u];
-        let x26 = bitcast<f32>(q25.x);
-        let x27 = bitcast<f32>(q25.y);
-        let x28 = bitcast<f32>(q25.z);
-        let x29 = bitcast<f32>(q25.w);
-        let w30 = (params.v[13] + r) / 4u;
-        let q31 = b3[w30 + 0u];
-        let x32 = bitcast<f32>(q31.x);
-        let x33 = bitcast<f32>(q31.y);
-        let x34 = bitcast<f32>(q31.z);
-        let x35 = bitcast<f32>(q31.w);
-        let y36 = pass2(params, x20, red1, red6, x26, x32);
-        let y37 = pass2(params, x21, red1, red6, x27, x33);
-        let y38 = pass2(params, x22, red1, red6, x28, x34);
-        let y39 = pass2(params, x23, red1, red6, x29, x35);
-        let w40 = (params.v[8] + k * params.v[9] + r) / 4u;
-        b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
-      }
-    }
-  }
-}
-
-// ---- rows whose values serve in several walks: formula, 300 workgroups of 32
-// reduction
-struct Params {
-  u32 v[13];
-};
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  bits = bitcast<u32>(rounded);
-  return fma(r * r, p, r);
-}
-TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 30.0f);
-  u32 bits;
-  const f32 q = tern_exp_parts(within, bits);
-  const bool small = within < -80.0f;
-  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f800000u));
-  const f32 z = fma(q, scale, scale), sum = 1.0f + z;
-  f32 inverse;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
-  const f32 quotient = z * inverse, low = z - (sum - 1.0f);
-  const f32 rest = fma(-quotient, low, fma(-quotient, sum, z));
-  return fma(rest, inverse, quotient) * (small ? 0x1p-64f : 1.0f);
-}
-TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
-TERN_DEVICE f32 tern_sqrt(f32 x) { return sqrtf(x); }
-struct Result_pass0 {
-  f32 r0;
-  f32 r1;
-};
-TERN_DEVICE Result_pass0 pass0(const Params& params, f32 v0) {
-  let v1 = f32(-750.0);
-  let v2 = tern_max_number(v0, v1);
-  let v3 = f32(750.0);
-  let v4 = tern_min_number(v2, v3);
-  let v5 = f32(1.59576917);
-  let v6 = f32(0.0713548139);
-  let v7 = (v4 * v4);
-  let v8 = (v6 * v7);
-  let v9 = (v5 + v8);
-  let v10 = (v4 * v9);
-  let v11 = tern_sigmoid(v10);
-  let v12 = (v2 * v11);
-  return Result_pass0{v12, v12};
-}
-TERN_DEVICE f32 pass1(const Params& params, f32 v12, f32 v13) {
-  let v14 = f32(params.v[12]);
-  let v15 = tern_div(v13, v14);
-  let v16 = (v12 - v15);
-  let v17 = (v16 * v16);
-  return v17;
-}
-TERN_DEVICE f32 pass2(const Params& params, f32 v12, f32 v13, f32 v18) {
-  let v14 = f32(params.v[12]);
-  let v15 = tern_div(v13, v14);
-  let v16 = (v12 - v15);
-  let v19 = tern_div(v18, v14);
-  let v20 = f32(1.0);
-  let v21 = (v19 + v20);
-  let v22 = tern_sqrt(v21);
-  let v23 = tern_div(v16, v22);
-  let v24 = (v23 + v12);
-  return v24;
-}
-extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 32u;
-  let ty = thread - tx * 32u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  f32 kept12[4];
-  vec4<u32> held1[1];
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-        held1[u * 1u + 0u] = b1[w0 + 0u];
-      }
-    }
-  }
-  var acc13 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let q1 = held1[u * 1u + 0u];
-        let x2 = bitcast<f32>(q1.x);
-        let x3 = bitcast<f32>(q1.y);
-        let x4 = bitcast<f32>(q1.z);
-        let x5 = bitcast<f32>(q1.w);
-        let y6 = pass0(params, x2);
-        let y7 = pass0(params, x3);
-        let y8 = pass0(params, x4);
-        let y9 = pass0(params, x5);
-        acc13 = (acc13 + y6.r0);
-        acc13 = (acc13 + y7.r0);
-        acc13 = (acc13 + y8.r0);
-        acc13 = (acc13 + y9.r0);
-        kept12[u * 4u + 0u] = y6.r1;
-        kept12[u * 4u + 1u] = y7.r1;
-        kept12[u * 4u + 2u] = y8.r1;
-        kept12[u * 4u + 3u] = y9.r1;
-      }
-    }
-  }
-  var warp_red13 = acc13;
-  let warp_red13_16 = __shfl_xor_sync(0xffffffffu, warp_red13, 16);
-  warp_red13 = (warp_red13 + warp_red13_16);
-  let warp_red13_8 = __shfl_xor_sync(0xffffffffu, warp_red13, 8);
-  warp_red13 = (warp_red13 + warp_red13_8);
-  let warp_red13_4 = __shfl_xor_sync(0xffffffffu, warp_red13, 4);
-  warp_red13 = (warp_red13 + warp_red13_4);
-  let warp_red13_2 = __shfl_xor_sync(0xffffffffu, warp_red13, 2);
-  warp_red13 = (warp_red13 + warp_red13_2);
-  let warp_red13_1 = __shfl_xor_sync(0xffffffffu, warp_red13, 1);
-  warp_red13 = (warp_red13 + warp_red13_1);
-  let red13 = __shfl_sync(0xffffffffu, warp_red13, (thread & 0u));
-  var acc18 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let y10 = pass1(params, kept12[u * 4u + 0u], red13);
-        let y11 = pass1(params, kept12[u * 4u + 1u], red13);
-        let y12 = pass1(params, kept12[u * 4u + 2u], red13);
-        let y13 = pass1(params, kept12[u * 4u + 3u], red13);
-        acc18 = (acc18 + y10);
-        acc18 = (acc18 + y11);
-        acc18 = (acc18 + y12);
-        acc18 = (acc18 + y13);
-      }
-    }
-  }
-  var warp_red18 = acc18;
-  let warp_red18_16 = __shfl_xor_sync(0xffffffffu, warp_red18, 16);
-  warp_red18 = (warp_red18 + warp_red18_16);
-  let warp_red18_8 = __shfl_xor_sync(0xffffffffu, warp_red18, 8);
-  warp_red18 = (warp_red18 + warp_red18_8);
-  let warp_red18_4 = __shfl_xor_sync(0xffffffffu, warp_red18, 4);
-  warp_red18 = (warp_red18 + warp_red18_4);
-  let warp_red18_2 = __shfl_xor_sync(0xffffffffu, warp_red18, 2);
-  warp_red18 = (warp_red18 + warp_red18_2);
-  let warp_red18_1 = __shfl_xor_sync(0xffffffffu, warp_red18, 1);
-  warp_red18 = (warp_red18 + warp_red18_1);
-  let red18 = __shfl_sync(0xffffffffu, warp_red18, (thread & 0u));
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 32u) * 4u;
-      if (r < end) {
-        let y14 = pass2(params, kept12[u * 4u + 0u], red13, red18);
-        let y15 = pass2(params, kept12[u * 4u + 1u], red13, red18);
-        let y16 = pass2(params, kept12[u * 4u + 2u], red13, red18);
-        let y17 = pass2(params, kept12[u * 4u + 3u], red13, red18);
-        let w18 = (params.v[8] + k * params.v[9] + r) / 4u;
-        b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y14), bitcast<u32>(y15), bitcast<u32>(y16), bitcast<u32>(y17));
-      }
-    }
-  }
-}
-
-// ---- columns: sum, 19 workgroups of 256
-// reduction
-struct Params {
-  u32 v[11];
-};
-TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
-  return v0;
-}
-TERN_DEVICE f32 finish(const Params& params, f32 v1) {
-  return v1;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[1024];
-  let row_group = group;
-  let segment = 0u;
-  let ty = thread / 4u;
-  let tx = thread - ty * 4u;
-  let k = (row_group * 4u + tx) * 4u;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  var acc1_0 = f32(0.0);
-  var acc1_1 = f32(0.0);
-  var acc1_2 = f32(0.0);
-  var acc1_3 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 1u; r < end; r += 64u) {
-      let w0 = (params.v[9] + k + r * params.v[10]) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(params, x2);
-      let y7 = pass0(params, x3);
-      let y8 = pass0(params, x4);
-      let y9 = pass0(params, x5);
-      acc1_0 = (acc1_0 + y6);
-      acc1_1 = (acc1_1 + y7);
-      acc1_2 = (acc1_2 + y8);
-      acc1_3 = (acc1_3 + y9);
-    }
-  }
-  var warp_red1_0 = acc1_0;
-  let warp_red1_0_4 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 16);
-  warp_red1_0 = (warp_red1_0 + warp_red1_0_4);
-  let warp_red1_0_2 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 8);
-  warp_red1_0 = (warp_red1_0 + warp_red1_0_2);
-  let warp_red1_0_1 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 4);
-  warp_red1_0 = (warp_red1_0 + warp_red1_0_1);
-  var warp_red1_1 = acc1_1;
-  let warp_red1_1_4 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 16);
-  warp_red1_1 = (warp_red1_1 + warp_red1_1_4);
-  let warp_red1_1_2 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 8);
-  warp_red1_1 = (warp_red1_1 + warp_red1_1_2);
-  let warp_red1_1_1 = __shfl_xor_sync(0xffffffffu, warp_red1_1, 4);
-  warp_red1_1 = (warp_red1_1 + warp_red1_1_1);
-  var warp_red1_2 = acc1_2;
-  let warp_red1_2_4 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 16);
-  warp_red1_2 = (warp_red1_2 + warp_red1_2_4);
-  let warp_red1_2_2 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 8);
-  warp_red1_2 = (warp_red1_2 + warp_red1_2_2);
-  let warp_red1_2_1 = __shfl_xor_sync(0xffffffffu, warp_red1_2, 4);
-  warp_red1_2 = (warp_red1_2 + warp_red1_2_1);
-  var warp_red1_3 = acc1_3;
-  let warp_red1_3_4 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 16);
-  warp_red1_3 = (warp_red1_3 + warp_red1_3_4);
-  let warp_red1_3_2 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 8);
-  warp_red1_3 = (warp_red1_3 + warp_red1_3_2);
-  let warp_red1_3_1 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 4);
-  warp_red1_3 = (warp_red1_3 + warp_red1_3_1);
-  if (ty % 8u == 0u) {
-    shared_words[(ty / 8u) * 4u + tx] = bitcast<u32>(warp_red1_0);
-    shared_words[(ty / 8u) * 4u + tx + 256u] = bitcast<u32>(warp_red1_1);
-    shared_words[(ty / 8u) * 4u + tx + 512u] = bitcast<u32>(warp_red1_2);
-    shared_words[(ty / 8u) * 4u + tx + 768u] = bitcast<u32>(warp_red1_3);
   }
   __syncthreads();
-  var red1_0 = bitcast<f32>(shared_words[tx + 0u]);
-  let of_red1_0_1 = bitcast<f32>(shared_words[tx + 4u]);
-  red1_0 = (red1_0 + of_red1_0_1);
-  let of_red1_0_2 = bitcast<f32>(shared_words[tx + 8u]);
-  red1_0 = (red1_0 + of_red1_0_2);
-  let of_red1_0_3 = bitcast<f32>(shared_words[tx + 12u]);
-  red1_0 = (red1_0 + of_red1_0_3);
-  let of_red1_0_4 = bitcast<f32>(shared_words[tx + 16u]);
-  red1_0 = (red1_0 + of_red1_0_4);
-  let of_red1_0_5 = bitcast<f32>(shared_words[tx + 20u]);
-  red1_0 = (red1_0 + of_red1_0_5);
-  let of_red1_0_6 = bitcast<f32>(shared_words[tx + 24u]);
-  red1_0 = (red1_0 + of_red1_0_6);
-  let of_red1_0_7 = bitcast<f32>(shared_words[tx + 28u]);
-  red1_0 = (red1_0 + of_red1_0_7);
-  var red1_1 = bitcast<f32>(shared_words[tx + 0u + 256u]);
-  let of_red1_1_1 = bitcast<f32>(shared_words[tx + 4u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_1);
-  let of_red1_1_2 = bitcast<f32>(shared_words[tx + 8u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_2);
-  let of_red1_1_3 = bitcast<f32>(shared_words[tx + 12u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_3);
-  let of_red1_1_4 = bitcast<f32>(shared_words[tx + 16u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_4);
-  let of_red1_1_5 = bitcast<f32>(shared_words[tx + 20u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_5);
-  let of_red1_1_6 = bitcast<f32>(shared_words[tx + 24u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_6);
-  let of_red1_1_7 = bitcast<f32>(shared_words[tx + 28u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_7);
-  var red1_2 = bitcast<f32>(shared_words[tx + 0u + 512u]);
-  let of_red1_2_1 = bitcast<f32>(shared_words[tx + 4u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_1);
-  let of_red1_2_2 = bitcast<f32>(shared_words[tx + 8u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_2);
-  let of_red1_2_3 = bitcast<f32>(shared_words[tx + 12u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_3);
-  let of_red1_2_4 = bitcast<f32>(shared_words[tx + 16u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_4);
-  let of_red1_2_5 = bitcast<f32>(shared_words[tx + 20u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_5);
-  let of_red1_2_6 = bitcast<f32>(shared_words[tx + 24u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_6);
-  let of_red1_2_7 = bitcast<f32>(shared_words[tx + 28u + 512u]);
-  red1_2 = (red1_2 + of_red1_2_7);
-  var red1_3 = bitcast<f32>(shared_words[tx + 0u + 768u]);
-  let of_red1_3_1 = bitcast<f32>(shared_words[tx + 4u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_1);
-  let of_red1_3_2 = bitcast<f32>(shared_words[tx + 8u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_2);
-  let of_red1_3_3 = bitcast<f32>(shared_words[tx + 12u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_3);
-  let of_red1_3_4 = bitcast<f32>(shared_words[tx + 16u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_4);
-  let of_red1_3_5 = bitcast<f32>(shared_words[tx + 20u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_5);
-  let of_red1_3_6 = bitcast<f32>(shared_words[tx + 24u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_6);
-  let of_red1_3_7 = bitcast<f32>(shared_words[tx + 28u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_7);
-  __syncthreads();
-  if (inside && ty == 0u) {
-    let y10 = finish(params, red1_0);
-    let y11 = finish(params, red1_1);
-    let y12 = finish(params, red1_2);
-    let y13 = finish(params, red1_3);
-    let w14 = (params.v[8] + k) / 4u;
-    b0[w14 + 0u] = vec4<u32>(bitcast<u32>(y10), bitcast<u32>(y11), bitcast<u32>(y12), bitcast<u32>(y13));
-  }
-}
-
-// ---- many elements to one result: sum, 512 workgroups of 256
-// reduction
-struct Params {
-  u32 v[9];
-};
-TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
-  return v0;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[256];
-  let row_group = group / params.v[3];
-  let segment = group - row_group * params.v[3];
-  let tx = thread / 256u;
-  let ty = thread - tx * 256u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[4];
-  let end = min(params.v[2], begin + params.v[4]);
-  var acc1 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 1024u) {
-      let w0 = (params.v[7] + r) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(params, x2);
-      let y7 = pass0(params, x3);
-      let y8 = pass0(params, x4);
-      let y9 = pass0(params, x5);
-      acc1 = (acc1 + y6);
-      acc1 = (acc1 + y7);
-      acc1 = (acc1 + y8);
-      acc1 = (acc1 + y9);
-    }
-  }
-  var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = (warp_red1 + warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = (warp_red1 + warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = (warp_red1 + warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
-  warp_red1 = (warp_red1 + warp_red1_2);
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
-  warp_red1 = (warp_red1 + warp_red1_1);
-  if (ty % 32u == 0u) {
-    shared_words[tx * 8u + ty / 32u] = bitcast<u32>(warp_red1);
-  }
-  __syncthreads();
-  var red1 = bitcast<f32>(shared_words[tx * 8u + 0u]);
-  let of_red1_1 = bitcast<f32>(shared_words[tx * 8u + 1u]);
-  red1 = (red1 + of_red1_1);
-  let of_red1_2 = bitcast<f32>(shared_words[tx * 8u + 2u]);
-  red1 = (red1 + of_red1_2);
-  let of_red1_3 = bitcast<f32>(shared_words[tx * 8u + 3u]);
-  red1 = (red1 + of_red1_3);
-  let of_red1_4 = bitcast<f32>(shared_words[tx * 8u + 4u]);
-  red1 = (red1 + of_red1_4);
-  let of_red1_5 = bitcast<f32>(shared_words[tx * 8u + 5u]);
-  red1 = (red1 + of_red1_5);
-  let of_red1_6 = bitcast<f32>(shared_words[tx * 8u + 6u]);
-  red1 = (red1 + of_red1_6);
-  let of_red1_7 = bitcast<f32>(shared_words[tx * 8u + 7u]);
-  red1 = (red1 + of_red1_7);
-  __syncthreads();
-  if (inside && ty == 0u) {
-    ((u32*)b1)[params.v[8] + (segment + params.v[5]) * params.v[1] + k] = bitcast<u32>(red1);
-  }
-}
-
-// ---- many elements to one result: sum, 1 workgroups of 128
-// reduction
-struct Params {
-  u32 v[10];
-};
-TERN_DEVICE f32 finish(const Params& params, f32 v1) {
-  return v1;
-}
-extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[128];
-  let row_group = group;
-  let segment = 0u;
-  let ty = thread / 1u;
-  let tx = thread - ty * 1u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[4];
-  let end = min(params.v[2], begin + params.v[4]);
-  var acc1 = f32(0.0);
-  if (inside) {
-    for (var r = ty; r < end; r += 128u) {
-      acc1 = (acc1 + bitcast<f32>(((u32*)b1)[params.v[8] + r * params.v[1] + k]));
-    }
-  }
-  var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = (warp_red1 + warp_red1_16);
-  let warp_red1_8 = __shfl_xor_sync(0xffffffffu, warp_red1, 8);
-  warp_red1 = (warp_red1 + warp_red1_8);
-  let warp_red1_4 = __shfl_xor_sync(0xffffffffu, warp_red1, 4);
-  warp_red1 = (warp_red1 + warp_red1_4);
-  let warp_red1_2 = __shfl_xor_sync(0xffffffffu, warp_red1, 2);
-  warp_red1 = (warp_red1 + warp_red1_2);
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
-  warp_red1 = (warp_red1 + warp_red1_1);
-  if (ty % 32u == 0u) {
-    shared_words[(ty / 32u) * 1u + tx] = bitcast<u32>(warp_red1);
-  }
-  __syncthreads();
-  var red1 = bitcast<f32>(shared_words[tx + 0u]);
-  let of_red1_1 = bitcast<f32>(shared_words[tx + 1u]);
-  red1 = (red1 + of_red1_1);
-  let of_red1_2 = bitcast<f32>(shared_words[tx + 2u]);
-  red1 = (red1 + of_red1_2);
-  let of_red1_3 = bitcast<f32>(shared_words[tx + 3u]);
-  red1 = (red1 + of_red1_3);
-  __syncthreads();
-  if (inside && ty == 0u) {
-    ((u32*)b2)[params.v[9] + k] = bitcast<u32>(red1);
-    let y0 = finish(params, red1);
-    ((u32*)b0)[params.v[7]] = bitcast<u32>(y0);
-  }
-}
-
-// ---- product: matmul_bias_activation, 4 workgroups of 64
-// product, tiles of 32x32x8
-struct Params {
-  u32 v[14];
-};
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  let v3 = f32(0.0);
-  let v4 = tern_max_f32(v2, v3);
-  return v4;
-}
-extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ vec4<f32> tile_a[64];
-  __shared__ vec4<f32> tile_b[64];
-  let tiles = params.v[4] * params.v[5];
-  let batch = group / tiles;
-  let tile = group - batch * tiles;
-  let band = tile / (8u * params.v[5]);
-  let in_band = tile - band * 8u * params.v[5];
-  let band_rows = min(8u, params.v[4] - band * 8u);
-  let first_m = (band * 8u + in_band % band_rows) * 32u;
-  let first_n = in_band / band_rows * 32u;
-  let ty = thread / 8u;
-  let tx = thread - ty * 8u;
-  var acc0_0 = vec4<f32>();
-  var acc1_0 = vec4<f32>();
-  var acc2_0 = vec4<f32>();
-  var acc3_0 = vec4<f32>();
-  let base_a = params.v[10];
-  let base_b = params.v[12];
-  for (var kt = 0u; kt < params.v[3]; kt += 8u) {
-    {
-      let major = thread / 2u;
-      let minor = (thread - major * 2u) * 4u;
-      let o = major;
-      let kk = minor;
-      let at = base_a + (first_m + o) * params.v[11] + (kt + kk);
-      var q = vec4<u32>();
-      if (first_m + o < params.v[1] && kt + kk < params.v[3]) { q = b2[at / 4u]; }
-      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
-      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
-      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
-      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
-    }
-    {
-      let major = thread / 8u;
-      let minor = (thread - major * 8u) * 4u;
-      let o = minor;
-      let kk = major;
-      let at = base_b + (first_n + o) + (kt + kk) * params.v[13];
-      var q = vec4<u32>();
-      if (first_n + o < params.v[2] && kt + kk < params.v[3]) { q = b3[at / 4u]; }
-      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
-    }
-    __syncthreads();
-    {
-      let a0 = tile_a[0u + ty];
-      let c0 = tile_b[0u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[8u + ty];
-      let c0 = tile_b[8u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[16u + ty];
-      let c0 = tile_b[16u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[24u + ty];
-      let c0 = tile_b[24u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[32u + ty];
-      let c0 = tile_b[32u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[40u + ty];
-      let c0 = tile_b[40u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[48u + ty];
-      let c0 = tile_b[48u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[56u + ty];
-      let c0 = tile_b[56u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    __syncthreads();
-  }
-  for (var i = 0u; i < 4u; i += 1u) {
-    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
-    if (row < params.v[1]) {
-      if (first_n + 0u + tx * 4u < params.v[2]) {
-        let col = first_n + 0u + tx * 4u;
-        let w0 = (params.v[9] + col) / 4u;
-        let q1 = b1[w0 + 0u];
-        let x2 = bitcast<f32>(q1.x);
-        let x3 = bitcast<f32>(q1.y);
-        let x4 = bitcast<f32>(q1.z);
-        let x5 = bitcast<f32>(q1.w);
-        let y6 = epilogue(params, acc0_0.x, x2);
-        let y7 = epilogue(params, acc0_0.y, x3);
-        let y8 = epilogue(params, acc0_0.z, x4);
-        let y9 = epilogue(params, acc0_0.w, x5);
-        let w10 = (params.v[7] + row * params.v[8] + col) / 4u;
-        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
-      }
-    }
-    acc0_0 = acc1_0;
-    acc1_0 = acc2_0;
-    acc2_0 = acc3_0;
-  }
+  let across = first_across + thread / 8u;
+  let along = first_along + thread % 8u * 4u;
+  if (across >= params.v[8] || along >= params.v[9]) { return; }
+  let y0 = formula(params, tile0[(thread % 8u * 4u + 0u) * 33u + thread / 8u]);
+  let y1 = formula(params, tile0[(thread % 8u * 4u + 1u) * 33u + thread / 8u]);
+  let y2 = formula(params, tile0[(thread % 8u * 4u + 2u) * 33u + thread / 8u]);
+  let y3 = formula(params, tile0[(thread % 8u * 4u + 3u) * 33u + thread / 8u]);
+  let w4 = (params.v[4] + across * params.v[5] + along) / 4u;
+  b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
 // ---- requests together: step, 2 workgroups of 256
@@ -1655,123 +509,746 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const __grid_const
   }
 }
 
-// ---- by index: take, 1 workgroups of 256
-// elementwise
+// ---- rows: softmax, 300 workgroups of 4
+// reduction
 struct Params {
   u32 v[12];
 };
-TERN_DEVICE f32 formula(const Params& params, f32 v0) {
+TERN_DEVICE f32 tern_exp(f32 x) {
+  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
+  u32 bits;
+  const f32 q = tern_exp_parts(within, bits);
+  const bool small = within < -80.0f;
+  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f000000u));
+  return fma(q, scale, scale) * (small ? 0x1p-64f : 2.0f);
+}
+TERN_DEVICE f32 tern_div(f32 a, f32 b) { return a / b; }
+TERN_DEVICE f32 tern_from_bits(u32 bits) { return bitcast<f32>(bits); }
+TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
   return v0;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[1]) { return; }
-  let cq1 = i / params.v[3];
-  let c1 = i - cq1 * params.v[3];
-  let c0 = cq1;
-  let index0 = bitcast<i32>(((u32*)b2)[params.v[7] + c0]);
-  var place1 = bitcast<u32>(index0) + select(0u, params.v[9], index0 < 0);
-  if (place1 >= params.v[9]) {
-    if (atomicCAS(&b3[0], 0u, params.v[11]) == 0u) { b3[1] = u32(index0); }
-    place1 = 0u;
-  }
-  let w2 = (params.v[6] + c1 + place1 * params.v[8]) / 4u;
-  let q3 = b1[w2 + 0u];
-  let x4 = bitcast<f32>(q3.x);
-  let x5 = bitcast<f32>(q3.y);
-  let x6 = bitcast<f32>(q3.z);
-  let x7 = bitcast<f32>(q3.w);
-  let y0 = formula(params, x4);
-  let y1 = formula(params, x5);
-  let y2 = formula(params, x6);
-  let y3 = formula(params, x7);
-  let w8 = (params.v[4] + c0 * params.v[5] + c1) / 4u;
-  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-}
-
-// ---- scatter: clone, 1 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[5];
+struct Result_pass1 {
+  f32 r0;
+  f32 r1;
 };
-TERN_DEVICE f32 formula(const Params& params, f32 v0) {
-  return v0;
+TERN_DEVICE Result_pass1 pass1(const Params& params, f32 v0, f32 v1) {
+  let v2 = v1;
+  let v3 = (v0 - v2);
+  let v4 = tern_exp(v3);
+  return Result_pass1{v4, v4};
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+TERN_DEVICE f32 pass2(const Params& params, f32 v4, f32 v6) {
+  let v5 = f32(1.0);
+  let v7 = tern_div(v5, v6);
+  let v8 = (v4 * v7);
+  return v8;
+}
+extern "C" __global__ void __launch_bounds__(4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[1]) { return; }
-  let w0 = (params.v[4] + i) / 4u;
-  let q1 = b1[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let y0 = formula(params, x2);
-  let y1 = formula(params, x3);
-  let y2 = formula(params, x4);
-  let y3 = formula(params, x5);
-  if (i + 3u < params.v[1]) {
-    let w6 = (params.v[3] + i) / 4u;
-    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  } else {
-    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 4u;
+  let ty = thread - tx * 4u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  f32 kept4[4];
+  vec4<u32> held1[1];
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+        held1[u * 1u + 0u] = b1[w0 + 0u];
+      }
     }
-    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
+  }
+  var acc1 = tern_from_bits(0xff800000u);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let q1 = held1[u * 1u + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = pass0(params, x2);
+        let y7 = pass0(params, x3);
+        let y8 = pass0(params, x4);
+        let y9 = pass0(params, x5);
+        acc1 = tern_max_f32(acc1, y6);
+        acc1 = tern_max_f32(acc1, y7);
+        acc1 = tern_max_f32(acc1, y8);
+        acc1 = tern_max_f32(acc1, y9);
+      }
     }
-    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
+  }
+  var warp_red1 = acc1;
+  let warp_red1_2 = __shfl_xor_sync(15u, warp_red1, 2);
+  warp_red1 = tern_max_f32(warp_red1, warp_red1_2);
+  let warp_red1_1 = __shfl_xor_sync(15u, warp_red1, 1);
+  warp_red1 = tern_max_f32(warp_red1, warp_red1_1);
+  let red1 = __shfl_sync(15u, warp_red1, (thread & 28u));
+  var acc6 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let q10 = held1[u * 1u + 0u];
+        let x11 = bitcast<f32>(q10.x);
+        let x12 = bitcast<f32>(q10.y);
+        let x13 = bitcast<f32>(q10.z);
+        let x14 = bitcast<f32>(q10.w);
+        let y15 = pass1(params, x11, red1);
+        let y16 = pass1(params, x12, red1);
+        let y17 = pass1(params, x13, red1);
+        let y18 = pass1(params, x14, red1);
+        acc6 = (acc6 + y15.r0);
+        acc6 = (acc6 + y16.r0);
+        acc6 = (acc6 + y17.r0);
+        acc6 = (acc6 + y18.r0);
+        kept4[u * 4u + 0u] = y15.r1;
+        kept4[u * 4u + 1u] = y16.r1;
+        kept4[u * 4u + 2u] = y17.r1;
+        kept4[u * 4u + 3u] = y18.r1;
+      }
     }
-    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
+  }
+  var warp_red6 = acc6;
+  let warp_red6_2 = __shfl_xor_sync(15u, warp_red6, 2);
+  warp_red6 = (warp_red6 + warp_red6_2);
+  let warp_red6_1 = __shfl_xor_sync(15u, warp_red6, 1);
+  warp_red6 = (warp_red6 + warp_red6_1);
+  let red6 = __shfl_sync(15u, warp_red6, (thread & 28u));
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let y19 = pass2(params, kept4[u * 4u + 0u], red6);
+        let y20 = pass2(params, kept4[u * 4u + 1u], red6);
+        let y21 = pass2(params, kept4[u * 4u + 2u], red6);
+        let y22 = pass2(params, kept4[u * 4u + 3u], red6);
+        let w23 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w23 + 0u] = vec4<u32>(bitcast<u32>(y19), bitcast<u32>(y20), bitcast<u32>(y21), bitcast<u32>(y22));
+      }
     }
   }
 }
 
-// ---- scatter: scatter_add, 1 workgroups of 256
-// scatter
+// ---- rows with a mean and a variance: layer_norm, 300 workgroups of 4
+// reduction
 struct Params {
   u32 v[16];
 };
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+TERN_DEVICE vec2<f32> tern_split_number(f32 x) {
+  let bits = bitcast<u32>(x) & 0x7fffffffu;
+  let subnormal = bits < 0x00800000u;
+  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
+  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
+  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
+}
+TERN_DEVICE f32 tern_keep(f32 x) { return x; }
+TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
+TERN_DEVICE vec2<f32> tern_two_product(f32 a, f32 b) {
+  let product = tern_keep(a * b);
+  return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
+}
+TERN_DEVICE f32 tern_rsqrt(f32 x) {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let parts = tern_split_number(x);
+  let exponent = i32(parts.y);
+  let m = select(parts.x, 2.0f * parts.x, (exponent & 1) == 1);
+  let inverse = tern_keep(inverseSqrt(m));
+  let root = tern_two_product(m, inverse);
+  let error = fma(-root.y, inverse, tern_residual(1.0f, root.x, inverse));
+  let corrected = fma(error, 0.5f * inverse, inverse);
+  var result = bitcast<u32>(corrected) - (bitcast<u32>(exponent >> 1u) << 23u);
+  result = select(result, 0u, bits == 0x7f800000u);
+  result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
+  return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
+}
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
+  let v2 = f32(params.v[14]);
+  let v3 = tern_div(v1, v2);
+  let v4 = (v0 - v3);
+  let v5 = (v4 * v4);
+  return v5;
+}
+TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v6, f32 v12, f32 v14) {
+  let v2 = f32(params.v[14]);
+  let v3 = tern_div(v1, v2);
+  let v4 = (v0 - v3);
+  let v7 = tern_div(v6, v2);
+  let v8 = bitcast<f32>(params.v[15]);
+  let v9 = (v7 + v8);
+  let v10 = tern_rsqrt(v9);
+  let v11 = (v4 * v10);
+  let v13 = (v11 * v12);
+  let v15 = (v13 + v14);
+  return v15;
+}
+extern "C" __global__ void __launch_bounds__(4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  let t = group * 256u + thread;
-  if (t >= params.v[1]) { return; }
-  let entry = t / params.v[2];
-  let k = (t - entry * params.v[2]) * 4u;
-  let wanted = entry + params.v[3];
-  let w0 = (params.v[9] + k + wanted * params.v[10]) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  var acc0 = x2;
-  var acc1 = x3;
-  var acc2 = x4;
-  var acc3 = x5;
-  for (var j = params.v[4]; j < params.v[5]; j += 1u) {
-    let index = bitcast<i32>(((u32*)b2)[params.v[13] + j]);
-    let place = bitcast<u32>(index) + select(0u, params.v[6], index < 0);
-    if (place >= params.v[6]) {
-      if (entry == 0u) {
-        if (atomicCAS(&b3[0], 0u, params.v[15]) == 0u) { b3[1] = u32(index); }
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 4u;
+  let ty = thread - tx * 4u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  vec4<u32> held1[1];
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+        held1[u * 1u + 0u] = b1[w0 + 0u];
       }
     }
-    if (place == wanted) {
-      let w6 = (params.v[11] + k + j * params.v[12]) / 4u;
-      let q7 = b1[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      acc0 = (acc0 + x8);
-      acc1 = (acc1 + x9);
-      acc2 = (acc2 + x10);
-      acc3 = (acc3 + x11);
+  }
+  var acc1 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let q1 = held1[u * 1u + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = pass0(params, x2);
+        let y7 = pass0(params, x3);
+        let y8 = pass0(params, x4);
+        let y9 = pass0(params, x5);
+        acc1 = (acc1 + y6);
+        acc1 = (acc1 + y7);
+        acc1 = (acc1 + y8);
+        acc1 = (acc1 + y9);
+      }
     }
   }
-  let w12 = (params.v[9] + k + wanted * params.v[10]) / 4u;
-  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+  var warp_red1 = acc1;
+  let warp_red1_2 = __shfl_xor_sync(15u, warp_red1, 2);
+  warp_red1 = (warp_red1 + warp_red1_2);
+  let warp_red1_1 = __shfl_xor_sync(15u, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  let red1 = __shfl_sync(15u, warp_red1, (thread & 28u));
+  var acc6 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let q10 = held1[u * 1u + 0u];
+        let x11 = bitcast<f32>(q10.x);
+        let x12 = bitcast<f32>(q10.y);
+        let x13 = bitcast<f32>(q10.z);
+        let x14 = bitcast<f32>(q10.w);
+        let y15 = pass1(params, x11, red1);
+        let y16 = pass1(params, x12, red1);
+        let y17 = pass1(params, x13, red1);
+        let y18 = pass1(params, x14, red1);
+        acc6 = (acc6 + y15);
+        acc6 = (acc6 + y16);
+        acc6 = (acc6 + y17);
+        acc6 = (acc6 + y18);
+      }
+    }
+  }
+  var warp_red6 = acc6;
+  let warp_red6_2 = __shfl_xor_sync(15u, warp_red6, 2);
+  warp_red6 = (warp_red6 + warp_red6_2);
+  let warp_red6_1 = __shfl_xor_sync(15u, warp_red6, 1);
+  warp_red6 = (warp_red6 + warp_red6_1);
+  let red6 = __shfl_sync(15u, warp_red6, (thread & 28u));
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 4u) * 4u;
+      if (r < end) {
+        let q19 = held1[u * 1u + 0u];
+        let x20 = bitcast<f32>(q19.x);
+        let x21 = bitcast<f32>(q19.y);
+        let x22 = bitcast<f32>(q19.z);
+        let x23 = bitcast<f32>(q19.w);
+        let w24 = (params.v[12] + r) / 4u;
+        let q25 = b2[w24 + 0u];
+        let x26 = bitcast<f32>(q25.x);
+        let x27 = bitcast<f32>(q25.y);
+        let x28 = bitcast<f32>(q25.z);
+        let x29 = bitcast<f32>(q25.w);
+        let w30 = (params.v[13] + r) / 4u;
+        let q31 = b3[w30 + 0u];
+        let x32 = bitcast<f32>(q31.x);
+        let x33 = bitcast<f32>(q31.y);
+        let x34 = bitcast<f32>(q31.z);
+        let x35 = bitcast<f32>(q31.w);
+        let y36 = pass2(params, x20, red1, red6, x26, x32);
+        let y37 = pass2(params, x21, red1, red6, x27, x33);
+        let y38 = pass2(params, x22, red1, red6, x28, x34);
+        let y39 = pass2(params, x23, red1, red6, x29, x35);
+        let w40 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
+      }
+    }
+  }
+}
+
+// ---- rows whose values serve in several passes: formula, 300 workgroups of 32
+// reduction
+struct Params {
+  u32 v[13];
+};
+TERN_DEVICE f32 tern_sqrt(f32 x) { return sqrtf(x); }
+TERN_DEVICE f32 pass0(const Params& params, f32 v0) {
+  let v1 = tern_sqrt(v0);
+  return v1;
+}
+TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v2) {
+  let v1 = tern_sqrt(v0);
+  let v3 = f32(params.v[12]);
+  let v4 = tern_div(v2, v3);
+  let v5 = (v1 - v4);
+  let v6 = (v5 * v5);
+  return v6;
+}
+TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v2, f32 v7) {
+  let v1 = tern_sqrt(v0);
+  let v3 = f32(params.v[12]);
+  let v4 = tern_div(v2, v3);
+  let v5 = (v1 - v4);
+  let v8 = tern_div(v7, v3);
+  let v9 = f32(1.0);
+  let v10 = (v8 + v9);
+  let v11 = tern_sqrt(v10);
+  let v12 = tern_div(v5, v11);
+  let v13 = (v12 + v1);
+  return v13;
+}
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 32u;
+  let ty = thread - tx * 32u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  vec4<u32> held1[1];
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
+        held1[u * 1u + 0u] = b1[w0 + 0u];
+      }
+    }
+  }
+  var acc2 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q1 = held1[u * 1u + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = pass0(params, x2);
+        let y7 = pass0(params, x3);
+        let y8 = pass0(params, x4);
+        let y9 = pass0(params, x5);
+        acc2 = (acc2 + y6);
+        acc2 = (acc2 + y7);
+        acc2 = (acc2 + y8);
+        acc2 = (acc2 + y9);
+      }
+    }
+  }
+  var warp_red2 = acc2;
+  let warp_red2_16 = __shfl_xor_sync(0xffffffffu, warp_red2, 16);
+  warp_red2 = (warp_red2 + warp_red2_16);
+// … 3 more of these 2 lines (286211cd), and
+  let warp_red2_1 = __shfl_xor_sync(0xffffffffu, warp_red2, 1);
+  warp_red2 = (warp_red2 + warp_red2_1);
+  let red2 = __shfl_sync(0xffffffffu, warp_red2, (thread & 0u));
+  var acc7 = f32(0.0);
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q10 = held1[u * 1u + 0u];
+        let x11 = bitcast<f32>(q10.x);
+        let x12 = bitcast<f32>(q10.y);
+        let x13 = bitcast<f32>(q10.z);
+        let x14 = bitcast<f32>(q10.w);
+        let y15 = pass1(params, x11, red2);
+        let y16 = pass1(params, x12, red2);
+        let y17 = pass1(params, x13, red2);
+        let y18 = pass1(params, x14, red2);
+        acc7 = (acc7 + y15);
+        acc7 = (acc7 + y16);
+        acc7 = (acc7 + y17);
+        acc7 = (acc7 + y18);
+      }
+    }
+  }
+  var warp_red7 = acc7;
+  let warp_red7_16 = __shfl_xor_sync(0xffffffffu, warp_red7, 16);
+  warp_red7 = (warp_red7 + warp_red7_16);
+// … 3 more of these 2 lines (3d0fd700), and
+  let warp_red7_1 = __shfl_xor_sync(0xffffffffu, warp_red7, 1);
+  warp_red7 = (warp_red7 + warp_red7_1);
+  let red7 = __shfl_sync(0xffffffffu, warp_red7, (thread & 0u));
+  if (inside) {
+    #pragma unroll
+    for (u32 u = 0u; u < 1u; ++u) {
+      let r = (ty + u * 32u) * 4u;
+      if (r < end) {
+        let q19 = held1[u * 1u + 0u];
+        let x20 = bitcast<f32>(q19.x);
+        let x21 = bitcast<f32>(q19.y);
+        let x22 = bitcast<f32>(q19.z);
+        let x23 = bitcast<f32>(q19.w);
+        let y24 = pass2(params, x20, red2, red7);
+        let y25 = pass2(params, x21, red2, red7);
+        let y26 = pass2(params, x22, red2, red7);
+        let y27 = pass2(params, x23, red2, red7);
+        let w28 = (params.v[8] + k * params.v[9] + r) / 4u;
+        b0[w28 + 0u] = vec4<u32>(bitcast<u32>(y24), bitcast<u32>(y25), bitcast<u32>(y26), bitcast<u32>(y27));
+      }
+    }
+  }
+}
+
+// ---- columns: sum, 19 workgroups of 256
+// reduction
+struct Params {
+  u32 v[11];
+};
+TERN_DEVICE f32 finish(const Params& params, f32 v1) {
+  return v1;
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[1024];
+  let row_group = group;
+  let segment = 0u;
+  let ty = thread / 4u;
+  let tx = thread - ty * 4u;
+  let k = (row_group * 4u + tx) * 4u;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var acc1_0 = f32(0.0);
+  var acc1_1 = f32(0.0);
+  var acc1_2 = f32(0.0);
+  var acc1_3 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 1u; r < end; r += 64u) {
+      let w0 = (params.v[9] + k + r * params.v[10]) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      acc1_0 = (acc1_0 + y6);
+      acc1_1 = (acc1_1 + y7);
+      acc1_2 = (acc1_2 + y8);
+      acc1_3 = (acc1_3 + y9);
+    }
+  }
+  var warp_red1_0 = acc1_0;
+  let warp_red1_0_4 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 16);
+  warp_red1_0 = (warp_red1_0 + warp_red1_0_4);
+  let warp_red1_0_2 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 8);
+  warp_red1_0 = (warp_red1_0 + warp_red1_0_2);
+  let warp_red1_0_1 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 4);
+  warp_red1_0 = (warp_red1_0 + warp_red1_0_1);
+// … 2 more of these 7 lines (5aaaa918), and
+  var warp_red1_3 = acc1_3;
+  let warp_red1_3_4 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 16);
+  warp_red1_3 = (warp_red1_3 + warp_red1_3_4);
+  let warp_red1_3_2 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 8);
+  warp_red1_3 = (warp_red1_3 + warp_red1_3_2);
+  let warp_red1_3_1 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 4);
+  warp_red1_3 = (warp_red1_3 + warp_red1_3_1);
+  if (ty % 8u == 0u) {
+    shared_words[(ty / 8u) * 4u + tx] = bitcast<u32>(warp_red1_0);
+    shared_words[(ty / 8u) * 4u + tx + 256u] = bitcast<u32>(warp_red1_1);
+    shared_words[(ty / 8u) * 4u + tx + 512u] = bitcast<u32>(warp_red1_2);
+    shared_words[(ty / 8u) * 4u + tx + 768u] = bitcast<u32>(warp_red1_3);
+  }
+  __syncthreads();
+  var red1_0 = bitcast<f32>(shared_words[tx + 0u]);
+  let of_red1_0_1 = bitcast<f32>(shared_words[tx + 4u]);
+  red1_0 = (red1_0 + of_red1_0_1);
+// … 5 more of these 2 lines (a4b21703), and
+  let of_red1_0_7 = bitcast<f32>(shared_words[tx + 28u]);
+  red1_0 = (red1_0 + of_red1_0_7);
+  var red1_1 = bitcast<f32>(shared_words[tx + 0u + 256u]);
+  let of_red1_1_1 = bitcast<f32>(shared_words[tx + 4u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_1);
+  let of_red1_1_2 = bitcast<f32>(shared_words[tx + 8u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_2);
+  let of_red1_1_3 = bitcast<f32>(shared_words[tx + 12u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_3);
+  let of_red1_1_4 = bitcast<f32>(shared_words[tx + 16u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_4);
+  let of_red1_1_5 = bitcast<f32>(shared_words[tx + 20u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_5);
+  let of_red1_1_6 = bitcast<f32>(shared_words[tx + 24u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_6);
+  let of_red1_1_7 = bitcast<f32>(shared_words[tx + 28u + 256u]);
+  red1_1 = (red1_1 + of_red1_1_7);
+// … 1 more of these 15 lines (8a4467ce), and
+  var red1_3 = bitcast<f32>(shared_words[tx + 0u + 768u]);
+  let of_red1_3_1 = bitcast<f32>(shared_words[tx + 4u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_1);
+  let of_red1_3_2 = bitcast<f32>(shared_words[tx + 8u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_2);
+  let of_red1_3_3 = bitcast<f32>(shared_words[tx + 12u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_3);
+  let of_red1_3_4 = bitcast<f32>(shared_words[tx + 16u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_4);
+  let of_red1_3_5 = bitcast<f32>(shared_words[tx + 20u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_5);
+  let of_red1_3_6 = bitcast<f32>(shared_words[tx + 24u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_6);
+  let of_red1_3_7 = bitcast<f32>(shared_words[tx + 28u + 768u]);
+  red1_3 = (red1_3 + of_red1_3_7);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    let y10 = finish(params, red1_0);
+    let y11 = finish(params, red1_1);
+    let y12 = finish(params, red1_2);
+    let y13 = finish(params, red1_3);
+    let w14 = (params.v[8] + k) / 4u;
+    b0[w14 + 0u] = vec4<u32>(bitcast<u32>(y10), bitcast<u32>(y11), bitcast<u32>(y12), bitcast<u32>(y13));
+  }
+}
+
+// ---- many elements to one result: sum, 512 workgroups of 256
+// reduction
+struct Params {
+  u32 v[9];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[256];
+  let row_group = group / params.v[3];
+  let segment = group - row_group * params.v[3];
+  let tx = thread / 256u;
+  let ty = thread - tx * 256u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[4];
+  let end = min(params.v[2], begin + params.v[4]);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 1024u) {
+      let w0 = (params.v[7] + r) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(params, x2);
+      let y7 = pass0(params, x3);
+      let y8 = pass0(params, x4);
+      let y9 = pass0(params, x5);
+      acc1 = (acc1 + y6);
+      acc1 = (acc1 + y7);
+      acc1 = (acc1 + y8);
+      acc1 = (acc1 + y9);
+    }
+  }
+  var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = (warp_red1 + warp_red1_16);
+// … 3 more of these 2 lines (eb6d7c12), and
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  if (ty % 32u == 0u) {
+    shared_words[tx * 8u + ty / 32u] = bitcast<u32>(warp_red1);
+  }
+  __syncthreads();
+  var red1 = bitcast<f32>(shared_words[tx * 8u + 0u]);
+  let of_red1_1 = bitcast<f32>(shared_words[tx * 8u + 1u]);
+  red1 = (red1 + of_red1_1);
+// … 5 more of these 2 lines (df7663ce), and
+  let of_red1_7 = bitcast<f32>(shared_words[tx * 8u + 7u]);
+  red1 = (red1 + of_red1_7);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    ((u32*)b1)[params.v[8] + (segment + params.v[5]) * params.v[1] + k] = bitcast<u32>(red1);
+  }
+}
+
+// ---- many elements to one result: sum, 1 workgroups of 128
+// reduction
+struct Params {
+  u32 v[10];
+};
+extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 shared_words[128];
+  let row_group = group;
+  let segment = 0u;
+  let ty = thread / 1u;
+  let tx = thread - ty * 1u;
+  let k = row_group * 1u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[4];
+  let end = min(params.v[2], begin + params.v[4]);
+  var acc1 = f32(0.0);
+  if (inside) {
+    for (var r = ty; r < end; r += 128u) {
+      acc1 = (acc1 + bitcast<f32>(((u32*)b1)[params.v[8] + r * params.v[1] + k]));
+    }
+  }
+  var warp_red1 = acc1;
+  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
+  warp_red1 = (warp_red1 + warp_red1_16);
+// … 3 more of these 2 lines (eb6d7c12), and
+  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
+  warp_red1 = (warp_red1 + warp_red1_1);
+  if (ty % 32u == 0u) {
+    shared_words[(ty / 32u) * 1u + tx] = bitcast<u32>(warp_red1);
+  }
+  __syncthreads();
+  var red1 = bitcast<f32>(shared_words[tx + 0u]);
+  let of_red1_1 = bitcast<f32>(shared_words[tx + 1u]);
+  red1 = (red1 + of_red1_1);
+  let of_red1_2 = bitcast<f32>(shared_words[tx + 2u]);
+  red1 = (red1 + of_red1_2);
+  let of_red1_3 = bitcast<f32>(shared_words[tx + 3u]);
+  red1 = (red1 + of_red1_3);
+  __syncthreads();
+  if (inside && ty == 0u) {
+    ((u32*)b2)[params.v[9] + k] = bitcast<u32>(red1);
+    let y0 = finish(params, red1);
+    ((u32*)b0)[params.v[7]] = bitcast<u32>(y0);
+  }
+}
+
+// ---- product: matmul_bias_activation, 4 workgroups of 64
+// product, tiles of 32x32x8
+struct Params {
+  u32 v[14];
+};
+TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  let v3 = f32(0.0);
+  let v4 = tern_max_f32(v2, v3);
+  return v4;
+}
+extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ vec4<f32> tile_a[64];
+  __shared__ vec4<f32> tile_b[64];
+  let tiles = params.v[4] * params.v[5];
+  let batch = group / tiles;
+  let tile = group - batch * tiles;
+  let band = tile / (8u * params.v[5]);
+  let in_band = tile - band * 8u * params.v[5];
+  let band_rows = min(8u, params.v[4] - band * 8u);
+  let first_m = (band * 8u + in_band % band_rows) * 32u;
+  let first_n = in_band / band_rows * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  var acc0_0 = vec4<f32>();
+  var acc1_0 = vec4<f32>();
+  var acc2_0 = vec4<f32>();
+  var acc3_0 = vec4<f32>();
+  let base_a = params.v[10];
+  let base_b = params.v[12];
+  for (var kt = 0u; kt < params.v[3]; kt += 8u) {
+    {
+      let major = thread / 2u;
+      let minor = (thread - major * 2u) * 4u;
+      let o = major;
+      let kk = minor;
+      let at = base_a + (first_m + o) * params.v[11] + (kt + kk);
+      var q = vec4<u32>();
+      if (first_m + o < params.v[1] && kt + kk < params.v[3]) { q = b2[at / 4u]; }
+      tile_a[(kk + 0u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.x);
+      tile_a[(kk + 1u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.y);
+      tile_a[(kk + 2u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.z);
+      tile_a[(kk + 3u) * 8u + o / 4u][o & 3u] = bitcast<f32>(q.w);
+    }
+    {
+      let major = thread / 8u;
+      let minor = (thread - major * 8u) * 4u;
+      let o = minor;
+      let kk = major;
+      let at = base_b + (first_n + o) + (kt + kk) * params.v[13];
+      var q = vec4<u32>();
+      if (first_n + o < params.v[2] && kt + kk < params.v[3]) { q = b3[at / 4u]; }
+      tile_b[kk * 8u + o / 4u + 0u] = vec4<f32>(bitcast<f32>(q.x), bitcast<f32>(q.y), bitcast<f32>(q.z), bitcast<f32>(q.w));
+    }
+    __syncthreads();
+    {
+      let a0 = tile_a[0u + ty];
+      let c0 = tile_b[0u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+// … 6 more of these 8 lines (de600345), and
+    {
+      let a0 = tile_a[56u + ty];
+      let c0 = tile_b[56u + tx];
+      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
+      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
+      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
+      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
+    }
+    __syncthreads();
+  }
+  for (var i = 0u; i < 4u; i += 1u) {
+    let row = first_m + (i / 4u) * 32u + ty * 4u + (i & 3u);
+    if (row < params.v[1]) {
+      if (first_n + 0u + tx * 4u < params.v[2]) {
+        let col = first_n + 0u + tx * 4u;
+        let w0 = (params.v[9] + col) / 4u;
+        let q1 = b1[w0 + 0u];
+        let x2 = bitcast<f32>(q1.x);
+        let x3 = bitcast<f32>(q1.y);
+        let x4 = bitcast<f32>(q1.z);
+        let x5 = bitcast<f32>(q1.w);
+        let y6 = epilogue(params, acc0_0.x, x2);
+        let y7 = epilogue(params, acc0_0.y, x3);
+        let y8 = epilogue(params, acc0_0.z, x4);
+        let y9 = epilogue(params, acc0_0.w, x5);
+        let w10 = (params.v[7] + row * params.v[8] + col) / 4u;
+        b0[w10 + 0u] = vec4<u32>(bitcast<u32>(y6), bitcast<u32>(y7), bitcast<u32>(y8), bitcast<u32>(y9));
+      }
+    }
+    acc0_0 = acc1_0;
+    acc1_0 = acc2_0;
+    acc2_0 = acc3_0;
+  }
 }
 
 // ---- scan: cumsum, 6 workgroups of 256
@@ -1779,14 +1256,18 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 struct Params {
   u32 v[8];
 };
+TERN_DEVICE f32 combine(f32 a, f32 b) {
+  return (a + b);
+}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 sums[256];
-  let line = group;
-  let begin = 0u;
-  let end = params.v[2];
+  let line = group / 1u;
+  let part = group - line * 1u;
+  let begin = part * params.v[2];
+  let end = min(begin + params.v[2], params.v[2]);
   var carry = f32();
-  for (var start = begin; start < end; start += 1024u) {
+  for (var start = begin; start < end; start += 256u * 4u) {
     var s0 = f32();
     var s1 = f32();
     var s2 = f32();
@@ -1805,151 +1286,42 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       s2 = x4;
       s3 = x5;
     }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
     __syncthreads();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     __syncthreads();
     sums[thread] = t1;
-    __syncthreads();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
-    __syncthreads();
-    sums[thread] = t2;
-    __syncthreads();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
-    __syncthreads();
-    sums[thread] = t4;
-    __syncthreads();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
-    __syncthreads();
-    sums[thread] = t8;
-    __syncthreads();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
-    __syncthreads();
-    sums[thread] = t16;
-    __syncthreads();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
-    __syncthreads();
-    sums[thread] = t32;
-    __syncthreads();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
-    __syncthreads();
-    sums[thread] = t64;
+// … 6 more of these 5 lines (f02f05f9), and
     __syncthreads();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     __syncthreads();
     sums[thread] = t128;
     __syncthreads();
     var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
     if (i0 < end) {
       let w6 = (params.v[6] + line * params.v[7] + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = (carry + sums[255]);
+    carry = combine(carry, sums[256u - 1u]);
     __syncthreads();
   }
 }
 
-// ---- scan of a long line: to, 25 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[5];
-};
-TERN_DEVICE i32 formula(const Params& params, i32 v0) {
-  return v0;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 16u;
-  if (i >= params.v[1]) { return; }
-  let w0 = (params.v[4] + i) / 16u;
-  let q1 = b1[w0 + 0u];
-  let x2 = (bitcast<i32>(((q1.x & 0xffu)) << 24u) >> 24u);
-  let x3 = (bitcast<i32>((((q1.x >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x4 = (bitcast<i32>((((q1.x >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x5 = (bitcast<i32>(((q1.x >> 24u)) << 24u) >> 24u);
-  let x6 = (bitcast<i32>(((q1.y & 0xffu)) << 24u) >> 24u);
-  let x7 = (bitcast<i32>((((q1.y >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x8 = (bitcast<i32>((((q1.y >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x9 = (bitcast<i32>(((q1.y >> 24u)) << 24u) >> 24u);
-  let x10 = (bitcast<i32>(((q1.z & 0xffu)) << 24u) >> 24u);
-  let x11 = (bitcast<i32>((((q1.z >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x12 = (bitcast<i32>((((q1.z >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x13 = (bitcast<i32>(((q1.z >> 24u)) << 24u) >> 24u);
-  let x14 = (bitcast<i32>(((q1.w & 0xffu)) << 24u) >> 24u);
-  let x15 = (bitcast<i32>((((q1.w >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x16 = (bitcast<i32>((((q1.w >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x17 = (bitcast<i32>(((q1.w >> 24u)) << 24u) >> 24u);
-  let y0 = formula(params, x2);
-  let y1 = formula(params, x3);
-  let y2 = formula(params, x4);
-  let y3 = formula(params, x5);
-  let y4 = formula(params, x6);
-  let y5 = formula(params, x7);
-  let y6 = formula(params, x8);
-  let y7 = formula(params, x9);
-  let y8 = formula(params, x10);
-  let y9 = formula(params, x11);
-  let y10 = formula(params, x12);
-  let y11 = formula(params, x13);
-  let y12 = formula(params, x14);
-  let y13 = formula(params, x15);
-  let y14 = formula(params, x16);
-  let y15 = formula(params, x17);
-  if (i + 15u < params.v[1]) {
-    let w18 = (params.v[3] + i) / 4u;
-    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-    b0[w18 + 1u] = vec4<u32>(bitcast<u32>(y4), bitcast<u32>(y5), bitcast<u32>(y6), bitcast<u32>(y7));
-    b0[w18 + 2u] = vec4<u32>(bitcast<u32>(y8), bitcast<u32>(y9), bitcast<u32>(y10), bitcast<u32>(y11));
-    b0[w18 + 3u] = vec4<u32>(bitcast<u32>(y12), bitcast<u32>(y13), bitcast<u32>(y14), bitcast<u32>(y15));
-  } else {
-    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
-    }
-    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1);
-    }
-    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2);
-    }
-    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3);
-    }
-    if (i + 4u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 4u)] = bitcast<u32>(y4);
-    }
-    if (i + 5u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 5u)] = bitcast<u32>(y5);
-    }
-    if (i + 6u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 6u)] = bitcast<u32>(y6);
-    }
-    if (i + 7u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 7u)] = bitcast<u32>(y7);
-    }
-    if (i + 8u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 8u)] = bitcast<u32>(y8);
-    }
-    if (i + 9u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 9u)] = bitcast<u32>(y9);
-    }
-    if (i + 10u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 10u)] = bitcast<u32>(y10);
-    }
-    if (i + 11u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 11u)] = bitcast<u32>(y11);
-    }
-    if (i + 12u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 12u)] = bitcast<u32>(y12);
-    }
-    if (i + 13u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 13u)] = bitcast<u32>(y13);
-    }
-    if (i + 14u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 14u)] = bitcast<u32>(y14);
-    }
-    if (i + 15u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 15u)] = bitcast<u32>(y15);
-    }
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256
 // scan, sums of segments
 struct Params {
   u32 v[9];
@@ -1958,6 +1330,9 @@ template <class T> TERN_DEVICE T tern_add(T a, T b) {
   return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
 }
 TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
+TERN_DEVICE i32 combine(i32 a, i32 b) {
+  return tern_add(a, b);
+}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ i32 sums[256];
@@ -1966,7 +1341,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   let begin = part * params.v[7];
   let end = min(begin + params.v[7], params.v[2]);
   var sum = i32();
-  for (var i = begin + thread * 4u; i < end; i += 1024u) {
+  for (var i = begin + thread * 4u; i < end; i += 256u * 4u) {
     let at = i;
     let w0 = (params.v[3] + at) / 4u;
     let q1 = b0[w0 + 0u];
@@ -1974,152 +1349,28 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     let x3 = bitcast<i32>(q1.y);
     let x4 = bitcast<i32>(q1.z);
     let x5 = bitcast<i32>(q1.w);
-    sum = tern_add(sum, x2);
-    sum = tern_add(sum, x3);
-    sum = tern_add(sum, x4);
-    sum = tern_add(sum, x5);
+    sum = combine(sum, x2);
+    sum = combine(sum, x3);
+    sum = combine(sum, x4);
+    sum = combine(sum, x5);
   }
   sums[thread] = sum;
   __syncthreads();
-  if (thread < 128u) { sums[thread] = tern_add(sums[thread], sums[thread + 128u]); }
+  if (thread < 128u) { sums[thread] = combine(sums[thread], sums[thread + 128u]); }
+// … 6 more of these 2 lines (2c302f79), and
   __syncthreads();
-  if (thread < 64u) { sums[thread] = tern_add(sums[thread], sums[thread + 64u]); }
-  __syncthreads();
-  if (thread < 32u) { sums[thread] = tern_add(sums[thread], sums[thread + 32u]); }
-  __syncthreads();
-  if (thread < 16u) { sums[thread] = tern_add(sums[thread], sums[thread + 16u]); }
-  __syncthreads();
-  if (thread < 8u) { sums[thread] = tern_add(sums[thread], sums[thread + 8u]); }
-  __syncthreads();
-  if (thread < 4u) { sums[thread] = tern_add(sums[thread], sums[thread + 4u]); }
-  __syncthreads();
-  if (thread < 2u) { sums[thread] = tern_add(sums[thread], sums[thread + 2u]); }
-  __syncthreads();
-  if (thread < 1u) { sums[thread] = tern_add(sums[thread], sums[thread + 1u]); }
+  if (thread < 1u) { sums[thread] = combine(sums[thread], sums[thread + 1u]); }
   __syncthreads();
   if (thread == 0u) {
     ((u32*)b1)[line * params.v[5] + params.v[6] + part] = bitcast<u32>(sums[0]);
   }
 }
 
-// ---- scan of a long line: cumsum, 1 workgroups of 256
-// scan
-struct Params {
-  u32 v[5];
-};
-template <class T> TERN_DEVICE T tern_add(T a, T b) {
-  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
-}
-TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ i32 sums[256];
-  let line = group;
-  let begin = 0u;
-  let end = params.v[2];
-  var carry = i32();
-  for (var start = begin; start < end; start += 1024u) {
-    var s0 = i32();
-    var s1 = i32();
-    var s2 = i32();
-    var s3 = i32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let x0 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let line_at1 = i1;
-    if (i1 < end) {
-      let x1 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at1]);
-      s1 = x1;
-    }
-    let i2 = start + thread * 4u + 2u;
-    let line_at2 = i2;
-    if (i2 < end) {
-      let x2 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at2]);
-      s2 = x2;
-    }
-    let i3 = start + thread * 4u + 3u;
-    let line_at3 = i3;
-    if (i3 < end) {
-      let x3 = bitcast<i32>(((u32*)b0)[params.v[3] + line_at3]);
-      s3 = x3;
-    }
-    s1 = tern_add(s0, s1);
-    s2 = tern_add(s1, s2);
-    s3 = tern_add(s2, s3);
-    sums[thread] = s3;
-    __syncthreads();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = tern_add(sums[thread - 1u], t1); }
-    __syncthreads();
-    sums[thread] = t1;
-    __syncthreads();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = tern_add(sums[thread - 2u], t2); }
-    __syncthreads();
-    sums[thread] = t2;
-    __syncthreads();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = tern_add(sums[thread - 4u], t4); }
-    __syncthreads();
-    sums[thread] = t4;
-    __syncthreads();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = tern_add(sums[thread - 8u], t8); }
-    __syncthreads();
-    sums[thread] = t8;
-    __syncthreads();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = tern_add(sums[thread - 16u], t16); }
-    __syncthreads();
-    sums[thread] = t16;
-    __syncthreads();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = tern_add(sums[thread - 32u], t32); }
-    __syncthreads();
-    sums[thread] = t32;
-    __syncthreads();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = tern_add(sums[thread - 64u], t64); }
-    __syncthreads();
-    sums[thread] = t64;
-    __syncthreads();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = tern_add(sums[thread - 128u], t128); }
-    __syncthreads();
-    sums[thread] = t128;
-    __syncthreads();
-    var before = carry;
-    if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
-    if (i0 < end) {
-      ((u32*)b0)[params.v[4] + line_at0] = bitcast<u32>(tern_add(before, s0));
-    }
-    if (i1 < end) {
-      ((u32*)b0)[params.v[4] + line_at1] = bitcast<u32>(tern_add(before, s1));
-    }
-    if (i2 < end) {
-      ((u32*)b0)[params.v[4] + line_at2] = bitcast<u32>(tern_add(before, s2));
-    }
-    if (i3 < end) {
-      ((u32*)b0)[params.v[4] + line_at3] = bitcast<u32>(tern_add(before, s3));
-    }
-    carry = tern_add(carry, sums[255]);
-    __syncthreads();
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256
 // scan, segments
 struct Params {
   u32 v[10];
 };
-template <class T> TERN_DEVICE T tern_add(T a, T b) {
-  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
-}
-TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ i32 sums[256];
@@ -2129,7 +1380,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   let end = min(begin + params.v[8], params.v[2]);
   var carry = i32();
   if (part + params.v[7] > 0u) { carry = bitcast<i32>(((u32*)b2)[line * params.v[6] + params.v[7] + part - 1u]); }
-  for (var start = begin; start < end; start += 1024u) {
+  for (var start = begin; start < end; start += 256u * 4u) {
     var s0 = i32();
     var s1 = i32();
     var s2 = i32();
@@ -2148,58 +1399,94 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       s2 = x4;
       s3 = x5;
     }
-    s1 = tern_add(s0, s1);
-    s2 = tern_add(s1, s2);
-    s3 = tern_add(s2, s3);
-    sums[thread] = s3;
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
     __syncthreads();
     var t1 = sums[thread];
-    if (thread >= 1u) { t1 = tern_add(sums[thread - 1u], t1); }
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
     __syncthreads();
     sums[thread] = t1;
-    __syncthreads();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = tern_add(sums[thread - 2u], t2); }
-    __syncthreads();
-    sums[thread] = t2;
-    __syncthreads();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = tern_add(sums[thread - 4u], t4); }
-    __syncthreads();
-    sums[thread] = t4;
-    __syncthreads();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = tern_add(sums[thread - 8u], t8); }
-    __syncthreads();
-    sums[thread] = t8;
-    __syncthreads();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = tern_add(sums[thread - 16u], t16); }
-    __syncthreads();
-    sums[thread] = t16;
-    __syncthreads();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = tern_add(sums[thread - 32u], t32); }
-    __syncthreads();
-    sums[thread] = t32;
-    __syncthreads();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = tern_add(sums[thread - 64u], t64); }
-    __syncthreads();
-    sums[thread] = t64;
+// … 6 more of these 5 lines (f02f05f9), and
     __syncthreads();
     var t128 = sums[thread];
-    if (thread >= 128u) { t128 = tern_add(sums[thread - 128u], t128); }
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
     __syncthreads();
     sums[thread] = t128;
     __syncthreads();
     var before = carry;
-    if (thread > 0u) { before = tern_add(carry, sums[thread - 1u]); }
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
     if (i0 < end) {
       let w6 = (params.v[4] + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(tern_add(before, s0)), bitcast<u32>(tern_add(before, s1)), bitcast<u32>(tern_add(before, s2)), bitcast<u32>(tern_add(before, s3)));
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
     }
-    carry = tern_add(carry, sums[255]);
+    carry = combine(carry, sums[256u - 1u]);
+    __syncthreads();
+  }
+}
+
+// ---- scan of columns: cumsum, 64 workgroups of 256
+// scan, columns
+struct Params {
+  u32 v[8];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ f32 sums[256];
+  let column = thread % 32u;
+  let line = group * 32u + column;
+  let row = thread / 32u;
+  let inside = line < params.v[1];
+  var carry = f32();
+  for (var start = 0u; start < params.v[2]; start += 8u * 8u) {
+    let i0 = start + row * 8u + 0u;
+    let at0 = i0;
+    var s0 = f32();
+    if (inside && i0 < params.v[2]) {
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at0 * params.v[5]]);
+      s0 = x0;
+    }
+// … 6 more of these 7 lines (c5797543), and
+    let i7 = start + row * 8u + 7u;
+    let at7 = i7;
+    var s7 = f32();
+    if (inside && i7 < params.v[2]) {
+      let x7 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at7 * params.v[5]]);
+      s7 = x7;
+    }
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+// … 5 more of these 2 lines (8f0dc926), and
+    sum = combine(sum, s7);
+    s7 = sum;
+    sums[thread] = sum;
+    __syncthreads();
+    var before = carry;
+    carry = combine(carry, sums[0u * 32u + column]);
+    if (row > 0u) { before = carry; }
+// … 5 more of these 2 lines (3750ae22), and
+    carry = combine(carry, sums[6u * 32u + column]);
+    if (row > 6u) { before = carry; }
+    carry = combine(carry, sums[7u * 32u + column]);
+    if (inside && i0 < params.v[2]) {
+      let y0 = combine(before, s0);
+      ((u32*)b1)[params.v[6] + line + at0 * params.v[7]] = bitcast<u32>(y0);
+    }
+// … 6 more of these 4 lines (1b165070), and
+    if (inside && i7 < params.v[2]) {
+      let y7 = combine(before, s7);
+      ((u32*)b1)[params.v[6] + line + at7 * params.v[7]] = bitcast<u32>(y7);
+    }
     __syncthreads();
   }
 }
@@ -2218,16 +1505,17 @@ TERN_DEVICE u32 tern_sort_key(f32 x) {
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 keys[128];
-  __shared__ u32 places[128];
-  let first = group * 128u;
-  for (var i = thread * 4u; i < 128u; i += 1024u) {
+  __shared__ u32 keys[8];
+  __shared__ u32 places[8];
+  let first = group * 8u;
+  for (var i = thread * 4u; i < 8u; i += 256u * 4u) {
     let line = (first + i) / params.v[7];
     let at = first + i - line * params.v[7];
     var key0 = ~u32(0);
-    var key1 = ~u32(0);
-    var key2 = ~u32(0);
+    var place0 = at + 0u;
+// … 2 more of these 2 lines (e79acbfe), and
     var key3 = ~u32(0);
+    var place3 = at + 3u;
     if (at < params.v[2] && first + i < params.v[8]) {
       let w0 = (params.v[4] + line * params.v[5] + at) / 4u;
       let q1 = b0[w0 + 0u];
@@ -2241,17 +1529,14 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       key3 = tern_sort_key(x5);
     }
     keys[i + 0u] = key0;
-    places[i + 0u] = at + 0u;
-    keys[i + 1u] = key1;
-    places[i + 1u] = at + 1u;
-    keys[i + 2u] = key2;
-    places[i + 2u] = at + 2u;
+    places[i + 0u] = place0;
+// … 2 more of these 2 lines (38291bfd), and
     keys[i + 3u] = key3;
-    places[i + 3u] = at + 3u;
+    places[i + 3u] = place3;
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 2u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -2263,70 +1548,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
       places[low] = places[high];
       places[high] = place;
     }
+// … 4 more of these 15 lines (4523681b), and
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
     let high = low + 1u;
     let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
     let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
@@ -2340,337 +1566,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
     }
   }
   __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 64u) * 128u + i % 64u;
-    let high = low + 64u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 128u; i += 256u) {
+  for (var i = thread; i < 8u; i += 256u) {
     if (first + i < params.v[8]) { b1[first + i] = places[i]; }
   }
 }
@@ -2693,10 +1589,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   let place3 = b3[sorted + 3u];
   let from0 = params.v[5] + line * params.v[6] + place0 * params.v[4];
   let x0 = bitcast<f32>(((u32*)b0)[from0]);
-  let from1 = params.v[5] + line * params.v[6] + place1 * params.v[4];
-  let x1 = bitcast<f32>(((u32*)b0)[from1]);
-  let from2 = params.v[5] + line * params.v[6] + place2 * params.v[4];
-  let x2 = bitcast<f32>(((u32*)b0)[from2]);
+// … 2 more of these 2 lines (5da85255), and
   let from3 = params.v[5] + line * params.v[6] + place3 * params.v[4];
   let x3 = bitcast<f32>(((u32*)b0)[from3]);
   let w0 = (params.v[7] + line * params.v[8] + at) / 4u;
@@ -2705,31 +1598,11 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
 }
 
-// ---- scatter to many: scatter_add, 12 workgroups of 256
-// scatter, reading the table
-struct Params {
-  u32 v[8];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let t = group * 256u + thread;
-  if (t >= params.v[1]) { return; }
-  let index = bitcast<i32>(((u32*)b1)[params.v[5] + t]);
-  var place = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-  if (place >= params.v[2]) {
-    if (atomicCAS(&b2[0], 0u, params.v[7]) == 0u) { b2[1] = u32(index); }
-    place = params.v[2];
-  }
-  ((u32*)b0)[params.v[4] + t] = bitcast<u32>(bitcast<i32>(place));
-}
-
-// ---- scatter to many: scatter_add, 1 workgroups of 256
+// ---- sort of a line: sort, 3 workgroups of 256
 // sort, tiles
 struct Params {
-  u32 v[7];
+  u32 v[11];
 };
-
-/// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;
   u32 sum = value;
@@ -2746,15 +1619,14 @@ TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   __syncthreads();
   return before + sum;
 }
-/// Of each element its digit, in the 8 high bits, and its rank: one register. (With two for each of 16 elements an SM holds
-/// 3 workgroups instead of 5.)
+/// Of each element its digit, in the 8 high bits, and its rank: one register.
 template <int each> struct Ranks {
   u32 word[each];
   __device__ __forceinline__ u32 digit(int e) const { return word[e] >> 24; }
   __device__ __forceinline__ u32 rank(int e) const { return word[e] & 0xffffffu; }
 };
-/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and the
-/// result how many elements of the tile have a digit less than the invocation's number.
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
+/// the result how many elements of the tile have a digit less than the invocation's number.
 template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5, below = (1u << lane) - 1u;
   for (u32 w = 0; w < 8; ++w) counts[w * 256u + thread] = 0u;
@@ -2789,8 +1661,8 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
   for (int e = 0; e < each; ++e) r.word[e] += mine[r.digit(e)];
   return less;
 }
-/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that neighbours
-/// of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
 template <class Word, int each, class Key>
 TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
                            const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
@@ -2851,7 +1723,8 @@ TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread,
 #pragma unroll 1
   for (int shift = 0; shift < bits; shift += 8) {
 #pragma unroll
-    for (int e = 0; e < each; ++e) r.word[e] = (first + e * 32u < here ? u32(key(mine[e]) >> shift) & 255u : 255u) << 24;
+    for (int e = 0; e < each; ++e)
+      r.word[e] = (first + e * 32u < here ? u32(key(mine[e]) >> shift) & 255u : 255u) << 24;
     tern_rank(r, counts, sums, thread);
     __syncthreads();
 #pragma unroll
@@ -2862,8 +1735,8 @@ TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread,
     for (int e = 0; e < each; ++e) mine[e] = staged[first + e * 32u], place[e] = places[first + e * 32u];
   }
 }
-TERN_DEVICE u32 key_of(const Params& params, u32 w) {
-  return w ^ 0x80000000u ^ params.v[6];
+TERN_DEVICE u32 key_of(u32 w, u32 flip) {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
@@ -2871,29 +1744,450 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   __shared__ u16 places[4096];
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
-  for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
-    let w0 = (params.v[3] + i) / 4u;
+  if (group >= params.v[1]) { return; }
+  for (var i = thread * 4u; i < params.v[2]; i += 256u * 4u) {
+    let w0 = (params.v[4] + group * params.v[5] + i) / 4u;
     let q1 = b0[w0 + 0u];
-    let x2 = bitcast<i32>(q1.x);
-    let x3 = bitcast<i32>(q1.y);
-    let x4 = bitcast<i32>(q1.z);
-    let x5 = bitcast<i32>(q1.w);
+    let x2 = bitcast<f32>(q1.x);
+    let x3 = bitcast<f32>(q1.y);
+    let x4 = bitcast<f32>(q1.z);
+    let x5 = bitcast<f32>(q1.w);
     staged[i + 0u] = bitcast<u32>(x2);
     staged[i + 1u] = bitcast<u32>(x3);
     staged[i + 2u] = bitcast<u32>(x4);
     staged[i + 3u] = bitcast<u32>(x5);
   }
   __syncthreads();
-  tern_sort_tile<32, 16>(staged, places, params.v[2], thread, counts, sums, [&](u32 w) { return key_of(params, w); });
-  for (var i = thread * 4u; i < params.v[2]; i += 1024u) {
-    let w6 = (params.v[4] + i) / 4u;
-    b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(staged[i + 0u])), bitcast<u32>(bitcast<i32>(staged[i + 1u])), bitcast<u32>(bitcast<i32>(staged[i + 2u])), bitcast<u32>(bitcast<i32>(staged[i + 3u])));
-    let w7 = (params.v[5] + i) / 4u;
+  tern_sort_tile<32, 16>(staged, places, params.v[2], thread, counts, sums,
+                                        [&](u32 w) { return key_of(w, params.v[10]); });
+  for (var i = thread * 4u; i < params.v[2]; i += 256u * 4u) {
+    let w6 = (params.v[6] + group * params.v[7] + i) / 4u;
+    b1[w6 + 0u] = vec4<u32>(bitcast<u32>(bitcast<f32>(staged[i + 0u])), bitcast<u32>(bitcast<f32>(staged[i + 1u])), bitcast<u32>(bitcast<f32>(staged[i + 2u])), bitcast<u32>(bitcast<f32>(staged[i + 3u])));
+    let w7 = (params.v[8] + group * params.v[9] + i) / 4u;
     b2[w7 + 0u] = vec4<u32>(bitcast<u32>(i32(places[i + 0u])), bitcast<u32>(i32(places[i + 1u])), bitcast<u32>(i32(places[i + 2u])), bitcast<u32>(i32(places[i + 3u])));
   }
 }
 
-// ---- scatter to many: scatter_add, 9 workgroups of 256
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, reading
+struct Params {
+  u32 v[5];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[2] * params.v[1]) { return; }
+  let line = i / params.v[2];
+  let at = i - line * params.v[2];
+  let w0 = (params.v[3] + at) / 8u;
+  let q1 = b0[w0 + 0u];
+  let x2 = tern_f16_bits_to_f32((q1.x & 0xffffu));
+  let x3 = tern_f16_bits_to_f32((q1.x >> 16u));
+  let x4 = tern_f16_bits_to_f32((q1.y & 0xffffu));
+  let x5 = tern_f16_bits_to_f32((q1.y >> 16u));
+  let x6 = tern_f16_bits_to_f32((q1.z & 0xffffu));
+  let x7 = tern_f16_bits_to_f32((q1.z >> 16u));
+  let x8 = tern_f16_bits_to_f32((q1.w & 0xffffu));
+  let x9 = tern_f16_bits_to_f32((q1.w >> 16u));
+  b1[i + 0u] = tern_f32_to_f16_bits(x2);
+// … 6 more of these 1 lines (7d4a79ad), and
+  b1[i + 7u] = tern_f32_to_f16_bits(x9);
+}
+
+// ---- sort of a long line: sort, 128 workgroups of 256
+// sort, counts of digits
+struct Params {
+  u32 v[8];
+};
+TERN_DEVICE u32 key_of(u32 w, u32 flip) {
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (flip & 0xffffu);
+}
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 counts[256];
+  if (group >= params.v[2] * params.v[3]) { return; }
+  let line = group / params.v[3];
+  let block = group - line * params.v[3];
+  let begin = line * params.v[4] + block * 4096u;
+  let end = line * params.v[4] + min(params.v[4], (block + 1u) * 4096u);
+  atomicStore(&counts[thread], 0u);
+  __syncthreads();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    // Four loads on their way at once; the last of the block stands for those behind it.
+    let last = end - 1u;
+    let key0 = key_of(b0[params.v[6] + min(i + 0u, last)], params.v[1]);
+    let key256 = key_of(b0[params.v[6] + min(i + 256u, last)], params.v[1]);
+    let key512 = key_of(b0[params.v[6] + min(i + 512u, last)], params.v[1]);
+    let key768 = key_of(b0[params.v[6] + min(i + 768u, last)], params.v[1]);
+    if (i + 0u < end) { atomicAdd(&counts[u32(key0 >> params.v[5]) & 255u], 1u); }
+    if (i + 256u < end) { atomicAdd(&counts[u32(key256 >> params.v[5]) & 255u], 1u); }
+    if (i + 512u < end) { atomicAdd(&counts[u32(key512 >> params.v[5]) & 255u], 1u); }
+    if (i + 768u < end) { atomicAdd(&counts[u32(key768 >> params.v[5]) & 255u], 1u); }
+  }
+  __syncthreads();
+  b1[(line * 256u + thread) * params.v[3] + block] = atomicLoad(&counts[thread]);
+}
+
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, adding up counts
+struct Params {
+  u32 v[6];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 sums[256];
+  if (group >= params.v[2] * 256u) { return; }
+  let first = group * params.v[3];
+  var carry = 0u;
+  for (var start = 0u; start < params.v[3]; start += 1024u) {
+    let at = start + thread * 4u;
+    var s0 = 0u;
+    if (at + 0u < params.v[3]) { s0 = b0[first + at + 0u]; }
+// … 2 more of these 2 lines (12a90a71), and
+    var s3 = 0u;
+    if (at + 3u < params.v[3]) { s3 = b0[first + at + 3u]; }
+    sums[thread] = s0 + s1 + s2 + s3;
+    __syncthreads();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      __syncthreads();
+      sums[thread] = with1;
+      __syncthreads();
+// … 6 more of these 4 lines (ed4efe49), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      __syncthreads();
+      sums[thread] = with128;
+      __syncthreads();
+    }
+    var before = carry + sums[thread] - (s0 + s1 + s2 + s3);
+    if (at + 0u < params.v[3]) { b0[first + at + 0u] = before; }
+    before += s0;
+// … 2 more of these 2 lines (c82d8ad0), and
+    if (at + 3u < params.v[3]) { b0[first + at + 3u] = before; }
+    before += s3;
+    carry += sums[255];
+    __syncthreads();
+  }
+  if (thread == 0u) { b1[group] = carry; }
+}
+
+// ---- sort of a long line: sort, 128 workgroups of 256
+// sort, moving by digits
+struct Params {
+  u32 v[11];
+};
+/// Of each element its digit, in the 8 high bits, and its rank: one register.
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
+/// the result how many elements of the tile have a digit less than the invocation's number.
+/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
+/// where it stood.
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 counts[2048];
+  __shared__ u32 sums[256];
+  __shared__ u32 staged[4096];
+  const u32 line = group / params.v[3], block = group - line * params.v[3], begin = block * 4096u;
+  const u32 first = line * params.v[4] + begin;
+  tern_move<u32, 16>((const u32*)b0 + params.v[6] + first, (const u32*)0, (u32*)b3 + params.v[9], (u32*)b4 + params.v[10], (const u32*)b2 + params.v[8] + line * 256u,
+                          (const u32*)b1 + params.v[7] + line * 256u * params.v[3] + block, params.v[3], begin, min(params.v[4] - begin, 4096u), line * params.v[4],
+                          thread, counts, sums, staged, [&](u32 w) { return u32(key_of(w, params.v[1]) >> params.v[5]) & 255u; });
+}
+
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, writing
+struct Params {
+  u32 v[7];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[2] * params.v[1]) { return; }
+  let line = i / params.v[2];
+  let at = i - line * params.v[2];
+  let sorted = line * params.v[2] + at;
+  let place0 = b3[sorted + 0u];
+// … 6 more of these 1 lines (44cc1555), and
+  let place7 = b3[sorted + 7u];
+  let bits0 = b2[sorted + 0u];
+  let x0 = tern_f16_bits_to_f32(bits0);
+// … 6 more of these 2 lines (c5254b57), and
+  let bits7 = b2[sorted + 7u];
+  let x7 = tern_f16_bits_to_f32(bits7);
+  let w0 = (params.v[3] + at) / 8u;
+  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(x0, x1), tern_f32_pair_to_f16(x2, x3), tern_f32_pair_to_f16(x4, x5), tern_f32_pair_to_f16(x6, x7));
+  let w1 = (params.v[4] + at) / 4u;
+  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
+  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place4)), bitcast<u32>(bitcast<i32>(place5)), bitcast<u32>(bitcast<i32>(place6)), bitcast<u32>(bitcast<i32>(place7)));
+}
+
+// ---- the first of a line: topk, 13 workgroups of 256
+// selection
+struct Params {
+  u32 v[11];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ u32 counts[256];
+  __shared__ u32 sums[256];
+  __shared__ u32 found[2];
+  __shared__ u32 less[1024];
+  __shared__ u32 alike[1024];
+  if (group >= params.v[2] * params.v[3]) { return; }
+  let line = group / params.v[3];
+  let part = group - line * params.v[3];
+  let each = params.v[4] / params.v[3];
+  let longer = params.v[4] - each * params.v[3];
+  let begin = line * params.v[4] + part * each + min(part, longer);
+  let end = begin + each + select(0u, 1u, part < longer);
+  let last = end - 1u;
+  var known = u32(0);
+  var mask = u32(0);
+  var wanted = params.v[5];
+  for (var shift = 24u; shift < 32u; shift -= 8u) {
+    atomicStore(&counts[thread], 0u);
+    __syncthreads();
+    for (var i = begin + thread; i < end; i += 1024u) {
+      let key0 = key_of(b0[params.v[8] + min(i + 0u, last)], params.v[1]);
+      let key256 = key_of(b0[params.v[8] + min(i + 256u, last)], params.v[1]);
+      let key512 = key_of(b0[params.v[8] + min(i + 512u, last)], params.v[1]);
+      let key768 = key_of(b0[params.v[8] + min(i + 768u, last)], params.v[1]);
+      if (i + 0u < end && (key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
+      if (i + 256u < end && (key256 & mask) == known) { atomicAdd(&counts[u32(key256 >> shift) & 255u], 1u); }
+      if (i + 512u < end && (key512 & mask) == known) { atomicAdd(&counts[u32(key512 >> shift) & 255u], 1u); }
+      if (i + 768u < end && (key768 & mask) == known) { atomicAdd(&counts[u32(key768 >> shift) & 255u], 1u); }
+    }
+    __syncthreads();
+    let here = atomicLoad(&counts[thread]);
+    sums[thread] = here;
+    __syncthreads();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      __syncthreads();
+      sums[thread] = with1;
+      __syncthreads();
+// … 6 more of these 4 lines (ed4efe49), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      __syncthreads();
+      sums[thread] = with128;
+      __syncthreads();
+    }
+    let up_to = sums[thread];
+    if (up_to >= wanted && up_to - here < wanted) {
+      found[0] = thread;
+      found[1] = wanted - (up_to - here);
+    }
+    __syncthreads();
+    known = known | (u32(found[0]) << shift);
+    mask = mask | (u32(255) << shift);
+    wanted = found[1];
+    __syncthreads();
+  }
+  for (var i = thread; i < params.v[7]; i += 256u) {
+    atomicStore(&less[i], 0u);
+    atomicStore(&alike[i], 0u);
+  }
+  __syncthreads();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[8] + min(i + 0u, last)], params.v[1]);
+    let key256 = key_of(b0[params.v[8] + min(i + 256u, last)], params.v[1]);
+    let key512 = key_of(b0[params.v[8] + min(i + 512u, last)], params.v[1]);
+    let key768 = key_of(b0[params.v[8] + min(i + 768u, last)], params.v[1]);
+    if (i + 0u < end) {
+      let at = i + 0u - begin;
+      if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key0 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+// … 2 more of these 5 lines (4f41e4c5), and
+    if (i + 768u < end) {
+      let at = i + 768u - begin;
+      if (key768 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key768 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+  }
+  __syncthreads();
+  // An invocation has params.v[6] words. Of the elements alike only the first `wanted` count.
+  var before = 0u;
+  var like = 0u;
+  for (var j = 0u; j < params.v[6]; j += 1u) {
+    before += countOneBits(atomicLoad(&less[thread * params.v[6] + j]));
+    like += countOneBits(atomicLoad(&alike[thread * params.v[6] + j]));
+  }
+  sums[thread] = like;
+  __syncthreads();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    __syncthreads();
+    sums[thread] = with1;
+    __syncthreads();
+// … 6 more of these 4 lines (15b62269), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    __syncthreads();
+    sums[thread] = with128;
+    __syncthreads();
+  }
+  var like_before = sums[thread] - like;
+  __syncthreads();
+  let taken = min(like_before + like, wanted) - min(like_before, wanted);
+  sums[thread] = before + taken;
+  __syncthreads();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    __syncthreads();
+    sums[thread] = with1;
+    __syncthreads();
+// … 6 more of these 4 lines (15b62269), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    __syncthreads();
+    sums[thread] = with128;
+    __syncthreads();
+  }
+  var to = group * params.v[5] + sums[thread] - (before + taken);
+  for (var j = 0u; j < params.v[6]; j += 1u) {
+    let word = thread * params.v[6] + j;
+    let likes = atomicLoad(&alike[word]);
+    var either = atomicLoad(&less[word]) | likes;
+    for (; either != 0u;) {
+      let bit = countTrailingZeros(either);
+      either = either & (either - 1u);
+      var take = true;
+      if (((likes >> bit) & 1u) != 0u) {
+        take = like_before < wanted;
+        like_before += 1u;
+      }
+      if (take) {
+        let source = begin + word * 32u + bit;
+        b1[params.v[9] + to] = b0[params.v[8] + source];
+        b2[params.v[10] + to] = source - line * params.v[4];
+        to += 1u;
+      }
+    }
+  }
+}
+
+// ---- scatter: scatter_add, 1 workgroups of 256
+// scatter
+struct Params {
+  u32 v[16];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let entry = t / params.v[2];
+  let k = (t - entry * params.v[2]) * 4u;
+  let wanted = entry + params.v[3];
+  let w0 = (params.v[9] + k + wanted * params.v[10]) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  for (var j = params.v[4]; j < params.v[5]; j += 1u) {
+    let index = bitcast<i32>(((u32*)b2)[params.v[13] + j]);
+    let place = bitcast<u32>(index) + select(0u, params.v[6], index < 0);
+    if (place >= params.v[6]) {
+      if (entry == 0u) {
+        if (atomicCAS(&b3[0], 0u, params.v[15]) == 0u) { b3[1] = u32(index); }
+      }
+    }
+    if (place == wanted) {
+      let w6 = (params.v[11] + k + j * params.v[12]) / 4u;
+      let q7 = b1[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      acc0 = combine(acc0, x8);
+      acc1 = combine(acc1, x9);
+      acc2 = combine(acc2, x10);
+      acc3 = combine(acc3, x11);
+    }
+  }
+  let w12 = (params.v[9] + k + wanted * params.v[10]) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+}
+
+// ---- scatter to many: scatter_add, 12 workgroups of 256
+// scatter, reading the table
+struct Params {
+  u32 v[8];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let index = bitcast<i32>(((u32*)b1)[params.v[5] + t]);
+  var place = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+  if (place >= params.v[2]) {
+    if (atomicCAS(&b2[0], 0u, params.v[7]) == 0u) { b2[1] = u32(index); }
+    place = params.v[2];
+  }
+  ((u32*)b0)[params.v[4] + t] = bitcast<u32>(bitcast<i32>(place));
+}
+
+// ---- scatter to many: scatter_add, 1 workgroups of 256
+// scatter, sorted
+struct Params {
+  u32 v[14];
+};
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  let t = group * 256u + thread;
+  if (t >= params.v[1]) { return; }
+  let wanted = t / params.v[2];
+  let k = (t - wanted * params.v[2]) * 4u;
+  let keys = params.v[12] + 0u;
+  let places = params.v[13] + 0u;
+  var low = 0u;
+  var low_high = params.v[3];
+  for (; low < low_high;) {
+    let low_middle = (low + low_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
+  }
+  let w0 = (params.v[8] + k + wanted * params.v[9]) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  low = max(low, params.v[4]);
+  for (; low < params.v[5]; low += 1u) {
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low])) != wanted) { break; }
+    let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + low]));
+    let w6 = (params.v[10] + k + j * params.v[11]) / 4u;
+    let q7 = b1[w6 + 0u];
+    let x8 = bitcast<f32>(q7.x);
+    let x9 = bitcast<f32>(q7.y);
+    let x10 = bitcast<f32>(q7.z);
+    let x11 = bitcast<f32>(q7.w);
+    acc0 = combine(acc0, x8);
+    acc1 = combine(acc1, x9);
+    acc2 = combine(acc2, x10);
+    acc3 = combine(acc3, x11);
+  }
+  let w12 = (params.v[8] + k + wanted * params.v[9]) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+}
+
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256
 // scatter, fetched
 struct Params {
   u32 v[14];
@@ -2902,7 +2196,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 values[1024];
   if (group >= params.v[1]) { return; }
-  let tiles = (params.v[2] + 3u) / 4u;
+  let tiles = (params.v[2] + 4u - 1u) / 4u;
   let wanted = group / tiles;
   let column = thread % 4u;
   let row = thread / 4u;
@@ -2914,56 +2208,51 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   var low_high = params.v[3];
   for (; low < low_high;) {
     let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
   }
   var over = 0u;
   var over_high = params.v[3];
   for (; over < over_high;) {
     let over_middle = (over + over_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + over_middle])) < wanted + 1u) { over = over_middle + 1u; } else { over_high = over_middle; }
+    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + over_middle])) < wanted + 1u) {
+      over = over_middle + 1u;
+    } else {
+      over_high = over_middle;
+    }
   }
   let first = max(low, params.v[4]);
   let end = min(over, params.v[5]);
   let x0 = bitcast<f32>(((u32*)b0)[params.v[8] + k + wanted * params.v[9]]);
   var acc0 = x0;
-  for (var start = first; start < end; start += 256u) {
-    let entry0 = start + row + 0u;
+  for (var start = first; start < end; start += 64u * 4u) {
+    let entry0 = start + row + 0u * 64u;
     var value0 = f32();
     if (entry0 < end) {
       let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry0]));
       let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
       value0 = x1;
     }
-    let entry1 = start + row + 64u;
-    var value1 = f32();
-    if (entry1 < end) {
-      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry1]));
-      let x2 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value1 = x2;
-    }
-    let entry2 = start + row + 128u;
-    var value2 = f32();
-    if (entry2 < end) {
-      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry2]));
-      let x3 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value2 = x3;
-    }
-    let entry3 = start + row + 192u;
+// … 2 more of these 7 lines (5df6ab89), and
+    let entry3 = start + row + 3u * 64u;
     var value3 = f32();
     if (entry3 < end) {
       let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry3]));
-      let x4 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value3 = x4;
+      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
+      value3 = x1;
     }
-    values[thread + 0u] = value0;
-    values[thread + 256u] = value1;
-    values[thread + 512u] = value2;
-    values[thread + 768u] = value3;
+    values[thread + 0u * 256u] = value0;
+    values[thread + 1u * 256u] = value1;
+    values[thread + 2u * 256u] = value2;
+    values[thread + 3u * 256u] = value3;
     __syncthreads();
     if (row == 0u) {
-      let count = min(256u, end - start);
+      let count = min(64u * 4u, end - start);
       for (var i = 0u; i < count; i += 1u) {
-        acc0 = (acc0 + values[i * 4u + column]);
+        acc0 = combine(acc0, values[i * 4u + column]);
       }
     }
     __syncthreads();
@@ -2973,22 +2262,79 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   }
 }
 
+// ---- scatter with a table for each line: scatter_add, 64 workgroups of 32
+// scatter, lines
+struct Params {
+  u32 v[13];
+};
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  const u32 thread = threadIdx.x, group = blockIdx.x;
+  __shared__ f32 sums[1024];
+  for (u32 k = thread; k < params.v[2]; k += 32u) {
+    let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + group + k * params.v[6]]);
+    sums[k] = x0;
+  }
+  __syncwarp();
+  for (u32 start = 0u; start < params.v[1]; start += 4u * 32u) {
+    u32 place0 = 0xffffffffu;
+    f32 value0 = f32();
+    {
+      let j = start + 0u * 32u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
+        place0 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x1 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
+        value0 = x1;
+        if (place0 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+// … 2 more of these 14 lines (b8dc0a3b), and
+    u32 place3 = 0xffffffffu;
+    f32 value3 = f32();
+    {
+      let j = start + 3u * 32u + thread;
+      if (j < params.v[1]) {
+        let index = bitcast<i32>(((u32*)b2)[params.v[9] + group + j * params.v[10]]);
+        place3 = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
+        let x4 = bitcast<f32>(((u32*)b1)[params.v[7] + group + j * params.v[8]]);
+        value3 = x4;
+        if (place3 >= params.v[2]) {
+          if (atomicCAS(&b3[0], 0u, params.v[12]) == 0u) { b3[1] = u32(index); }
+        }
+      }
+    }
+    {
+      const u32 same = __match_any_sync(0xffffffffu, place0);
+      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
+      const bool there = place0 < params.v[2];
+      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
+        if (there && turn == now) { sums[place0] = combine(sums[place0], value0); }
+        __syncwarp();
+      }
+    }
+// … 2 more of these 9 lines (023fb266), and
+    {
+      const u32 same = __match_any_sync(0xffffffffu, place3);
+      const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));
+      const bool there = place3 < params.v[2];
+      for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {
+        if (there && turn == now) { sums[place3] = combine(sums[place3], value3); }
+        __syncwarp();
+      }
+    }
+  }
+  for (u32 k = thread; k < params.v[2]; k += 32u) {
+    ((u32*)b0)[params.v[5] + group + k * params.v[6]] = bitcast<u32>(sums[k]);
+  }
+}
+
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384
 // product on matrix units, tiles of 128x128x64 in turns
 struct Params {
   u32 v[10];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
-  return bitcast<f32>((h & 0xffffu) << 16u);
-}
-
-TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
-  u32 word;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
-
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
   kPingPong = true,
@@ -3010,13 +2356,10 @@ enum : u32 {
   kResultsOf64 = 64u * kColumns * 2u,  // bytes of 64 rows of one
 };
 static_assert(164864u + 2u * 4u * kHalves * kResultsOf64 + 1024u == 231424u, "workgroup memory");
-
-
 // How the copy engine finds boxes of a matrix (a tensor map of the driver's).
 struct alignas(64) BoxMap {
   u64 words[16];
 };
-
 // ---- barriers in workgroup memory ----
 TERN_DEVICE u32 tern_shared(const void* pointer) { return u32(__cvta_generic_to_shared(pointer)); }
 TERN_DEVICE u32 tern_rank() {
@@ -3054,7 +2397,6 @@ TERN_DEVICE void tern_arrive(u32 barrier, u32 rank) {
 TERN_DEVICE void tern_warp_group_sync(u32 barrier) {
   asm volatile("barrier.cta.sync %0, 128;" :: "r"(barrier) : "memory");
 }
-
 // ---- the copy engine ----
 // How long the cache of the whole GPU is to hold what is fetched or stored: longer than the rest, shorter, or as ever.
 TERN_DEVICE u64 tern_kept() {
@@ -3104,7 +2446,6 @@ TERN_DEVICE void tern_store_blocks(u32 row, const u32 (&words)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
                :: "r"(row), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
 }
-
 // ---- the matrix units ----
 // How a matrix lies in workgroup memory, in rows of 128 bytes swizzled over 1024. `leading`: bytes between blocks of 64
 // elements across k, where those are neighbours.
@@ -3136,14 +2477,7 @@ TERN_DEVICE void wait_for_products(f32 (&acc)[kSums]) {
   wait_for_products_of_64<0u>(acc);
   if constexpr (kPingPong) wait_for_products_of_64<kSums - kSumsOf64>(acc);
 }
-
 // ---- the formula ----
-TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  let v3 = f32(0.0);
-  let v4 = tern_max_f32(v2, v3);
-  return v4;
-}
 struct Epilogue {
   const Params& params;
   vec4<u32>* __restrict__ b0;
@@ -3165,7 +2499,6 @@ struct Epilogue {
     words[0][word] = tern_f32_pair_to_bf16(y3, y4);
   }
 };
-
 // ---- tiles ----
 struct Tile {
   u32 batch, first_m, first_n;
@@ -3179,7 +2512,6 @@ TERN_DEVICE Tile tile_of(const Params& params, u32 work, u32 rank) {
   let pairs = min(kBands, params.v[4] - band * kBands);
   return {batch, ((band * kBands + in_band % pairs) * 2u + rank) * kTileM, in_band / pairs * kTileN};
 }
-
 // Where a workgroup's memory begins: the ring, its barriers (full, then empty), and boxes of results.
 struct Memory {
   u32 ring, barriers, results;
@@ -3191,7 +2523,6 @@ struct Ring {
     if (++stage == kStages) { stage = 0u, round ^= 1u; }
   }
 };
-
 // ---- producer ----
 TERN_DEVICE void fetch_stage(const BoxMap& map_a, const BoxMap& map_b, const Tile& tile, u32 k, u32 rank, u32 at,
                              u32 full, u64 for_a, u64 for_b) {
@@ -3227,7 +2558,6 @@ TERN_DEVICE void fetch(const Params& params, const BoxMap& map_a, const BoxMap& 
     }
   }
 }
-
 // ---- consumers: products ----
 // Gives the stage before this one up, in both workgroups of the pair.
 TERN_DEVICE void give_up_last_stage(u32 thread, Ring ring, Memory memory) {
@@ -3247,7 +2577,6 @@ TERN_DEVICE void multiply_stage(f32 (&acc)[kSums], u32 thread, u32 member, u32 k
   tern_wait_all_but_one();
   if (k > 0u) give_up_last_stage(thread, ring, memory);
 }
-
 // ---- consumers: results ----
 // Where this warp group stages results, and within a box the place of the row this lane names: a row is 64 bytes, its
 // pieces of 16 swapped by half the row's number.
@@ -3327,7 +2656,6 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, const Bo
     }
   }
 }
-
 // Every other tile: one warp group multiplies while the other finishes a tile. Who is to multiply waits at a barrier of
 // its own (4 and 5), at which the other arrives when it has no more to multiply.
 TERN_DEVICE void multiply_ping_pong(const Params& params, const Epilogue& epilogue, const BoxMap* const (&maps)[2],
@@ -3380,7 +2708,6 @@ TERN_DEVICE void multiply_halves(const Params& params, const Epilogue& epilogue,
     finish(params, epilogue, maps, acc, tile, thread, member, staging);
   }
 }
-
 extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ BoxMap map0, const __grid_constant__ BoxMap map1, const __grid_constant__ BoxMap map2, const __grid_constant__ Params params) {
   extern __shared__ unsigned char memory[];
   const u32 thread = threadIdx.x, group = blockIdx.x, rank = tern_rank();
@@ -3416,17 +2743,6 @@ extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern
 struct Params {
   u32 v[15];
 };
-TERN_DEVICE f32 tern_max_f32(f32 a, f32 b) { return a > b || a != a ? a : b; }
-TERN_DEVICE f32 tern_bf16_bits_to_f32(u32 h) {
-  return bitcast<f32>((h & 0xffffu) << 16u);
-}
-
-TERN_DEVICE u32 tern_f32_pair_to_bf16(f32 low, f32 high) {
-  u32 word;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
-
 // The instance. (Enumerators, since constants at namespace scope become variables in the GPU's memory.)
 enum : bool {
   kAAlongK = true, kBAlongK = false,  // neighbours in memory lie along k; else along m or n
@@ -3443,7 +2759,6 @@ enum : u32 {
   kBytesOfA = kTileM * kTileK * 2u, kStageBytes = kBytesOfA + kTileN * kTileK * 2u,
   kBlocksM = kWarpM / 16u, kBlocksN = kWarpN / 8u, kSumsOfRow = 4u * kBlocksN, kSums = kBlocksM * kSumsOfRow,
 };
-
 // ---- copies to workgroup memory that run on their own ----
 TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
 TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
@@ -3462,7 +2777,6 @@ TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
 TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
 // Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
 TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }
-
 // ---- tensor cores ----
 // Four matrices of 8×8 from workgroup memory, of each of which eight lanes name the rows; turned where they lie across
 // k.
@@ -3480,7 +2794,6 @@ TERN_DEVICE void multiply(f32* acc, const u32 (&a)[4], u32 b0, u32 b1) {
       : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-
 // ---- from the layout of sums to rows ----
 // Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
 // place. Two exchanges, with the neighbour and with the next but one.
@@ -3503,14 +2816,7 @@ TERN_DEVICE Row8 tern_quad_row(const f32* acc) {
   tern_quad_exchange(b0, b1, d0, d1, high, 2u);
   return {{a0, a1, b0, b1, c0, c1, d0, d1}};
 }
-
 // ---- the formula ----
-TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  let v3 = f32(0.0);
-  let v4 = tern_max_f32(v2, v3);
-  return v4;
-}
 struct Epilogue {
   const Params& params;
   vec4<u32>* __restrict__ b0;
@@ -3532,12 +2838,7 @@ struct Epilogue {
     let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
     let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
     let y10 = epilogue(params, sums.x[0], x2);
-    let y11 = epilogue(params, sums.x[1], x3);
-    let y12 = epilogue(params, sums.x[2], x4);
-    let y13 = epilogue(params, sums.x[3], x5);
-    let y14 = epilogue(params, sums.x[4], x6);
-    let y15 = epilogue(params, sums.x[5], x7);
-    let y16 = epilogue(params, sums.x[6], x8);
+// … 6 more of these 1 lines (983c105c), and
     let y17 = epilogue(params, sums.x[7], x9);
     if (inside) {
       let w18 = (params.v[7] + row * params.v[8] + col) / 8u;
@@ -3545,7 +2846,6 @@ struct Epilogue {
     }
   }
 };
-
 // ---- the ring ----
 // A factor: its elements, the first of this tile's batch, and its steps along m or n, and along k.
 struct Factor {
@@ -3603,7 +2903,6 @@ TERN_DEVICE void fetch_step(const Params& params, Factor a, Factor b, u32 first_
   tern_commit();
   next.filled = next_stage(next.filled, ring);
 }
-
 // Reads the blocks of a factor for elements [16 kk, 16 kk + 16) of k from the stage at `at`: of four matrices a lane's
 // is lane / 8; of a the second is further along m, of b further along k. `warp`: where its part begins along m or n.
 template <bool is_a, u32 count> TERN_DEVICE void load(u32 (&blocks)[count][4], u32 at, u32 warp, u32 kk, u32 lane) {
@@ -3627,7 +2926,6 @@ TERN_DEVICE void multiply_blocks(f32 (&acc)[kSums], const u32 (&a)[kBlocksM][4],
     for (u32 j = 0u; j < kBlocksN; ++j)
       multiply(acc + (i * kBlocksN + j) * 4u, a[i], b[j / 2u][j % 2u * 2u], b[j / 2u][j % 2u * 2u + 1u]);
 }
-
 // Blocks of 16 rows take turns in the first sums; of 32 columns each lane of four takes eight.
 TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, f32 (&acc)[kSums], u32 first_m, u32 first_n,
                         u32 lane) {
@@ -3653,7 +2951,6 @@ TERN_DEVICE void finish(const Params& params, const Epilogue& epilogue, f32 (&ac
     for (u32 i = 0u; i < kSums - kSumsOfRow; ++i) { acc[i] = acc[i + kSumsOfRow]; }
   }
 }
-
 extern "C" __global__ void __launch_bounds__(kThreads) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
   extern __shared__ __align__(128) unsigned char memory[];
   const u32 thread = threadIdx.x, group = blockIdx.x, ring = tern_shared(memory);

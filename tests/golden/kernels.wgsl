@@ -1,31 +1,15 @@
-// ---- contiguous, in vectors: relu, 1 workgroups of 256
+// ---- contiguous, in vectors: abs, 1 workgroups of 256
 // elementwise
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
+fn tern_abs_f32(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
 }
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
 fn formula(v0: f32) -> f32 {
-  let v1 = f32(0.0);
-  let v2 = tern_max_f32(v0, v1);
-  return v2;
+  let v1 = tern_abs_f32(v0);
+  return v1;
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -55,22 +39,15 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-
 fn tern_bf16_first(word: u32) -> f32 {
   return bitcast<f32>(word << 16u);
 }
-
-
 fn tern_bf16_second(word: u32) -> f32 {
   return bitcast<f32>(word & 0xffff0000u);
 }
-
-
 fn tern_is_nan(x: f32) -> bool {
   return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
 }
-
-
 fn tern_f32_pair_to_bf16(low: f32, high: f32) -> u32 {
   let a = bitcast<u32>(low);
   let b = bitcast<u32>(high);
@@ -78,7 +55,6 @@ fn tern_f32_pair_to_bf16(low: f32, high: f32) -> u32 {
   let rounded_b = select(b + 0x7fffu + ((b >> 16u) & 1u), b | 0x00400000u, tern_is_nan(high));
   return (rounded_a >> 16u) | (rounded_b & 0xffff0000u);
 }
-
 fn formula(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 * v1);
   return v2;
@@ -109,12 +85,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let x18 = tern_bf16_first(q11.w);
   let x19 = tern_bf16_second(q11.w);
   let y0 = formula(x2, x12);
-  let y1 = formula(x3, x13);
-  let y2 = formula(x4, x14);
-  let y3 = formula(x5, x15);
-  let y4 = formula(x6, x16);
-  let y5 = formula(x7, x17);
-  let y6 = formula(x8, x18);
+// … 6 more of these 1 lines (316d2a12), and
   let y7 = formula(x9, x19);
   let w20 = (params.v[0].w + i) / 8u;
   if (i + 0u < params.v[0].y) {
@@ -157,32 +128,23 @@ struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
-
 fn tern_keep(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
 }
-
-
 fn tern_exp_polynomial(r: f32) -> f32 {
   let r2 = r * r;
   let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
   return fma(r2, p, fma(r, 0.16666542, 0.49999997));
 }
-
-
 fn tern_reduce_exp(x: f32) -> vec2<f32> {
   let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
   let n = tern_keep(moved - 12582912.0);
   let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
   return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
 }
-
-
 fn tern_upper_half(x: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
 }
-
-
 fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
   let a_upper = tern_upper_half(a);
   let a_lower = a - a_upper;
@@ -193,13 +155,6 @@ fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
   rest = tern_keep(fma(-a_lower, b_upper, rest));
   return fma(-a_lower, b_lower, rest);
 }
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
 fn tern_sigmoid(x: f32) -> f32 {
   let e = tern_reduce_exp(max(-abs(x), -104.0));
   let n = bitcast<i32>(e.x) - 0x4b400000;
@@ -217,21 +172,16 @@ fn tern_sigmoid(x: f32) -> f32 {
   let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
   return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
 }
-
-
 fn tern_at_least(x: f32, bound: f32) -> f32 {
   let bits = bitcast<u32>(x);
   let least = bitcast<u32>(bound);
   return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
 }
-
-
 fn tern_at_most(x: f32, bound: f32) -> f32 {
   let bits = bitcast<u32>(x);
   let most = bitcast<u32>(bound);
   return bitcast<f32>(select(bits, most, bits - most < 0x7f800001u - most));
 }
-
 struct Result_formula {
   r0: f32,
   r1: f32,
@@ -290,34 +240,19 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- a gated activation in halves: silu_mul, 1 workgroups of 256
+// ---- a gated activation: silu_mul, 1 workgroups of 256
 // elementwise
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-
-fn tern_at_least(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let least = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
 fn tern_sigmoid(x: f32) -> f32 {
   let h = exp2(max(abs(x) * -0.72134752, -76.0));
   let factor = select(1.0, h, bitcast<i32>(x) < 0);
   let y = (factor * (1.0 / fma(h, h, 1.0))) * factor;
   return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
 }
-
-
 fn tern_f16_bits_to_f32(h: u32) -> f32 {
   let field = (h >> 10u) & 31u;
   let mantissa = h & 0x03ffu;
@@ -326,18 +261,12 @@ fn tern_f16_bits_to_f32(h: u32) -> f32 {
   let bits = select((exponent << 23u) | (mantissa << 13u), subnormal, field == 0u);
   return bitcast<f32>(bits | ((h & 0x8000u) << 16u));
 }
-
-
 fn tern_f16_first(word: u32) -> f32 {
   return tern_f16_bits_to_f32(word & 0xffffu);
 }
-
-
 fn tern_f16_second(word: u32) -> f32 {
   return tern_f16_bits_to_f32(word >> 16u);
 }
-
-
 fn tern_f32_to_f16_bits(x: f32) -> u32 {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;
@@ -352,12 +281,9 @@ fn tern_f32_to_f16_bits(x: f32) -> u32 {
   result = select(result, 0x7e00u, magnitude > 0x7f800000u);
   return result | ((bits >> 16u) & 0x8000u);
 }
-
-
 fn tern_f32_pair_to_f16(low: f32, high: f32) -> u32 {
   return tern_f32_to_f16_bits(low) | (tern_f32_to_f16_bits(high) << 16u);
 }
-
 fn formula(v0: f32, v5: f32) -> f32 {
   let v1 = f32(-750.0);
   let v2 = tern_at_least(v0, v1);
@@ -392,12 +318,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let x18 = tern_f16_first(q11.w);
   let x19 = tern_f16_second(q11.w);
   let y0 = formula(x2, x12);
-  let y1 = formula(x3, x13);
-  let y2 = formula(x4, x14);
-  let y3 = formula(x5, x15);
-  let y4 = formula(x6, x16);
-  let y5 = formula(x7, x17);
-  let y6 = formula(x8, x18);
+// … 6 more of these 1 lines (316d2a12), and
   let y7 = formula(x9, x19);
   let w20 = (params.v[0].w + i) / 8u;
   if (i + 0u < params.v[0].y) {
@@ -405,39 +326,135 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- rows: softmax, 75 workgroups of 64
+// ---- by index: take, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+fn formula(v0: f32) -> f32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let cq1 = i / params.v[0].w;
+  let c1 = i - cq1 * params.v[0].w;
+  let c0 = cq1;
+  let index0 = bitcast<i32>(b2[params.v[1].w + c0]);
+  var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0);
+  if (place1 >= params.v[2].y) {
+    if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w).exchanged) { atomicStore(&b3[1], u32(index0)); }
+    place1 = 0u;
+  }
+  let w2 = (params.v[1].z + c1 + place1 * params.v[2].x) / 4u;
+  let q3 = b1[w2 + 0u];
+  let x4 = bitcast<f32>(q3.x);
+  let x5 = bitcast<f32>(q3.y);
+  let x6 = bitcast<f32>(q3.z);
+  let x7 = bitcast<f32>(q3.w);
+  let y0 = formula(x4);
+  let y1 = formula(x5);
+  let y2 = formula(x6);
+  let y3 = formula(x7);
+  let w8 = (params.v[1].x + c0 * params.v[1].y + c1) / 4u;
+  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- across, in tiles: clone, 4 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+var<workgroup> tile0: array<f32, 1056>;
+fn formula(v0: f32) -> f32 {
+  return v0;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  if (group >= params.v[0].y) { return; }
+  let tiles = group / params.v[2].z;
+  let first_across = (group - tiles * params.v[2].z) * 32u;
+  let rest = tiles / params.v[2].w;
+  let first_along = (tiles - rest * params.v[2].w) * (8u * 4u);
+  {
+    let across = first_across + thread % 32u;
+    let along = first_along + thread / 32u * 4u;
+    if (!(across >= params.v[2].x || along >= params.v[2].y)) {
+      let x0 = bitcast<f32>(b1[params.v[1].z + across + along * params.v[1].w]);
+      let x1 = bitcast<f32>(b1[params.v[1].z + across + (along + 1u) * params.v[1].w]);
+      let x2 = bitcast<f32>(b1[params.v[1].z + across + (along + 2u) * params.v[1].w]);
+      let x3 = bitcast<f32>(b1[params.v[1].z + across + (along + 3u) * params.v[1].w]);
+      tile0[(thread / 32u * 4u + 0u) * 33u + thread % 32u] = x0;
+      tile0[(thread / 32u * 4u + 1u) * 33u + thread % 32u] = x1;
+      tile0[(thread / 32u * 4u + 2u) * 33u + thread % 32u] = x2;
+      tile0[(thread / 32u * 4u + 3u) * 33u + thread % 32u] = x3;
+    }
+  }
+  workgroupBarrier();
+  let across = first_across + thread / 8u;
+  let along = first_along + thread % 8u * 4u;
+  if (across >= params.v[2].x || along >= params.v[2].y) { return; }
+  let y0 = formula(tile0[(thread % 8u * 4u + 0u) * 33u + thread / 8u]);
+  let y1 = formula(tile0[(thread % 8u * 4u + 1u) * 33u + thread / 8u]);
+  let y2 = formula(tile0[(thread % 8u * 4u + 2u) * 33u + thread / 8u]);
+  let y3 = formula(tile0[(thread % 8u * 4u + 3u) * 33u + thread / 8u]);
+  let w4 = (params.v[1].x + across * params.v[1].y + along) / 4u;
+  b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+}
+
+// ---- requests together: step, 1 workgroups of 256
+// elementwise
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+fn formula(v0: f32, v2: f32) -> f32 {
+  let v1 = bitcast<f32>(params.v[1].z);
+  let v3 = (v1 * v2);
+  let v4 = (v0 - v3);
+  return v4;
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].y) { return; }
+  let w0 = (params.v[1].x + i) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  let w6 = (params.v[1].y + i) / 4u;
+  let q7 = b1[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(x2, x8);
+  let y1 = formula(x3, x9);
+  let y2 = formula(x4, x10);
+  let y3 = formula(x5, x11);
+  let w12 = (params.v[0].w + i) / 4u;
+  if (i + 0u < params.v[0].y) {
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  }
+}
+
+// ---- rows: softmax, 10 workgroups of 64
 // reduction
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 64>;
-
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
-
-
-fn tern_exp_polynomial(r: f32) -> f32 {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
-  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
-}
-
-
-fn tern_reduce_exp(x: f32) -> vec2<f32> {
-  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
-  let n = tern_keep(moved - 12582912.0);
-  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
-  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
 fn tern_exp(x: f32) -> f32 {
   let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
   let n = bitcast<i32>(e.x) - 0x4b400000;
@@ -446,8 +463,6 @@ fn tern_exp(x: f32) -> f32 {
                bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
   return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
 }
-
-
 fn tern_split_number(x: f32) -> vec2<f32> {
   let bits = bitcast<u32>(x) & 0x7fffffffu;
   let subnormal = bits < 0x00800000u;
@@ -455,33 +470,12 @@ fn tern_split_number(x: f32) -> vec2<f32> {
   let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
   return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
 }
-
-
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-
-
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
-
-
 fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
   let inverse = 1.0 / b.x;
   let quotient = tern_keep(a.x * inverse);
   let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
   return fma(rest, inverse, quotient);
 }
-
-
 fn tern_scale(v: f32, n: i32) -> f32 {
   let bits = bitcast<u32>(v);
   let field = i32((bits >> 23u) & 255u) + n;
@@ -490,8 +484,6 @@ fn tern_scale(v: f32, n: i32) -> f32 {
   let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
   return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
 }
-
-
 fn tern_div(a: f32, b: f32) -> f32 {
   let x = tern_split_number(a);
   let y = tern_split_number(b);
@@ -506,24 +498,19 @@ fn tern_div(a: f32, b: f32) -> f32 {
   bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
   return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
 }
-
 fn tern_from_bits(bits: u32) -> f32 {
   var b = bits;
   return bitcast<f32>(b);
 }
-
 fn tern_order(x: f32) -> i32 {
   let bits = bitcast<i32>(x);
   let sign = bits >> 31u;
   return (bits ^ (sign & 0x7fffffff)) - sign;
 }
-
-
 fn tern_max_f32(a: f32, b: f32) -> f32 {
   let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
   return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
 }
-
 fn pass0(v0: f32) -> f32 {
   return v0;
 }
@@ -545,16 +532,16 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
+  let tx = thread / 2u;
+  let ty = thread - tx * 2u;
+  let k = row_group * 32u + tx;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
   var acc1 = tern_from_bits(0xff800000u);
   var acc6 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -574,38 +561,23 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let s11 = select(f32(0.0), acc1, (bitcast<u32>(acc1) & 0x7f800000u) != 0x7f800000u);
       let p12 = tern_exp((y6 - s11));
       acc6 = (acc6 + p12);
-      let p13 = tern_exp((y7 - s11));
-      acc6 = (acc6 + p13);
-      let p14 = tern_exp((y8 - s11));
-      acc6 = (acc6 + p14);
+// … 2 more of these 2 lines (44e4643a), and
       let p15 = tern_exp((y9 - s11));
       acc6 = (acc6 + p15);
     }
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
-  workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx * 16u]);
+  let red1 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
   if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc6 = (acc6 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc6);
   workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
-  workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
-  let raw_red6 = bitcast<f32>(shared_words[tx * 16u]);
+  let raw_red6 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
   var red6 = raw_red6;
   if (inside) {
@@ -613,7 +585,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     red6 = (raw_red6 * tern_exp((select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u) - y18)));
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w19 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q20 = b1[w19 + 0u];
       let x21 = bitcast<f32>(q20.x);
@@ -630,283 +602,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- the gradient of rows: softmax, 75 workgroups of 64
-// reduction
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 128>;
-
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
-
-
-fn tern_exp_polynomial(r: f32) -> f32 {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
-  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
-}
-
-
-fn tern_reduce_exp(x: f32) -> vec2<f32> {
-  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
-  let n = tern_keep(moved - 12582912.0);
-  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
-  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_exp(x: f32) -> f32 {
-  let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
-  let n = bitcast<i32>(e.x) - 0x4b400000;
-  let half = n >> 1u;
-  let result = tern_keep((1.0 + e.y) * bitcast<f32>(bitcast<u32>(half + 127) << 23u)) *
-               bitcast<f32>(bitcast<u32>(n - half + 127) << 23u);
-  return bitcast<f32>(select(bitcast<u32>(result), bitcast<u32>(x), tern_is_nan(x)));
-}
-
-
-fn tern_split_number(x: f32) -> vec2<f32> {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
-
-
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-
-
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
-
-
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
-
-
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
-
-fn tern_div(a: f32, b: f32) -> f32 {
-  let x = tern_split_number(a);
-  let y = tern_split_number(b);
-  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
-  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
-  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
-  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
-  var bits = bitcast<u32>(scaled);
-  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
-  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
-  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
-  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
-  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
-}
-
-fn tern_from_bits(bits: u32) -> f32 {
-  var b = bits;
-  return bitcast<f32>(b);
-}
-
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-struct Result_pass0 {
-  r0: f32,
-  r1: f32,
-}
-fn pass0(v0: f32, v2: f32) -> Result_pass0 {
-  return Result_pass0(v2, v0);
-}
-fn shift7(v3: f32) -> f32 {
-  let v4 = v3;
-  return v4;
-}
-fn shift11(v3: f32) -> f32 {
-  let v4 = v3;
-  return v4;
-}
-fn pass1(v0: f32, v2: f32, v3: f32, v7: f32, v11: f32) -> f32 {
-  let v1 = f32(1.0);
-  let v4 = v3;
-  let v5 = (v2 - v4);
-  let v6 = tern_exp(v5);
-  let v8 = tern_div(v1, v7);
-  let v9 = (v0 * v8);
-  let v12 = tern_div(v11, v7);
-  let v13 = (v12 * v8);
-  let v14 = (v9 - v13);
-  let v15 = (v14 * v6);
-  return v15;
-}
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
-  let inside = k < params.v[0].y;
-  let begin = segment * params.v[1].y;
-  let end = min(params.v[0].w, begin + params.v[1].y);
-  var acc3 = tern_from_bits(0xff800000u);
-  var acc7 = f32(0.0);
-  var acc11 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let w6 = (params.v[3].x + k * params.v[3].y + r) / 4u;
-      let q7 = b2[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      let y12 = pass0(x2, x8);
-      let y13 = pass0(x3, x9);
-      let y14 = pass0(x4, x10);
-      let y15 = pass0(x5, x11);
-      let m16 = acc3;
-      acc3 = tern_max_f32(acc3, y12.r0);
-      acc3 = tern_max_f32(acc3, y13.r0);
-      acc3 = tern_max_f32(acc3, y14.r0);
-      acc3 = tern_max_f32(acc3, y15.r0);
-      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc7 = (acc7 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
-      if (bitcast<u32>(m16) != bitcast<u32>(acc3)) { acc11 = (acc11 * tern_exp((m16 - select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u)))); }
-      let s17 = select(f32(0.0), acc3, (bitcast<u32>(acc3) & 0x7f800000u) != 0x7f800000u);
-      let p18 = tern_exp((y12.r0 - s17));
-      acc7 = (acc7 + p18);
-      acc11 = (acc11 + (y12.r1 * p18));
-      let p19 = tern_exp((y13.r0 - s17));
-      acc7 = (acc7 + p19);
-      acc11 = (acc11 + (y13.r1 * p19));
-      let p20 = tern_exp((y14.r0 - s17));
-      acc7 = (acc7 + p20);
-      acc11 = (acc11 + (y14.r1 * p20));
-      let p21 = tern_exp((y15.r0 - s17));
-      acc7 = (acc7 + p21);
-      acc11 = (acc11 + (y15.r1 * p21));
-    }
-  }
-  shared_words[thread] = bitcast<u32>(acc3);
-  workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 2u]))); }
-  workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
-  workgroupBarrier();
-  let red3 = bitcast<f32>(shared_words[tx * 16u]);
-  workgroupBarrier();
-  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc11 = (acc11 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
-  if (bitcast<u32>(acc3) != bitcast<u32>(red3)) { acc7 = (acc7 * tern_exp((acc3 - select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u)))); }
-  shared_words[thread] = bitcast<u32>(acc7);
-  shared_words[thread + 64u] = bitcast<u32>(acc11);
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
-  }
-  workgroupBarrier();
-  let raw_red7 = bitcast<f32>(shared_words[tx * 16u]);
-  let raw_red11 = bitcast<f32>(shared_words[tx * 16u + 64u]);
-  workgroupBarrier();
-  var red7 = raw_red7;
-  if (inside) {
-    let y24 = shift7(red3);
-    red7 = (raw_red7 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y24)));
-  }
-  var red11 = raw_red11;
-  if (inside) {
-    let y25 = shift11(red3);
-    red11 = (raw_red11 * tern_exp((select(f32(0.0), red3, (bitcast<u32>(red3) & 0x7f800000u) != 0x7f800000u) - y25)));
-  }
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w26 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q27 = b1[w26 + 0u];
-      let x28 = bitcast<f32>(q27.x);
-      let x29 = bitcast<f32>(q27.y);
-      let x30 = bitcast<f32>(q27.z);
-      let x31 = bitcast<f32>(q27.w);
-      let w32 = (params.v[3].x + k * params.v[3].y + r) / 4u;
-      let q33 = b2[w32 + 0u];
-      let x34 = bitcast<f32>(q33.x);
-      let x35 = bitcast<f32>(q33.y);
-      let x36 = bitcast<f32>(q33.z);
-      let x37 = bitcast<f32>(q33.w);
-      let y38 = pass1(x28, x34, red3, red7, red11);
-      let y39 = pass1(x29, x35, red3, red7, red11);
-      let y40 = pass1(x30, x36, red3, red7, red11);
-      let y41 = pass1(x31, x37, red3, red7, red11);
-      let w42 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w42 + 0u] = vec4<u32>(bitcast<u32>(y38), bitcast<u32>(y39), bitcast<u32>(y40), bitcast<u32>(y41));
-    }
-  }
-}
-
-// ---- rows with a mean and a variance: layer_norm, 75 workgroups of 64
+// ---- rows with a mean and a variance: layer_norm, 10 workgroups of 64
 // reduction
 struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -915,78 +611,10 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 128>;
-
-fn tern_split_number(x: f32) -> vec2<f32> {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
-
-
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
-
-
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-
-
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
-
-
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
-
-
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
-
-fn tern_div(a: f32, b: f32) -> f32 {
-  let x = tern_split_number(a);
-  let y = tern_split_number(b);
-  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
-  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
-  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
-  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
-  var bits = bitcast<u32>(scaled);
-  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
-  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
-  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
-  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
-  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
-}
-
-
 fn tern_two_product(a: f32, b: f32) -> vec2<f32> {
   let product = tern_keep(a * b);
   return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
 }
-
-
 fn tern_rsqrt(x: f32) -> f32 {
   let bits = bitcast<u32>(x);
   let magnitude = bits & 0x7fffffffu;
@@ -1002,25 +630,6 @@ fn tern_rsqrt(x: f32) -> f32 {
   result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
   return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
 }
-
-
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
 struct Result_pass0 {
   r0: f32,
   r1: f32,
@@ -1057,9 +666,9 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
+  let tx = thread / 2u;
+  let ty = thread - tx * 2u;
+  let k = row_group * 32u + tx;
   let inside = k < params.v[0].y;
   let begin = segment * params.v[1].y;
   let end = min(params.v[0].w, begin + params.v[1].y);
@@ -1070,7 +679,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var acc8 = f32(0.0);
   var acc9 = f32(0.0);
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q1 = b1[w0 + 0u];
       let x2 = bitcast<f32>(q1.x);
@@ -1100,12 +709,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let p15 = (y6.r0 - s14);
       acc8 = (acc8 + p15);
       acc9 = (acc9 + (p15 * p15));
-      let p16 = (y7.r0 - s14);
-      acc8 = (acc8 + p16);
-      acc9 = (acc9 + (p16 * p16));
-      let p17 = (y8.r0 - s14);
-      acc8 = (acc8 + p17);
-      acc9 = (acc9 + (p17 * p17));
+// … 2 more of these 3 lines (60e32c18), and
       let p18 = (y9.r0 - s14);
       acc8 = (acc8 + p18);
       acc9 = (acc9 + (p18 * p18));
@@ -1114,28 +718,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc1);
   shared_words[thread + 64u] = bitcast<u32>(acc7);
   workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
     shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let red1 = bitcast<f32>(shared_words[tx * 16u]);
-  let red7 = bitcast<f32>(shared_words[tx * 16u + 64u]);
+  let red1 = bitcast<f32>(shared_words[tx * 2u]);
+  let red7 = bitcast<f32>(shared_words[tx * 2u + 64u]);
   workgroupBarrier();
   let n19 = tern_div(f32(1.0), tern_max_f32(red7, f32(1.0)));
   let delta20 = select((mean_of_acc1 - (red1 * n19)), f32(0.0), mean_of_acc1 == (red1 * n19) || acc7 == f32(0.0));
@@ -1144,28 +733,13 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc8);
   shared_words[thread + 64u] = bitcast<u32>(acc9);
   workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
     shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
   }
   workgroupBarrier();
-  let raw_red8 = bitcast<f32>(shared_words[tx * 16u]);
-  let raw_red9 = bitcast<f32>(shared_words[tx * 16u + 64u]);
+  let raw_red8 = bitcast<f32>(shared_words[tx * 2u]);
+  let raw_red9 = bitcast<f32>(shared_words[tx * 2u + 64u]);
   workgroupBarrier();
   var red8 = raw_red8;
   if (inside) {
@@ -1180,7 +754,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     if (delta24 != f32(0.0) && ((bitcast<u32>(red9) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red9 = (red9 + (delta24 * ((red8 + red8) - (delta24 * red7)))); }
   }
   if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
       let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
       let q26 = b1[w25 + 0u];
       let x27 = bitcast<f32>(q26.x);
@@ -1205,358 +779,6 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let y46 = pass1(x30, red1, red9, x36, x42);
       let w47 = (params.v[2].x + k * params.v[2].y + r) / 4u;
       b0[w47 + 0u] = vec4<u32>(bitcast<u32>(y43), bitcast<u32>(y44), bitcast<u32>(y45), bitcast<u32>(y46));
-    }
-  }
-}
-
-// ---- rows whose values serve in several walks: formula, 75 workgroups of 64
-// reduction
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-var<workgroup> shared_words: array<u32, 128>;
-
-fn tern_at_least(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let least = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
-}
-
-
-fn tern_at_most(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let most = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, most, bits - most < 0x7f800001u - most));
-}
-
-
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
-
-
-fn tern_exp_polynomial(r: f32) -> f32 {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
-  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
-}
-
-
-fn tern_reduce_exp(x: f32) -> vec2<f32> {
-  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
-  let n = tern_keep(moved - 12582912.0);
-  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
-  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
-}
-
-
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-
-
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_sigmoid(x: f32) -> f32 {
-  let e = tern_reduce_exp(max(-abs(x), -104.0));
-  let n = bitcast<i32>(e.x) - 0x4b400000;
-  let bounded = max(n, -100);
-  let scale = bitcast<f32>(bitcast<u32>(127 - bounded) << 23u);
-  let value = tern_keep(1.0 + e.y);
-  let value_rest = e.y - tern_keep(value - 1.0);
-  let sum = tern_keep(scale + value);
-  let sum_rest = (value - tern_keep(sum - scale)) + value_rest;
-  let negative = bitcast<i32>(x) < 0;
-  let top = select(scale, value, negative);
-  let inverse = 1.0 / sum;
-  let quotient = tern_keep(top * inverse);
-  let rest = tern_residual(top, quotient, sum) + fma(-quotient, sum_rest, select(0.0, value_rest, negative));
-  let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
-  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
-}
-
-
-fn tern_split_number(x: f32) -> vec2<f32> {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
-
-
-fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
-  let inverse = 1.0 / b.x;
-  let quotient = tern_keep(a.x * inverse);
-  let rest = tern_residual(a.x, quotient, b.x) + fma(-quotient, b.y, a.y);
-  return fma(rest, inverse, quotient);
-}
-
-
-fn tern_scale(v: f32, n: i32) -> f32 {
-  let bits = bitcast<u32>(v);
-  let field = i32((bits >> 23u) & 255u) + n;
-  let shifted = bits + (bitcast<u32>(n) << 23u);
-  let subnormal = bitcast<f32>(shifted + 0x20000000u) * 5.421010862427522e-20;
-  let bounded = select(shifted, (bits & 0x80000000u) | 0x7f800000u, field >= 255);
-  return bitcast<f32>(select(bounded, bitcast<u32>(subnormal), field <= 0));
-}
-
-
-fn tern_div(a: f32, b: f32) -> f32 {
-  let x = tern_split_number(a);
-  let y = tern_split_number(b);
-  let quotient = tern_divide_pairs(vec2<f32>(x.x, 0.0), vec2<f32>(y.x, 0.0));
-  let scaled = tern_scale(quotient, i32(max(x.y - y.y, -189.0)));
-  let a_bits = bitcast<u32>(a) & 0x7fffffffu;
-  let b_bits = bitcast<u32>(b) & 0x7fffffffu;
-  var bits = bitcast<u32>(scaled);
-  bits = select(bits, 0u, a_bits == 0u || b_bits == 0x7f800000u);
-  bits = select(bits, 0x7f800000u, b_bits == 0u || a_bits == 0x7f800000u);
-  let undefined = a_bits == b_bits && (a_bits == 0u || a_bits == 0x7f800000u);
-  bits = select(bits, 0x7fc00000u, undefined || a_bits > 0x7f800000u || b_bits > 0x7f800000u);
-  return bitcast<f32>(bits | ((bitcast<u32>(a) ^ bitcast<u32>(b)) & 0x80000000u));
-}
-
-
-fn tern_sqrt(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let magnitude = bits & 0x7fffffffu;
-  let parts = tern_split_number(x);
-  let exponent = i32(parts.y);
-  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
-  let inverse = inverseSqrt(m);
-  let root = tern_keep(m * inverse);
-  let corrected = fma(tern_residual(m, root, root), 0.5 * inverse, root);
-  var result = bitcast<u32>(corrected) + (bitcast<u32>(exponent >> 1u) << 23u);
-  result = select(result, 0x7fc00000u, bits >= 0x80000000u);
-  return bitcast<f32>(select(result, bits, magnitude == 0u || bits == 0x7f800000u || magnitude > 0x7f800000u));
-}
-
-
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
-struct Result_pass0 {
-  r0: f32,
-  r1: f32,
-}
-fn pass0(v0: f32) -> Result_pass0 {
-  let v1 = f32(-750.0);
-  let v2 = tern_at_least(v0, v1);
-  let v3 = f32(750.0);
-  let v4 = tern_at_most(v2, v3);
-  let v5 = f32(1.59576917);
-  let v6 = f32(0.0713548139);
-  let v7 = (v4 * v4);
-  let v8 = (v6 * v7);
-  let v9 = (v5 + v8);
-  let v10 = (v4 * v9);
-  let v11 = tern_sigmoid(v10);
-  let v12 = (v2 * v11);
-  let v18 = f32(1.0);
-  return Result_pass0(v12, v18);
-}
-fn shift20(v13: f32) -> f32 {
-  let v14 = f32(params.v[3].x);
-  let v15 = tern_div(v13, v14);
-  return v15;
-}
-fn shift21(v13: f32) -> f32 {
-  let v14 = f32(params.v[3].x);
-  let v15 = tern_div(v13, v14);
-  return v15;
-}
-fn pass1(v0: f32, v13: f32, v21: f32) -> f32 {
-  let v1 = f32(-750.0);
-  let v2 = tern_at_least(v0, v1);
-  let v3 = f32(750.0);
-  let v4 = tern_at_most(v2, v3);
-  let v5 = f32(1.59576917);
-  let v6 = f32(0.0713548139);
-  let v7 = (v4 * v4);
-  let v8 = (v6 * v7);
-  let v9 = (v5 + v8);
-  let v10 = (v4 * v9);
-  let v11 = tern_sigmoid(v10);
-  let v12 = (v2 * v11);
-  let v14 = f32(params.v[3].x);
-  let v15 = tern_div(v13, v14);
-  let v16 = (v12 - v15);
-  let v22 = tern_div(v21, v14);
-  let v23 = f32(1.0);
-  let v24 = (v22 + v23);
-  let v25 = tern_sqrt(v24);
-  let v26 = tern_div(v16, v25);
-  let v27 = (v26 + v12);
-  return v27;
-}
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 16u;
-  let ty = thread - tx * 16u;
-  let k = row_group * 4u + tx;
-  let inside = k < params.v[0].y;
-  let begin = segment * params.v[1].y;
-  let end = min(params.v[0].w, begin + params.v[1].y);
-  var steps = 0u;
-  var mean_of_acc13 = f32(0.0);
-  var acc13 = f32(0.0);
-  var acc19 = f32(0.0);
-  var acc20 = f32(0.0);
-  var acc21 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w0 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(x2);
-      let y7 = pass0(x3);
-      let y8 = pass0(x4);
-      let y9 = pass0(x5);
-      let m10 = acc19;
-      acc13 = (acc13 + y6.r0);
-      acc13 = (acc13 + y7.r0);
-      acc13 = (acc13 + y8.r0);
-      acc13 = (acc13 + y9.r0);
-      acc19 = (acc19 + f32(4.0));
-      steps += 1u;
-      if ((steps & (steps - 1u)) == 0u) {
-        let n11 = tern_div(f32(1.0), tern_max_f32(acc19, f32(1.0)));
-        let m12 = (acc13 * n11);
-        let delta13 = select((mean_of_acc13 - m12), f32(0.0), mean_of_acc13 == m12 || m10 == f32(0.0));
-        mean_of_acc13 = m12;
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc21 = (acc21 + (delta13 * ((acc20 + acc20) + (delta13 * m10)))); }
-        if (delta13 != f32(0.0) && ((bitcast<u32>(acc20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta13) & 0x7f800000u) == 0x7f800000u)) { acc20 = (acc20 + (delta13 * m10)); }
-      }
-      let s14 = mean_of_acc13;
-      let p15 = (y6.r0 - s14);
-      acc20 = (acc20 + p15);
-      acc21 = (acc21 + (p15 * p15));
-      let p16 = (y7.r0 - s14);
-      acc20 = (acc20 + p16);
-      acc21 = (acc21 + (p16 * p16));
-      let p17 = (y8.r0 - s14);
-      acc20 = (acc20 + p17);
-      acc21 = (acc21 + (p17 * p17));
-      let p18 = (y9.r0 - s14);
-      acc20 = (acc20 + p18);
-      acc21 = (acc21 + (p18 * p18));
-    }
-  }
-  shared_words[thread] = bitcast<u32>(acc13);
-  shared_words[thread + 64u] = bitcast<u32>(acc19);
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
-  }
-  workgroupBarrier();
-  let red13 = bitcast<f32>(shared_words[tx * 16u]);
-  let red19 = bitcast<f32>(shared_words[tx * 16u + 64u]);
-  workgroupBarrier();
-  let n19 = tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)));
-  let delta20 = select((mean_of_acc13 - (red13 * n19)), f32(0.0), mean_of_acc13 == (red13 * n19) || acc19 == f32(0.0));
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc21 = (acc21 + (delta20 * ((acc20 + acc20) + (delta20 * acc19)))); }
-  if (delta20 != f32(0.0) && ((bitcast<u32>(acc20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta20) & 0x7f800000u) == 0x7f800000u)) { acc20 = (acc20 + (delta20 * acc19)); }
-  shared_words[thread] = bitcast<u32>(acc20);
-  shared_words[thread + 64u] = bitcast<u32>(acc21);
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 8u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 4u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 2u + 64u])));
-  }
-  workgroupBarrier();
-  if (ty < 1u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
-    shared_words[thread + 64u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 64u]) + bitcast<f32>(shared_words[thread + 1u + 64u])));
-  }
-  workgroupBarrier();
-  let raw_red20 = bitcast<f32>(shared_words[tx * 16u]);
-  let raw_red21 = bitcast<f32>(shared_words[tx * 16u + 64u]);
-  workgroupBarrier();
-  var red20 = raw_red20;
-  if (inside) {
-    let y21 = shift20(red13);
-    let delta22 = select(((red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) - y21), f32(0.0), (red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) == y21 || red19 == f32(0.0));
-    if (delta22 != f32(0.0) && ((bitcast<u32>(red20) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta22) & 0x7f800000u) == 0x7f800000u)) { red20 = (red20 + (delta22 * red19)); }
-  }
-  var red21 = raw_red21;
-  if (inside) {
-    let y23 = shift21(red13);
-    let delta24 = select(((red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) - y23), f32(0.0), (red13 * tern_div(f32(1.0), tern_max_f32(red19, f32(1.0)))) == y23 || red19 == f32(0.0));
-    if (delta24 != f32(0.0) && ((bitcast<u32>(red21) & 0x7f800000u) != 0x7f800000u || (bitcast<u32>(delta24) & 0x7f800000u) == 0x7f800000u)) { red21 = (red21 + (delta24 * ((red20 + red20) - (delta24 * red19)))); }
-  }
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 64u) {
-      let w25 = (params.v[2].z + k * params.v[2].w + r) / 4u;
-      let q26 = b1[w25 + 0u];
-      let x27 = bitcast<f32>(q26.x);
-      let x28 = bitcast<f32>(q26.y);
-      let x29 = bitcast<f32>(q26.z);
-      let x30 = bitcast<f32>(q26.w);
-      let y31 = pass1(x27, red13, red21);
-      let y32 = pass1(x28, red13, red21);
-      let y33 = pass1(x29, red13, red21);
-      let y34 = pass1(x30, red13, red21);
-      let w35 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w35 + 0u] = vec4<u32>(bitcast<u32>(y31), bitcast<u32>(y32), bitcast<u32>(y33), bitcast<u32>(y34));
     }
   }
 }
@@ -1618,34 +840,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
     shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 128u + 512u])));
     shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 128u + 768u])));
   }
-  workgroupBarrier();
-  if (ty < 16u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 64u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 64u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 64u + 768u])));
-  }
-  workgroupBarrier();
-  if (ty < 8u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 32u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 32u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 32u + 768u])));
-  }
-  workgroupBarrier();
-  if (ty < 4u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 16u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 16u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 16u + 768u])));
-  }
-  workgroupBarrier();
-  if (ty < 2u) {
-    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u])));
-    shared_words[thread + 256u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 256u]) + bitcast<f32>(shared_words[thread + 8u + 256u])));
-    shared_words[thread + 512u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 512u]) + bitcast<f32>(shared_words[thread + 8u + 512u])));
-    shared_words[thread + 768u] = bitcast<u32>((bitcast<f32>(shared_words[thread + 768u]) + bitcast<f32>(shared_words[thread + 8u + 768u])));
-  }
+// … 4 more of these 7 lines (841d7d6a), and
   workgroupBarrier();
   if (ty < 1u) {
     shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u])));
@@ -1712,18 +907,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
   if (ty < 128u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
-  workgroupBarrier();
-  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-  workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+// … 6 more of these 2 lines (4c5685fb), and
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
@@ -1765,16 +949,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
   if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-  workgroupBarrier();
-  if (ty < 32u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 32u]))); }
-  workgroupBarrier();
-  if (ty < 16u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 16u]))); }
-  workgroupBarrier();
-  if (ty < 8u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 8u]))); }
-  workgroupBarrier();
-  if (ty < 4u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 4u]))); }
-  workgroupBarrier();
-  if (ty < 2u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 2u]))); }
+// … 5 more of these 2 lines (7c2049c6), and
   workgroupBarrier();
   if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
   workgroupBarrier();
@@ -1798,24 +973,6 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 var<workgroup> tile_a: array<vec4<f32>, 64>;
 var<workgroup> tile_b: array<vec4<f32>, 64>;
-
-fn tern_order(x: f32) -> i32 {
-  let bits = bitcast<i32>(x);
-  let sign = bits >> 31u;
-  return (bits ^ (sign & 0x7fffffff)) - sign;
-}
-
-
-fn tern_is_nan(x: f32) -> bool {
-  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
-}
-
-
-fn tern_max_f32(a: f32, b: f32) -> f32 {
-  let first = (tern_order(a) > tern_order(b) || tern_is_nan(a)) && !tern_is_nan(b);
-  return bitcast<f32>(select(bitcast<u32>(b), bitcast<u32>(a), first));
-}
-
 fn epilogue(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
   let v3 = f32(0.0);
@@ -1874,54 +1031,7 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
       acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
     }
-    {
-      let a0 = tile_a[8u + ty];
-      let c0 = tile_b[8u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[16u + ty];
-      let c0 = tile_b[16u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[24u + ty];
-      let c0 = tile_b[24u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[32u + ty];
-      let c0 = tile_b[32u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[40u + ty];
-      let c0 = tile_b[40u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
-    {
-      let a0 = tile_a[48u + ty];
-      let c0 = tile_b[48u + tx];
-      acc0_0 = fma(vec4<f32>(a0.x), c0, acc0_0);
-      acc1_0 = fma(vec4<f32>(a0.y), c0, acc1_0);
-      acc2_0 = fma(vec4<f32>(a0.z), c0, acc2_0);
-      acc3_0 = fma(vec4<f32>(a0.w), c0, acc3_0);
-    }
+// … 6 more of these 8 lines (de600345), and
     {
       let a0 = tile_a[56u + ty];
       let c0 = tile_b[56u + tx];
@@ -1957,111 +1067,744 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- requests together: step, 1 workgroups of 256
-// elementwise
+// ---- scan: cumsum, 6 workgroups of 256
+// scan
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn formula(v0: f32, v2: f32) -> f32 {
-  let v1 = bitcast<f32>(params.v[1].z);
-  let v3 = (v1 * v2);
-  let v4 = (v0 - v3);
-  return v4;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+var<workgroup> sums: array<f32, 256>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let w6 = (params.v[1].y + i) / 4u;
-  let q7 = b1[w6 + 0u];
-  let x8 = bitcast<f32>(q7.x);
-  let x9 = bitcast<f32>(q7.y);
-  let x10 = bitcast<f32>(q7.z);
-  let x11 = bitcast<f32>(q7.w);
-  let y0 = formula(x2, x8);
-  let y1 = formula(x3, x9);
-  let y2 = formula(x4, x10);
-  let y3 = formula(x5, x11);
-  let w12 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  let line = group / 1u;
+  let part = group - line * 1u;
+  let begin = part * params.v[0].z;
+  let end = min(begin + params.v[0].z, params.v[0].z);
+  var carry = f32();
+  for (var start = begin; start < end; start += 256u * 4u) {
+    var s0 = f32();
+    var s1 = f32();
+    var s2 = f32();
+    var s3 = f32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end) {
+      let w0 = (params.v[1].x + line * params.v[1].y + line_at0) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      s0 = x2;
+      s1 = x3;
+      s2 = x4;
+      s3 = x5;
+    }
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
+    workgroupBarrier();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
+    workgroupBarrier();
+    sums[thread] = t1;
+// … 6 more of these 5 lines (48fa53a7), and
+    workgroupBarrier();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
+    workgroupBarrier();
+    sums[thread] = t128;
+    workgroupBarrier();
+    var before = carry;
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
+    if (i0 < end) {
+      let w6 = (params.v[1].z + line * params.v[1].w + line_at0) / 4u;
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+    }
+    carry = combine(carry, sums[256u - 1u]);
+    workgroupBarrier();
   }
 }
 
-// ---- by index: take, 1 workgroups of 256
-// elementwise
+// ---- scan of a long line: cumsum, 3 workgroups of 256
+// scan, sums of segments
 struct Params { v: array<vec4<u32>, 3> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
-fn formula(v0: f32) -> f32 {
-  return v0;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<i32, 256>;
+fn combine(a: i32, b: i32) -> i32 {
+  return (a + b);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let cq1 = i / params.v[0].w;
-  let c1 = i - cq1 * params.v[0].w;
-  let c0 = cq1;
-  let index0 = bitcast<i32>(b2[params.v[1].w + c0]);
-  var place1 = bitcast<u32>(index0) + select(0u, params.v[2].y, index0 < 0);
-  if (place1 >= params.v[2].y) {
-    if (atomicCompareExchangeWeak(&b3[0], 0u, params.v[2].w).exchanged) { atomicStore(&b3[1], u32(index0)); }
-    place1 = 0u;
+  let line = group / params.v[1].x;
+  let part = group - line * params.v[1].x;
+  let begin = part * params.v[1].w;
+  let end = min(begin + params.v[1].w, params.v[0].z);
+  var sum = i32();
+  for (var i = begin + thread * 4u; i < end; i += 256u * 4u) {
+    let at = i;
+    let w0 = (params.v[0].w + at) / 4u;
+    let q1 = b0[w0 + 0u];
+    let x2 = bitcast<i32>(q1.x);
+    let x3 = bitcast<i32>(q1.y);
+    let x4 = bitcast<i32>(q1.z);
+    let x5 = bitcast<i32>(q1.w);
+    sum = combine(sum, x2);
+    sum = combine(sum, x3);
+    sum = combine(sum, x4);
+    sum = combine(sum, x5);
   }
-  let w2 = (params.v[1].z + c1 + place1 * params.v[2].x) / 4u;
-  let q3 = b1[w2 + 0u];
-  let x4 = bitcast<f32>(q3.x);
-  let x5 = bitcast<f32>(q3.y);
-  let x6 = bitcast<f32>(q3.z);
-  let x7 = bitcast<f32>(q3.w);
-  let y0 = formula(x4);
-  let y1 = formula(x5);
-  let y2 = formula(x6);
-  let y3 = formula(x7);
-  let w8 = (params.v[1].x + c0 * params.v[1].y + c1) / 4u;
-  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  sums[thread] = sum;
+  workgroupBarrier();
+  if (thread < 128u) { sums[thread] = combine(sums[thread], sums[thread + 128u]); }
+// … 6 more of these 2 lines (9347f82f), and
+  workgroupBarrier();
+  if (thread < 1u) { sums[thread] = combine(sums[thread], sums[thread + 1u]); }
+  workgroupBarrier();
+  if (thread == 0u) {
+    b1[line * params.v[1].y + params.v[1].z + part] = bitcast<u32>(sums[0]);
+  }
 }
 
-// ---- scatter: clone, 1 workgroups of 256
-// elementwise
+// ---- scan of a long line: cumsum, 3 workgroups of 256
+// scan, segments
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+var<workgroup> sums: array<i32, 256>;
+fn combine(a: i32, b: i32) -> i32 {
+  return (a + b);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let line = group / params.v[1].y;
+  let part = group - line * params.v[1].y;
+  let begin = part * params.v[2].x;
+  let end = min(begin + params.v[2].x, params.v[0].z);
+  var carry = i32();
+  if (part + params.v[1].w > 0u) { carry = bitcast<i32>(b2[line * params.v[1].z + params.v[1].w + part - 1u]); }
+  for (var start = begin; start < end; start += 256u * 4u) {
+    var s0 = i32();
+    var s1 = i32();
+    var s2 = i32();
+    var s3 = i32();
+    let i0 = start + thread * 4u + 0u;
+    let line_at0 = i0;
+    if (i0 < end) {
+      let w0 = (params.v[0].w + line_at0) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<i32>(q1.x);
+      let x3 = bitcast<i32>(q1.y);
+      let x4 = bitcast<i32>(q1.z);
+      let x5 = bitcast<i32>(q1.w);
+      s0 = x2;
+      s1 = x3;
+      s2 = x4;
+      s3 = x5;
+    }
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+    sum = combine(sum, s2);
+    s2 = sum;
+    sum = combine(sum, s3);
+    s3 = sum;
+    sums[thread] = sum;
+    workgroupBarrier();
+    var t1 = sums[thread];
+    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
+    workgroupBarrier();
+    sums[thread] = t1;
+// … 6 more of these 5 lines (48fa53a7), and
+    workgroupBarrier();
+    var t128 = sums[thread];
+    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
+    workgroupBarrier();
+    sums[thread] = t128;
+    workgroupBarrier();
+    var before = carry;
+    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+    let y0 = combine(before, s0);
+    let y1 = combine(before, s1);
+    let y2 = combine(before, s2);
+    let y3 = combine(before, s3);
+    if (i0 < end) {
+      let w6 = (params.v[1].x + line_at0) / 4u;
+      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+    }
+    carry = combine(carry, sums[256u - 1u]);
+    workgroupBarrier();
+  }
+}
+
+// ---- scan of columns: cumsum, 64 workgroups of 256
+// scan, columns
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<f32, 256>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let column = thread % 32u;
+  let line = group * 32u + column;
+  let row = thread / 32u;
+  let inside = line < params.v[0].y;
+  var carry = f32();
+  for (var start = 0u; start < params.v[0].z; start += 8u * 8u) {
+    let i0 = start + row * 8u + 0u;
+    let at0 = i0;
+    var s0 = f32();
+    if (inside && i0 < params.v[0].z) {
+      let x0 = bitcast<f32>(b0[params.v[1].x + line + at0 * params.v[1].y]);
+      s0 = x0;
+    }
+// … 6 more of these 7 lines (c9fe0ded), and
+    let i7 = start + row * 8u + 7u;
+    let at7 = i7;
+    var s7 = f32();
+    if (inside && i7 < params.v[0].z) {
+      let x14 = bitcast<f32>(b0[params.v[1].x + line + at7 * params.v[1].y]);
+      s7 = x14;
+    }
+    var sum = s0;
+    sum = combine(sum, s1);
+    s1 = sum;
+// … 5 more of these 2 lines (8f0dc926), and
+    sum = combine(sum, s7);
+    s7 = sum;
+    sums[thread] = sum;
+    workgroupBarrier();
+    var before = carry;
+    carry = combine(carry, sums[0u * 32u + column]);
+    if (row > 0u) { before = carry; }
+// … 5 more of these 2 lines (3750ae22), and
+    carry = combine(carry, sums[6u * 32u + column]);
+    if (row > 6u) { before = carry; }
+    carry = combine(carry, sums[7u * 32u + column]);
+    if (inside && i0 < params.v[0].z) {
+      let y0 = combine(before, s0);
+      let to1 = params.v[1].z + line + at0 * params.v[1].w;
+      b1[to1] = bitcast<u32>(y0);
+    }
+// … 6 more of these 5 lines (c9c35d4a), and
+    if (inside && i7 < params.v[0].z) {
+      let y7 = combine(before, s7);
+      let to15 = params.v[1].z + line + at7 * params.v[1].w;
+      b1[to15] = bitcast<u32>(y7);
+    }
+    workgroupBarrier();
+  }
+}
+
+// ---- sort: sort, 3 workgroups of 256
+// sort, blocks
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> keys: array<u32, 8>;
+var<workgroup> places: array<u32, 8>;
+fn tern_sort_key(x: f32) -> u32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) { return 0xffffffffu; }
+  if (magnitude == 0u) { return 0x80000000u; }
+  return select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let first = group * 8u;
+  for (var i = thread * 4u; i < 8u; i += 256u * 4u) {
+    let line = (first + i) / params.v[1].w;
+    let at = first + i - line * params.v[1].w;
+    var key0 = ~u32(0);
+    var place0 = at + 0u;
+// … 2 more of these 2 lines (e79acbfe), and
+    var key3 = ~u32(0);
+    var place3 = at + 3u;
+    if (at < params.v[0].z && first + i < params.v[2].x) {
+      let w0 = (params.v[1].x + line * params.v[1].y + at) / 4u;
+      let q1 = b0[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      key0 = tern_sort_key(x2);
+      key1 = tern_sort_key(x3);
+      key2 = tern_sort_key(x4);
+      key3 = tern_sort_key(x5);
+    }
+    keys[i + 0u] = key0;
+    places[i + 0u] = place0;
+// … 2 more of these 2 lines (38291bfd), and
+    keys[i + 3u] = key3;
+    places[i + 3u] = place3;
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 2u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+// … 4 more of these 15 lines (d4bd3703), and
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 8u / 2u; i += 256u) {
+    let low = i / 1u * (2u * 1u) + i % 1u;
+    let high = low + 1u;
+    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
+    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
+    if (later == up) {
+      let key = keys[low];
+      keys[low] = keys[high];
+      keys[high] = key;
+      let place = places[low];
+      places[low] = places[high];
+      places[high] = place;
+    }
+  }
+  workgroupBarrier();
+  for (var i = thread; i < 8u; i += 256u) {
+    if (first + i < params.v[2].x) { b1[first + i] = places[i]; }
+  }
+}
+
+// ---- sort: sort, 1 workgroups of 256
+// sort, results
+struct Params { v: array<vec4<u32>, 4> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 4u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let sorted = line * params.v[3].x + at;
+  let place0 = b3[sorted + 0u];
+  let place1 = b3[sorted + 1u];
+  let place2 = b3[sorted + 2u];
+  let place3 = b3[sorted + 3u];
+  let from0 = params.v[1].y + line * params.v[1].z + place0 * params.v[1].x;
+  let x0 = bitcast<f32>(b0[from0]);
+// … 2 more of these 2 lines (7e01256b), and
+  let from3 = params.v[1].y + line * params.v[1].z + place3 * params.v[1].x;
+  let x3 = bitcast<f32>(b0[from3]);
+  let w0 = (params.v[1].w + line * params.v[2].x + at) / 4u;
+  b1[w0 + 0u] = vec4<u32>(bitcast<u32>(x0), bitcast<u32>(x1), bitcast<u32>(x2), bitcast<u32>(x3));
+  let w1 = (params.v[2].y + line * params.v[2].z + at) / 4u;
+  b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
+}
+
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, reading
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let w0 = (params.v[0].w + at) / 8u;
+  let q1 = b0[w0 + 0u];
+  let x2 = tern_f16_first(q1.x);
+  let x3 = tern_f16_second(q1.x);
+  let x4 = tern_f16_first(q1.y);
+  let x5 = tern_f16_second(q1.y);
+  let x6 = tern_f16_first(q1.z);
+  let x7 = tern_f16_second(q1.z);
+  let x8 = tern_f16_first(q1.w);
+  let x9 = tern_f16_second(q1.w);
+  b1[i + 0u] = tern_f32_to_f16_bits(x2);
+// … 6 more of these 1 lines (7d4a79ad), and
+  b1[i + 7u] = tern_f32_to_f16_bits(x9);
+}
+
+// ---- sort of a long line: sort, 128 workgroups of 256
+// sort, counts of digits
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> counts: array<atomic<u32>, 256>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (flip & 0xffffu);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let block = group - line * params.v[0].w;
+  let begin = line * params.v[1].x + block * 4096u;
+  let end = line * params.v[1].x + min(params.v[1].x, (block + 1u) * 4096u);
+  atomicStore(&counts[thread], 0u);
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    // Four loads on their way at once; the last of the block stands for those behind it.
+    let last = end - 1u;
+    let key0 = key_of(b0[params.v[1].z + min(i + 0u, last)], params.v[0].y);
+    let key256 = key_of(b0[params.v[1].z + min(i + 256u, last)], params.v[0].y);
+    let key512 = key_of(b0[params.v[1].z + min(i + 512u, last)], params.v[0].y);
+    let key768 = key_of(b0[params.v[1].z + min(i + 768u, last)], params.v[0].y);
+    if (i + 0u < end) { atomicAdd(&counts[u32(key0 >> params.v[1].y) & 255u], 1u); }
+    if (i + 256u < end) { atomicAdd(&counts[u32(key256 >> params.v[1].y) & 255u], 1u); }
+    if (i + 512u < end) { atomicAdd(&counts[u32(key512 >> params.v[1].y) & 255u], 1u); }
+    if (i + 768u < end) { atomicAdd(&counts[u32(key768 >> params.v[1].y) & 255u], 1u); }
+  }
+  workgroupBarrier();
+  b1[(line * 256u + thread) * params.v[0].w + block] = atomicLoad(&counts[thread]);
+}
+
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, adding up counts
+struct Params { v: array<vec4<u32>, 2> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+var<workgroup> sums: array<u32, 256>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (flip & 0xffffu);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  if (group >= params.v[0].z * 256u) { return; }
+  let first = group * params.v[0].w;
+  var carry = 0u;
+  for (var start = 0u; start < params.v[0].w; start += 1024u) {
+    let at = start + thread * 4u;
+    var s0 = 0u;
+    if (at + 0u < params.v[0].w) { s0 = b0[first + at + 0u]; }
+// … 2 more of these 2 lines (664971c9), and
+    var s3 = 0u;
+    if (at + 3u < params.v[0].w) { s3 = b0[first + at + 3u]; }
+    sums[thread] = s0 + s1 + s2 + s3;
+    workgroupBarrier();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
+    var before = carry + sums[thread] - (s0 + s1 + s2 + s3);
+    if (at + 0u < params.v[0].w) { b0[first + at + 0u] = before; }
+    before += s0;
+// … 2 more of these 2 lines (b3d8e080), and
+    if (at + 3u < params.v[0].w) { b0[first + at + 3u] = before; }
+    before += s3;
+    carry += sums[255];
+    workgroupBarrier();
+  }
+  if (thread == 0u) { b1[group] = carry; }
+}
+
+// ---- sort of a long line: sort, 128 workgroups of 256
+// sort, moving by digits
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
+var<workgroup> masks: array<atomic<u32>, 2048>;
+var<workgroup> next: array<u32, 256>;
+var<workgroup> sums: array<u32, 256>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  let magnitude = w & 0x7fffu;
+  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
+  if (magnitude == 0u) { key = 0x8000u; }
+  if (magnitude > 0x7c00u) { key = 0xffffu; }
+  return key ^ (flip & 0xffffu);
+}
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let block = group - line * params.v[0].w;
+  let begin = block * 4096u;
+  let end = min(params.v[1].x, begin + 4096u);
+  let total = b2[line * 256u + thread];
+  sums[thread] = total;
+  workgroupBarrier();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1;
+    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128;
+    workgroupBarrier();
+  }
+  next[thread] = line * params.v[1].x + sums[thread] - total + b1[(line * 256u + thread) * params.v[0].w + block];
+  for (var w = 0u; w < 8u; w += 1u) { atomicStore(&masks[w * 256u + thread], 0u); }
+  workgroupBarrier();
+  let mine = thread / 32u;
+  for (var start = begin; start < end; start += 256u) {
+    let i = start + thread;
+    var digit = 0u;
+    var bits = 0u;
+    if (i < end) {
+      let source = line * params.v[1].x + i;
+      bits = b0[params.v[1].z + source];
+      digit = (key_of(bits, params.v[0].y) >> params.v[1].y) & 255u;
+      atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
+    }
+    workgroupBarrier();
+    if (i < end) {
+      let source = line * params.v[1].x + i;
+      var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
+      for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
+      b3[params.v[2].y + to] = bits;
+      b4[params.v[2].z + to] = i;
+    }
+    workgroupBarrier();
+    var moved = 0u;
+    for (var w = 0u; w < 8u; w += 1u) {
+      moved += countOneBits(atomicLoad(&masks[w * 256u + thread]));
+      atomicStore(&masks[w * 256u + thread], 0u);
+    }
+    next[thread] += moved;
+    workgroupBarrier();
+  }
+}
+
+// ---- sort of a long line: sort, 256 workgroups of 256
+// sort, writing
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn formula(v0: f32) -> f32 {
-  return v0;
+@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+  let group = group_id.x + group_id.y * params.v[0].x;
+  let i = (group * 256u + thread) * 8u;
+  if (i >= params.v[0].z * params.v[0].y) { return; }
+  let line = i / params.v[0].z;
+  let at = i - line * params.v[0].z;
+  let sorted = line * params.v[0].z + at;
+  let place0 = b3[sorted + 0u];
+// … 6 more of these 1 lines (44cc1555), and
+  let place7 = b3[sorted + 7u];
+  let bits0 = b2[sorted + 0u];
+  let x0 = tern_f16_bits_to_f32(bits0);
+// … 6 more of these 2 lines (c5254b57), and
+  let bits7 = b2[sorted + 7u];
+  let x7 = tern_f16_bits_to_f32(bits7);
+  let w0 = (params.v[0].w + at) / 8u;
+  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(x0, x1), tern_f32_pair_to_f16(x2, x3), tern_f32_pair_to_f16(x4, x5), tern_f32_pair_to_f16(x6, x7));
+  let w1 = (params.v[1].x + at) / 4u;
+  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
+  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place4)), bitcast<u32>(bitcast<i32>(place5)), bitcast<u32>(bitcast<i32>(place6)), bitcast<u32>(bitcast<i32>(place7)));
+}
+
+// ---- the first of a line: topk, 13 workgroups of 256
+// selection
+struct Params { v: array<vec4<u32>, 3> }
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> counts: array<atomic<u32>, 256>;
+var<workgroup> sums: array<u32, 256>;
+var<workgroup> found: array<u32, 2>;
+var<workgroup> less: array<atomic<u32>, 1024>;
+var<workgroup> alike: array<atomic<u32>, 1024>;
+fn key_of(w: u32, flip: u32) -> u32 {
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 4u;
-  let q1 = b1[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  let y0 = formula(x2);
-  let y1 = formula(x3);
-  let y2 = formula(x4);
-  let y3 = formula(x5);
-  let w6 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+  if (group >= params.v[0].z * params.v[0].w) { return; }
+  let line = group / params.v[0].w;
+  let part = group - line * params.v[0].w;
+  let each = params.v[1].x / params.v[0].w;
+  let longer = params.v[1].x - each * params.v[0].w;
+  let begin = line * params.v[1].x + part * each + min(part, longer);
+  let end = begin + each + select(0u, 1u, part < longer);
+  let last = end - 1u;
+  var known = u32(0);
+  var mask = u32(0);
+  var wanted = params.v[1].y;
+  for (var shift = 24u; shift < 32u; shift -= 8u) {
+    atomicStore(&counts[thread], 0u);
+    workgroupBarrier();
+    for (var i = begin + thread; i < end; i += 1024u) {
+      let key0 = key_of(b0[params.v[2].x + min(i + 0u, last)], params.v[0].y);
+      let key256 = key_of(b0[params.v[2].x + min(i + 256u, last)], params.v[0].y);
+      let key512 = key_of(b0[params.v[2].x + min(i + 512u, last)], params.v[0].y);
+      let key768 = key_of(b0[params.v[2].x + min(i + 768u, last)], params.v[0].y);
+      if (i + 0u < end && (key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
+      if (i + 256u < end && (key256 & mask) == known) { atomicAdd(&counts[u32(key256 >> shift) & 255u], 1u); }
+      if (i + 512u < end && (key512 & mask) == known) { atomicAdd(&counts[u32(key512 >> shift) & 255u], 1u); }
+      if (i + 768u < end && (key768 & mask) == known) { atomicAdd(&counts[u32(key768 >> shift) & 255u], 1u); }
+    }
+    workgroupBarrier();
+    let here = atomicLoad(&counts[thread]);
+    sums[thread] = here;
+    workgroupBarrier();
+    {
+      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+      workgroupBarrier();
+      sums[thread] = with1;
+      workgroupBarrier();
+// … 6 more of these 4 lines (001079a7), and
+      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+      workgroupBarrier();
+      sums[thread] = with128;
+      workgroupBarrier();
+    }
+    let up_to = sums[thread];
+    if (up_to >= wanted && up_to - here < wanted) {
+      found[0] = thread;
+      found[1] = wanted - (up_to - here);
+    }
+    workgroupBarrier();
+    known = known | (u32(found[0]) << shift);
+    mask = mask | (u32(255) << shift);
+    wanted = found[1];
+    workgroupBarrier();
+  }
+  for (var i = thread; i < params.v[1].w; i += 256u) {
+    atomicStore(&less[i], 0u);
+    atomicStore(&alike[i], 0u);
+  }
+  workgroupBarrier();
+  for (var i = begin + thread; i < end; i += 1024u) {
+    let key0 = key_of(b0[params.v[2].x + min(i + 0u, last)], params.v[0].y);
+    let key256 = key_of(b0[params.v[2].x + min(i + 256u, last)], params.v[0].y);
+    let key512 = key_of(b0[params.v[2].x + min(i + 512u, last)], params.v[0].y);
+    let key768 = key_of(b0[params.v[2].x + min(i + 768u, last)], params.v[0].y);
+    if (i + 0u < end) {
+      let at = i + 0u - begin;
+      if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key0 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+// … 2 more of these 5 lines (4f41e4c5), and
+    if (i + 768u < end) {
+      let at = i + 768u - begin;
+      if (key768 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
+      if (key768 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
+    }
+  }
+  workgroupBarrier();
+  // An invocation has params.v[1].z words. Of the elements alike only the first `wanted` count.
+  var before = 0u;
+  var like = 0u;
+  for (var j = 0u; j < params.v[1].z; j += 1u) {
+    before += countOneBits(atomicLoad(&less[thread * params.v[1].z + j]));
+    like += countOneBits(atomicLoad(&alike[thread * params.v[1].z + j]));
+  }
+  sums[thread] = like;
+  workgroupBarrier();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1;
+    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128;
+    workgroupBarrier();
+  }
+  var like_before = sums[thread] - like;
+  workgroupBarrier();
+  let taken = min(like_before + like, wanted) - min(like_before, wanted);
+  sums[thread] = before + taken;
+  workgroupBarrier();
+  {
+    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
+    workgroupBarrier();
+    sums[thread] = with1;
+    workgroupBarrier();
+// … 6 more of these 4 lines (cf271037), and
+    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
+    workgroupBarrier();
+    sums[thread] = with128;
+    workgroupBarrier();
+  }
+  var to = group * params.v[1].y + sums[thread] - (before + taken);
+  for (var j = 0u; j < params.v[1].z; j += 1u) {
+    let word = thread * params.v[1].z + j;
+    let likes = atomicLoad(&alike[word]);
+    var either = atomicLoad(&less[word]) | likes;
+    for (; either != 0u;) {
+      let bit = countTrailingZeros(either);
+      either = either & (either - 1u);
+      var take = true;
+      if (((likes >> bit) & 1u) != 0u) {
+        take = like_before < wanted;
+        like_before += 1u;
+      }
+      if (take) {
+        let source = begin + word * 32u + bit;
+        b1[params.v[2].y + to] = b0[params.v[2].x + source];
+        b2[params.v[2].z + to] = source - line * params.v[1].x;
+        to += 1u;
+      }
+    }
   }
 }
 
@@ -2073,6 +1816,9 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
@@ -2106,926 +1852,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x9 = bitcast<f32>(q7.y);
       let x10 = bitcast<f32>(q7.z);
       let x11 = bitcast<f32>(q7.w);
-      acc0 = (acc0 + x8);
-      acc1 = (acc1 + x9);
-      acc2 = (acc2 + x10);
-      acc3 = (acc3 + x11);
+      acc0 = combine(acc0, x8);
+      acc1 = combine(acc1, x9);
+      acc2 = combine(acc2, x10);
+      acc3 = combine(acc3, x11);
     }
   }
   let w12 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
   b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
-}
-
-// ---- scan: cumsum, 6 workgroups of 256
-// scan
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
-var<workgroup> sums: array<f32, 256>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let line = group;
-  let begin = 0u;
-  let end = params.v[0].z;
-  var carry = f32();
-  for (var start = begin; start < end; start += 1024u) {
-    var s0 = f32();
-    var s1 = f32();
-    var s2 = f32();
-    var s3 = f32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let w0 = (params.v[1].x + line * params.v[1].y + line_at0) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      s0 = x2;
-      s1 = x3;
-      s2 = x4;
-      s3 = x5;
-    }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
-    workgroupBarrier();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
-    workgroupBarrier();
-    sums[thread] = t1;
-    workgroupBarrier();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
-    workgroupBarrier();
-    sums[thread] = t2;
-    workgroupBarrier();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
-    workgroupBarrier();
-    sums[thread] = t4;
-    workgroupBarrier();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
-    workgroupBarrier();
-    sums[thread] = t8;
-    workgroupBarrier();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
-    workgroupBarrier();
-    sums[thread] = t16;
-    workgroupBarrier();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
-    workgroupBarrier();
-    sums[thread] = t32;
-    workgroupBarrier();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
-    workgroupBarrier();
-    sums[thread] = t64;
-    workgroupBarrier();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
-    workgroupBarrier();
-    sums[thread] = t128;
-    workgroupBarrier();
-    var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
-    if (i0 < end) {
-      let w6 = (params.v[1].z + line * params.v[1].w + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
-    }
-    carry = (carry + sums[255]);
-    workgroupBarrier();
-  }
-}
-
-// ---- scan of a long line: to, 25 workgroups of 256
-// elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn formula(v0: i32) -> i32 {
-  return v0;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 16u;
-  if (i >= params.v[0].y) { return; }
-  let w0 = (params.v[1].x + i) / 16u;
-  let q1 = b1[w0 + 0u];
-  let x2 = (bitcast<i32>(((q1.x & 0xffu)) << 24u) >> 24u);
-  let x3 = (bitcast<i32>((((q1.x >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x4 = (bitcast<i32>((((q1.x >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x5 = (bitcast<i32>(((q1.x >> 24u)) << 24u) >> 24u);
-  let x6 = (bitcast<i32>(((q1.y & 0xffu)) << 24u) >> 24u);
-  let x7 = (bitcast<i32>((((q1.y >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x8 = (bitcast<i32>((((q1.y >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x9 = (bitcast<i32>(((q1.y >> 24u)) << 24u) >> 24u);
-  let x10 = (bitcast<i32>(((q1.z & 0xffu)) << 24u) >> 24u);
-  let x11 = (bitcast<i32>((((q1.z >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x12 = (bitcast<i32>((((q1.z >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x13 = (bitcast<i32>(((q1.z >> 24u)) << 24u) >> 24u);
-  let x14 = (bitcast<i32>(((q1.w & 0xffu)) << 24u) >> 24u);
-  let x15 = (bitcast<i32>((((q1.w >> 8u) & 0xffu)) << 24u) >> 24u);
-  let x16 = (bitcast<i32>((((q1.w >> 16u) & 0xffu)) << 24u) >> 24u);
-  let x17 = (bitcast<i32>(((q1.w >> 24u)) << 24u) >> 24u);
-  let y0 = formula(x2);
-  let y1 = formula(x3);
-  let y2 = formula(x4);
-  let y3 = formula(x5);
-  let y4 = formula(x6);
-  let y5 = formula(x7);
-  let y6 = formula(x8);
-  let y7 = formula(x9);
-  let y8 = formula(x10);
-  let y9 = formula(x11);
-  let y10 = formula(x12);
-  let y11 = formula(x13);
-  let y12 = formula(x14);
-  let y13 = formula(x15);
-  let y14 = formula(x16);
-  let y15 = formula(x17);
-  let w18 = (params.v[0].w + i) / 4u;
-  if (i + 0u < params.v[0].y) {
-    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-  }
-  if (i + 4u < params.v[0].y) {
-    b0[w18 + 1u] = vec4<u32>(bitcast<u32>(y4), bitcast<u32>(y5), bitcast<u32>(y6), bitcast<u32>(y7));
-  }
-  if (i + 8u < params.v[0].y) {
-    b0[w18 + 2u] = vec4<u32>(bitcast<u32>(y8), bitcast<u32>(y9), bitcast<u32>(y10), bitcast<u32>(y11));
-  }
-  if (i + 12u < params.v[0].y) {
-    b0[w18 + 3u] = vec4<u32>(bitcast<u32>(y12), bitcast<u32>(y13), bitcast<u32>(y14), bitcast<u32>(y15));
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
-// scan, sums of segments
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> sums: array<i32, 256>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let line = group / params.v[1].x;
-  let part = group - line * params.v[1].x;
-  let begin = part * params.v[1].w;
-  let end = min(begin + params.v[1].w, params.v[0].z);
-  var sum = i32();
-  for (var i = begin + thread * 4u; i < end; i += 1024u) {
-    let at = i;
-    let w0 = (params.v[0].w + at) / 4u;
-    let q1 = b0[w0 + 0u];
-    let x2 = bitcast<i32>(q1.x);
-    let x3 = bitcast<i32>(q1.y);
-    let x4 = bitcast<i32>(q1.z);
-    let x5 = bitcast<i32>(q1.w);
-    sum = (sum + x2);
-    sum = (sum + x3);
-    sum = (sum + x4);
-    sum = (sum + x5);
-  }
-  sums[thread] = sum;
-  workgroupBarrier();
-  if (thread < 128u) { sums[thread] = (sums[thread] + sums[thread + 128u]); }
-  workgroupBarrier();
-  if (thread < 64u) { sums[thread] = (sums[thread] + sums[thread + 64u]); }
-  workgroupBarrier();
-  if (thread < 32u) { sums[thread] = (sums[thread] + sums[thread + 32u]); }
-  workgroupBarrier();
-  if (thread < 16u) { sums[thread] = (sums[thread] + sums[thread + 16u]); }
-  workgroupBarrier();
-  if (thread < 8u) { sums[thread] = (sums[thread] + sums[thread + 8u]); }
-  workgroupBarrier();
-  if (thread < 4u) { sums[thread] = (sums[thread] + sums[thread + 4u]); }
-  workgroupBarrier();
-  if (thread < 2u) { sums[thread] = (sums[thread] + sums[thread + 2u]); }
-  workgroupBarrier();
-  if (thread < 1u) { sums[thread] = (sums[thread] + sums[thread + 1u]); }
-  workgroupBarrier();
-  if (thread == 0u) {
-    b1[line * params.v[1].y + params.v[1].z + part] = bitcast<u32>(sums[0]);
-  }
-}
-
-// ---- scan of a long line: cumsum, 1 workgroups of 256
-// scan
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
-var<workgroup> sums: array<i32, 256>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let line = group;
-  let begin = 0u;
-  let end = params.v[0].z;
-  var carry = i32();
-  for (var start = begin; start < end; start += 1024u) {
-    var s0 = i32();
-    var s1 = i32();
-    var s2 = i32();
-    var s3 = i32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let x0 = bitcast<i32>(b0[params.v[0].w + line_at0]);
-      s0 = x0;
-    }
-    let i1 = start + thread * 4u + 1u;
-    let line_at1 = i1;
-    if (i1 < end) {
-      let x1 = bitcast<i32>(b0[params.v[0].w + line_at1]);
-      s1 = x1;
-    }
-    let i2 = start + thread * 4u + 2u;
-    let line_at2 = i2;
-    if (i2 < end) {
-      let x2 = bitcast<i32>(b0[params.v[0].w + line_at2]);
-      s2 = x2;
-    }
-    let i3 = start + thread * 4u + 3u;
-    let line_at3 = i3;
-    if (i3 < end) {
-      let x3 = bitcast<i32>(b0[params.v[0].w + line_at3]);
-      s3 = x3;
-    }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
-    workgroupBarrier();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
-    workgroupBarrier();
-    sums[thread] = t1;
-    workgroupBarrier();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
-    workgroupBarrier();
-    sums[thread] = t2;
-    workgroupBarrier();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
-    workgroupBarrier();
-    sums[thread] = t4;
-    workgroupBarrier();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
-    workgroupBarrier();
-    sums[thread] = t8;
-    workgroupBarrier();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
-    workgroupBarrier();
-    sums[thread] = t16;
-    workgroupBarrier();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
-    workgroupBarrier();
-    sums[thread] = t32;
-    workgroupBarrier();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
-    workgroupBarrier();
-    sums[thread] = t64;
-    workgroupBarrier();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
-    workgroupBarrier();
-    sums[thread] = t128;
-    workgroupBarrier();
-    var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
-    if (i0 < end) {
-      let to4 = params.v[1].x + line_at0;
-      b0[to4] = bitcast<u32>((before + s0));
-    }
-    if (i1 < end) {
-      let to5 = params.v[1].x + line_at1;
-      b0[to5] = bitcast<u32>((before + s1));
-    }
-    if (i2 < end) {
-      let to6 = params.v[1].x + line_at2;
-      b0[to6] = bitcast<u32>((before + s2));
-    }
-    if (i3 < end) {
-      let to7 = params.v[1].x + line_at3;
-      b0[to7] = bitcast<u32>((before + s3));
-    }
-    carry = (carry + sums[255]);
-    workgroupBarrier();
-  }
-}
-
-// ---- scan of a long line: cumsum, 13 workgroups of 256
-// scan, segments
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-var<workgroup> sums: array<i32, 256>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let line = group / params.v[1].y;
-  let part = group - line * params.v[1].y;
-  let begin = part * params.v[2].x;
-  let end = min(begin + params.v[2].x, params.v[0].z);
-  var carry = i32();
-  if (part + params.v[1].w > 0u) { carry = bitcast<i32>(b2[line * params.v[1].z + params.v[1].w + part - 1u]); }
-  for (var start = begin; start < end; start += 1024u) {
-    var s0 = i32();
-    var s1 = i32();
-    var s2 = i32();
-    var s3 = i32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let w0 = (params.v[0].w + line_at0) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<i32>(q1.x);
-      let x3 = bitcast<i32>(q1.y);
-      let x4 = bitcast<i32>(q1.z);
-      let x5 = bitcast<i32>(q1.w);
-      s0 = x2;
-      s1 = x3;
-      s2 = x4;
-      s3 = x5;
-    }
-    s1 = (s0 + s1);
-    s2 = (s1 + s2);
-    s3 = (s2 + s3);
-    sums[thread] = s3;
-    workgroupBarrier();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = (sums[thread - 1u] + t1); }
-    workgroupBarrier();
-    sums[thread] = t1;
-    workgroupBarrier();
-    var t2 = sums[thread];
-    if (thread >= 2u) { t2 = (sums[thread - 2u] + t2); }
-    workgroupBarrier();
-    sums[thread] = t2;
-    workgroupBarrier();
-    var t4 = sums[thread];
-    if (thread >= 4u) { t4 = (sums[thread - 4u] + t4); }
-    workgroupBarrier();
-    sums[thread] = t4;
-    workgroupBarrier();
-    var t8 = sums[thread];
-    if (thread >= 8u) { t8 = (sums[thread - 8u] + t8); }
-    workgroupBarrier();
-    sums[thread] = t8;
-    workgroupBarrier();
-    var t16 = sums[thread];
-    if (thread >= 16u) { t16 = (sums[thread - 16u] + t16); }
-    workgroupBarrier();
-    sums[thread] = t16;
-    workgroupBarrier();
-    var t32 = sums[thread];
-    if (thread >= 32u) { t32 = (sums[thread - 32u] + t32); }
-    workgroupBarrier();
-    sums[thread] = t32;
-    workgroupBarrier();
-    var t64 = sums[thread];
-    if (thread >= 64u) { t64 = (sums[thread - 64u] + t64); }
-    workgroupBarrier();
-    sums[thread] = t64;
-    workgroupBarrier();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = (sums[thread - 128u] + t128); }
-    workgroupBarrier();
-    sums[thread] = t128;
-    workgroupBarrier();
-    var before = carry;
-    if (thread > 0u) { before = (carry + sums[thread - 1u]); }
-    if (i0 < end) {
-      let w6 = (params.v[1].x + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>((before + s0)), bitcast<u32>((before + s1)), bitcast<u32>((before + s2)), bitcast<u32>((before + s3)));
-    }
-    carry = (carry + sums[255]);
-    workgroupBarrier();
-  }
-}
-
-// ---- sort: sort, 3 workgroups of 256
-// sort, blocks
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> keys: array<u32, 128>;
-var<workgroup> places: array<u32, 128>;
-fn tern_sort_key(x: f32) -> u32 {
-  let bits = bitcast<u32>(x);
-  let magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) { return 0xffffffffu; }
-  if (magnitude == 0u) { return 0x80000000u; }
-  return select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let first = group * 128u;
-  for (var i = thread * 4u; i < 128u; i += 1024u) {
-    let line = (first + i) / params.v[1].w;
-    let at = first + i - line * params.v[1].w;
-    var key0 = ~u32(0);
-    var key1 = ~u32(0);
-    var key2 = ~u32(0);
-    var key3 = ~u32(0);
-    if (at < params.v[0].z && first + i < params.v[2].x) {
-      let w0 = (params.v[1].x + line * params.v[1].y + at) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      key0 = tern_sort_key(x2);
-      key1 = tern_sort_key(x3);
-      key2 = tern_sort_key(x4);
-      key3 = tern_sort_key(x5);
-    }
-    keys[i + 0u] = key0;
-    places[i + 0u] = at + 0u;
-    keys[i + 1u] = key1;
-    places[i + 1u] = at + 1u;
-    keys[i + 2u] = key2;
-    places[i + 2u] = at + 2u;
-    keys[i + 3u] = key3;
-    places[i + 3u] = at + 3u;
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 2u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 4u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 16u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 32u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 64u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 64u) * 128u + i % 64u;
-    let high = low + 64u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 32u) * 64u + i % 32u;
-    let high = low + 32u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 16u) * 32u + i % 16u;
-    let high = low + 16u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 8u) * 16u + i % 8u;
-    let high = low + 8u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 4u) * 8u + i % 4u;
-    let high = low + 4u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 2u) * 4u + i % 2u;
-    let high = low + 2u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 64u; i += 256u) {
-    let low = (i / 1u) * 2u + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[1].w - 1u)) & 128u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  workgroupBarrier();
-  for (var i = thread; i < 128u; i += 256u) {
-    if (first + i < params.v[2].x) { b1[first + i] = places[i]; }
-  }
-}
-
-// ---- sort: sort, 1 workgroups of 256
-// sort, results
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[0].z * params.v[0].y) { return; }
-  let line = i / params.v[0].z;
-  let at = i - line * params.v[0].z;
-  let sorted = line * params.v[3].x + at;
-  let place0 = b3[sorted + 0u];
-  let place1 = b3[sorted + 1u];
-  let place2 = b3[sorted + 2u];
-  let place3 = b3[sorted + 3u];
-  let from0 = params.v[1].y + line * params.v[1].z + place0 * params.v[1].x;
-  let x0 = bitcast<f32>(b0[from0]);
-  let from1 = params.v[1].y + line * params.v[1].z + place1 * params.v[1].x;
-  let x1 = bitcast<f32>(b0[from1]);
-  let from2 = params.v[1].y + line * params.v[1].z + place2 * params.v[1].x;
-  let x2 = bitcast<f32>(b0[from2]);
-  let from3 = params.v[1].y + line * params.v[1].z + place3 * params.v[1].x;
-  let x3 = bitcast<f32>(b0[from3]);
-  let w0 = (params.v[1].w + line * params.v[2].x + at) / 4u;
-  b1[w0 + 0u] = vec4<u32>(bitcast<u32>(x0), bitcast<u32>(x1), bitcast<u32>(x2), bitcast<u32>(x3));
-  let w1 = (params.v[2].y + line * params.v[2].z + at) / 4u;
-  b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
 }
 
 // ---- scatter to many: scatter_add, 12 workgroups of 256
@@ -3050,256 +1884,65 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
 }
 
 // ---- scatter to many: scatter_add, 1 workgroups of 256
-// sort, counts of digits
-struct Params { v: array<vec4<u32>, 2> }
+// scatter, sorted
+struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> counts: array<atomic<u32>, 256>;
-fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-
-  if (group >= params.v[0].z * params.v[0].w) { return; }
-  let line = group / params.v[0].w;
-  let block = group - line * params.v[0].w;
-  let begin = line * params.v[1].x + block * 4096u;
-  let end = line * params.v[1].x + min(params.v[1].x, (block + 1u) * 4096u);
-  atomicStore(&counts[thread], 0u);
-  workgroupBarrier();
-  for (var i = begin + thread; i < end; i += 1024u) {
-    // Four loads on their way at once; the last of the block stand for those behind it.
-    let last = end - 1u;
-    let key0 = key_of(b0[params.v[1].z + i]);
-    let key1 = key_of(b0[params.v[1].z + min(i + 256u, last)]);
-    let key2 = key_of(b0[params.v[1].z + min(i + 512u, last)]);
-    let key3 = key_of(b0[params.v[1].z + min(i + 768u, last)]);
-    atomicAdd(&counts[u32(key0 >> params.v[1].y) & 255u], 1u);
-    if (i + 256u < end) { atomicAdd(&counts[u32(key1 >> params.v[1].y) & 255u], 1u); }
-    if (i + 512u < end) { atomicAdd(&counts[u32(key2 >> params.v[1].y) & 255u], 1u); }
-    if (i + 768u < end) { atomicAdd(&counts[u32(key3 >> params.v[1].y) & 255u], 1u); }
-  }
-  workgroupBarrier();
-  b1[(line * 256u + thread) * params.v[0].w + block] = atomicLoad(&counts[thread]);
-}
-
-// ---- scatter to many: scatter_add, 1 workgroups of 256
-// sort, adding up counts
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-
-  if (group >= params.v[0].z) { return; }
-  let first = (group * 256u + thread) * params.v[0].w;
-  var carry = 0u;
-  for (var block = 0u; block < params.v[0].w; block += 1u) {
-    let here = b0[first + block];
-    b0[first + block] = carry;
-    carry += here;
-  }
-  b1[group * 256u + thread] = carry;
-}
-
-// ---- scatter to many: scatter_add, 1 workgroups of 256
-// sort, moving by digits
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
-@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
-var<workgroup> masks: array<atomic<u32>, 2048>;
-var<workgroup> next: array<u32, 256>;
-var<workgroup> sums: array<u32, 256>;
-fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
-}
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-
-  if (group >= params.v[0].z * params.v[0].w) { return; }
-  let line = group / params.v[0].w;
-  let block = group - line * params.v[0].w;
-  let begin = block * 4096u;
-  let end = min(params.v[1].x, begin + 4096u);
-  let total = b2[line * 256u + thread];
-  sums[thread] = total;
-  workgroupBarrier();
-  {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    workgroupBarrier();
-    sums[thread] = with1u;
-    workgroupBarrier();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    workgroupBarrier();
-    sums[thread] = with2u;
-    workgroupBarrier();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    workgroupBarrier();
-    sums[thread] = with4u;
-    workgroupBarrier();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    workgroupBarrier();
-    sums[thread] = with8u;
-    workgroupBarrier();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    workgroupBarrier();
-    sums[thread] = with16u;
-    workgroupBarrier();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    workgroupBarrier();
-    sums[thread] = with32u;
-    workgroupBarrier();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64u;
-    workgroupBarrier();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    workgroupBarrier();
-    sums[thread] = with128u;
-    workgroupBarrier();
-  }
-  next[thread] = line * params.v[1].x + sums[thread] - total + b1[(line * 256u + thread) * params.v[0].w + block];
-  for (var w = 0u; w < 8u; w += 1u) { atomicStore(&masks[w * 256u + thread], 0u); }
-  workgroupBarrier();
-  let mine = thread / 32u;
-  for (var start = begin; start < end; start += 256u) {
-    let i = start + thread;
-    var digit = 0u;
-    var bits = 0u;
-    if (i < end) {
-      let source = line * params.v[1].x + i;
-      bits = b0[params.v[1].z + source];
-      digit = (key_of(bits) >> params.v[1].y) & 255u;
-      atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
-    }
-    workgroupBarrier();
-    if (i < end) {
-      let source = line * params.v[1].x + i;
-      var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
-      for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
-      b3[params.v[2].y + to] = bits;
-      b4[params.v[2].z + to] = i;
-    }
-    workgroupBarrier();
-    var moved = 0u;
-    for (var w = 0u; w < 8u; w += 1u) {
-      moved += countOneBits(atomicLoad(&masks[w * 256u + thread]));
-      atomicStore(&masks[w * 256u + thread], 0u);
-    }
-    next[thread] += moved;
-    workgroupBarrier();
-  }
-}
-
-// ---- scatter to many: scatter_add, 1 workgroups of 256
-// sort, moving by digits
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<u32>;
-@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
-@group(0) @binding(5) var<storage, read_write> b4: array<u32>;
-@group(0) @binding(6) var<storage, read_write> b5: array<u32>;
-var<workgroup> masks: array<atomic<u32>, 2048>;
-var<workgroup> next: array<u32, 256>;
-var<workgroup> sums: array<u32, 256>;
-fn key_of(w: u32) -> u32 {
-  return w ^ 0x80000000u ^ params.v[0].y;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
-
-  if (group >= params.v[0].z * params.v[0].w) { return; }
-  let line = group / params.v[0].w;
-  let block = group - line * params.v[0].w;
-  let begin = block * 4096u;
-  let end = min(params.v[1].x, begin + 4096u);
-  let total = b3[line * 256u + thread];
-  sums[thread] = total;
-  workgroupBarrier();
-  {
-    let with1u = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    workgroupBarrier();
-    sums[thread] = with1u;
-    workgroupBarrier();
-    let with2u = sums[thread] + select(0u, sums[max(thread, 2u) - 2u], thread >= 2u);
-    workgroupBarrier();
-    sums[thread] = with2u;
-    workgroupBarrier();
-    let with4u = sums[thread] + select(0u, sums[max(thread, 4u) - 4u], thread >= 4u);
-    workgroupBarrier();
-    sums[thread] = with4u;
-    workgroupBarrier();
-    let with8u = sums[thread] + select(0u, sums[max(thread, 8u) - 8u], thread >= 8u);
-    workgroupBarrier();
-    sums[thread] = with8u;
-    workgroupBarrier();
-    let with16u = sums[thread] + select(0u, sums[max(thread, 16u) - 16u], thread >= 16u);
-    workgroupBarrier();
-    sums[thread] = with16u;
-    workgroupBarrier();
-    let with32u = sums[thread] + select(0u, sums[max(thread, 32u) - 32u], thread >= 32u);
-    workgroupBarrier();
-    sums[thread] = with32u;
-    workgroupBarrier();
-    let with64u = sums[thread] + select(0u, sums[max(thread, 64u) - 64u], thread >= 64u);
-    workgroupBarrier();
-    sums[thread] = with64u;
-    workgroupBarrier();
-    let with128u = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    workgroupBarrier();
-    sums[thread] = with128u;
-    workgroupBarrier();
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let wanted = t / params.v[0].z;
+  let k = (t - wanted * params.v[0].z) * 4u;
+  let keys = params.v[3].x + 0u;
+  let places = params.v[3].y + 0u;
+  var low = 0u;
+  var low_high = params.v[0].w;
+  for (; low < low_high;) {
+    let low_middle = (low + low_high) / 2u;
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
   }
-  next[thread] = line * params.v[1].x + sums[thread] - total + b2[(line * 256u + thread) * params.v[0].w + block];
-  for (var w = 0u; w < 8u; w += 1u) { atomicStore(&masks[w * 256u + thread], 0u); }
-  workgroupBarrier();
-  let mine = thread / 32u;
-  for (var start = begin; start < end; start += 256u) {
-    let i = start + thread;
-    var digit = 0u;
-    var bits = 0u;
-    if (i < end) {
-      let source = line * params.v[1].x + i;
-      bits = b0[params.v[1].z + source];
-      digit = (key_of(bits) >> params.v[1].y) & 255u;
-      atomicOr(&masks[mine * 256u + digit], 1u << (thread & 31u));
-    }
-    workgroupBarrier();
-    if (i < end) {
-      let source = line * params.v[1].x + i;
-      var to = next[digit] + countOneBits(atomicLoad(&masks[mine * 256u + digit]) & ((1u << (thread & 31u)) - 1u));
-      for (var w = 0u; w < mine; w += 1u) { to += countOneBits(atomicLoad(&masks[w * 256u + digit])); }
-      b4[params.v[2].z + to] = bits;
-      b5[params.v[2].w + to] = b1[params.v[1].w + source];
-    }
-    workgroupBarrier();
-    var moved = 0u;
-    for (var w = 0u; w < 8u; w += 1u) {
-      moved += countOneBits(atomicLoad(&masks[w * 256u + thread]));
-      atomicStore(&masks[w * 256u + thread], 0u);
-    }
-    next[thread] += moved;
-    workgroupBarrier();
+  let w0 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  low = max(low, params.v[1].x);
+  for (; low < params.v[1].y; low += 1u) {
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low])) != wanted) { break; }
+    let j = bitcast<u32>(bitcast<i32>(b3[places + low]));
+    let w6 = (params.v[2].z + k + j * params.v[2].w) / 4u;
+    let q7 = b1[w6 + 0u];
+    let x8 = bitcast<f32>(q7.x);
+    let x9 = bitcast<f32>(q7.y);
+    let x10 = bitcast<f32>(q7.z);
+    let x11 = bitcast<f32>(q7.w);
+    acc0 = combine(acc0, x8);
+    acc1 = combine(acc1, x9);
+    acc2 = combine(acc2, x10);
+    acc3 = combine(acc3, x11);
   }
+  let w12 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
 }
 
-// ---- scatter to many: scatter_add, 9 workgroups of 256
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256
 // scatter, fetched
 struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -3308,11 +1951,14 @@ struct Params { v: array<vec4<u32>, 4> }
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
 var<workgroup> values: array<f32, 1024>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
   let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].y) { return; }
-  let tiles = (params.v[0].z + 3u) / 4u;
+  let tiles = (params.v[0].z + 4u - 1u) / 4u;
   let wanted = group / tiles;
   let column = thread % 4u;
   let row = thread / 4u;
@@ -3324,63 +1970,58 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   var low_high = params.v[0].w;
   for (; low < low_high;) {
     let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) { low = low_middle + 1u; } else { low_high = low_middle; }
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low_middle])) < wanted) {
+      low = low_middle + 1u;
+    } else {
+      low_high = low_middle;
+    }
   }
   var over = 0u;
   var over_high = params.v[0].w;
   for (; over < over_high;) {
     let over_middle = (over + over_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(b2[keys + over_middle])) < wanted + 1u) { over = over_middle + 1u; } else { over_high = over_middle; }
+    if (bitcast<u32>(bitcast<i32>(b2[keys + over_middle])) < wanted + 1u) {
+      over = over_middle + 1u;
+    } else {
+      over_high = over_middle;
+    }
   }
   let first = max(low, params.v[1].x);
   let end = min(over, params.v[1].y);
   let x0 = bitcast<f32>(b0[params.v[2].x + k + wanted * params.v[2].y]);
   var acc0 = x0;
-  for (var start = first; start < end; start += 256u) {
-    let entry0 = start + row + 0u;
+  for (var start = first; start < end; start += 64u * 4u) {
+    let entry0 = start + row + 0u * 64u;
     var value0 = f32();
     if (entry0 < end) {
       let j = bitcast<u32>(bitcast<i32>(b3[places + entry0]));
       let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
       value0 = x1;
     }
-    let entry1 = start + row + 64u;
-    var value1 = f32();
-    if (entry1 < end) {
-      let j = bitcast<u32>(bitcast<i32>(b3[places + entry1]));
-      let x2 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value1 = x2;
-    }
-    let entry2 = start + row + 128u;
-    var value2 = f32();
-    if (entry2 < end) {
-      let j = bitcast<u32>(bitcast<i32>(b3[places + entry2]));
-      let x3 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value2 = x3;
-    }
-    let entry3 = start + row + 192u;
+// … 2 more of these 7 lines (b1520bd9), and
+    let entry3 = start + row + 3u * 64u;
     var value3 = f32();
     if (entry3 < end) {
       let j = bitcast<u32>(bitcast<i32>(b3[places + entry3]));
-      let x4 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
-      value3 = x4;
+      let x1 = bitcast<f32>(b1[params.v[2].z + k + j * params.v[2].w]);
+      value3 = x1;
     }
-    values[thread + 0u] = value0;
-    values[thread + 256u] = value1;
-    values[thread + 512u] = value2;
-    values[thread + 768u] = value3;
+    values[thread + 0u * 256u] = value0;
+    values[thread + 1u * 256u] = value1;
+    values[thread + 2u * 256u] = value2;
+    values[thread + 3u * 256u] = value3;
     workgroupBarrier();
     if (row == 0u) {
-      let count = min(256u, end - start);
+      let count = min(64u * 4u, end - start);
       for (var i = 0u; i < count; i += 1u) {
-        acc0 = (acc0 + values[i * 4u + column]);
+        acc0 = combine(acc0, values[i * 4u + column]);
       }
     }
     workgroupBarrier();
   }
   if (row == 0u && stands < params.v[0].z) {
-    let to5 = params.v[2].x + k + wanted * params.v[2].y;
-    b0[to5] = bitcast<u32>(acc0);
+    let to2 = params.v[2].x + k + wanted * params.v[2].y;
+    b0[to2] = bitcast<u32>(acc0);
   }
 }
 

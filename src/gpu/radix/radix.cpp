@@ -9,12 +9,29 @@
 namespace tern::detail_gpu {
 
 namespace {
-#include "gpu/radix/radix.inc"
+constexpr const char* kCount =
+#include "gpu/radix/radix_count.wgsl.inc"
+    ;
+constexpr const char* kAddUp =
+#include "gpu/radix/radix_add_up.wgsl.inc"
+    ;
+constexpr const char* kAddUpFew =
+#include "gpu/radix/radix_add_up_few.wgsl.inc"
+    ;
+constexpr const char* kSelect =
+#include "gpu/radix/radix_select.wgsl.inc"
+    ;
+constexpr const char* kScan =
+#include "gpu/radix/radix_scan.wgsl.inc"
+    ;
 constexpr const char* kMoveWgsl =
 #include "gpu/radix/radix_move.wgsl.inc"
     ;
 constexpr const char* kMoveCuda =
 #include "gpu/radix/radix_move.cu.inc"
+    ;
+constexpr const char* kMoveCall =
+#include "gpu/radix/radix_move_call.cu.inc"
     ;
 constexpr std::uint32_t kThreads = 256;
 constexpr std::int64_t kPart = 8192;  // elements that a workgroup selects a few of
@@ -22,45 +39,39 @@ constexpr std::int64_t kFewBlocks = 64;  // of a line, whose counts an invocatio
 constexpr int kMostMasks = 1024;      // words with a bit for each of them, when it selects many
 static_assert(32 * kMostMasks >= 8 * Radix::kMostSelected);
 
-/// Puts in place of what stands in sums[] the sums up to there.
-std::string scan_text(const std::string& barrier) {
-  std::string text;
-  for (std::uint32_t reach = 1; reach < kThreads; reach *= 2)
-    text += fill_holes(kScanStep, {{"reach", cat(reach, "u")}, {"barrier", barrier}});
-  return cat("{\n", text, "}");
-}
-
 }  // namespace
 
 const char* ranking_functions() { return kMoveCuda; }
 
 const char* word_of(DType dtype) { return dtype_size(dtype) == 8 ? "u64" : "u32"; }
 
-std::string key_function(const Dialect& d, DType dtype, int flip_slot) {
-  const std::string p = d.param(flip_slot);
+std::string key_function(const Dialect& d, DType dtype) {
   std::string body;
   const auto half = [&](const char* infinity) {
     body = cat("let magnitude = w & 0x7fffu;\nvar key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);\n"
                "if (magnitude == 0u) { key = 0x8000u; }\nif (magnitude > ", infinity, ") { key = 0xffffu; }\n",
-               "return key ^ (", p, " & 0xffffu);\n");
+               "return key ^ (flip & 0xffffu);\n");
   };
   switch (dtype) {
-    case DType::f32: body = cat("return tern_sort_key(bitcast<f32>(w)) ^ ", p, ";\n"); break;
+    case DType::f32: body = "return tern_sort_key(bitcast<f32>(w)) ^ flip;\n"; break;
     case DType::f16: half("0x7c00u"); break;
     case DType::bf16: half("0x7f80u"); break;
-    case DType::i8: body = cat("return w ^ 0x80u ^ (", p, " & 0xffu);\n"); break;
-    case DType::i16: body = cat("return w ^ 0x8000u ^ (", p, " & 0xffffu);\n"); break;
-    case DType::i32: body = cat("return w ^ 0x80000000u ^ ", p, ";\n"); break;
-    case DType::u32: body = cat("return w ^ ", p, ";\n"); break;
+    case DType::i8: body = "return w ^ 0x80u ^ (flip & 0xffu);\n"; break;
+    case DType::i16: body = "return w ^ 0x8000u ^ (flip & 0xffffu);\n"; break;
+    case DType::i32: body = "return w ^ 0x80000000u ^ flip;\n"; break;
+    case DType::u32: body = "return w ^ flip;\n"; break;
     case DType::f64:
-      body = cat("return tern_sort_key_f64(bitcast<f64>(w)) ^ ((u64(", p, ") << 32u) | u64(", p, "));\n");
+      body = "return tern_sort_key_f64(bitcast<f64>(w)) ^ ((u64(flip) << 32u) | u64(flip));\n";
       break;
-    case DType::i64:
-      body = cat("return w ^ 0x8000000000000000ull ^ ((u64(", p, ") << 32u) | u64(", p, "));\n");
-      break;
-    default: body = cat("return w ^ (", p, " & 0xffu);\n");
+    case DType::i64: body = "return w ^ 0x8000000000000000ull ^ ((u64(flip) << 32u) | u64(flip));\n"; break;
+    default: body = "return w ^ (flip & 0xffu);\n";
   }
-  return d.function_head("key_of", {{word_of(dtype), "w"}}, word_of(dtype)) + indented(body) + "}\n";
+  const char* const word = word_of(dtype);
+  return d.pure_function_head("key_of", {{word, "w"}, {"u32", "flip"}}, word) + indented(body) + "}\n";
+}
+
+std::string words_of(const Access& a) {
+  return a.size() == 8 ? cat("((u64*)b", a.binding, ")") : cat("b", a.binding);
 }
 
 /// A kernel on words: its plan and what its text is made of.
@@ -86,10 +97,9 @@ class Radix::Job {
   }
   const Dialect& dialect() const { return radix_.backend_.dialect(); }
   std::string p(int slot) const { return dialect().param(slot); }
-  std::string word(int access, const std::string& index) const {
-    const Access& a = plan_.access(access);
-    const std::string at = cat(p(a.base), " + ", index);
-    return a.size() == 8 ? dialect().element(a.binding, 8, at) : cat("b", a.binding, "[", at, "]");
+  /// $name, the words, and $name_first, where they begin.
+  void name_words(Holes& holes, const std::string& name, int access) const {
+    holes[name] = words_of(plan_.access(access)), holes[name + "_first"] = p(plan_.access(access).base);
   }
   /// Of words of a temporary, which begin where the binding does.
   std::string binding(int access) const { return cat("b", plan_.access(access).binding); }
@@ -99,7 +109,6 @@ class Radix::Job {
     const Access& a = plan_.access(access);
     return cat("(", type, "*)b", a.binding, " + ", p(a.base));
   }
-  std::string key(const std::string& word) const { return dialect().call("key_of", {word}); }
   std::string atomic_word() const { return dialect().native() ? "u32" : "atomic<u32>"; }
   void launch(const char* title, std::int64_t groups, const std::vector<Shared>& shared,
               const std::function<std::string()>& body, const char* functions = "") {
@@ -107,21 +116,14 @@ class Radix::Job {
     plan_.launch.groups = static_cast<std::uint64_t>(groups), plan_.launch.threads = kThreads;
     radix_.backend_.queue(plan_.launch, [&] {
       return dialect().module({title, plan_.launch.bindings, plan_.launch.params.size(), kThreads, shared,
-                               functions + key_function(dialect(), radix_.dtype_, flip_), body()});
+                               functions + key_function(dialect(), radix_.dtype_), body()});
     });
   }
   /// What every text has.
   Holes holes() const {
-    std::string barrier = dialect().barrier();
-    barrier.pop_back();  // the end of the line
-    return {{"barrier", barrier}, {"scan", scan_text(barrier)}, {"word", word_of(radix_.dtype_)}};
+    return {{"barrier", dialect().barrier()}, {"scan", kScan}, {"word", word_of(radix_.dtype_)}, {"flip", p(flip_)}};
   }
   Holes numbers(std::initializer_list<std::pair<const char*, std::int64_t>> values);
-  /// The keys of four elements that stand 256 apart, from the i-th on.
-  void add_keys(Holes& holes, int bits) const {
-    for (int e = 0; e < 4; ++e)
-      holes[cat("key", e)] = key(word(bits, e ? cat("min(i + ", 256 * e, "u, last)") : std::string("i")));
-  }
 
  private:
   Radix& radix_;
@@ -168,7 +170,7 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
     Holes holes = job.numbers({{"lines", lines_}, {"blocks", blocks}, {"n", n}, {"shift", shift}});
     const int bits = job.words(from.bits, all, false), out = job.words(counts, count_words, true);
     job.launch("sort, counts of digits", lines_ * blocks, {{job.atomic_word(), "counts", 256}}, [&] {
-      job.add_keys(holes, bits), holes["tile"] = cat(each, "u"), holes["counts"] = job.binding(out);
+      job.name_words(holes, "bits", bits), holes["tile"] = cat(each), holes["counts"] = job.binding(out);
       return fill_holes(kCount, holes);
     });
   }
@@ -200,22 +202,24 @@ void Radix::pass(const Words& from, std::int64_t n, int shift, const Words& to) 
 }
 
 std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) const {
-  holes["tile"] = cat(tile(dtype_), "u"), holes["counts"] = job.binding(m.counts);
-  holes["totals"] = job.binding(m.totals);
-  holes["source_bits"] = job.word(m.bits, "source"), holes["key"] = job.key("bits");
-  std::string store;
-  if (m.to_bits >= 0) store += cat(job.word(m.to_bits, "to"), " = bits;\n");
-  if (m.to_places >= 0)
-    store +=
-        cat(job.word(m.to_places, "to"), " = ", m.places >= 0 ? job.word(m.places, "source") : std::string("i"), ";");
-  holes["store"] = store;
+  holes["tile"] = cat(tile(dtype_)), holes["counts"] = job.binding(m.counts), holes["totals"] = job.binding(m.totals);
+  job.name_words(holes, "bits", m.bits);
+  holes["store"] = "", holes["place"] = "i";
+  if (m.places >= 0) job.name_words(holes, "places", m.places), holes["place"] = "$places[$places_first + source]";
+  if (m.to_bits >= 0) {
+    job.name_words(holes, "to_bits", m.to_bits);
+    holes["store"] += "$to_bits[$to_bits_first + to] = bits;\n";
+  }
+  if (m.to_places >= 0) {
+    job.name_words(holes, "to_places", m.to_places);
+    holes["store"] += "$to_places[$to_places_first + to] = $place;\n";
+  }
   return fill_holes(kMoveWgsl, holes);
 }
 
 std::string Radix::move_in_warps(const Job& job, Holes& holes, const Moved& m) const {
   const char* const word = word_of(dtype_);
-  holes["type"] = word, holes["each"] = cat(tile(dtype_) / kThreads), holes["tile"] = cat(tile(dtype_), "u");
-  holes["key"] = job.key("w");
+  holes["type"] = word, holes["each"] = cat(tile(dtype_) / kThreads), holes["tile"] = cat(tile(dtype_));
   holes["bits"] = job.pointer(m.bits, cat("const ", word)), holes["places"] = job.pointer(m.places, "const u32");
   holes["to_bits"] = job.pointer(m.to_bits, word), holes["to_places"] = job.pointer(m.to_places, "u32");
   holes["totals"] = job.pointer(m.totals, "const u32"), holes["counts"] = job.pointer(m.counts, "const u32");
@@ -245,13 +249,12 @@ Words Radix::select_once(const Words& from, std::int64_t n, std::int64_t parts, 
              {{atomic, "counts", 256}, {"u32", "sums", 256}, {"u32", "found", 2}, {atomic, "less", kMostMasks},
               {atomic, "alike", kMostMasks}},
              [&] {
-               job.add_keys(holes, bits);
+               job.name_words(holes, "bits", bits);
+               job.name_words(holes, "to_bits", to_bits), job.name_words(holes, "to_places", to_places);
                holes["top"] = cat(key_bits(dtype_) - 8, "u"), holes["over"] = cat(key_bits(dtype_), "u");
-               holes["source_bits"] = job.word(bits, "source");
-               holes["source_place"] = places >= 0 ? job.word(places, "source") : std::string("source - line * $n");
-               holes["out_bits"] = job.word(to_bits, "to"), holes["out_places"] = job.word(to_places, "to");
-               for (int e = 0; e < 4; ++e)
-                 holes["mark"] += fill_holes(kMark, {{"e", cat(256 * e, "u")}, {"key", cat("key", e)}});
+               holes["source_place"] = "source - line * $n";
+               if (places >= 0)
+                 job.name_words(holes, "places", places), holes["source_place"] = "$places[$places_first + source]";
                return fill_holes(kSelect, holes);
              });
   return to;

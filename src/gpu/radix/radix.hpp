@@ -12,8 +12,10 @@
 namespace tern::detail_gpu {
 
 /// The key of an element, whose order is that of the values (NaN last, zeros alike; all of them the other way round
-/// where `flip` is all ones), as a function `key_of` of the element's bits. It reads `flip` from a parameter.
-std::string key_function(const Dialect& dialect, DType dtype, int flip_slot);
+/// where `flip` is all ones), as a function `key_of` of the element's bits and `flip`.
+std::string key_function(const Dialect& dialect, DType dtype);
+/// What an access of words is indexed as. (Words of 64 bits are CUDA's.)
+std::string words_of(const Access& access);
 /// The word that holds an element's bits: "u32" or "u64".
 const char* word_of(DType dtype);
 /// How many bits its keys have.

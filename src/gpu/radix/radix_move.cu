@@ -1,9 +1,23 @@
-// Ranking by a digit in a workgroup of 8 warps. A tile is 256 * each neighbours; a warp has 32 * each of them, one after
-// the other, and its lane l every 32nd from the l-th on, so that what its lanes load together lies together. Of the lanes
-// whose elements have one digit (found by 8 votes) the first one counts all in its warp's counter of that digit; an
-// element's rank in the tile is what the counter showed, the lanes before it, and what the other warps and the lesser
-// digits have. Elements behind the end have the last digit, and as they are the last of it no others' ranks change.
-
+// CUDA's functions that rank elements by a digit of 8 bits in a workgroup of 8 warps: the last kernel of a pass of the
+// sort by digits (radix_count.wgsl, radix_move_call.cu), and lines that one workgroup sorts (sort_tile.cu).
+//
+// A tile is 256 · each neighbours; a warp has 32 · each of them, one after the other, and its lane l every 32nd from
+// the l-th on, so that what its lanes load together lies together:
+//
+//   ┌────────────────── warp 0 ──────────────────┐┌──── warp 1 …
+//   │ lane 0 │ lane 1 │ … │ lane 31 │ lane 0 │ … ││
+//   │ e = 0                         │ e = 1      ││
+//
+//   counts[warp][digit]: of the warp's elements so far; then, how many of the tile stand before its first
+//
+// Of the lanes whose elements have one digit (found by 8 votes) the first one counts all in its warp's counter of that
+// digit; an element's rank in the tile is what the counter showed, the lanes before it, and what the other warps and
+// the lesser digits have. Elements behind the end have the last digit, and as they are the last of it no others' ranks
+// change.
+//
+// Bound by the votes and by registers: with two for each of 16 elements instead of one a processor holds three
+// workgroups instead of four, and 2^24 in f32 takes 1251 µs instead of 978 (H100, 24 November 2026, docs/tuning.md;
+// PyTorch 930, docs/benchmarks.md).
 /// The sum of the values of the invocations up to and with this one; `sums`: 8 words.
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;
@@ -21,15 +35,14 @@ TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   __syncthreads();
   return before + sum;
 }
-/// Of each element its digit, in the 8 high bits, and its rank: one register. (With two for each of 16 elements an SM holds
-/// 3 workgroups instead of 5.)
+/// Of each element its digit, in the 8 high bits, and its rank: one register.
 template <int each> struct Ranks {
   u32 word[each];
   __device__ __forceinline__ u32 digit(int e) const { return word[e] >> 24; }
   __device__ __forceinline__ u32 rank(int e) const { return word[e] & 0xffffffu; }
 };
-/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and the
-/// result how many elements of the tile have a digit less than the invocation's number.
+/// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
+/// the result how many elements of the tile have a digit less than the invocation's number.
 template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5, below = (1u << lane) - 1u;
   for (u32 w = 0; w < 8; ++w) counts[w * 256u + thread] = 0u;
@@ -64,8 +77,8 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
   for (int e = 0; e < each; ++e) r.word[e] += mine[r.digit(e)];
   return less;
 }
-/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that neighbours
-/// of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
 template <class Word, int each, class Key>
 TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
                            const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
@@ -126,7 +139,8 @@ TERN_DEVICE void tern_sort_tile(Word* staged, u16* places, u32 here, u32 thread,
 #pragma unroll 1
   for (int shift = 0; shift < bits; shift += 8) {
 #pragma unroll
-    for (int e = 0; e < each; ++e) r.word[e] = (first + e * 32u < here ? u32(key(mine[e]) >> shift) & 255u : 255u) << 24;
+    for (int e = 0; e < each; ++e)
+      r.word[e] = (first + e * 32u < here ? u32(key(mine[e]) >> shift) & 255u : 255u) << 24;
     tern_rank(r, counts, sums, thread);
     __syncthreads();
 #pragma unroll

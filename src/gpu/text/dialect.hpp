@@ -69,6 +69,9 @@ class Dialect {
   /// The head of a function that sees the parameters, up to and with its opening brace.
   virtual std::string function_head(const std::string& name, const std::vector<Named>& parameters,
                                     const std::string& result) const = 0;
+  /// The same of one that does not: it is called by its name alone, in both languages alike.
+  virtual std::string pure_function_head(const std::string& name, const std::vector<Named>& parameters,
+                                         const std::string& result) const = 0;
   virtual std::string call(const std::string& name, const std::vector<std::string>& arguments) const = 0;
   virtual std::string barrier() const = 0;
   /// The value that the invocation whose number differs in the bits of `distance` has, or that number `lane` has, both

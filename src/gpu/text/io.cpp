@@ -324,4 +324,10 @@ std::string Io::store_words(const Access& a, const Position& at, const std::vect
   return lines;
 }
 
+std::string combining_function(const Dialect& dialect, detail::Leaf leaf, detail::Lane lane) {
+  const char* const type = lane_name(lane);
+  return cat(dialect.pure_function_head("combine", {{type, "a"}, {type, "b"}}, type), "  return ",
+             dialect.leaf(leaf, lane, {"a", "b"}), ";\n}\n");
+}
+
 }  // namespace tern::detail_gpu

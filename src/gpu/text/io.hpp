@@ -77,6 +77,8 @@ class Io {
 /// A stored element as a value of its lane, and back to the bits that are stored.
 std::string unpacked(DType dtype, const std::string& bits);
 std::string packed(DType dtype, const std::string& value);
+/// The function combine(a, b) of a leaf.
+std::string combining_function(const Dialect& dialect, detail::Leaf leaf, detail::Lane lane);
 /// Two values of f16 or bf16 in a word.
 std::string packed_pair(DType dtype, const std::string& low, const std::string& high);
 

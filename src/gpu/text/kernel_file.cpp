@@ -1,5 +1,6 @@
 #include "gpu/text/kernel_file.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,18 +22,82 @@ const std::string& filling(const Holes& holes, std::string_view name) {
   std::abort();
 }
 
+struct Name {
+  std::string_view name;
+  std::size_t end;  // of what names it
+};
+/// Of the hole that begins with the $ at `at`.
+Name name_at(std::string_view text, std::size_t at) {
+  const bool braced = text.substr(at, 2) == "${";
+  const std::size_t begin = at + (braced ? 2 : 1);
+  std::size_t end = begin;
+  while (end < text.size() && in_name(text[end])) ++end;
+  return {text.substr(begin, end - begin), braced ? end + 1 : end};
+}
+
+/// The text with `value` wherever it names `name`.
+std::string with_value(std::string_view text, std::string_view name, std::string_view value) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const Name hole = text[at] == '$' ? name_at(text, at) : Name{{}, at + 1};
+    result += text[at] == '$' && hole.name == name ? value : text.substr(at, hole.end - at);
+    at = hole.end;
+  }
+  return result;
+}
+
+/// The line from `at` on, with its end.
+std::string_view line_at(std::string_view text, std::size_t at) {
+  return text.substr(at, std::min(text.find('\n', at), text.size() - 1) + 1 - at);
+}
+/// Without the blanks that it begins with, and its end.
+std::string_view trimmed(std::string_view line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  return line.substr(0, line.find('\n'));
+}
+
+/// The text with what stands between $for and $end as often as it is for.
+std::string unrolled(std::string_view text, const Holes& holes) {
+  if (text.find("$for ") == text.npos) return std::string(text);
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view line = line_at(text, at), head = trimmed(line);
+    at += line.size();
+    if (!head.starts_with("$for ")) {
+      result += line;
+      continue;
+    }
+    std::string body;
+    for (int depth = 1;;) {
+      const std::string_view inner = line_at(text, at), words = trimmed(inner);
+      at += inner.size();
+      depth += words.starts_with("$for ") ? 1 : words == "$end" ? -1 : 0;
+      if (depth == 0) break;
+      body += inner.substr(inner.starts_with("  ") ? 2 : 0);  // as far to the left as $for
+    }
+    const std::size_t in = head.find(" in ");
+    const std::string list = fill_holes(head.substr(in + 4), holes);
+    for (std::size_t begin = 0, end; begin < list.size(); begin = end + 1) {
+      end = std::min(list.find(' ', begin), list.size());
+      result += unrolled(with_value(body, head.substr(5, in - 5), list.substr(begin, end - begin)), holes);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
-std::string fill_holes(std::string_view text, const Holes& holes) {
+std::string fill_holes(std::string_view file, const Holes& holes) {
+  const std::string unfolded = unrolled(file, holes);
+  const std::string_view text = unfolded;
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     if (text[at] != '$') {
       result += text[at++];
       continue;
     }
-    std::size_t end = at + 1;
-    while (end < text.size() && in_name(text[end])) ++end;
-    std::string lines = fill_holes(filling(holes, text.substr(at + 1, end - at - 1)), holes);
+    auto [name, end] = name_at(text, at);
+    std::string lines = fill_holes(filling(holes, name), holes);
     if (lines.ends_with('\n')) lines.pop_back();  // the hole's own line ends as well
     const std::string margin = indentation(result);
     const bool begins_line = margin.size() == result.size() - (result.rfind('\n') + 1);

@@ -12,7 +12,13 @@ namespace tern::detail_gpu {
 using Holes = std::map<std::string, std::string, std::less<>>;
 
 /// The text with its holes filled, lines that fill one indented like the hole; a line of nothing but a hole that is
-/// left empty goes. Every hole must have a filling, which may have holes itself.
+/// left empty goes. Every hole must have a filling, which may have holes itself. ${name} is $name before more letters.
+///
+/// Unrolled steps stand once:
+///   $for e in $elements
+///     sum += $x_$e;
+///   $end
+/// with "0 1 2" for $elements is the line with e = 0, 1 and 2: $x_0, $x_1, $x_2. Without elements it is nothing.
 std::string fill_holes(std::string_view text, const Holes& holes);
 
 }  // namespace tern::detail_gpu

@@ -28,6 +28,18 @@ inline std::string join(const std::vector<std::string>& parts, const char* betwe
   return result;
 }
 
+/// Lists for $for (kernel_file.hpp): first, first + step, … below end; and 1 2 4 … below end, or `down` from the last.
+inline std::string numbers(int first, int end, int step = 1) {
+  std::string list;
+  for (int i = first; i < end; i += step) list += cat(list.empty() ? "" : " ", i);
+  return list;
+}
+inline std::string powers_of_two(int end, bool down = false) {
+  std::string list;
+  for (int i = 1; i < end; i *= 2) list = down ? cat(i, i > 1 ? " " : "", list) : cat(list, i > 1 ? " " : "", i);
+  return list;
+}
+
 /// A pattern with $0 $1 $2 replaced by the arguments and $t by the type.
 inline std::string fill_in(std::string_view pattern, std::string_view type, const std::vector<std::string>& arguments) {
   std::string result;

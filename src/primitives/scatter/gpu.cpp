@@ -1,6 +1,6 @@
 // Scatter-reduce without float atomics: an invocation owns an element of the output, or a few neighbours in vectors,
 // and looks through the table in order, so that sums have the same bits every time. Work: output elements × table
-// entries; large tables are sorted first (scatter_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds
+// entries; large tables are sorted first (gpu_sorted.cpp). Cut into launches of 2^33 steps, so that no launch holds
 // a display for long.
 #include "primitives/scatter/gpu.hpp"
 
@@ -15,6 +15,10 @@ namespace tern::detail_gpu {
 using detail::ScatterRequest;
 
 namespace {
+
+constexpr const char* kScatter =
+#include "primitives/scatter/scatter.wgsl.inc"
+    ;
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 33;
 // Up to so many entries for each element, and steps in all, looking through them beats the kernels of a sort.
@@ -99,30 +103,21 @@ class ScatterKernel {
     const Dialect& d = backend_.dialect();
     Io io(plan_, d);
     const auto p = [&](int slot) { return d.param(slot); };
-    std::string body =
-        cat("let t = group * ", plan_.launch.threads, "u + thread;\nif (t >= ", p(count_slot_), ") { return; }\n");
-    body += cat("let entry = t / ", p(kept_slot_), ";\nlet k = (t - entry * ", p(kept_slot_), ") * ", group_,
-                "u;\nlet wanted = entry + ", p(first_slot_), ";\n");
+    Holes holes{{"threads", cat(plan_.launch.threads)}, {"each", cat(group_)},       {"count", p(count_slot_)},
+                {"kept", p(kept_slot_)},                {"first", p(first_slot_)},   {"begin", p(begin_slot_)},
+                {"table_end", p(end_slot_)},            {"size", p(size_slot_)}};
     Position at{{}, static_cast<int>(kept_.sizes.size()) - 1, group_};
     std::vector<std::string> summed;
-    body += io.coordinates(kept_, "k", "c", at.coordinates);
-    const std::string inner = io.coordinates(summed_, "j", "d", summed);
+    holes["kept_coordinates"] = io.coordinates(kept_, "k", "c", at.coordinates);
+    holes["entry_coordinates"] = io.coordinates(summed_, "j", "d", summed);
     Position outside = at;
     outside.coordinates.resize(kept_.sizes.size() + summed_.sizes.size(), "0u");
     outside.coordinates.push_back("wanted");
     at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end()), at.coordinates.push_back("0u");
-    const Access& table = plan_.access(2);
-    const GroupSums sums(io, r_, outside, group_);
-    body += sums.begin;
-    std::string step = inner;
-    step += cat("let index = ", io.loaded(table, io.element(table, at, 0)), ";\n");
-    step += cat("let place = bitcast<u32>(index) + select(0u, ", p(size_slot_), ", index < 0);\n");
-    step += cat("if (place >= ", p(size_slot_), ") {\n  if (entry == 0u) {\n    ",
-                d.report_index(plan_.access(3).binding, p(plan_.launch.check_slot), "index"), "  }\n}\n");
-    step += cat("if (place == wanted) {\n", indented(sums.combine(d, at)), "}\n");
-    body += cat("for (var j = ", p(begin_slot_), "; j < ", p(end_slot_), "; j += 1u) {\n", indented(step), "}\n");
-    body += sums.store();
-    return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {}, "", body});
+    name_group(holes, io, outside, at, group_);
+    name_index(holes, plan_, io, d, 2, 3, at);
+    return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {},
+                     combining_function(d, r_.combine, detail::lane_of(r_.source.dtype)), fill_holes(kScatter, holes)});
   }
 
   GpuBackend& backend_;
@@ -178,26 +173,23 @@ int scatter_group(Plan& plan, const Axes& kept, std::initializer_list<int> table
   return alike ? plan.choose_group(inner, kept.sizes.back(), false) : 1;
 }
 
-GroupSums::GroupSums(Io& io, const ScatterRequest& request, const Position& outside, int group)
-    : io_(io), r_(request), outside_(outside) {
-  std::vector<std::string> values;
-  begin = io_.load(0, outside_, values);
+void name_group(Holes& holes, Io& io, const Position& outside, const Position& inside, int group) {
+  std::vector<std::string> old, values, sums;
+  holes["load_old"] = io.load(0, outside, old), holes["load_new"] = io.load(1, inside, values);
   for (int e = 0; e < group; ++e) {
-    names_.push_back(cat("acc", e));
-    begin += cat("var ", names_.back(), " = ", values[static_cast<std::size_t>(e)], ";\n");
+    const auto i = static_cast<std::size_t>(e);
+    holes[cat("old_", e)] = old[i], holes[cat("new_", e)] = values[i];
+    sums.push_back(cat("acc", e));
   }
-}
-std::string GroupSums::combine(const Dialect& dialect, const Position& at) const {
-  std::vector<std::string> values;
-  std::string lines = io_.load(1, at, values);
-  const detail::Lane lane = detail::lane_of(r_.source.dtype);
-  for (std::size_t e = 0; e < names_.size(); ++e)
-    lines += cat(names_[e], " = ", dialect.leaf(r_.combine, lane, {names_[e], values[e]}), ";\n");
-  return lines;
+  holes["elements"] = numbers(0, group), holes["store"] = io.store(0, outside, sums, "");
 }
 
-std::string GroupSums::combine_value(const Dialect& dialect, const std::string& value) const {
-  return cat(names_[0], " = ", dialect.leaf(r_.combine, detail::lane_of(r_.source.dtype), {names_[0], value}), ";\n");
+void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dialect, int table, int flags,
+                const Position& at) {
+  const Access& a = plan.access(table);
+  holes["index"] = io.loaded(a, io.element(a, at, 0));
+  holes["report"] =
+      dialect.report_index(plan.access(flags).binding, dialect.param(plan.launch.check_slot), "index");
 }
 
 void scatter_on_gpu(GpuBackend& backend, const ScatterRequest& r) {

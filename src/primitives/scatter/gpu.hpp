@@ -4,6 +4,7 @@
 
 #include "gpu/gpu_backend.hpp"
 #include "gpu/text/io.hpp"
+#include "gpu/text/kernel_file.hpp"
 #include "primitives/scatter/kernels.hpp"
 
 namespace tern::detail_gpu {
@@ -12,24 +13,13 @@ namespace tern::detail_gpu {
 /// (accesses) is for. Marks accesses as wide.
 int scatter_group(Plan& plan, const Axes& kept, std::initializer_list<int> tables);
 
-/// The results of a group of neighbours in a kernel: variables acc0, acc1, … that begin with what the output (access 0)
-/// holds at `outside`, and take in what the source (access 1) has at a position.
-class GroupSums {
- public:
-  GroupSums(Io& io, const detail::ScatterRequest& request, const Position& outside, int group);
-  /// Lines that load them.
-  std::string begin;
-  std::string combine(const Dialect& dialect, const Position& at) const;
-  /// The same of a value that is there, into the first.
-  std::string combine_value(const Dialect& dialect, const std::string& value) const;
-  std::string store() const { return io_.store(0, outside_, names_, ""); }
-
- private:
-  Io& io_;
-  const detail::ScatterRequest& r_;
-  Position outside_;
-  std::vector<std::string> names_;
-};
+/// The holes of a group of neighbours in a kernel: $old_0, $old_1, … are what the output (access 0) holds at `outside`,
+/// once $load_old has loaded them; $new_0, … what the source (access 1) has at `inside`, after $load_new; $store writes
+/// acc0, acc1, … to the output.
+void name_group(Holes& holes, Io& io, const Position& outside, const Position& inside, int group);
+/// $index, an entry of the table (an access), and $report, which notes one that is out of range.
+void name_index(Holes& holes, const Plan& plan, const Io& io, const Dialect& dialect, int table, int flags,
+                const Position& at);
 
 /// A line with a table of its own to a warp; false, having done nothing, where the request is not of such lines.
 bool run_scatter_lines(GpuBackend& backend, const detail::ScatterRequest& request);

@@ -1,7 +1,4 @@
-// Scatter-reduce where every line of the output has a table of its own (scatter_add along the columns of a matrix): a
-// warp to a line, whose results it keeps in the workgroup's memory. It takes 32 entries of the table at once, in order;
-// those for one element take turns, the first in the table first, so that sums have the bits that adding one by one
-// has. Lines that are neighbours in memory are at work at the same time, and share what the cache fetched. CUDA's.
+// Scatter-reduce where every line of the output has a table of its own: a warp to a line (scatter_lines.cu). CUDA's.
 #include "gpu/text/io.hpp"
 #include "primitives/scatter/gpu.hpp"
 #include "gpu/text/text.hpp"
@@ -11,6 +8,10 @@ namespace tern::detail_gpu {
 using detail::ScatterRequest;
 
 namespace {
+
+constexpr const char* kLines =
+#include "primitives/scatter/scatter_lines.cu.inc"
+    ;
 
 constexpr std::int64_t kLeastLines = 64, kLeastEntries = 256;
 constexpr std::int64_t kLineBytes = 32 << 10;  // of results in the workgroup's memory
@@ -68,44 +69,26 @@ class LineScatter {
     const Dialect& d = backend_.dialect();
     Io io(plan_, d);
     const detail::Lane lane = detail::lane_of(r_.source.dtype);
-    const char* const type = lane_name(lane);
     Position line, outside, inside;
-    std::vector<std::string> entry, old, values;
-    std::string body = io.coordinates(lines_, "group", "c", line.coordinates);
+    std::vector<std::string> entry, old;
+    Holes holes{{"type", lane_name(lane)},        {"size", d.param(size_)},          {"count", d.param(count_)},
+                {"ahead", cat(kAhead)},           {"entries", numbers(0, kAhead)}};
+    holes["line_coordinates"] = io.coordinates(lines_, "group", "c", line.coordinates);
+    holes["entry_coordinates"] = io.coordinates(entries_, "j", "d", entry);
     outside.coordinates = inside.coordinates = line.coordinates;
-    const std::string place_of_entry = io.coordinates(entries_, "j", "d", entry);
     inside.coordinates.insert(inside.coordinates.end(), entry.begin(), entry.end());
     inside.coordinates.push_back("0u");
     outside.coordinates.resize(inside.coordinates.size() - 1, "0u"), outside.coordinates.push_back("k");
-    const std::string each = cat("for (u32 k = thread; k < ", d.param(size_), "; k += 32u) {\n");
-    const std::string load = io.load(0, outside, old);
-    body += cat(each, indented(cat(load, "sums[k] = ", old[0], ";\n")), "}\n__syncwarp();\n");
-    std::string step;
+    holes["load_old"] = io.load(0, outside, old), holes["old_0"] = old[0];
+    holes["store"] = io.store(0, outside, {"sums[k]"}, "");
+    name_index(holes, plan_, io, d, 2, 3, inside);
     for (int e = 0; e < kAhead; ++e) {
-      const Access& table = plan_.access(2);
-      std::string one = place_of_entry;
-      one += cat("let index = ", io.loaded(table, io.element(table, inside, 0)), ";\n");
-      one += cat("place", e, " = bitcast<u32>(index) + select(0u, ", d.param(size_), ", index < 0);\n");
-      one += io.load(1, inside, values);
-      one += cat("value", e, " = ", values[0], ";\n");
-      one += cat("if (place", e, " >= ", d.param(size_), ") {\n",
-                 indented(d.report_index(plan_.access(3).binding, d.param(plan_.launch.check_slot), "index")), "}\n");
-      step += cat("u32 place", e, " = 0xffffffffu;\n", type, " value", e, " = ", type, "();\n{\n  let j = start + ",
-                  e * kWarp, "u + thread;\n  if (j < ", d.param(count_), ") {\n", indented(indented(one)), "  }\n}\n");
+      std::vector<std::string> values;
+      holes[cat("load_", e)] = io.load(1, inside, values), holes[cat("new_", e)] = values[0];
     }
-    for (int e = 0; e < kAhead; ++e) {
-      const std::string place = cat("place", e), sum = cat("sums[", place, "]");
-      step += cat("{\n  const u32 same = __match_any_sync(0xffffffffu, ", place, ");\n",
-                  "  const u32 turn = u32(__popc(same & ((1u << thread) - 1u)));\n  const bool there = ", place, " < ",
-                  d.param(size_), ";\n  for (u32 now = 0u; __any_sync(0xffffffffu, there && turn >= now); ++now) {\n",
-                  "    if (there && turn == now) { ", sum, " = ", d.leaf(r_.combine, lane, {sum, cat("value", e)}),
-                  "; }\n    __syncwarp();\n  }\n}\n");
-    }
-    body += cat("for (u32 start = 0u; start < ", d.param(count_), "; start += ", kAhead * kWarp, "u) {\n",
-                indented(step), "}\n");
-    body += cat(each, indented(io.store(0, outside, {"sums[k]"}, "")), "}\n");
     return d.module({"scatter, lines", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
-                     {{type, "sums", held}}, "", body});
+                     {{lane_name(lane), "sums", held}}, combining_function(d, r_.combine, lane),
+                     fill_holes(kLines, holes)});
   }
 
   GpuBackend& backend_;

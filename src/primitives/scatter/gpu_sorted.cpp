@@ -15,271 +15,242 @@ using detail::ScatterRequest;
 
 namespace {
 
+constexpr const char* kRead =
+#include "primitives/scatter/scatter_read.wgsl.inc"
+    ;
+constexpr const char* kBisect =
+#include "primitives/scatter/scatter_bisect.wgsl.inc"
+    ;
+constexpr const char* kSorted =
+#include "primitives/scatter/scatter_sorted.wgsl.inc"
+    ;
+constexpr const char* kFetched =
+#include "primitives/scatter/scatter_fetched.wgsl.inc"
+    ;
+
 constexpr std::int64_t kMostEntries = std::int64_t{1} << 20;  // an invocation goes through in one launch
 constexpr std::int64_t kShortLine = 4096;  // a workgroup sorts these at once, whatever the keys
-// Where this many entries meet in an element on average, a workgroup fetches them, side by side, for a few neighbouring
-// elements, each of which one invocation sums in order from the workgroup's memory.
+// Where this many entries meet in an element on average, a workgroup fetches them (scatter_fetched.wgsl).
 constexpr std::int64_t kManyEntries = 64;
 constexpr std::uint32_t kFetching = 256;  // invocations
 constexpr int kFetchedEach = 4;           // by an invocation before the sums go on
 constexpr std::int64_t kNeighbours = 32;
 
-class SortedScatter {
- public:
-  SortedScatter(GpuBackend& backend, const ScatterRequest& request) : backend_(backend), r_(request) {
-    const View& table = r_.target.table;
-    lined_.strides.resize(r_.space.rank(), 0);
-    const auto lay = [&](bool summed, std::int64_t step) {
-      for (int i = r_.space.rank() - 1; i >= 0; --i) {
-        const auto axis = static_cast<std::size_t>(i);
-        if ((r_.output.strides[axis] == 0) != summed || (!summed && table.strides[axis] == 0)) continue;
-        if (summed) summed_ |= 1u << i;
-        else lines_ |= 1u << i;
-        lined_.strides[axis] = step;
-        step *= r_.space[axis];
-      }
-      return step;
-    };
-    length_ = lay(true, 1);
-    count_ = lay(false, length_);
-    lined_.dtype = DType::i32;
-    entries_ = new_words(), keys_ = new_words(), places_ = new_words();
-  }
-
-  void run() {
-    read_table();
-    const std::int64_t lines = count_ / length_;
-    const auto view = [&](const View& v) { return View{v.storage, DType::i32, 0, {length_, 1}}; };
-    if (length_ <= kShortLine) {
-      sort_on_gpu(backend_, {r_.op, Shape{lines, length_}, 1, false, view(entries_), view(keys_), view(places_)});
-    } else {  // by as many digits as there are
-      const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(r_.target.size)));
-      Radix(backend_, r_.op, DType::u32, false, lines).sort({entries_, {}}, length_, bits, {keys_, places_});
-    }
-    run_in_layouts(backend_.limits(), [this](Layouts layouts) { return combine(layouts); });
-  }
-
- private:
-  View new_words() {
-    keep_.push_back(backend_.temporary(count_, DType::i32));
-    View view = lined_;
-    view.storage = keep_.back().get();
-    return view;
-  }
-  std::uint32_t threads() const { return std::min<std::uint32_t>(256, backend_.limits().threads); }
-
-  /// The entries as [lines, length], counted from 0; those out of range are noted, and stand behind all others.
-  void read_table() {
-    Shape space = r_.space;
-    for (int i = 0; i < space.rank(); ++i)
-      if (!((summed_ | lines_) >> i & 1)) space[static_cast<std::size_t>(i)] = 1;
-    const View* views[] = {&entries_, &r_.target.table};
-    Plan plan(backend_.limits(), r_.op, 'S');
-    Axes axes = merge_axes(space, (1u << space.rank()) - 1, views, 0);
-    const int count = plan.add_param(static_cast<std::uint64_t>(count_)),
-              size = plan.add_param(static_cast<std::uint64_t>(r_.target.size));
-    plan.add_axes(axes);
-    for (std::size_t v = 0; v < 2; ++v) plan.add_access(*views[v], axes.strides[v], v == 0);
-    const View flags{&backend_.index_flags(), DType::u32, 0, {}};
-    plan.make_atomic(plan.add_access(flags, {}, true));
-    plan.launch.check_slot = plan.add_param(0), plan.launch.checked_size = r_.target.size;
-    const std::vector<std::int64_t> sizes(space.begin(), space.end());
-    plan.bind({bytes_touched(entries_, sizes), bytes_touched(r_.target.table, sizes), {0, 8}});
-    prepare(plan);
-    launch(plan, count_, [&] {
-      const Dialect& d = backend_.dialect();
-      Io io(plan, d);
-      Position at;
-      std::string body = start(plan, count) + io.coordinates(axes, "t", "c", at.coordinates);
-      const Access &entry = plan.access(0), &table = plan.access(1);
-      body += cat("let index = ", io.loaded(table, io.element(table, at, 0)), ";\n");
-      body += cat("var place = bitcast<u32>(index) + select(0u, ", d.param(size), ", index < 0);\n");
-      body += cat("if (place >= ", d.param(size), ") {\n",
-                  indented(cat(d.report_index(plan.access(2).binding, d.param(plan.launch.check_slot), "index"),
-                               "place = ", d.param(size), ";\n")),
-                  "}\n");
-      body += io.stored(entry, io.element(entry, at, 0), "bitcast<i32>(place)");
-      return module(plan, "scatter, reading the table", body);
-    });
-  }
-
-  /// False, having done nothing, where there is no such kernel in vectors.
-  bool combine(Layouts layouts) {
-    const View* views[] = {&r_.output, &r_.source, &keys_, &places_};
-    const std::uint32_t all = (1u << r_.space.rank()) - 1;
-    Plan plan(backend_.limits(), r_.op, 'C', layouts);
-    Axes kept = merge_axes(r_.space, all & ~summed_, views, 0), summed = merge_axes(r_.space, summed_, views, 0);
-    Slots s;
-    s.outputs = plan.add_param(0), s.kept = plan.add_param(0);
-    s.length = plan.add_param(static_cast<std::uint64_t>(length_));
-    s.begin = plan.add_param(0), s.end = plan.add_param(0);
-    plan.add_axes(kept), plan.add_axes(summed);
-    plan.set_inner(static_cast<int>(kept.sizes.size()) - 1);
-    std::vector<ByteRange> touched;
-    const std::vector<std::int64_t> sizes(r_.space.begin(), r_.space.end());
-    for (std::size_t v = 0; v < 4; ++v) {
-      std::vector<std::int64_t> strides = kept.strides[v];
-      strides.insert(strides.end(), summed.strides[v].begin(), summed.strides[v].end());
-      strides.push_back(v == 0 ? r_.target.step : 0);  // the entry, as one more axis
-      plan.add_access(*views[v], strides, v == 0);
-      touched.push_back(bytes_touched(*views[v], sizes));
-    }
-    Operand output;
-    output.view = r_.output, output.gather = &r_.target;
-    touched[0] = bytes_touched(output, sizes);
-    plan.bind(touched);
-    s.fetched = lines_ == 0 && backend_.limits().threads >= kFetching && length_ >= kManyEntries * r_.target.size;
-    if (s.fetched)
-      s.across = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(kept.count(), kNeighbours))));
-    else s.group = scatter_group(plan, kept, {2, 3});
-    const std::int64_t outputs = ceil_div(kept.count(), s.fetched ? s.across : s.group) * r_.target.size;
-    plan.note(s.fetched), plan.note(static_cast<char>(s.across));
-    plan.set(s.outputs, static_cast<std::uint64_t>(outputs));
-    plan.set(s.kept, static_cast<std::uint64_t>(kept.count() / s.group));
-    plan.note(r_.combine), plan.note(r_.source.dtype), plan.note(static_cast<char>(s.group));
-    const auto print = [&] {
-      return s.fetched ? fetched_text(plan, s, kept, summed) : combine_text(plan, s, kept, summed);
-    };
-    prepare(plan);
-    if (layouts == Layouts::vectors && !(kept.sizes.size() == 1 && summed.sizes.size() == 1 && plan.in_vectors() &&
-                                         backend_.has_kernel(layouts, plan.launch, print)))
-      return false;
-    for (std::int64_t begin = 0; begin < length_; begin += kMostEntries) {
-      plan.set(s.begin, static_cast<std::uint64_t>(begin));
-      plan.set(s.end, static_cast<std::uint64_t>(std::min(length_, begin + kMostEntries)));
-      launch(plan, s.fetched ? outputs * plan.launch.threads : outputs, print);
-    }
-    return true;
-  }
-  struct Slots {
-    int outputs, kept, length, begin, end, group = 1;
-    bool fetched = false;
-    int across = 1;  // neighbouring elements of a workgroup that fetches
-  };
-
-  /// What both kernels begin with, once `wanted` and `k` are there: where the element is, and where its line of keys
-  /// is.
-  struct Places {
-    Position at, outside;
-    std::string entry;  // lines that compute coordinates from a place `j`
-    std::string begin;
-  };
-  Places places_of(const Plan& plan, const Slots& s, const Axes& kept, const Axes& summed, const Io& io) const {
-    Places p;
-    p.at = {{}, static_cast<int>(kept.sizes.size()) - 1, s.group};
-    std::vector<std::string> inner;
-    p.begin = io.coordinates(kept, "k", "c", p.at.coordinates);
-    p.entry = io.coordinates(summed, "j", "d", inner);
-    p.outside = p.at;
-    p.at.coordinates.insert(p.at.coordinates.end(), inner.begin(), inner.end());
-    p.outside.coordinates.resize(p.at.coordinates.size(), "0u");
-    p.at.coordinates.push_back("0u"), p.outside.coordinates.push_back("wanted");
-    p.begin += cat("let keys = ", io.element(plan.access(2), p.outside, 0), ";\nlet places = ",
-                   io.element(plan.access(3), p.outside, 0), ";\n");
-    return p;
-  }
-  static std::string key(const Plan& plan, const Io& io, const char* index) {
-    return cat("bitcast<u32>(", io.loaded(plan.access(2), cat("keys + ", index)), ")");
-  }
-  /// Lines that bisect for the first entry of a line that is not less than `bound`: `name`.
-  std::string bisected(const Plan& plan, const Slots& s, const Io& io, const std::string& name,
-                       const char* bound) const {
-    const std::string high = name + "_high", middle = name + "_middle";
-    return cat("var ", name, " = 0u;\nvar ", high, " = ", backend_.dialect().param(s.length), ";\nfor (; ", name, " < ",
-               high, ";) {\n  let ", middle, " = (", name, " + ", high, ") / 2u;\n  if (",
-               key(plan, io, middle.c_str()), " < ", bound, ") { ", name, " = ", middle, " + 1u; } else { ", high,
-               " = ", middle, "; }\n}\n");
-  }
-
-  /// An invocation to an element, or a few neighbours.
-  std::string combine_text(const Plan& plan, const Slots& s, const Axes& kept, const Axes& summed) const {
-    const Dialect& d = backend_.dialect();
-    Io io(plan, d);
-    std::string body = start(plan, s.outputs);
-    body += cat("let wanted = t / ", d.param(s.kept), ";\nlet k = (t - wanted * ", d.param(s.kept), ") * ", s.group,
-                "u;\n");
-    const Places p = places_of(plan, s, kept, summed, io);
-    body += p.begin + bisected(plan, s, io, "low", "wanted");
-    const GroupSums sums(io, r_, p.outside, s.group);
-    body += sums.begin;
-    body += cat("low = max(low, ", d.param(s.begin), ");\n");
-    std::string next = cat("if (", key(plan, io, "low"), " != wanted) { break; }\nlet j = bitcast<u32>(",
-                           io.loaded(plan.access(3), "places + low"), ");\n", p.entry);
-    next += sums.combine(d, p.at);
-    body += cat("for (; low < ", d.param(s.end), "; low += 1u) {\n", indented(next), "}\n");
-    body += sums.store();
-    return module(plan, "scatter, sorted", body);
-  }
-
-  /// A workgroup to a few neighbouring elements: it fetches their entries, `fetched` at once, and an invocation to each
-  /// element adds them in order. All agree on every branch around a barrier.
-  std::string fetched_text(const Plan& plan, const Slots& s, const Axes& kept, const Axes& summed) const {
-    const Dialect& d = backend_.dialect();
-    Io io(plan, d);
-    const char* const type = lane_name(detail::lane_of(r_.source.dtype));
-    const int rows = static_cast<int>(kFetching) / s.across, fetched = rows * kFetchedEach;
-    std::string body =
-        cat("if (group >= ", d.param(s.outputs), ") { return; }\nlet tiles = (", d.param(s.kept), " + ", s.across - 1,
-            "u) / ", s.across, "u;\nlet wanted = group / tiles;\nlet column = thread % ", s.across,
-            "u;\nlet row = thread / ", s.across, "u;\nlet stands = (group - wanted * tiles) * ", s.across,
-            "u + column;\nlet k = min(stands, ", d.param(s.kept), " - 1u);\n");
-    const Places p = places_of(plan, s, kept, summed, io);
-    body += p.begin + bisected(plan, s, io, "low", "wanted") + bisected(plan, s, io, "over", "wanted + 1u");
-    body += cat("let first = max(low, ", d.param(s.begin), ");\nlet end = min(over, ", d.param(s.end), ");\n");
-    const GroupSums sums(io, r_, p.outside, 1);
-    body += sums.begin;
-    std::string step;
-    for (int e = 0; e < kFetchedEach; ++e) {
-      std::vector<std::string> values;
-      const std::string entry = cat("entry", e), value = cat("value", e);
-      const std::string load = io.load(1, p.at, values);
-      step += cat("let ", entry, " = start + row + ", e * rows, "u;\nvar ", value, " = ", type, "();\nif (", entry,
-                  " < end) {\n",
-                  indented(cat("let j = bitcast<u32>(", io.loaded(plan.access(3), cat("places + ", entry)), ");\n",
-                               p.entry, load, value, " = ", values[0], ";\n")),
-                  "}\n");
-    }
-    for (int e = 0; e < kFetchedEach; ++e) step += cat("values[thread + ", e * kFetching, "u] = value", e, ";\n");
-    step += d.barrier();
-    step += cat("if (row == 0u) {\n  let count = min(", fetched, "u, end - start);\n",
-                "  for (var i = 0u; i < count; i += 1u) {\n    ", sums.combine_value(d, cat("values[i * ", s.across,
-                "u + column]")), "  }\n}\n", d.barrier());
-    body += cat("for (var start = first; start < end; start += ", fetched, "u) {\n", indented(step), "}\n");
-    body += cat("if (row == 0u && stands < ", d.param(s.kept), ") {\n", indented(sums.store()), "}\n");
-    return backend_.dialect().module({"scatter, fetched", plan.launch.bindings, plan.launch.params.size(),
-                                      plan.launch.threads,
-                                      {{type, "values", static_cast<int>(kFetching) * kFetchedEach}}, "", body});
-  }
-
-  std::string start(const Plan& plan, int count_slot) const {
-    return cat("let t = group * ", plan.launch.threads, "u + thread;\nif (t >= ", backend_.dialect().param(count_slot),
-               ") { return; }\n");
-  }
-  std::string module(const Plan& plan, const char* what, const std::string& body) const {
-    return backend_.dialect().module(
-        {what, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads, {}, "", body});
-  }
-  /// After the last change to the plan.
-  void prepare(Plan& plan) const {
-    plan.launch.threads = threads();
-    plan.note(plan.launch.threads);
-    plan.finish_key();
-  }
-  void launch(Plan& plan, std::int64_t invocations, const std::function<std::string()>& text) {
-    plan.launch.groups = static_cast<std::uint64_t>(ceil_div(invocations, plan.launch.threads));
-    backend_.queue(plan.launch, text);
-  }
-
-  GpuBackend& backend_;
-  const ScatterRequest& r_;
-  std::uint32_t summed_ = 0, lines_ = 0;  // axes the output does not have, and those the table varies along besides
-  std::int64_t length_ = 1, count_ = 1;   // entries that may meet in an element, and all of them
-  View lined_, entries_, keys_, places_;  // [lines, length] laid over the request's space
-  std::vector<std::shared_ptr<Storage>> keep_;
+/// The entries of the table as lines, one for every line of the output: how the request's axes are laid out in them.
+struct EntryLines {
+  std::uint32_t summed = 0, lines = 0;  // axes that the output does not have, and those the table varies along besides
+  std::int64_t length = 1, count = 1;   // entries that may meet in an element, and all of them
+  View view;                            // [lines, length] laid over the request's space, without storage
 };
+EntryLines lay_out(const ScatterRequest& r) {
+  EntryLines e;
+  e.view.dtype = DType::i32, e.view.strides.resize(r.space.rank(), 0);
+  const auto lay = [&](bool summed, std::int64_t step) {
+    for (int i = r.space.rank() - 1; i >= 0; --i) {
+      const auto axis = static_cast<std::size_t>(i);
+      if ((r.output.strides[axis] == 0) != summed || (!summed && r.target.table.strides[axis] == 0)) continue;
+      (summed ? e.summed : e.lines) |= 1u << i;
+      e.view.strides[axis] = step;
+      step *= r.space[axis];
+    }
+    return step;
+  };
+  e.length = lay(true, 1), e.count = lay(false, e.length);
+  return e;
+}
+
+/// Words for the entries, which live as long as `storage`.
+struct Entries {
+  std::shared_ptr<Storage> storage;
+  View view;
+};
+Entries make_entries(GpuBackend& backend, const EntryLines& lines) {
+  Entries entries{backend.temporary(lines.count, DType::i32), lines.view};
+  entries.view.storage = entries.storage.get();
+  return entries;
+}
+
+/// After the last change to the plan.
+void prepare(GpuBackend& backend, Plan& plan) {
+  plan.launch.threads = std::min<std::uint32_t>(256, backend.limits().threads);
+  plan.note(plan.launch.threads);
+  plan.finish_key();
+}
+void launch(GpuBackend& backend, Plan& plan, std::int64_t invocations, const std::function<std::string()>& text) {
+  plan.launch.groups = static_cast<std::uint64_t>(ceil_div(invocations, plan.launch.threads));
+  backend.queue(plan.launch, text);
+}
+std::string module(GpuBackend& backend, const Plan& plan, const char* title, std::string body,
+                   std::vector<Shared> shared = {}, std::string functions = {}) {
+  return backend.dialect().module({title, plan.launch.bindings, plan.launch.params.size(), plan.launch.threads,
+                                   std::move(shared), std::move(functions), std::move(body)});
+}
+
+// ---- reading: the entries, counted from 0 ----
+
+void read_table(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& entries) {
+  Shape space = r.space;
+  for (int i = 0; i < space.rank(); ++i)
+    if (!((lines.summed | lines.lines) >> i & 1)) space[static_cast<std::size_t>(i)] = 1;
+  const View* views[] = {&entries, &r.target.table};
+  Plan plan(backend.limits(), r.op, 'S');
+  Axes axes = merge_axes(space, (1u << space.rank()) - 1, views, 0);
+  const int count = plan.add_param(static_cast<std::uint64_t>(lines.count)),
+            size = plan.add_param(static_cast<std::uint64_t>(r.target.size));
+  plan.add_axes(axes);
+  for (std::size_t v = 0; v < 2; ++v) plan.add_access(*views[v], axes.strides[v], v == 0);
+  const View flags{&backend.index_flags(), DType::u32, 0, {}};
+  plan.make_atomic(plan.add_access(flags, {}, true));
+  plan.launch.check_slot = plan.add_param(0), plan.launch.checked_size = r.target.size;
+  const std::vector<std::int64_t> sizes(r.space.begin(), r.space.end());
+  plan.bind({bytes_touched(entries, sizes), bytes_touched(r.target.table, sizes), {0, 8}});
+  prepare(backend, plan);
+  launch(backend, plan, lines.count, [&] {
+    const Dialect& d = backend.dialect();
+    Io io(plan, d);
+    Position at;
+    Holes holes{{"threads", cat(plan.launch.threads)}, {"count", d.param(count)}, {"size", d.param(size)}};
+    holes["coordinates"] = io.coordinates(axes, "t", "c", at.coordinates);
+    name_index(holes, plan, io, d, 1, 2, at);
+    holes["store"] = io.stored(plan.access(0), io.element(plan.access(0), at, 0), "bitcast<i32>(place)");
+    return module(backend, plan, "scatter, reading the table", fill_holes(kRead, holes));
+  });
+}
+
+// ---- sorting: the keys in order, and the places they came from ----
+
+void sort_entries(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& entries,
+                  const View& keys, const View& places) {
+  const std::int64_t count = lines.count / lines.length;
+  const auto view = [&](const View& v) { return View{v.storage, DType::i32, 0, {lines.length, 1}}; };
+  if (lines.length <= kShortLine)
+    return sort_on_gpu(backend,
+                       {r.op, Shape{count, lines.length}, 1, false, view(entries), view(keys), view(places)});
+  // By as many digits as there are.
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(r.target.size)));
+  Radix(backend, r.op, DType::u32, false, count).sort({entries, {}}, lines.length, bits, {keys, places});
+}
+
+// ---- combining: each element finds its entries ----
+
+/// The last kernel: an invocation to an element or a few neighbours, or a workgroup that fetches.
+struct Combining {
+  Plan plan;
+  Axes kept, summed;
+  int outputs = -1, kept_slot = -1, length = -1, begin = -1, end = -1;  // parameters
+  int group = 1;
+  bool fetched = false;
+  int across = 1;  // neighbouring elements of a workgroup that fetches
+  std::int64_t count = 0;  // invocations, or workgroups that fetch
+};
+
+Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& keys,
+                         const View& places, Layouts layouts) {
+  const View* views[] = {&r.output, &r.source, &keys, &places};
+  const std::uint32_t all = (1u << r.space.rank()) - 1;
+  Combining c{Plan(backend.limits(), r.op, 'C', layouts), merge_axes(r.space, all & ~lines.summed, views, 0),
+              merge_axes(r.space, lines.summed, views, 0)};
+  Plan& plan = c.plan;
+  c.outputs = plan.add_param(0), c.kept_slot = plan.add_param(0);
+  c.length = plan.add_param(static_cast<std::uint64_t>(lines.length));
+  c.begin = plan.add_param(0), c.end = plan.add_param(0);
+  plan.add_axes(c.kept), plan.add_axes(c.summed);
+  plan.set_inner(static_cast<int>(c.kept.sizes.size()) - 1);
+  std::vector<ByteRange> touched;
+  const std::vector<std::int64_t> sizes(r.space.begin(), r.space.end());
+  for (std::size_t v = 0; v < 4; ++v) {
+    std::vector<std::int64_t> strides = c.kept.strides[v];
+    strides.insert(strides.end(), c.summed.strides[v].begin(), c.summed.strides[v].end());
+    strides.push_back(v == 0 ? r.target.step : 0);  // the entry, as one more axis
+    plan.add_access(*views[v], strides, v == 0);
+    touched.push_back(bytes_touched(*views[v], sizes));
+  }
+  Operand output;
+  output.view = r.output, output.gather = &r.target;
+  touched[0] = bytes_touched(output, sizes);
+  plan.bind(touched);
+  c.fetched =
+      lines.lines == 0 && backend.limits().threads >= kFetching && lines.length >= kManyEntries * r.target.size;
+  if (c.fetched)
+    c.across = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(c.kept.count(), kNeighbours))));
+  else c.group = scatter_group(plan, c.kept, {2, 3});
+  c.count = ceil_div(c.kept.count(), c.fetched ? c.across : c.group) * r.target.size;
+  plan.note(c.fetched), plan.note(static_cast<char>(c.across));
+  plan.set(c.outputs, static_cast<std::uint64_t>(c.count));
+  plan.set(c.kept_slot, static_cast<std::uint64_t>(c.kept.count() / c.group));
+  plan.note(r.combine), plan.note(r.source.dtype), plan.note(static_cast<char>(c.group));
+  prepare(backend, plan);
+  return c;
+}
+
+/// What both files have: where the element is, where its line of keys is, and how its first entry is found.
+Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::initializer_list<const char*> indices) {
+  const Dialect& d = backend.dialect();
+  Position inside{{}, static_cast<int>(c.kept.sizes.size()) - 1, c.group}, outside;
+  std::vector<std::string> entry;
+  Holes holes{{"threads", cat(c.plan.launch.threads)}, {"each", cat(c.group)},        {"outputs", d.param(c.outputs)},
+              {"kept", d.param(c.kept_slot)},          {"length", d.param(c.length)}, {"begin", d.param(c.begin)},
+              {"table_end", d.param(c.end)},           {"bisect", kBisect},           {"barrier", d.barrier()}};
+  holes["kept_coordinates"] = io.coordinates(c.kept, "k", "c", inside.coordinates);
+  holes["entry_coordinates"] = io.coordinates(c.summed, "j", "d", entry);
+  outside = inside;
+  inside.coordinates.insert(inside.coordinates.end(), entry.begin(), entry.end());
+  outside.coordinates.resize(inside.coordinates.size(), "0u");
+  inside.coordinates.push_back("0u"), outside.coordinates.push_back("wanted");
+  const Access &keys = c.plan.access(2), &places = c.plan.access(3);
+  holes["first_key"] = io.element(keys, outside, 0), holes["first_place"] = io.element(places, outside, 0);
+  for (const std::string index : indices) {
+    holes["key_of_" + index] = io.loaded(keys, "keys + " + index);
+    holes["place_of_" + index] = io.loaded(places, "places + " + index);
+  }
+  name_group(holes, io, outside, inside, c.group);
+  return holes;
+}
+
+std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const Combining& c) {
+  Io io(c.plan, backend.dialect());
+  const detail::Lane lane = detail::lane_of(r.source.dtype);
+  const std::string combine = combining_function(backend.dialect(), r.combine, lane);
+  Holes holes = combining_holes(backend, c, io,
+                                {"low", "low_middle", "over_middle", "entry0", "entry1", "entry2", "entry3"});
+  static_assert(kFetchedEach == 4, "as many as there are entries above");
+  holes["bound_of_low"] = "wanted", holes["bound_of_over"] = "wanted + 1u";
+  holes["searched"] = c.fetched ? "low over" : "low";
+  if (!c.fetched) return module(backend, c.plan, "scatter, sorted", fill_holes(kSorted, holes), {}, combine);
+  holes["type"] = lane_name(lane), holes["across"] = cat(c.across);
+  holes["rows"] = cat(static_cast<int>(kFetching) / c.across);
+  holes["entries"] = numbers(0, kFetchedEach), holes["entries_each"] = cat(kFetchedEach);
+  return module(backend, c.plan, "scatter, fetched", fill_holes(kFetched, holes),
+                {{lane_name(lane), "values", static_cast<int>(kFetching) * kFetchedEach}}, combine);
+}
+
+/// False, having done nothing, where there is no such kernel in vectors.
+bool combine(GpuBackend& backend, const ScatterRequest& r, const EntryLines& lines, const View& keys,
+             const View& places, Layouts layouts) {
+  Combining c = plan_combining(backend, r, lines, keys, places, layouts);
+  const auto print = [&] { return combining_text(backend, r, c); };
+  if (layouts == Layouts::vectors && !(c.kept.sizes.size() == 1 && c.summed.sizes.size() == 1 && c.plan.in_vectors() &&
+                                       backend.has_kernel(layouts, c.plan.launch, print)))
+    return false;
+  for (std::int64_t begin = 0; begin < lines.length; begin += kMostEntries) {
+    c.plan.set(c.begin, static_cast<std::uint64_t>(begin));
+    c.plan.set(c.end, static_cast<std::uint64_t>(std::min(lines.length, begin + kMostEntries)));
+    launch(backend, c.plan, c.fetched ? c.count * c.plan.launch.threads : c.count, print);
+  }
+  return true;
+}
 
 }  // namespace
 
-void run_scatter_sorted(GpuBackend& backend, const ScatterRequest& request) { SortedScatter(backend, request).run(); }
+void run_scatter_sorted(GpuBackend& backend, const ScatterRequest& request) {
+  const EntryLines lines = lay_out(request);
+  const Entries entries = make_entries(backend, lines), keys = make_entries(backend, lines),
+                places = make_entries(backend, lines);
+  read_table(backend, request, lines, entries.view);
+  sort_entries(backend, request, lines, entries.view, keys.view, places.view);
+  run_in_layouts(backend.limits(), [&](Layouts layouts) {
+    return combine(backend, request, lines, keys.view, places.view, layouts);
+  });
+}
 
 }  // namespace tern::detail_gpu

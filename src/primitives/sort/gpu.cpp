@@ -4,6 +4,7 @@
 
 #include "gpu/plan/lines.hpp"
 #include "gpu/radix/radix.hpp"
+#include "gpu/text/kernel_file.hpp"
 #include "primitives/sort/kernels.hpp"
 
 namespace tern::detail_gpu {
@@ -13,10 +14,24 @@ using detail::SortRequest;
 
 namespace {
 
-// Lines of up to a block: bitonic in a workgroup's memory over (key, place); the place breaks ties, which makes it
-// stable. Keys are unsigned, in the order of the values, NaN last (first, descending); lines are padded to a power of
-// two with the largest key. Batcher (1968). Longer lines are sorted by digits, and of lines of which only the first are
-// wanted these are selected first (radix.hpp).
+constexpr const char* kBlock =
+#include "primitives/sort/sort_block.wgsl.inc"
+    ;
+constexpr const char* kPlace =
+#include "primitives/sort/sort_place.wgsl.inc"
+    ;
+constexpr const char* kRead =
+#include "primitives/sort/sort_read.wgsl.inc"
+    ;
+constexpr const char* kWrite =
+#include "primitives/sort/sort_write.wgsl.inc"
+    ;
+constexpr const char* kTile =
+#include "primitives/sort/sort_tile.cu.inc"
+    ;
+
+// Lines of up to a block are sorted by a bitonic network in a workgroup's memory (sort_block.wgsl). Longer lines are
+// sorted by digits, and of lines of which only the first are wanted these are selected first (radix.hpp).
 constexpr std::uint32_t kSortThreads = 256, kSortBlock = 1024;  // elements a workgroup sorts in its own memory
 constexpr std::int64_t kShortBlock = 64;                        // the same of short lines, in kernels made beforehand
 constexpr std::int64_t kLeastTile = 512;  // longer lines a workgroup sorts by digits, where it has the memory
@@ -33,12 +48,6 @@ std::string key_of(DType dtype, const std::string& x, bool descending) {
   }
   return descending ? cat("~", key) : key;
 }
-
-/// The compare-and-exchange of a pair in workgroup memory: `up` says in which order.
-const char* kExchange =
-    "let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);\n"
-    "if (later == up) {\n  let key = keys[low];\n  keys[low] = keys[high];\n  keys[high] = key;\n"
-    "  let place = places[low];\n  places[low] = places[high];\n  places[high] = place;\n}\n";
 
 /// Of a line of up to a block.
 std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
@@ -62,282 +71,275 @@ bool in_words(const View& v, const Shape& space, int axis) {
   return true;
 }
 
-class Sort {
- public:
-  Sort(GpuBackend& backend, const SortRequest& r)
-      : backend_(backend), r_(r), results_(result_space(r)), n_(r.space[static_cast<std::size_t>(r.axis)]),
-        wanted_(results_[static_cast<std::size_t>(r.axis)]), lines_(r.space.numel() / n_),
-        radix_(backend, r.op, r.input.dtype, r.descending, lines_), word_(word_of(r.input.dtype)) {}
+Shape result_space(const SortRequest& r) {
+  Shape space = r.space;
+  if (r.first > 0) space[static_cast<std::size_t>(r.axis)] = r.first;
+  return space;
+}
 
-  void run() {
-    if (in_tile()) return sort_tile();
-    const bool select = wanted_ <= Radix::kMostSelected && n_ > kSortBlock && n_ >= kTimesSelected * wanted_;
-    if (n_ <= kSortBlock) {
-      prepare_block(n_);
-      run_in_layouts(backend_.limits(), [&](Layouts layouts) { return sort_block(layouts); });
-    } else {
-      Words words = read_words();
-      std::int64_t n = n_;
-      if (select) words = radix_.select(words, n, wanted_);
-      if (n <= kSortBlock) {
-        prepare_block(n), sort_block_of(words, n);
-      } else {
-        if (n == wanted_ && !words.places.storage && to_words()) return sort_to_results(words);
-        pitch_ = n, places_ = radix_.make_places(n);
-        const View bits = n == wanted_ && r_.values.storage ? radix_.make_bits(n).bits : View{};
-        radix_.sort(words, n, key_bits(r_.input.dtype), {bits, places_});
-        if (bits.storage)
-          return run_in_layouts(backend_.limits(), [&](Layouts layouts) { return write_words(bits, layouts); });
-      }
-    }
-    run_in_layouts(backend_.limits(), [&](Layouts layouts) { return write(layouts); });
+/// A request, and what every stage asks of it.
+struct Job {
+  Job(GpuBackend& backend, const SortRequest& request)
+      : backend(backend), r(request), results(result_space(r)), n(r.space[static_cast<std::size_t>(r.axis)]),
+        wanted(results[static_cast<std::size_t>(r.axis)]), lines(r.space.numel() / n), dtype(r.input.dtype) {}
+  const Dialect& dialect() const { return backend.dialect(); }
+  std::uint32_t flip() const { return r.descending ? ~0u : 0u; }
+  bool to_values() const { return r.values.storage != nullptr; }
+  bool to_indices() const { return r.indices.storage != nullptr; }
+  /// The results that are asked for, after `first`.
+  std::vector<const View*> views(std::vector<const View*> first) const {
+    if (to_values()) first.push_back(&r.values);
+    if (to_indices()) first.push_back(&r.indices);
+    return first;
   }
 
-  static Shape result_space(const SortRequest& r) {
-    Shape space = r.space;
-    if (r.first > 0) space[static_cast<std::size_t>(r.axis)] = r.first;
-    return space;
-  }
-
- private:
-  struct Slots {
-    int places, padded, all;
-  };
-  /// The buffer of places, and the parameters of every kernel.
-  Slots add_places(LinePlan& l) const {
-    const auto add = [&](std::int64_t value) { return l.plan.add_param(static_cast<std::uint64_t>(value)); };
-    l.plan.note(block_);
-    return {l.add_words(places_), add(pitch_), add(lines_ * pitch_)};
-  }
-  std::string places(const LinePlan& l, const Slots& s) const { return cat("b", l.plan.access(s.places).binding); }
-  bool to_words() const {
-    return (!r_.values.storage || in_words(r_.values, results_, r_.axis)) &&
-           (!r_.indices.storage || in_words(r_.indices, results_, r_.axis));
-  }
-  void sort_to_results(const Words& words) {
-    radix_.sort(words, n_, key_bits(r_.input.dtype), {r_.values, r_.indices});
-  }
-  void prepare_block(std::int64_t n) {
-    pitch_ = padded_length(backend_, n), places_ = radix_.make_places(pitch_);
-    block_ = static_cast<std::uint32_t>(std::min<std::int64_t>(pitch_, kSortBlock));
-  }
-  std::uint64_t blocks() const { return static_cast<std::uint64_t>(lines_ * pitch_ / block_); }
-
-  /// The elements' bits, a word each: the input's own where it consists of such.
-  Words read_words() {
-    if (in_words(r_.input, r_.space, r_.axis)) return {r_.input, {}};
-    Words words = radix_.make_bits(n_);
-    run_in_layouts(backend_.limits(), [&](Layouts layouts) {
-      LinePlan l(backend_, r_.op, 'i', r_.space, r_.axis, {&r_.input}, 1, layouts);
-      const int bits = l.add_words(words.bits);
-      return l.launch_each(kSortThreads, [&] { return bits_text(l, bits); });
-    });
-    return words;
-  }
-  /// Whether a workgroup sorts a whole line by digits, in its memory.
-  bool in_tile() const {
-    return backend_.dialect().native() && !backend_.limits().packed && wanted_ == n_ && n_ > kLeastTile &&
-           n_ <= Radix::tile(r_.input.dtype);
-  }
-  void sort_tile() {
-    std::vector<const View*> views{&r_.input};
-    if (r_.values.storage) views.push_back(&r_.values);
-    if (r_.indices.storage) views.push_back(&r_.indices);
-    LinePlan l(backend_, r_.op, 't', r_.space, r_.axis, views, 1, Layouts::own);
-    l.plan.note(r_.values.storage != nullptr), l.plan.note(r_.indices.storage != nullptr);
-    const auto tile = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(n_)));
-    l.plan.note(tile);
-    const int flip = l.plan.add_param(r_.descending ? ~0u : 0u);
-    l.launch_grouped(static_cast<std::uint64_t>(lines_), kSortThreads, n_, [&] { return tile_text(l, tile, flip); });
-  }
-  /// Reads the lines, as keys, and sorts each.
-  bool sort_block(Layouts layouts) {
-    LinePlan l(backend_, r_.op, 'l', r_.space, r_.axis, {&r_.input}, 1, layouts);
-    const Slots s = add_places(l);
-    l.plan.note(r_.descending);
-    return l.launch_grouped(blocks(), kSortThreads, pitch_, [&] { return block_text(l, s, load_text(l, s), l.group); });
-  }
-  /// The same of words.
-  void sort_block_of(const Words& words, std::int64_t n) {
-    LinePlan l(backend_, r_.op, 'h', r_.space, r_.axis, {}, 0);
-    const Slots s = add_places(l);
-    l.plan.note(r_.input.dtype);
-    const int length = l.plan.add_param(static_cast<std::uint64_t>(n)),
-              flip = l.plan.add_param(r_.descending ? ~0u : 0u);
-    const int bits = l.add_words(words.bits, false), from = l.add_words(words.places, false);
-    l.launch(blocks(), kSortThreads, [&] {
-      return block_text(l, s, load_words_text(l, s, length, bits, from), 1,
-                        key_function(backend_.dialect(), r_.input.dtype, flip));
-    });
-  }
-  /// Writes the results: elements of the input in the order of the places, and these.
-  bool write(Layouts layouts) {
-    std::vector<const View*> views{&r_.input};
-    if (r_.values.storage) views.push_back(&r_.values);
-    if (r_.indices.storage) views.push_back(&r_.indices);
-    LinePlan l(backend_, r_.op, 'o', results_, r_.axis, views, 1, layouts, n_);
-    const Slots s = add_places(l);
-    l.plan.note(r_.values.storage != nullptr), l.plan.note(r_.indices.storage != nullptr);
-    return l.launch_each(kSortThreads, [&] { return write_text(l, s); });
-  }
-
-  /// Writes the results of words in order.
-  bool write_words(const View& bits, Layouts layouts) {
-    std::vector<const View*> views{&r_.values};
-    if (r_.indices.storage) views.push_back(&r_.indices);
-    LinePlan l(backend_, r_.op, 'W', results_, r_.axis, views, 0, layouts);
-    const int from = l.add_words(bits, false), places = l.add_words(places_, false);
-    l.plan.note(r_.indices.storage != nullptr);
-    return l.launch_each(kSortThreads, [&] { return words_text(l, from, places); });
-  }
-
-  /// The place of an invocation's group of neighbours in all lines: i, and in its own: line, at.
-  std::string begin_each(const LinePlan& l, const Io& io, std::vector<std::string>& line) const {
-    const std::string n = l.p(l.length_slot);
-    return cat("let i = (group * ", kSortThreads, "u + thread) * ", l.group, "u;\nif (i >= ", n, " * ",
-               l.p(l.lines_slot), ") { return; }\nlet line = i / ", n, ";\nlet at = i - line * ", n, ";\n",
-               io.coordinates(l.lines, "line", "c", line));
-  }
-  std::string words_text(const LinePlan& l, int from, int places) const {
-    Io io(l.plan, backend_.dialect());
-    std::vector<std::string> line, values, indices;
-    std::string body = begin_each(l, io, line);
-    const Access& b = l.plan.access(from);
-    for (int e = 0; e < l.group; ++e) {
-      const std::string at = cat("i + ", e, "u");
-      body += cat("let bits", e, " = ", b.size() == 8 ? backend_.dialect().element(b.binding, 8, at)
-                                                   : cat("b", b.binding, "[", at, "]"), ";\n");
-      values.push_back(unpacked(r_.input.dtype, cat("bits", e)));
-      indices.push_back(cat("bitcast<i32>(b", l.plan.access(places).binding, "[", at, "])"));
-    }
-    body += io.store(0, l.group_at(line, "at"), values, "");
-    if (r_.indices.storage) body += io.store(1, l.group_at(line, "at"), indices, "");
-    return l.module("sort, writing", body, {});
-  }
-  std::string tile_text(const LinePlan& l, int tile, int flip) const {
-    const Dialect& d = backend_.dialect();
-    Io io(l.plan, d);
-    const DType dtype = r_.input.dtype;
-    std::vector<std::string> line, names, values, places;
-    std::string body = io.coordinates(l.lines, "group", "c", line);
-    const std::string each = cat("for (var i = thread * ", l.group, "u; i < ", l.p(l.length_slot), "; i += ",
-                                 kSortThreads * static_cast<unsigned>(l.group), "u) {\n");
-    std::string load = io.load(0, l.group_at(line, "i"), names), store;
-    for (int e = 0; e < l.group; ++e) {
-      load += cat("staged[i + ", e, "u] = ", packed(dtype, names[static_cast<std::size_t>(e)]), ";\n");
-      values.push_back(unpacked(dtype, cat("staged[i + ", e, "u]")));
-      places.push_back(cat("i32(places[i + ", e, "u])"));
-    }
-    int access = 1;
-    if (r_.values.storage) store += io.store(access++, l.group_at(line, "i"), values, "");
-    if (r_.indices.storage) store += io.store(access, l.group_at(line, "i"), places, "");
-    body += cat(each, indented(load), "}\n", d.barrier(), "tern_sort_tile<", key_bits(dtype), ", ", tile / 256,
-                ">(staged, places, ", l.p(l.length_slot), ", thread, counts, sums, [&](", word_, " w) { return ",
-                d.call("key_of", {"w"}), "; });\n", each, indented(store), "}\n");
-    return l.module("sort, tiles", body,
-                    {{word_, "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048}, {"u32", "sums", 256}},
-                    ranking_functions() + key_function(d, dtype, flip));
-  }
-  std::string bits_text(const LinePlan& l, int bits) const {
-    Io io(l.plan, backend_.dialect());
-    std::vector<std::string> line, names;
-    std::string body = begin_each(l, io, line);
-    body += io.load(0, l.group_at(line, "at"), names);
-    for (int e = 0; e < l.group; ++e)
-      body += io.stored(l.plan.access(bits), cat("i + ", e, "u"),
-                        cat("bitcast<", std::string_view(word_) == "u64" ? "i64" : "u32", ">(",
-                            packed(r_.input.dtype, names[static_cast<std::size_t>(e)]), ")"));
-    return l.module("sort, reading", body, {});
-  }
-
-  std::string load_text(const LinePlan& l, const Slots& s) const {
-    Io io(l.plan, backend_.dialect());
-    std::vector<std::string> line, names;
-    std::string load =
-        cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded), ";\n");
-    for (int e = 0; e < l.group; ++e) load += cat("var key", e, " = ~", word_, "(0);\n");
-    std::string inside = io.coordinates(l.lines, "line", "c", line);
-    inside += io.load(0, l.group_at(line, "at"), names);
-    for (int e = 0; e < l.group; ++e)
-      inside += cat("key", e, " = ", key_of(r_.input.dtype, names[static_cast<std::size_t>(e)], r_.descending), ";\n");
-    load += cat("if (at < ", l.p(l.length_slot), " && first + i < ", l.p(s.all), ") {\n", indented(inside), "}\n");
-    for (int e = 0; e < l.group; ++e)
-      load += cat("keys[i + ", e, "u] = key", e, ";\nplaces[i + ", e, "u] = at + ", e, "u;\n");
-    return load;
-  }
-  std::string load_words_text(const LinePlan& l, const Slots& s, int length, int bits, int from) const {
-    const std::string at = cat("line * ", l.p(length), " + at");
-    const Access& b = l.plan.access(bits);
-    const std::string word = b.size() == 8 ? backend_.dialect().element(b.binding, 8, at)
-                                           : cat("b", b.binding, "[", at, "]");
-    return cat("let line = (first + i) / ", l.p(s.padded), ";\nlet at = first + i - line * ", l.p(s.padded),
-               ";\nvar key = ~", word_, "(0);\nvar place = 0xffffffffu;\nif (at < ", l.p(length), " && first + i < ",
-               l.p(s.all), ") {\n  key = ", backend_.dialect().call("key_of", {word}), ";\n  place = b",
-               l.plan.access(from).binding, "[", at, "];\n}\nkeys[i] = key;\nplaces[i] = place;\n");
-  }
-  /// Exchanges over a distance of j. The direction of a run of length `level` alternates within its line; runs as long
-  /// as the line ascend.
-  std::string pass(const LinePlan& l, const Slots& s, std::int64_t j, const std::string& level) const {
-    const std::string one =
-        cat("let low = (i / ", j, "u) * ", 2 * j, "u + i % ", j, "u;\nlet high = low + ", j,
-            "u;\nlet up = (((first + low) & (", l.p(s.padded), " - 1u)) & ", level, ") == 0u;\n", kExchange);
-    return cat("for (var i = thread; i < ", block_ / 2, "u; i += ", kSortThreads, "u) {\n", indented(one), "}\n",
-               backend_.dialect().barrier());
-  }
-  /// A block through a workgroup's memory, which `load` fills from i on, `each` elements.
-  std::string block_text(const LinePlan& l, const Slots& s, const std::string& load, int each,
-                         const std::string& functions = "") const {
-    std::string body = cat("let first = group * ", block_, "u;\n");
-    body += cat("for (var i = thread * ", each, "u; i < ", block_, "u; i += ",
-                kSortThreads * static_cast<unsigned>(each), "u) {\n", indented(load), "}\n",
-                backend_.dialect().barrier());
-    for (std::int64_t k = 2; k <= block_; k *= 2)
-      for (std::int64_t j = k / 2; j > 0; j /= 2) body += pass(l, s, j, cat(k, "u"));
-    body += cat("for (var i = thread; i < ", block_, "u; i += ", kSortThreads, "u) {\n  if (first + i < ", l.p(s.all),
-                ") { ", places(l, s), "[first + i] = places[i]; }\n}\n");
-    return l.module("sort, blocks", body,
-                    {{word_, "keys", static_cast<int>(block_)}, {"u32", "places", static_cast<int>(block_)}},
-                    functions);
-  }
-
-  std::string write_text(const LinePlan& l, const Slots& s) const {
-    Io io(l.plan, backend_.dialect());
-    const std::string b = places(l, s);
-    std::vector<std::string> line, values, places;
-    std::string body = begin_each(l, io, line);
-    body += cat("let sorted = line * ", l.p(s.padded), " + at;\n");
-    for (int e = 0; e < l.group; ++e) {
-      body += cat("let place", e, " = ", b, "[sorted + ", e, "u];\n");
-      places.push_back(cat("bitcast<i32>(place", e, ")"));
-    }
-    int access = 1;
-    if (r_.values.storage) {
-      for (int e = 0; e < l.group; ++e) {
-        values.push_back(cat("x", e));
-        body += cat("let from", e, " = ", l.taken(io, 0, line, cat("place", e)), ";\nlet x", e, " = ",
-                    io.loaded(l.plan.access(0), cat("from", e)), ";\n");
-      }
-      body += io.store(access++, l.group_at(line, "at"), values, "");
-    }
-    if (r_.indices.storage) body += io.store(access, l.group_at(line, "at"), places, "");
-    return l.module("sort, results", body, {});
-  }
-
-  GpuBackend& backend_;
-  const SortRequest& r_;
-  Shape results_;
-  std::int64_t n_, wanted_, lines_;
-  Radix radix_;
-  const char* word_;  // of bits and keys
-  std::uint32_t block_ = 0;
-  std::int64_t pitch_ = 0;  // from line to line in the places
-  View places_;
+  GpuBackend& backend;
+  const SortRequest& r;
+  Shape results;
+  std::int64_t n, wanted, lines;  // length of a line, of its results, and how many
+  DType dtype;
 };
+
+/// The places of sorted elements, `pitch` from line to line; of lines sorted in blocks, their length.
+struct Places {
+  View view;
+  std::int64_t pitch = 0;
+  std::uint32_t block = 0;
+};
+
+// ---- text: what the holes of the files have ----
+
+Holes shared_holes(const LinePlan& l, DType dtype) {
+  return {{"threads", cat(kSortThreads)},   {"each", cat(l.group)},
+          {"elements", numbers(0, l.group)}, {"length", l.p(l.length_slot)},
+          {"lines", l.p(l.lines_slot)},      {"barrier", l.backend.dialect().barrier()},
+          {"word", word_of(dtype)},          {"place", kPlace}};
+}
+
+/// Loads the group of the input, and names the bits of each element.
+void load_bits(Holes& holes, const LinePlan& l, Io& io, const Position& at, DType dtype) {
+  std::vector<std::string> names;
+  holes["load"] = io.load(0, at, names);
+  for (int e = 0; e < l.group; ++e) holes[cat("bits_", e)] = packed(dtype, names[static_cast<std::size_t>(e)]);
+}
+
+/// Stores the group's results from expressions, of accesses from `access` on.
+struct Results {
+  std::vector<std::string> values, places;
+};
+void store_results(Holes& holes, const Job& job, Io& io, const Position& at, int access, const Results& results) {
+  holes["store_values"] = job.to_values() ? io.store(access++, at, results.values, "") : std::string();
+  holes["store_places"] = job.to_indices() ? io.store(access, at, results.places, "") : std::string();
+}
+
+std::string read_text(const Job& job, const LinePlan& l, int words) {
+  Io io(l.plan, job.dialect());
+  std::vector<std::string> line;
+  Holes holes = shared_holes(l, job.dtype);
+  holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
+  load_bits(holes, l, io, l.group_at(line, "at"), job.dtype);
+  holes["words"] = words_of(l.plan.access(words));
+  return l.module("sort, reading", fill_holes(kRead, holes), {});
+}
+
+std::string tile_text(const Job& job, const LinePlan& l, int tile, int flip) {
+  Io io(l.plan, job.dialect());
+  std::vector<std::string> line;
+  Results results;
+  Holes holes = shared_holes(l, job.dtype);
+  holes["coordinates"] = io.coordinates(l.lines, "group", "c", line);
+  load_bits(holes, l, io, l.group_at(line, "i"), job.dtype);
+  for (int e = 0; e < l.group; ++e) {
+    results.values.push_back(unpacked(job.dtype, cat("staged[i + ", e, "u]")));
+    results.places.push_back(cat("i32(places[i + ", e, "u])"));
+  }
+  store_results(holes, job, io, l.group_at(line, "i"), 1, results);
+  holes["key_bits"] = cat(key_bits(job.dtype)), holes["tile_each"] = cat(tile / 256), holes["flip"] = l.p(flip);
+  return l.module("sort, tiles", fill_holes(kTile, holes),
+                  {{word_of(job.dtype), "staged", tile}, {"u16", "places", tile}, {"u32", "counts", 2048},
+                   {"u32", "sums", 256}},
+                  ranking_functions() + key_function(job.dialect(), job.dtype));
+}
+
+/// Parameters of a kernel on places: from line to line, and of all lines; and their access.
+struct PlaceSlots {
+  int places, padded, all;
+};
+
+/// What both kernels that sort blocks have, but for how an element is loaded.
+std::string block_text(const Job& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block, Holes& holes,
+                       const std::string& functions = "") {
+  const int size = static_cast<int>(block);
+  holes["block"] = cat(block), holes["padded"] = l.p(s.padded), holes["all"] = l.p(s.all);
+  holes["sorted_places"] = words_of(l.plan.access(s.places));
+  holes["levels"] = powers_of_two(2 * size).substr(2);  // from 2 on
+  for (int level = 2; level <= size; level *= 2) holes[cat("distances_", level)] = powers_of_two(level, true);
+  return l.module("sort, blocks", fill_holes(kBlock, holes),
+                  {{word_of(job.dtype), "keys", size}, {"u32", "places", size}}, functions);
+}
+
+std::string block_of_input_text(const Job& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block) {
+  Io io(l.plan, job.dialect());
+  std::vector<std::string> line, names;
+  Holes holes = shared_holes(l, job.dtype);
+  std::string& load = holes["load"] = io.coordinates(l.lines, "line", "c", line);
+  load += io.load(0, l.group_at(line, "at"), names);
+  for (int e = 0; e < l.group; ++e) {
+    load += cat("key", e, " = ", key_of(job.dtype, names[static_cast<std::size_t>(e)], job.r.descending), ";\n");
+    holes[cat("place_", e)] = cat("at + ", e, "u");
+  }
+  return block_text(job, l, s, block, holes);
+}
+
+struct WordSlots {
+  int length, flip, bits, from;
+};
+std::string block_of_words_text(const Job& job, const LinePlan& l, const PlaceSlots& s, std::uint32_t block,
+                                const WordSlots& w) {
+  Holes holes = shared_holes(l, job.dtype);
+  holes["length"] = l.p(w.length), holes["flip"] = l.p(w.flip), holes["place_0"] = "0xffffffffu";
+  holes["bits"] = words_of(l.plan.access(w.bits)), holes["from"] = words_of(l.plan.access(w.from));
+  holes["load"] = "let source = line * $length + at;\nkey0 = key_of($bits[source], $flip);\nplace0 = $from[source];\n";
+  return block_text(job, l, s, block, holes, key_function(job.dialect(), job.dtype));
+}
+
+/// `bits`: the access of sorted words; -1 where elements are taken from the input, access 0, by place.
+std::string write_text(const Job& job, const LinePlan& l, int places, const std::string& pitch, int bits) {
+  Io io(l.plan, job.dialect());
+  std::vector<std::string> line;
+  Results results;
+  Holes holes = shared_holes(l, job.dtype);
+  holes["coordinates"] = io.coordinates(l.lines, "line", "c", line);
+  holes["pitch"] = pitch, holes["sorted_places"] = words_of(l.plan.access(places));
+  holes["valued_elements"] = job.to_values() ? numbers(0, l.group) : std::string();
+  for (int e = 0; e < l.group; ++e) {
+    const std::string value = cat("x", e), word = cat("bits", e), from = cat("from", e);
+    if (job.to_values())
+      holes[cat("fetch_", e)] =
+          bits >= 0 ? cat("let ", word, " = ", words_of(l.plan.access(bits)), "[sorted + ", e, "u];\nlet ", value,
+                          " = ", unpacked(job.dtype, word), ";\n")
+                    : cat("let ", from, " = ", l.taken(io, 0, line, cat("place", e)), ";\nlet ", value, " = ",
+                          io.loaded(l.plan.access(0), from), ";\n");
+    results.values.push_back(value), results.places.push_back(cat("bitcast<i32>(place", e, ")"));
+  }
+  store_results(holes, job, io, l.group_at(line, "at"), bits >= 0 ? 0 : 1, results);
+  return l.module(bits >= 0 ? "sort, writing" : "sort, results", fill_holes(kWrite, holes), {});
+}
+
+// ---- launches ----
+
+/// The elements' bits, a word each: the input's own where it consists of such.
+Words read_words(const Job& job, Radix& radix) {
+  if (in_words(job.r.input, job.r.space, job.r.axis)) return {job.r.input, {}};
+  Words words = radix.make_bits(job.n);
+  run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
+    LinePlan l(job.backend, job.r.op, 'i', job.r.space, job.r.axis, {&job.r.input}, 1, layouts);
+    const int bits = l.add_words(words.bits);
+    return l.launch_each(kSortThreads, [&] { return read_text(job, l, bits); });
+  });
+  return words;
+}
+
+/// Whether a workgroup sorts a whole line by digits, in its memory.
+bool fits_tile(const Job& job) {
+  return job.dialect().native() && !job.backend.limits().packed && job.wanted == job.n && job.n > kLeastTile &&
+         job.n <= Radix::tile(job.dtype);
+}
+void sort_tiles(const Job& job) {
+  LinePlan l(job.backend, job.r.op, 't', job.r.space, job.r.axis, job.views({&job.r.input}), 1, Layouts::own);
+  l.plan.note(job.to_values()), l.plan.note(job.to_indices());
+  const auto tile = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(job.n)));
+  l.plan.note(tile);
+  const int flip = l.plan.add_param(job.flip());
+  l.launch_grouped(static_cast<std::uint64_t>(job.lines), kSortThreads, job.n,
+                   [&] { return tile_text(job, l, tile, flip); });
+}
+
+PlaceSlots add_places(const Job& job, LinePlan& l, const Places& places) {
+  const auto add = [&](std::int64_t value) { return l.plan.add_param(static_cast<std::uint64_t>(value)); };
+  l.plan.note(places.block);
+  return {l.add_words(places.view), add(places.pitch), add(job.lines * places.pitch)};
+}
+Places make_places(const Job& job, Radix& radix, std::int64_t n) {
+  const std::int64_t pitch = padded_length(job.backend, n);
+  return {radix.make_places(pitch), pitch, static_cast<std::uint32_t>(std::min<std::int64_t>(pitch, kSortBlock))};
+}
+std::uint64_t blocks_of(const Job& job, const Places& places) {
+  return static_cast<std::uint64_t>(job.lines * places.pitch / places.block);
+}
+
+/// Sorts lines of up to a block: of the input, or of n words each.
+Places sort_blocks(const Job& job, Radix& radix) {
+  const Places places = make_places(job, radix, job.n);
+  run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
+    LinePlan l(job.backend, job.r.op, 'l', job.r.space, job.r.axis, {&job.r.input}, 1, layouts);
+    const PlaceSlots s = add_places(job, l, places);
+    l.plan.note(job.r.descending);
+    return l.launch_grouped(blocks_of(job, places), kSortThreads, places.pitch,
+                            [&] { return block_of_input_text(job, l, s, places.block); });
+  });
+  return places;
+}
+Places sort_blocks_of(const Job& job, Radix& radix, const Words& words, std::int64_t n) {
+  const Places places = make_places(job, radix, n);
+  LinePlan l(job.backend, job.r.op, 'h', job.r.space, job.r.axis, {}, 0);
+  const PlaceSlots s = add_places(job, l, places);
+  l.plan.note(job.dtype);
+  const int length = l.plan.add_param(static_cast<std::uint64_t>(n)), flip = l.plan.add_param(job.flip());
+  const int bits = l.add_words(words.bits, false), from = l.add_words(words.places, false);
+  l.launch(blocks_of(job, places), kSortThreads,
+           [&] { return block_of_words_text(job, l, s, places.block, {length, flip, bits, from}); });
+  return places;
+}
+
+/// Writes the results: elements of the input in the order of the places, and these.
+void write_by_place(const Job& job, const Places& places) {
+  run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
+    LinePlan l(job.backend, job.r.op, 'o', job.results, job.r.axis, job.views({&job.r.input}), 1, layouts, job.n);
+    const PlaceSlots s = add_places(job, l, places);
+    l.plan.note(job.to_values()), l.plan.note(job.to_indices());
+    return l.launch_each(kSortThreads, [&] { return write_text(job, l, s.places, l.p(s.padded), -1); });
+  });
+}
+/// Writes the results of words in order.
+void write_words(const Job& job, const View& bits, const Places& places) {
+  run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
+    LinePlan l(job.backend, job.r.op, 'W', job.results, job.r.axis, job.views({}), 0, layouts);
+    const int from = l.add_words(bits, false), order = l.add_words(places.view, false);
+    l.plan.note(job.to_indices());
+    return l.launch_each(kSortThreads, [&] { return write_text(job, l, order, l.p(l.length_slot), from); });
+  });
+}
+
+/// Sorts lines of more than a block, selecting first where few are wanted.
+void sort_by_digits(const Job& job, Radix& radix) {
+  Words words = read_words(job, radix);
+  std::int64_t n = job.n;
+  if (job.wanted <= Radix::kMostSelected && job.n >= kTimesSelected * job.wanted)
+    words = radix.select(words, n, job.wanted);
+  if (n <= kSortBlock) return write_by_place(job, sort_blocks_of(job, radix, words, n));
+  const auto lie_in_words = [&](const View& v) { return !v.storage || in_words(v, job.results, job.r.axis); };
+  if (n == job.wanted && !words.places.storage && lie_in_words(job.r.values) && lie_in_words(job.r.indices))
+    return radix.sort(words, n, key_bits(job.dtype), {job.r.values, job.r.indices});
+  const Places places{radix.make_places(n), n, 0};
+  const View bits = n == job.wanted && job.to_values() ? radix.make_bits(n).bits : View{};
+  radix.sort(words, n, key_bits(job.dtype), {bits, places.view});
+  if (bits.storage) return write_words(job, bits, places);
+  write_by_place(job, places);
+}
+
+void sort_whole(GpuBackend& backend, const SortRequest& r) {
+  const Job job(backend, r);
+  if (fits_tile(job)) return sort_tiles(job);
+  Radix radix(backend, r.op, job.dtype, r.descending, job.lines);  // holds the temporaries
+  if (job.n <= kSortBlock) write_by_place(job, sort_blocks(job, radix));
+  else sort_by_digits(job, radix);
+}
 
 void run_sort(GpuBackend& backend, const SortRequest& r) {
   bool fits = true, results_fit = true;
   int axis = axis_to_halve(backend, r.space, r.axis, {&r.input}, fits);
-  const int other = axis_to_halve(backend, Sort::result_space(r), r.axis, {&r.values, &r.indices}, results_fit);
+  const int other = axis_to_halve(backend, result_space(r), r.axis, {&r.values, &r.indices}, results_fit);
   if (axis < 0) axis = other;
   fits &= results_fit;
   const std::int64_t n = r.space[static_cast<std::size_t>(r.axis)], lines = r.space.numel() / n;
@@ -351,7 +353,7 @@ void run_sort(GpuBackend& backend, const SortRequest& r) {
         axis = i;
     if (axis >= 0 && r.space[static_cast<std::size_t>(axis)] < 2) axis = -1;
   }
-  if (fits) return Sort(backend, r).run();
+  if (fits) return sort_whole(backend, r);
   if (axis < 0) too_long(backend, r.op);
   const auto a = static_cast<std::size_t>(axis);
   SortRequest first = r, second = r;

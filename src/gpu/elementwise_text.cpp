@@ -1,0 +1,147 @@
+// The text of a pointwise kernel: elementwise.wgsl with its holes filled.
+#include "gpu/elementwise_plan.hpp"
+#include "gpu/text/io.hpp"
+#include "gpu/text/kernel_file.hpp"
+#include "gpu/text/text.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::Step;
+
+namespace {
+
+constexpr const char* kElementwise =
+#include "gpu/elementwise.wgsl.inc"
+    ;
+constexpr const char* kRun =
+#include "gpu/elementwise_run.wgsl.inc"
+    ;
+constexpr const char* kTile =
+#include "gpu/elementwise_tile.wgsl.inc"
+    ;
+
+/// The value of a step that is a position, of an element of the group; `origin` counts such steps.
+std::string position_value(const ElementwisePlan& e, const Step& step, const Position& at, int element,
+                           std::size_t& origin) {
+  const Dialect& d = e.backend.dialect();
+  const auto coordinate = [&](int axis) -> std::string {
+    for (std::size_t k = 0; k < e.axes.original.size(); ++k)
+      if (e.axes.original[k] == axis)
+        return element && static_cast<int>(k) == at.inner ? cat("(", at.coordinates[k], " + ", element, "u)")
+                                                          : at.coordinates[k];
+    return "0u";
+  };
+  std::string value = d.param(e.origin_slots[origin++]);
+  if (step.index != detail::kOrdinalAxis) {
+    value += cat(" + ", coordinate(step.index < 0 ? step.index + e.job.space.rank() : step.index));
+  } else {
+    std::size_t k = 0;
+    for (int i = 0; i < e.job.space.rank(); ++i)
+      if (e.job.reduced >> i & 1) value += cat(" + ", coordinate(i), " * ", d.param(e.ordinal_strides[k++]));
+  }
+  return cat("bitcast<i32>(", value, ")");
+}
+
+/// What was loaded: of each source the elements of the group, or nothing yet.
+using Loaded = std::vector<std::vector<std::string>>;
+
+/// The place of an invocation in a run.
+void name_run(Holes& holes, const ElementwisePlan& e, const Io& io, Position& at) {
+  holes["place"] = kRun;
+  holes["coordinates"] = io.coordinates(e.axes, "i", "c", at.coordinates);
+}
+
+/// Coordinates of the other axes than a tile's two; a tile's are `across` and `along`.
+std::string coordinates_of_tile(const ElementwisePlan& e, const Io& io, Position& at) {
+  Axes others;
+  for (std::size_t i = 0; i + 1 < e.axes.sizes.size(); ++i)
+    if (static_cast<int>(i) != e.across)
+      others.sizes.push_back(e.axes.sizes[i]), others.slots.push_back(e.axes.slots[i]);
+  std::vector<std::string> names;
+  std::string lines = io.coordinates(others, "rest", "c", names);
+  for (std::size_t i = 0, next = 0; i + 1 < e.axes.sizes.size(); ++i)
+    at.coordinates.push_back(static_cast<int>(i) == e.across ? "across" : names[next++]);
+  at.coordinates.push_back("along");
+  return lines;
+}
+
+/// Lines that read what lies across into workgroup memory; those operands are taken from there.
+std::string read_tiles(const ElementwisePlan& e, Io& io, const Position& at, Loaded& loaded,
+                       std::vector<Shared>& shared) {
+  const std::int64_t rows = e.rows_of_tile();
+  std::string reads;
+  for (std::size_t s = 0; s < e.sources.size(); ++s) {
+    if (e.access[s] < 0 || !e.reads_across(e.access[s])) continue;
+    const std::string tile = cat("tile", s);
+    std::vector<std::string> values;
+    reads += io.load(e.access[s], at, values);
+    const detail::Lane lane = detail::lane_of(e.plan.access(e.access[s]).dtype());
+    shared.push_back({lane_name(lane), tile, static_cast<int>(e.group * rows * kPitch)});
+    for (int i = 0; i < e.group; ++i) {
+      reads += cat(tile, "[(thread / ", kAcross, "u * ", e.group, "u + ", i, "u) * ", kPitch, "u + thread % ", kAcross,
+                   "u] = ", values[static_cast<std::size_t>(i)], ";\n");
+      loaded[s].push_back(cat(tile, "[(thread % ", rows, "u * ", e.group, "u + ", i, "u) * ", kPitch, "u + thread / ",
+                              rows, "u]"));
+    }
+  }
+  return reads;
+}
+
+/// The place of an invocation in a tile.
+void name_tile(Holes& holes, const ElementwisePlan& e, Io& io, Position& at, Loaded& loaded,
+               std::vector<Shared>& shared) {
+  const auto p = [&](std::size_t i) { return e.backend.dialect().param(e.tile_slots[i]); };
+  const std::int64_t rows = e.rows_of_tile();
+  const bool staged = e.is_staged();
+  holes["place"] = kTile;
+  holes["size_across"] = p(0), holes["size_along"] = p(1), holes["tiles_across"] = p(2), holes["tiles_along"] = p(3);
+  holes["lanes"] = cat(kAcross), holes["rows"] = cat(rows), holes["barrier"] = e.backend.dialect().barrier();
+  holes["coordinates"] = coordinates_of_tile(e, io, at);
+  holes["staged_tiles"] = staged ? "all" : "";
+  holes["read_tiles"] = staged ? read_tiles(e, io, at, loaded, shared) : std::string();
+  holes["invocation_across"] = staged ? cat("thread / ", rows, "u") : cat("thread % ", kAcross, "u");
+  holes["invocation_along"] = staged ? cat("thread % ", rows, "u") : cat("thread / ", kAcross, "u");
+}
+
+}  // namespace
+
+std::string elementwise_text(const ElementwisePlan& e) {
+  const Dialect& d = dialect_for(e.backend.dialect(), e.program, e.wanted);
+  const ProgramPrinter printer(e.program, d, e.slots);
+  const Function f = printer.function("formula", e.wanted, [&](int step) { return e.is_source(step); });
+  Io io(e.plan, d);
+  io.check_indices_in(e.flags, e.plan.launch.check_slot);
+  const std::string guard = e.plan.guarded ? cat("i + $0 < ", d.param(e.count_slot)) : std::string();
+  io.guard_checks(guard);
+  Position at{{}, static_cast<int>(e.axes.sizes.size()) - 1, e.group};
+  std::vector<Shared> shared;
+  Loaded loaded(e.sources.size());
+  Holes holes{{"threads", cat(e.plan.launch.threads)}, {"each", cat(e.group)}, {"elements", numbers(0, e.group)},
+              {"count", d.param(e.count_slot)}};
+  if (e.across >= 0) name_tile(holes, e, io, at, loaded, shared);
+  else name_run(holes, e, io, at);
+  std::string& load = holes["load"];
+  for (std::size_t s = 0; s < e.sources.size(); ++s)
+    if (e.access[s] >= 0 && loaded[s].empty()) load += io.load(e.access[s], at, loaded[s]);
+  std::vector<std::vector<std::string>> results(e.outputs.size());
+  for (int i = 0; i < e.group; ++i) {
+    std::vector<std::string> arguments;
+    std::size_t origin = 0;
+    for (std::size_t s = 0; s < e.sources.size(); ++s) {
+      const Step& step = e.program.steps[static_cast<std::size_t>(e.sources[s])];
+      arguments.push_back(e.access[s] >= 0 ? loaded[s][static_cast<std::size_t>(i)]
+                                           : position_value(e, step, at, i, origin));
+    }
+    holes[cat("formula_", i)] = d.call("formula", arguments);
+    for (std::size_t o = 0; o < e.outputs.size(); ++o)
+      results[o].push_back(ProgramPrinter::result(f, cat("y", i), o));
+  }
+  std::string& store = holes["store"];
+  for (std::size_t o = 0; o < e.outputs.size(); ++o) store += io.store(e.outputs[o], at, results[o], guard);
+  Module module{"elementwise", e.plan.launch.bindings, e.plan.launch.params.size(), e.plan.launch.threads, shared,
+                f.text, fill_holes(kElementwise, holes)};
+  module.parts = e.is_part();
+  return d.module(module);
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,62 @@
+// Running sums, products, maxima or minima along one axis, in what the GPU languages share (dialect.hpp): of whole
+// lines, or of segments of a line whose sums are known (scan_sums.wgsl).
+//
+// A workgroup of 256 invocations has one line, or one segment of $part_length elements of it. It takes steps of
+// 256 · $each elements; an invocation has $each neighbours of a step, in groups that lie in vectors where they can:
+//
+//   step:         ┌──────────┬──────────┬───┬────────────┐
+//   in its        │ thread 0 │ thread 1 │ … │ thread 255 │   s0, s1, … : the running sums of an invocation's own
+//   registers:    ├──┬──┬──┬─┴┬──┬──┬──┬┘   │            │
+//                 │s0│s1│s2│s3│s0│s1│s2│…   │            │
+//   sums[thread]: the last of them, and after log₂ 256 steps of a tree (Hillis and Steele, 1986) the sum up to there
+//   carry:        the sum of all steps before
+//
+// Bound by memory, which is read once and written once; a step has 17 barriers, which other workgroups of the processor
+// fill. On an H200 rows of bf16 ran at 3.61 TB/s and of f32 at 3.75, a copy at 4.2 (docs/benchmarks.md).
+//
+// gpu.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl.
+let line = group / $parts;
+let part = group - line * $parts;
+let begin = part * $part_length;
+let end = min(begin + $part_length, $length);
+$coordinates
+var carry = $type();
+$carry_in
+for (var start = begin; start < end; start += ${threads}u * ${each}u) {
+  $for e in $elements
+    var s$e = $type();
+  $end
+  $for g in $groups
+    let i$g = start + thread * ${each}u + ${g}u;
+    let line_at$g = ${from_the_end}i$g;
+    if (i$g < end) {
+      $load_$g
+    }
+  $end
+  var sum = s0;
+  $for e in $later_elements
+    sum = combine(sum, s$e);
+    s$e = sum;
+  $end
+  sums[thread] = sum;
+  $barrier
+  $for reach in $reaches
+    var t$reach = sums[thread];
+    if (thread >= ${reach}u) { t$reach = combine(sums[thread - ${reach}u], t$reach); }
+    $barrier
+    sums[thread] = t$reach;
+    $barrier
+  $end
+  var before = carry;
+  if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
+  $for e in $elements
+    let y$e = combine(before, s$e);
+  $end
+  $for g in $groups
+    if (i$g < end) {
+      $store_$g
+    }
+  $end
+  carry = combine(carry, sums[${threads}u - 1u]);
+  $barrier
+}

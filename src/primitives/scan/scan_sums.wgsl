@@ -1,0 +1,27 @@
+// The sums of a long line's segments, one to a workgroup: the first of three kernels, of which the second scans these
+// sums as lines of their own, and the third every segment from what stands before it (scan.wgsl). Invocations take
+// groups of neighbours 256 groups apart, and a tree over the workgroup joins what they have.
+//
+// Bound by memory, which is read once here and once in scan.wgsl.
+let line = group / $parts;
+let part = group - line * $parts;
+let begin = part * $part_length;
+let end = min(begin + $part_length, $length);
+$coordinates
+var sum = $type();
+for (var i = begin + thread * ${group}u; i < end; i += ${threads}u * ${group}u) {
+  let at = ${from_the_end}i;
+  $load
+  $for x in $loaded
+    sum = combine(sum, $x);
+  $end
+}
+sums[thread] = sum;
+$barrier
+$for reach in $halves
+  if (thread < ${reach}u) { sums[thread] = combine(sums[thread], sums[thread + ${reach}u]); }
+  $barrier
+$end
+if (thread == 0u) {
+  $store
+}

@@ -1,0 +1,35 @@
+// The last kernel of a scatter by a long table, in what the GPU languages share (dialect.hpp): the entries were read
+// (scatter_read.wgsl) and sorted, which leaves `keys`, the places in the output in increasing order, and `places`, the
+// positions in the source that they came from, in their order.
+//
+//   keys:    │ 0 │ 0 │ 1 │ 2 │ 2 │ 2 │ 4 │ …      thread of place 2: bisects for its first entry (3), and adds
+//   places:  │ 1 │ 7 │ 3 │ 0 │ 2 │ 9 │ 5 │ …      source[0], source[2], source[9], in order
+//
+// An invocation has an element of the output, or a group of neighbours along another axis in vectors. Where many
+// entries meet in an element, a workgroup fetches them: scatter_fetched.wgsl.
+//
+// Bound by memory where neighbours are many: 16384 rows of 768 in f32 into 50304 took 309 µs on an H100, 24 November
+// 2026, PyTorch with atomics 207 (docs/benchmarks.md).
+let t = group * ${threads}u + thread;
+if (t >= $outputs) { return; }
+let wanted = t / $kept;
+let k = (t - wanted * $kept) * ${each}u;
+$kept_coordinates
+let keys = $first_key;
+let places = $first_place;
+$bisect
+$load_old
+$for e in $elements
+  var acc$e = $old_$e;
+$end
+low = max(low, $begin);
+for (; low < $table_end; low += 1u) {
+  if (bitcast<u32>($key_of_low) != wanted) { break; }
+  let j = bitcast<u32>($place_of_low);
+  $entry_coordinates
+  $load_new
+  $for e in $elements
+    acc$e = combine(acc$e, $new_$e);
+  $end
+}
+$store

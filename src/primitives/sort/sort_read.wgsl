@@ -1,0 +1,7 @@
+// Puts the bits of elements into words, a word each, for the sort by digits of elements that are not words themselves,
+// or do not lie one after the other. Bound by memory.
+$place
+$load
+$for e in $elements
+  $words[i + ${e}u] = $bits_$e;
+$end

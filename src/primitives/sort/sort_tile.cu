@@ -1,0 +1,25 @@
+// Sorts a line of 513 to 4096 elements (2048 of 64 bits) by digits in a workgroup's memory, with the functions of
+// gpu/radix/radix_move.cu. CUDA's: it ranks by votes in a warp.
+//
+//   staged[]:  the line's bits, a word an element     places[]:  where the elements come from, 16 bits each
+//
+// A warp of the eight has an eighth of the tile, lane l of it every 32nd element from the l-th on. Memory is read once
+// and written once, in vectors where they lie so; for each digit of 8 bits elements are ranked and exchanged.
+//
+// Bound by ranking: on an H100, 24 November 2026, 4096 lines of 4096 in f32 took 382 µs, a copy takes 48, PyTorch's
+// sort 573 (docs/benchmarks.md).
+if (group >= $lines) { return; }
+$coordinates
+for (var i = thread * ${each}u; i < $length; i += ${threads}u * ${each}u) {
+  $load
+  $for e in $elements
+    staged[i + ${e}u] = $bits_$e;
+  $end
+}
+$barrier
+tern_sort_tile<$key_bits, $tile_each>(staged, places, $length, thread, counts, sums,
+                                      [&]($word w) { return key_of(w, $flip); });
+for (var i = thread * ${each}u; i < $length; i += ${threads}u * ${each}u) {
+  $store_values
+  $store_places
+}
