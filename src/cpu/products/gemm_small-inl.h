@@ -78,9 +78,9 @@ template <class Size, class D, class T = hn::TFromD<D>> void SmallProducts(D d, 
   const GemmSmall call = given;  // a copy that no store can change
   HWY_ALIGN T packed[kSmallMost * kSmallMost];
   for (std::int64_t i = 0; i < call.count; ++i) {
-    const T* a = static_cast<const T*>(call.a) + call.a_offsets[i];
-    const T* b = static_cast<const T*>(call.b) + call.b_offsets[i];
-    T* const c = static_cast<T*>(call.c) + (call.c_offsets ? call.c_offsets[i] : i * call.m * call.c_row);
+    const T* a = static_cast<const T*>(call.a) + (call.a_offsets ? call.a_offsets[i] : i * call.a_step);
+    const T* b = static_cast<const T*>(call.b) + (call.b_offsets ? call.b_offsets[i] : i * call.b_step);
+    T* const c = static_cast<T*>(call.c) + (call.c_offsets ? call.c_offsets[i] : i * call.c_step);
     std::int64_t b_row = call.b_row;
     if (call.b_col != 1 && call.n > 1) {
       for (std::int64_t p = 0; p < call.k; ++p)
