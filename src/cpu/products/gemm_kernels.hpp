@@ -71,11 +71,13 @@ struct GemmSmall {
 inline constexpr std::int64_t kSmallMost = 16;
 
 /// Products of a few elements, many at once: `units` vectors hold the results of a group of them, which lie below each
-/// other; the operands of a vector's lanes are picked from one or two vectors of memory each.
-inline constexpr int kTinyDepth = 5, kTinyUnits = 4, kTinyLanes = 16;
+/// other; the operands of a vector's lanes are picked from up to three vectors of memory each.
+inline constexpr int kTinyDepth = 5, kTinyUnits = 4, kTinyLanes = 16, kTinyQuads = 4;
 struct TinySide {
   std::int64_t from;  // the first element that is loaded, in the first group
-  int vectors;        // that are loaded for each group; 0: the operand is the same for all
+  /// That are loaded for each group; 0: the operand is the same for all; kTinyQuads: each step takes four elements that
+  /// lie in a run, from at[p][0] on, for each four lanes.
+  int vectors;
   std::int32_t at[kTinyDepth][kTinyLanes];  // of each lane at each step of k, counted from there
 };
 struct TinyUnit {

@@ -15,7 +15,7 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Multiplications of one product of a batch, and products of a batch, that are few and many.
-constexpr Index kMostSteps = 1024, kFewestProducts = 4;
+constexpr Index kMostSteps = 4096, kFewestProducts = 4;
 /// Elements of a B that many rows meet, and how many rows those are.
 constexpr Index kMostOfB = 64, kFewestRows = 64;
 /// Rows that are one task, and multiplications that are worth a second thread.

@@ -9,6 +9,7 @@ namespace {
 
 /// Products of a group that are tried.
 constexpr Index kMostTogether = 16;
+constexpr Index kTooMany = 5;
 
 /// The elements of one operand that the results first … last (within a group) take.
 struct Range {
@@ -35,23 +36,28 @@ Range range(const TinyProducts& t, const Operand& x, Index first, Index count) {
   const Index along = (t.k - 1) * x.inner;
   return {r.low + std::min<Index>(along, 0), r.high + std::max<Index>(along, 0)};
 }
-/// Vectors to load; more than 2 are too many.
-Index vectors(const Operand& x, const Range& r, Index vector) {
-  return x.step == 0 ? 0 : divide_up(r.high - r.low + 1, vector);
+/// Vectors to load (see TinySide), for the results first … first + count; 5: too many.
+Index vectors(const TinyProducts& t, const Operand& x, Index first, Index count, Index vector) {
+  if (x.step == 0) return 0;
+  const bool one_product = first / (t.m * t.n) == (first + count - 1) / (t.m * t.n);
+  if (!x.rows && t.n == 4 && x.outer == 1 && one_product && first % 4 == 0 && count % 4 == 0) return kTinyQuads;
+  const Range r = range(t, x, first, count);
+  const Index loads = divide_up(r.high - r.low + 1, vector);
+  return loads <= 3 ? loads : kTooMany;
 }
 
-/// Instructions a product takes where so many are a group; 0: it cannot be.
+/// About the cycles a product takes where so many are a group; 0: it cannot be.
 double cost(const TinyProducts& t, Index together, Index vector) {
-  constexpr double kPick[] = {0, 1, 1.2};  // from two vectors the list is copied, too
+  // Cycles of a permutation, and of loading vectors (Zen 4: one of two vectors takes two).
+  constexpr double kPick[] = {0, 1, 2, 3, 0.75}, kLoad[] = {0, 1, 2, 3, 0};
   const Index results = together * t.m * t.n;
   if (divide_up(results, vector) > kTinyUnits) return 0;
   double sum = 0;
   for (Index first = 0; first < results; first += vector) {
     const Index count = std::min(vector, results - first);
-    const Index va = vectors(a_of(t), range(t, a_of(t), first, count), vector),
-                vb = vectors(b_of(t), range(t, b_of(t), first, count), vector);
-    if (va > 2 || vb > 2) return 0;
-    sum += static_cast<double>(t.k) * (kPick[va] + kPick[vb] + 0.5) + static_cast<double>(va + vb) + 1.5;
+    const Index a = vectors(t, a_of(t), first, count, vector), b = vectors(t, b_of(t), first, count, vector);
+    if (a == kTooMany || b == kTooMany) return 0;
+    sum += static_cast<double>(t.k) * (kPick[a] + kPick[b] + 0.5) + kLoad[a] + kLoad[b] + 1.5;
   }
   return sum / static_cast<double>(together);
 }
@@ -59,7 +65,7 @@ double cost(const TinyProducts& t, Index together, Index vector) {
 TinySide side(const TinyProducts& t, const Operand& x, Index first, Index count, Index vector) {
   const Range r = range(t, x, first, count);
   TinySide s{};
-  s.from = r.low, s.vectors = static_cast<int>(vectors(x, r, vector));
+  s.from = r.low, s.vectors = static_cast<int>(vectors(t, x, first, count, vector));
   for (Index p = 0; p < t.k; ++p)
     for (Index e = 0; e < count; ++e)
       s.at[p][e] = static_cast<std::int32_t>(offset(t, x, first + e) + p * x.inner - r.low);
@@ -83,7 +89,7 @@ void make(TinyPlan& plan, const TinyProducts& t, Index vector) {
 /// Groups of an operand that lie wholly before the end of the last of `count` products.
 Index groups_before_end(const TinyProducts& t, const Operand& x, const TinySide& side, Index count, Index together,
                         Index vector) {
-  if (side.vectors == 0) return INT64_MAX;
+  if (side.vectors == 0 || side.vectors == kTinyQuads) return INT64_MAX;  // nothing beyond its elements is read
   const Index end = (count - 1) * x.step + range(t, x, 0, t.m * t.n).high + 1;
   const Index spare = end - (side.from + side.vectors * vector);
   return spare < 0 ? 0 : spare / (together * x.step) + 1;

@@ -17,7 +17,7 @@ struct TinyProducts {
 struct TinyPlan {
   TinyProducts of;
   std::int64_t vector = 0;    // lanes of a vector; 0: there is no plan
-  std::int64_t together = 0;  // products of a group; 0: no vectors can have their operands from two each
+  std::int64_t together = 0;  // products of a group; 0: their operands lie too far apart
   int units = 0;
   TinyUnit unit[kTinyUnits];
 
