@@ -321,8 +321,13 @@ TEST_P(ShortRuns, BatchesOfSmallProducts) {
                                   {4, 2, 3},
                                   {1, 16, 1},
                                   {5, 1, 7},
+                                  {4, 4, 1},
+                                  {1, 3, 3},
+                                  {5, 5, 5},
                                   {6, 6, 6},
                                   {8, 8, 8},
+                                  {12, 12, 12},
+                                  {15, 15, 15},
                                   {16, 4, 16},
                                   {7, 5, 13},
                                   {16, 16, 4},
@@ -330,7 +335,7 @@ TEST_P(ShortRuns, BatchesOfSmallProducts) {
                                   {100, 1, 2},
                                   {300, 4, 4},
                                   {64, 16, 4}}) {
-      const std::int64_t count = 37;
+      const std::int64_t count = m * n <= 20 ? 203 : 37;
       const Tensor a = counted({count, m, k}, dtype), b = counted({count, k, n}, dtype);
       const auto expected = [&](auto x, auto y) {
         std::vector<double> result;
@@ -361,6 +366,16 @@ TEST_P(ShortRuns, BatchesOfSmallProducts) {
       EXPECT_EQ(doubles(matmul(wide, b)),
                 expected([&](auto i, auto r, auto p) { return value_at((i * m + r) * 2 * k + 2 * p); }, by))
           << at << " strided";
+      EXPECT_EQ(doubles(matmul(a.slice(0, 0, 1), b)),
+                expected([&](auto, auto r, auto p) { return value_at(r * k + p); }, by))
+          << at << " shared a";
+      const Tensor part = counted({count, k + 1, n + 2}, dtype).slice(1, 1, k + 1).slice(2, 1, n + 1);
+      EXPECT_EQ(doubles(matmul(a, part)),
+                expected(ax, [&](auto i, auto p, auto s) { return value_at((i * (k + 1) + p + 1) * (n + 2) + s + 1); }))
+          << at << " part of a wider b";
+      EXPECT_EQ(doubles(matmul(a.slice(0, 3, 9), b.slice(0, 3, 9))),
+                std::vector<double>(each.begin() + 3 * m * n, each.begin() + 9 * m * n))
+          << at << " a few";
       if (dtype == i32) continue;
       const Tensor bias = counted({n}, dtype);
       std::vector<double> with_bias = each;

@@ -13,6 +13,11 @@ struct Tile {
   std::int64_t stride, batch, row, col, rows, cols;
 };
 
+/// Elements from batch to batch of A, B and C.
+struct GemmSteps {
+  std::int64_t a, b, c;
+};
+
 /// C[b] = Σ_s A[b, s] · B[b, s] for every output batch b, summed over `segments` products (1 for an ordinary product;
 /// more where batch axes are contracted, as in the gradient of a shared operand).
 struct GemmProblem {
@@ -24,6 +29,9 @@ struct GemmProblem {
   std::int64_t b_row, b_col;
   std::int64_t batches, segments;
   const std::int64_t *a_offsets, *b_offsets;  // in elements, batches * segments of them
+  /// Where not null there are no lists of offsets: batch b begins at b * step of each operand, and of C. Only of one
+  /// segment, and only for gemm_small.
+  const GemmSteps* steps;
   /// Where not null, the product itself is wanted, in `acc_type`: C[b](i, j) = c[c_offsets[b] + i * c_row + j], and
   /// `epilogue` is not called. Never overlaps A or B.
   void* c;

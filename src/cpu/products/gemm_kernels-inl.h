@@ -507,6 +507,7 @@ template <class T> void Outer(const GemmOuter& call) {
 // ---- the small kernel
 
 #include "cpu/products/gemm_small-inl.h"
+#include "cpu/products/gemm_tiny-inl.h"
 
 template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr int kStoredRows = sizeof(S) < sizeof(T) && kWideningRows < kMaxRows ? kWideningRows : kMaxRows;
@@ -515,11 +516,11 @@ template <class T, class S> constexpr GemmKernelsOf FloatKernels() {
   constexpr bool kSlow = sizeof(S) < sizeof(T) && HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2;
   return {HWY_LANES(T), kMaxRows, kPanelVectors * HWY_LANES(T), kSlow ? kWideningRows : kDirectRows, Copy<T, S>,
           Widest<T>, Micro<T, T, kMaxRows, false>, Micro<T, S, kStoredRows, false>, Micro<T, T, kMaxRows, true>,
-          MicroPacking<T, S>, Dot<T, S>, Outer<T>, Small<T>};
+          MicroPacking<T, S>, Dot<T, S>, Outer<T>, Small<T>, kTiny<T>};
 }
 template <class T> constexpr GemmKernelsOf IntegerKernels() {
   return {HWY_LANES(T), 8, kPanelVectors * HWY_LANES(T), kDirectRows, Copy<T, T>, Widest<T>, MicroInteger<T>,
-          MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>, Small<T>};
+          MicroInteger<T>, nullptr, nullptr, nullptr, Outer<T>, Small<T>, nullptr};
 }
 
 inline constexpr GemmKernels kTable = {

@@ -59,15 +59,38 @@ struct GemmOuter {
 inline constexpr int kOuterDepth = 4;
 
 /// Products of up to kSmallMost steps and columns, of lane type: for i < count, c(c_offsets[i]) = a(a_offsets[i]) ·
-/// b(b_offsets[i]), offsets and strides in elements; without c_offsets the results lie below each other.
+/// b(b_offsets[i]), offsets and strides in elements; without lists of offsets each begins a step after the one before.
 struct GemmSmall {
   const void *a, *b;
   void* c;
   const std::int64_t *a_offsets, *b_offsets, *c_offsets;
+  std::int64_t a_step, b_step, c_step;
   std::int64_t count, m, n, k;
   std::int64_t a_row, a_col, b_row, b_col, c_row;
 };
 inline constexpr std::int64_t kSmallMost = 16;
+
+/// Products of a few elements, many at once: `units` vectors hold the results of a group of them, which lie below each
+/// other; the operands of a vector's lanes are picked from up to three vectors of memory each.
+inline constexpr int kTinyDepth = 5, kTinyUnits = 4, kTinyLanes = 16, kTinyQuads = 4;
+struct TinySide {
+  std::int64_t from;  // the first element that is loaded, in the first group
+  /// That are loaded for each group; 0: the operand is the same for all; kTinyQuads: each step takes four elements that
+  /// lie in a run, from at[p][0] on, for each four lanes.
+  int vectors;
+  std::int32_t at[kTinyDepth][kTinyLanes];  // of each lane at each step of k, counted from there
+};
+struct TinyUnit {
+  TinySide a, b;
+  std::int64_t lanes;  // of results; the vectors before are full
+};
+struct GemmTiny {
+  const void *a, *b;
+  void* c;  // groups lie below each other
+  std::int64_t groups, a_group, b_group, c_group;  // elements from group to group
+  std::int64_t k, units;
+  const TinyUnit* unit;
+};
 
 /// Rows of a call that widens B as it reads it: such kernels are 20 KB of code for each row.
 inline constexpr int kWideningRows = 8;
@@ -101,6 +124,7 @@ struct GemmKernelsOf {
   void (*dot)(const GemmDot& call);  // null for integers
   void (*outer)(const GemmOuter& call);  // a: depth elements a row
   void (*small)(const GemmSmall& call);
+  void (*tiny)(const GemmTiny& call);  // null where the target picks lanes too slowly, and for integers
 };
 
 struct GemmKernels {

@@ -10,6 +10,8 @@
 #include "tern/pool.hpp"
 #include "cpu/tape/block_runner.hpp"
 #include "cpu/products/gemm.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/products/gemm_small.hpp"
 #include "cpu/scratch.hpp"
 
 namespace tern::detail_cpu {
@@ -122,6 +124,7 @@ class GemmRun {
     p.a = address(request_.a), p.b = address(request_.b);
     p.a_row = request_.a.strides[row], p.a_col = request_.a.strides[col];
     p.b_row = request_.b.strides[row], p.b_col = request_.b.strides[col];
+    if (run_small(p)) return;
     Offsets a = offsets_along(request_.batch, kept, request_.a.strides),
             b = offsets_along(request_.batch, kept, request_.b.strides);
     Offsets sa = offsets_along(request_.batch, request_.contracted, request_.a.strides),
@@ -134,13 +137,49 @@ class GemmRun {
     a = each_with(a, sa), b = each_with(b, sb);
     p.a_offsets = a.data(), p.b_offsets = b.data();
     rows_ = p.m;
-    if (!c.empty()) place_result(p, request_.outputs[0], row, c);
-    p.context = this;
-    p.epilogue = [](void* self, const Tile& tile) { static_cast<const GemmRun*>(self)->finish(tile); };
+    if (!c.empty()) place_result(p, request_.outputs[0], row, c.data());
+    finish_here(p);
     gemm(p);
   }
 
  private:
+  void finish_here(GemmProblem& p) const {
+    p.context = const_cast<GemmRun*>(this);
+    p.epilogue = [](void* self, const Tile& tile) { static_cast<const GemmRun*>(self)->finish(tile); };
+  }
+
+  /// Batches that lie at even steps have no lists of offsets, if they are small products: 24 bytes for each take longer
+  /// than a product of 2 × 2.
+  bool run_small(GemmProblem p) {
+    const auto row = static_cast<std::size_t>(request_.batch.rank());
+    GemmSteps steps{};
+    if (request_.contracted != 0 || p.m == 0 || p.n == 0 || p.k > kSmallMost || p.n > kSmallMost) return false;
+    const bool straight = goes_straight();
+    Strides c;
+    if (straight) c = request_.outputs[0].strides;
+    else c.resize(row + 2, 0);
+    p.batches = even_steps(request_.batch, request_.a.strides, request_.b.strides, c, steps);
+    if (p.batches == 0) return false;
+    p.segments = 1, p.steps = &steps, rows_ = p.m;
+    if (straight) place_result(p, request_.outputs[0], row, nullptr);
+    finish_here(p);
+    return gemm_small(p);
+  }
+
+  /// How many batches there are, each so many elements after the one before in each of three; 0: they lie otherwise.
+  static std::int64_t even_steps(const Shape& batch, const Strides& a, const Strides& b, const Strides& c,
+                                 GemmSteps& steps) {
+    std::int64_t count = 1;
+    for (int i = batch.rank() - 1; i >= 0; --i) {
+      const auto axis = static_cast<std::size_t>(i);
+      if (batch[axis] == 1) continue;
+      if (count == 1) steps = {a[axis], b[axis], c[axis]};
+      else if (a[axis] != count * steps.a || b[axis] != count * steps.b || c[axis] != count * steps.c) return 0;
+      count *= batch[axis];
+    }
+    return count;
+  }
+
   /// Strides of the coordinates the epilogue asks for, in the order of its values.
   detail::PoolVector<Strides> coordinates() const {
     detail::PoolVector<Strides> result;
@@ -193,22 +232,24 @@ class GemmRun {
     return tape_.ops.empty() && request_.outputs.size() == 1 && tape_.outputs[0] == acc_;
   }
   /// The product goes straight to the output: accumulated in it, or rounded once.
-  static void place_result(GemmProblem& p, const View& out, std::size_t row, const Offsets& offsets) {
+  static void place_result(GemmProblem& p, const View& out, std::size_t row, const std::int64_t* offsets) {
     auto* const data = const_cast<std::byte*>(address(out));
     if (lanes_in_memory(out.dtype)) {
-      p.c = data, p.c_row = out.strides[row], p.c_offsets = offsets.data();
+      p.c = data, p.c_row = out.strides[row], p.c_offsets = offsets;
     } else {
-      p.rounded = data, p.rounded_row = out.strides[row], p.rounded_offsets = offsets.data();
+      p.rounded = data, p.rounded_row = out.strides[row], p.rounded_offsets = offsets;
     }
   }
-  /// Offsets of the output's batches where the product can go straight to the output (no epilogue, contiguous rows of
-  /// the operands' type); else nothing.
-  Offsets output_offsets(std::uint32_t kept) const {
+  /// Whether the product can go straight to the output: no epilogue, contiguous rows of the operands' type.
+  bool goes_straight() const {
     const auto col = static_cast<std::size_t>(request_.batch.rank()) + 1;
-    if (!stores_accumulators()) return {};
+    if (!stores_accumulators()) return false;
     const View& out = request_.outputs[0];
-    if (out.dtype != request_.a.dtype || (out.strides[col] != 1 && request_.n > 1)) return {};
-    return offsets_along(request_.batch, kept, out.strides);
+    return out.dtype == request_.a.dtype && (out.strides[col] == 1 || request_.n == 1);
+  }
+  /// Offsets of the output's batches then; else nothing.
+  Offsets output_offsets(std::uint32_t kept) const {
+    return goes_straight() ? offsets_along(request_.batch, kept, request_.outputs[0].strides) : Offsets{};
   }
 
   /// The tile's accumulators to the output, all at once where they lie in a run in both: blocks and workers, for

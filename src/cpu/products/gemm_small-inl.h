@@ -23,96 +23,106 @@ template <class D, class V, class T> HWY_INLINE void StoreColumns(D d, V v, T* t
 #endif
 }
 
-/// kRows rows, a vector of columns: every element is summed from zero, step by step.
-template <int kRows, class D, class T>
+/// Rows whose sums registers hold beside the rest.
+constexpr int kSmallRows = HWY_ARCH_X86 && HWY_TARGET > HWY_AVX3 ? 6 : 8;
+template <int kCount> struct Count {
+  static constexpr int value = kCount;
+};
+
+/// kRows rows of a vector of `cols` columns, all of them where it is kFull: every element is summed from zero, step by
+/// step; kDepth steps, or call.k where that is 0.
+template <int kRows, int kDepth, bool kFull, class D, class T>
 HWY_INLINE void SmallRows(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c,
                           std::int64_t cols) {
   hn::Vec<D> sum[kRows];
   TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) sum[i] = hn::Zero(d);
-  for (std::int64_t p = 0; p < call.k; ++p) {
-    const auto row = LoadColumns(d, b + p * b_row, cols);
+  const auto step = [&](std::int64_t p) HWY_ATTR {
+    const auto row = kFull ? hn::LoadU(d, b + p * b_row) : LoadColumns(d, b + p * b_row, cols);
     TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i)
       sum[i] = MultiplyAdd<T>(hn::Set(d, a[i * call.a_row + p * call.a_col]), row, sum[i]);
+  };
+  if constexpr (kDepth > 0) {
+    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) step(p);
+  } else {
+    for (std::int64_t p = 0; p < call.k; ++p) step(p);
   }
-  TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) StoreColumns(d, sum[i], c + i * call.c_row, cols);
+  TERN_GEMM_UNROLL for (int i = 0; i < kRows; ++i) {
+    if constexpr (kFull) hn::StoreU(sum[i], d, c + i * call.c_row);
+    else StoreColumns(d, sum[i], c + i * call.c_row, cols);
+  }
 }
-template <class D, class T>
-HWY_INLINE void SmallProduct(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c) {
-  constexpr std::int64_t kLanes = hn::MaxLanes(D());
-  for (std::int64_t j = 0; j < call.n; j += kLanes) {
-    const std::int64_t cols = call.n - j < kLanes ? call.n - j : kLanes;
-    std::int64_t i = 0;
-    for (; i + 4 <= call.m; i += 4)
-      SmallRows<4>(d, call, a + i * call.a_row, b + j, b_row, c + i * call.c_row + j, cols);
-    const T* const rest = a + i * call.a_row;
-    T* const to = c + i * call.c_row + j;
-    switch (call.m - i) {
-      case 1: SmallRows<1>(d, call, rest, b + j, b_row, to, cols); break;
-      case 2: SmallRows<2>(d, call, rest, b + j, b_row, to, cols); break;
-      case 3: SmallRows<3>(d, call, rest, b + j, b_row, to, cols); break;
+template <int kDepth, bool kFull, class D, class T>
+HWY_INLINE void SmallProduct(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c,
+                             std::int64_t cols) {
+  std::int64_t i = 0;
+  const auto rows = [&](auto count) HWY_ATTR {
+    constexpr int kRows = decltype(count)::value;
+    SmallRows<kRows, kDepth, kFull>(d, call, a + i * call.a_row, b, b_row, c + i * call.c_row, cols);
+    i += kRows;
+  };
+  while (call.m - i >= kSmallRows) rows(Count<kSmallRows>());
+  const std::int64_t left = call.m - i;
+  if constexpr (kSmallRows > 4) {
+    switch (left) {
+      case 5: return rows(Count<5>());
+      case 6: return rows(Count<6>());
+      case 7: return rows(Count<7>());
       default: break;
     }
   }
+  switch (left) {
+    case 1: return rows(Count<1>());
+    case 2: return rows(Count<2>());
+    case 3: return rows(Count<3>());
+    case 4: return rows(Count<4>());
+    default: break;
+  }
 }
-/// Of kM rows and kK steps, both known to the compiler, and as many columns as a vector.
-template <int kM, int kK> struct FixedSize {
-  template <class D, class T>
-  static HWY_INLINE void Run(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c) {
-    hn::Vec<D> row[kK];
-    TERN_GEMM_UNROLL for (int p = 0; p < kK; ++p) row[p] = LoadColumns(d, b + p * b_row, call.n);
-    TERN_GEMM_UNROLL for (int i = 0; i < kM; ++i) {
-      auto sum = hn::Zero(d);
-      TERN_GEMM_UNROLL for (int p = 0; p < kK; ++p)
-        sum = MultiplyAdd<T>(hn::Set(d, a[i * call.a_row + p * call.a_col]), row[p], sum);
-      StoreColumns(d, sum, c + i * call.c_row, call.n);
-    }
-  }
-};
-struct AnySize {
-  template <class D, class T>
-  static HWY_INLINE void Run(D d, const GemmSmall& call, const T* a, const T* b, std::int64_t b_row, T* c) {
-    SmallProduct(d, call, a, b, b_row, c);
-  }
-};
-template <class Size, class D, class T = hn::TFromD<D>> void SmallProducts(D d, const GemmSmall& given) {
+/// Columns from `col` on of all products. A B whose rows do not lie in one run is copied first.
+template <int kDepth, bool kFull, class D, class T = hn::TFromD<D>>
+void SmallColumns(D d, const GemmSmall& given, std::int64_t col, std::int64_t cols) {
   const GemmSmall call = given;  // a copy that no store can change
   HWY_ALIGN T packed[kSmallMost * kSmallMost];
+  const bool turned = call.b_col != 1 && cols > 1;
   for (std::int64_t i = 0; i < call.count; ++i) {
-    const T* a = static_cast<const T*>(call.a) + call.a_offsets[i];
-    const T* b = static_cast<const T*>(call.b) + call.b_offsets[i];
-    T* const c = static_cast<T*>(call.c) + (call.c_offsets ? call.c_offsets[i] : i * call.m * call.c_row);
+    const T* a = static_cast<const T*>(call.a) + (call.a_offsets ? call.a_offsets[i] : i * call.a_step);
+    const T* b = static_cast<const T*>(call.b) + (call.b_offsets ? call.b_offsets[i] : i * call.b_step);
+    T* const c = static_cast<T*>(call.c) + (call.c_offsets ? call.c_offsets[i] : i * call.c_step) + col;
+    b += col * call.b_col;
     std::int64_t b_row = call.b_row;
-    if (call.b_col != 1 && call.n > 1) {
+    if (turned) {
       for (std::int64_t p = 0; p < call.k; ++p)
-        for (std::int64_t j = 0; j < call.n; ++j) packed[p * call.n + j] = b[p * call.b_row + j * call.b_col];
-      b = packed, b_row = call.n;
+        for (std::int64_t j = 0; j < cols; ++j) packed[p * cols + j] = b[p * call.b_row + j * call.b_col];
+      b = packed, b_row = cols;
     }
-    Size::Run(d, call, a, b, b_row, c);
+    SmallProduct<kDepth, kFull>(d, call, a, b, b_row, c, cols);
   }
 }
-template <int kM, class D> void SmallOfRows(D d, const GemmSmall& call) {
+template <bool kFull, class D> void SmallOfDepth(D d, const GemmSmall& call, std::int64_t col, std::int64_t cols) {
   switch (call.k) {
-    case 2: return SmallProducts<FixedSize<kM, 2>>(d, call);
-    case 3: return SmallProducts<FixedSize<kM, 3>>(d, call);
-    case 4: return SmallProducts<FixedSize<kM, 4>>(d, call);
-    default: return SmallProducts<AnySize>(d, call);
+    case 2: return SmallColumns<2, kFull>(d, call, col, cols);
+    case 3: return SmallColumns<3, kFull>(d, call, col, cols);
+    case 4: return SmallColumns<4, kFull>(d, call, col, cols);
+    default: return SmallColumns<0, kFull>(d, call, col, cols);
   }
 }
-template <class D> void SmallOfColumns(D d, const GemmSmall& call) {
-  switch (call.m) {
-    case 2: return SmallOfRows<2>(d, call);
-    case 3: return SmallOfRows<3>(d, call);
-    case 4: return SmallOfRows<4>(d, call);
-    default: return SmallProducts<AnySize>(d, call);
-  }
+template <class D> void SmallOfWidth(D d, const GemmSmall& call, std::int64_t col, std::int64_t cols) {
+  if (cols == static_cast<std::int64_t>(hn::Lanes(d))) return SmallOfDepth<true>(d, call, col, cols);
+  SmallOfDepth<false>(d, call, col, cols);
 }
 /// By vectors as wide as there are columns for.
 template <class T> void Small(const GemmSmall& call) {
   const hn::CappedTag<T, 2> two;
   const hn::CappedTag<T, 4> four;
-  if (call.n == 1) return SmallOfColumns(hn::CappedTag<T, 1>(), call);
-  if (call.n <= static_cast<std::int64_t>(hn::Lanes(two))) return SmallOfColumns(two, call);
-  if (call.n <= static_cast<std::int64_t>(hn::Lanes(four))) return SmallOfColumns(four, call);
-  if (call.n <= 8) return SmallProducts<AnySize>(hn::CappedTag<T, 8>(), call);
-  SmallProducts<AnySize>(hn::CappedTag<T, 16>(), call);
+  const hn::CappedTag<T, 8> eight;
+  const hn::CappedTag<T, 16> most;
+  constexpr std::int64_t kMost = hn::MaxLanes(hn::CappedTag<T, 16>());
+  for (std::int64_t col = 0; col < call.n; col += kMost) {
+    const std::int64_t cols = call.n - col < kMost ? call.n - col : kMost;
+    if (cols == 1) SmallOfWidth(hn::CappedTag<T, 1>(), call, col, cols);
+    else if (cols <= static_cast<std::int64_t>(hn::Lanes(two))) SmallOfWidth(two, call, col, cols);
+    else if (cols <= static_cast<std::int64_t>(hn::Lanes(four))) SmallOfWidth(four, call, col, cols);
+    else if (cols <= static_cast<std::int64_t>(hn::Lanes(eight))) SmallOfWidth(eight, call, col, cols);
+    else SmallOfWidth(most, call, col, cols);
+  }
 }

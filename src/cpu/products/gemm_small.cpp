@@ -6,6 +6,7 @@
 
 #include "cpu/products/gemm_kernels.hpp"
 #include "cpu/products/gemm_sizes.hpp"
+#include "cpu/products/gemm_tiny.hpp"
 #include "cpu/scratch.hpp"
 #include "cpu/machine/threads.hpp"
 #include "process/of_thread.hpp"
@@ -14,11 +15,23 @@ namespace tern::detail_cpu {
 namespace {
 
 /// Multiplications of one product of a batch, and products of a batch, that are few and many.
-constexpr Index kMostSteps = 1024, kFewestProducts = 4;
+constexpr Index kMostSteps = 4096, kFewestProducts = 4;
 /// Elements of a B that many rows meet, and how many rows those are.
 constexpr Index kMostOfB = 64, kFewestRows = 64;
 /// Rows that are one task, and multiplications that are worth a second thread.
 constexpr Index kRowsTogether = 256, kParallelSteps = Index{1} << 18;
+/// Multiplications of a batch from which its operands are picked by lists, which take a µs to make.
+constexpr Index kFewestTinySteps = 512;
+
+/// Work that is worth a second thread is divided among all.
+template <class Task> void in_parts(const GemmProblem& g, Index tasks, const Task& task) {
+  const Index parts =
+      g.batches * g.m * g.n * g.k < kParallelSteps ? 1 : std::min<Index>(tasks, 4 * max_threads());
+  parallel_for(parts, [&](Index part) {
+    for (Index t = tasks * part / parts; t < tasks * (part + 1) / parts; ++t) task(t);
+  });
+}
+struct Sums : Buffer {};  // this thread's, for the epilogue: the results of all products are rows below each other
 
 /// Products of the whole batch, a part of it at a time; or of rows of one of them.
 class SmallRun {
@@ -30,40 +43,103 @@ class SmallRun {
     const Index together = tall ? 1 : std::max<Index>(1, kRowsTogether / g_.m);
     const Index rows = tall ? kRowsTogether : g_.m, down = divide_up(g_.m, rows),
                 groups = divide_up(g_.batches, together);
-    const Index tasks = groups * down;
-    const auto task = [&](Index t) {
+    in_parts(g_, groups * down, [&](Index t) {
       const Index batch = t / down * together, row = t % down * rows;
       run_part(batch, std::min(together, g_.batches - batch), row, std::min(rows, g_.m - row));
-    };
-    const Index parts =
-        g_.batches * g_.m * g_.n * g_.k < kParallelSteps ? 1 : std::min<Index>(tasks, 4 * max_threads());
-    parallel_for(parts, [&](Index part) {
-      for (Index t = tasks * part / parts; t < tasks * (part + 1) / parts; ++t) task(t);
     });
   }
 
- private:
+  /// Of `count` products from `batch` on, so many rows from `row` on.
   void run_part(Index batch, Index count, Index row, Index rows) const {
     GemmSmall call{};
     call.a = static_cast<const std::byte*>(g_.a) + row * g_.a_row * types_.size;
-    call.b = g_.b, call.a_offsets = g_.a_offsets + batch, call.b_offsets = g_.b_offsets + batch;
-    call.count = count, call.m = rows, call.n = g_.n, call.k = g_.k;
+    call.b = g_.b, call.count = count, call.m = rows, call.n = g_.n, call.k = g_.k;
     call.a_row = g_.a_row, call.a_col = g_.a_col, call.b_row = g_.b_row, call.b_col = g_.b_col;
+    if (g_.steps) {
+      call.a = static_cast<const std::byte*>(call.a) + batch * g_.steps->a * types_.size;
+      call.b = static_cast<const std::byte*>(call.b) + batch * g_.steps->b * types_.size;
+      call.a_step = g_.steps->a, call.b_step = g_.steps->b;
+    } else {
+      call.a_offsets = g_.a_offsets + batch, call.b_offsets = g_.b_offsets + batch;
+    }
     if (g_.c) {
-      call.c = static_cast<std::byte*>(g_.c) + row * g_.c_row * types_.lane_size;
-      call.c_row = g_.c_row, call.c_offsets = g_.c_offsets + batch;
+      const Index from = row * g_.c_row + (g_.steps ? batch * g_.steps->c : 0);
+      call.c = static_cast<std::byte*>(g_.c) + from * types_.lane_size, call.c_row = g_.c_row;
+      if (g_.steps) call.c_step = g_.steps->c;
+      else call.c_offsets = g_.c_offsets + batch;
       return types_.lanes->small(call);
     }
-    // The results of all of them are rows below each other for the epilogue.
-    struct Sums : Buffer {};  // this thread's
-    call.c = detail::of_thread<Sums>().reserve(count * rows * g_.n * types_.lane_size), call.c_row = g_.n;
+    call.c = detail::of_thread<Sums>().reserve(count * rows * g_.n * types_.lane_size);
+    call.c_row = g_.n, call.c_step = rows * g_.n;
     types_.lanes->small(call);
     g_.epilogue(g_.context, {call.c, g_.n, batch, row, 0, count * rows, g_.n});
   }
 
+ private:
   const GemmProblem& g_;
   GemmTypes types_;
 };
+
+/// A batch whose results lie side by side in vectors (gemm_tiny-inl.h), some products at a time.
+class TinyRun {
+ public:
+  TinyRun(const GemmProblem& g, const GemmTypes& types, const TinyPlan& plan) : g_(g), types_(types), plan_(plan) {}
+
+  void run() const {
+    const Index together = std::max<Index>(1, kRowsTogether / (g_.m * plan_.together)),
+                groups = plan_.groups(g_.batches), whole = divide_up(groups, together);
+    const SmallRun others(g_, types_);
+    const Index done = groups * plan_.together;
+    in_parts(g_, whole + (done < g_.batches), [&](Index t) {
+      if (t == whole) return others.run_part(done, g_.batches - done, 0, g_.m);
+      run_part(t * together, std::min(together, groups - t * together));
+    });
+  }
+
+ private:
+  void run_part(Index group, Index count) const {
+    const Index first = group * plan_.together, results = g_.m * g_.n, products = count * plan_.together;
+    GemmTiny call{};
+    call.a = static_cast<const std::byte*>(g_.a) + first * g_.steps->a * types_.size;
+    call.b = static_cast<const std::byte*>(g_.b) + first * g_.steps->b * types_.size;
+    call.groups = count, call.a_group = plan_.together * g_.steps->a, call.b_group = plan_.together * g_.steps->b;
+    call.c_group = plan_.together * results, call.k = g_.k, call.units = plan_.units, call.unit = plan_.unit;
+    if (g_.c) {
+      call.c = static_cast<std::byte*>(g_.c) + first * results * types_.lane_size;
+      return types_.lanes->tiny(call);
+    }
+    call.c = detail::of_thread<Sums>().reserve(products * results * types_.lane_size);
+    types_.lanes->tiny(call);
+    g_.epilogue(g_.context, {call.c, g_.n, first, 0, 0, products * g_.m, g_.n});
+  }
+
+  const GemmProblem& g_;
+  GemmTypes types_;
+  const TinyPlan& plan_;
+};
+
+/// Products that share B and follow each other in A and C are more rows of one; its rows are products of one row each.
+void take_rows_apart(GemmProblem& g, GemmSteps& steps) {
+  if (g.batches > 1 && (steps.b != 0 || steps.a != g.m * g.a_row || (g.c && steps.c != g.m * g.c_row))) return;
+  g.batches *= g.m, g.m = 1;
+  steps = {g.a_row, 0, g.c_row};
+}
+
+bool run_tiny(const GemmProblem& problem, const GemmTypes& types) {
+  if (!problem.steps || !types.lanes->tiny || problem.k < 1 || problem.k > kTinyDepth) return false;
+  GemmProblem g = problem;
+  GemmSteps steps = *problem.steps;
+  take_rows_apart(g, steps);
+  g.steps = &steps;
+  if (g.m > kSmallMost || g.n > kSmallMost || g.batches * g.m * g.n * g.k < kFewestTinySteps) return false;
+  if (g.c && ((g.n > 1 && g.m > 1 && g.c_row != g.n) || steps.c != g.m * g.n)) return false;
+  if (steps.a < 0 || steps.b < 0) return false;
+  const TinyPlan& plan =
+      tiny_plan({g.m, g.n, g.k, g.a_row, g.a_col, steps.a, g.b_row, g.b_col, steps.b}, types.lanes->lanes);
+  if (plan.together == 0) return false;
+  TinyRun(g, types, plan).run();
+  return true;
+}
 
 bool is_small(const GemmProblem& g) {
   if (g.segments != 1 || g.k < 1 || g.k > kSmallMost || g.n > kSmallMost) return false;
@@ -75,7 +151,9 @@ bool is_small(const GemmProblem& g) {
 
 bool gemm_small(const GemmProblem& problem) {
   const GemmTypes types = gemm_types(problem.type);
-  if (types.size != types.lane_size || !is_small(problem)) return false;
+  if (types.size != types.lane_size) return false;
+  if (run_tiny(problem, types)) return true;
+  if (!is_small(problem)) return false;
   SmallRun(problem, types).run();
   return true;
 }

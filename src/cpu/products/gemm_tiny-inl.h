@@ -1,0 +1,140 @@
+// Products of 1 to 5 steps, many at once: a vector holds results of several, and the operands of its lanes are picked by
+// permutations from the one to three vectors of memory in which they lie. So how a product lies (transposed, a part of a
+// larger one) costs nothing, and a batch no instruction by the product. Included by gemm_kernels-inl.h.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+HWY_INLINE __m512i TinyIndices(float, const std::int32_t* at) { return _mm512_loadu_si512(at); }
+HWY_INLINE __m512i TinyIndices(double, const std::int32_t* at) {
+  return _mm512_cvtepi32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+}
+HWY_INLINE __m512 Pick(__m512i at, __m512 from) { return _mm512_permutexvar_ps(at, from); }
+HWY_INLINE __m512d Pick(__m512i at, __m512d from) { return _mm512_permutexvar_pd(at, from); }
+HWY_INLINE __m512 Pick(__m512i at, __m512 low, __m512 high) { return _mm512_permutex2var_ps(low, at, high); }
+HWY_INLINE __m512d Pick(__m512i at, __m512d low, __m512d high) { return _mm512_permutex2var_pd(low, at, high); }
+
+HWY_INLINE __m512 Pick(__m512 others, __mmask16 these, __m512i at, __m512 from) {
+  return _mm512_mask_permutexvar_ps(others, these, at, from);
+}
+HWY_INLINE __m512d Pick(__m512d others, __mmask8 these, __m512i at, __m512d from) {
+  return _mm512_mask_permutexvar_pd(others, these, at, from);
+}
+HWY_INLINE __mmask16 InThird(float, __m512i at) { return _mm512_cmpge_epi32_mask(at, _mm512_set1_epi32(32)); }
+HWY_INLINE __mmask8 InThird(double, __m512i at) { return _mm512_cmpge_epi64_mask(at, _mm512_set1_epi64(16)); }
+HWY_INLINE __m512 Repeat(const float* quad) { return _mm512_broadcast_f32x4(_mm_loadu_ps(quad)); }
+HWY_INLINE __m512d Repeat(const double* quad) { return _mm512_broadcast_f64x4(_mm256_loadu_pd(quad)); }
+
+/// One operand of a vector of results, which lies in kVectors vectors for each group, or is the same for all.
+template <class T, int kDepth, int kVectors> struct TinyOperand {
+  using D = hn::ScalableTag<T>;
+  TinyOperand(const TinySide& side, const void* data, std::int64_t step)
+      : from(static_cast<const T*>(data) + side.from), group(step) {
+    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) {
+      at[p] = TinyIndices(T(), side.at[p]);
+      third[p] = InThird(T(), at[p]);
+    }
+  }
+  HWY_INLINE void Load(std::int64_t i) {
+    low = hn::LoadU(D(), from + i * group);
+    if constexpr (kVectors >= 2) high = hn::LoadU(D(), from + i * group + hn::Lanes(D()));
+    if constexpr (kVectors == 3) last = hn::LoadU(D(), from + i * group + 2 * hn::Lanes(D()));
+  }
+  HWY_INLINE hn::Vec<D> operator[](int p) const {
+    if constexpr (kVectors == 1) {
+      return hn::Vec<D>{Pick(at[p], low.raw)};
+    } else {
+      const auto two = Pick(at[p], low.raw, high.raw);
+      if constexpr (kVectors == 2) return hn::Vec<D>{two};
+      else return hn::Vec<D>{Pick(two, third[p], at[p], last.raw)};
+    }
+  }
+  const T* from;
+  std::int64_t group;
+  __m512i at[kDepth];
+  decltype(InThird(T(), __m512i())) third[kDepth];
+  hn::Vec<D> low, high, last;
+};
+template <class T, int kDepth> struct TinyOperand<T, kDepth, 0> {
+  using D = hn::ScalableTag<T>;
+  TinyOperand(const TinySide& side, const void* data, std::int64_t) {
+    const T* const from = static_cast<const T*>(data) + side.from;
+    HWY_ALIGN T lanes[kTinyLanes];
+    for (int p = 0; p < kDepth; ++p) {
+      for (std::size_t i = 0; i < hn::Lanes(D()); ++i) lanes[i] = from[side.at[p][i]];
+      values[p] = hn::Load(D(), lanes);
+    }
+  }
+  HWY_INLINE void Load(std::int64_t) {}
+  HWY_INLINE hn::Vec<D> operator[](int p) const { return values[p]; }
+  hn::Vec<D> values[kDepth];
+};
+
+template <class T, int kDepth> struct TinyOperand<T, kDepth, kTinyQuads> {
+  TinyOperand(const TinySide& side, const void* data, std::int64_t step)
+      : from(static_cast<const T*>(data) + side.from), group(step) {
+    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) at[p] = side.at[p][0];
+  }
+  HWY_INLINE void Load(std::int64_t i) { here = from + i * group; }
+  HWY_INLINE hn::Vec<hn::ScalableTag<T>> operator[](int p) const {
+    return hn::Vec<hn::ScalableTag<T>>{Repeat(here + at[p])};
+  }
+  const T *from, *here;
+  std::int64_t group, at[kDepth];
+};
+
+/// One vector of results of each of the groups begin … end. What is stored behind its lanes the next group's overwrite,
+/// but for the last group's.
+template <class T, int kDepth, int kA, int kB>
+void TinyResults(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin, std::int64_t end, T* c) {
+  const hn::ScalableTag<T> d;
+  TinyOperand<T, kDepth, kA> a(unit.a, call.a, call.a_group);
+  TinyOperand<T, kDepth, kB> b(unit.b, call.b, call.b_group);
+  const auto result = [&](std::int64_t i) HWY_ATTR {
+    a.Load(i), b.Load(i);
+    auto sum = hn::Zero(d);
+    TERN_GEMM_UNROLL for (int p = 0; p < kDepth; ++p) sum = MultiplyAdd<T>(a[p], b[p], sum);
+    return sum;
+  };
+  for (std::int64_t i = begin; i < end - 1; ++i) hn::StoreU(result(i), d, c + i * call.c_group);
+  StoreColumns(d, result(end - 1), c + (end - 1) * call.c_group, unit.lanes);
+}
+template <class T, int kDepth, int kA>
+void TinyOfA(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin, std::int64_t end, T* c) {
+  switch (unit.b.vectors) {
+    case 0: return TinyResults<T, kDepth, kA, 0>(call, unit, begin, end, c);
+    case 1: return TinyResults<T, kDepth, kA, 1>(call, unit, begin, end, c);
+    case 2: return TinyResults<T, kDepth, kA, 2>(call, unit, begin, end, c);
+    case 3: return TinyResults<T, kDepth, kA, 3>(call, unit, begin, end, c);
+    default: return TinyResults<T, kDepth, kA, kTinyQuads>(call, unit, begin, end, c);
+  }
+}
+template <class T, int kDepth>
+void TinyOfDepth(const GemmTiny& call, const TinyUnit& unit, std::int64_t begin, std::int64_t end, T* c) {
+  switch (unit.a.vectors) {
+    case 0: return TinyOfA<T, kDepth, 0>(call, unit, begin, end, c);
+    case 1: return TinyOfA<T, kDepth, 1>(call, unit, begin, end, c);
+    case 2: return TinyOfA<T, kDepth, 2>(call, unit, begin, end, c);
+    default: return TinyOfA<T, kDepth, 3>(call, unit, begin, end, c);
+  }
+}
+/// So many groups at a time that their operands stay in L1 from one vector of results to the next. The last vector
+/// comes first: it alone is not full.
+template <class T> void Tiny(const GemmTiny& call) {
+  constexpr std::int64_t kTogether = 64;
+  for (std::int64_t begin = 0; begin < call.groups; begin += kTogether) {
+    const std::int64_t end = call.groups - begin < kTogether ? call.groups : begin + kTogether;
+    for (std::int64_t u = call.units - 1; u >= 0; --u) {
+      T* const c = static_cast<T*>(call.c) + u * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
+      switch (call.k) {
+        case 1: TinyOfDepth<T, 1>(call, call.unit[u], begin, end, c); break;
+        case 2: TinyOfDepth<T, 2>(call, call.unit[u], begin, end, c); break;
+        case 3: TinyOfDepth<T, 3>(call, call.unit[u], begin, end, c); break;
+        case 4: TinyOfDepth<T, 4>(call, call.unit[u], begin, end, c); break;
+        default: TinyOfDepth<T, 5>(call, call.unit[u], begin, end, c); break;
+      }
+    }
+  }
+}
+template <class T> inline constexpr auto kTiny = &Tiny<T>;
+#else
+template <class T> inline constexpr void (*kTiny)(const GemmTiny&) = nullptr;
+#endif

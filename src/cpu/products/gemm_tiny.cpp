@@ -1,0 +1,120 @@
+#include "cpu/products/gemm_tiny.hpp"
+
+#include <algorithm>
+
+#include "cpu/products/gemm_depth.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+/// Products of a group that are tried.
+constexpr Index kMostTogether = 16;
+constexpr Index kTooMany = 5;
+
+/// The elements of one operand that the results first … last (within a group) take.
+struct Range {
+  Index low, high;
+};
+/// A(i, p) and B(p, j) alike: an element is `outer` rows or columns and p steps away from the first of its product.
+struct Operand {
+  Index step, outer, inner;
+  bool rows;  // the outer index is the result's row, else its column
+};
+Operand a_of(const TinyProducts& t) { return {t.a_step, t.a_row, t.a_col, true}; }
+Operand b_of(const TinyProducts& t) { return {t.b_step, t.b_col, t.b_row, false}; }
+
+Index offset(const TinyProducts& t, const Operand& x, Index result) {
+  const Index product = result / (t.m * t.n), within = result % (t.m * t.n);
+  return product * x.step + (x.rows ? within / t.n : within % t.n) * x.outer;
+}
+Range range(const TinyProducts& t, const Operand& x, Index first, Index count) {
+  Range r{INT64_MAX, INT64_MIN};
+  for (Index e = first; e < first + count; ++e) {
+    const Index at = offset(t, x, e);
+    r.low = std::min(r.low, at), r.high = std::max(r.high, at);
+  }
+  const Index along = (t.k - 1) * x.inner;
+  return {r.low + std::min<Index>(along, 0), r.high + std::max<Index>(along, 0)};
+}
+/// Vectors to load (see TinySide), for the results first … first + count; 5: too many.
+Index vectors(const TinyProducts& t, const Operand& x, Index first, Index count, Index vector) {
+  if (x.step == 0) return 0;
+  const bool one_product = first / (t.m * t.n) == (first + count - 1) / (t.m * t.n);
+  if (!x.rows && t.n == 4 && x.outer == 1 && one_product && first % 4 == 0 && count % 4 == 0) return kTinyQuads;
+  const Range r = range(t, x, first, count);
+  const Index loads = divide_up(r.high - r.low + 1, vector);
+  return loads <= 3 ? loads : kTooMany;
+}
+
+/// About the cycles a product takes where so many are a group; 0: it cannot be.
+double cost(const TinyProducts& t, Index together, Index vector) {
+  // Cycles of a permutation, and of loading vectors (Zen 4: one of two vectors takes two).
+  constexpr double kPick[] = {0, 1, 2, 3, 0.75}, kLoad[] = {0, 1, 2, 3, 0};
+  const Index results = together * t.m * t.n;
+  if (divide_up(results, vector) > kTinyUnits) return 0;
+  double sum = 0;
+  for (Index first = 0; first < results; first += vector) {
+    const Index count = std::min(vector, results - first);
+    const Index a = vectors(t, a_of(t), first, count, vector), b = vectors(t, b_of(t), first, count, vector);
+    if (a == kTooMany || b == kTooMany) return 0;
+    sum += static_cast<double>(t.k) * (kPick[a] + kPick[b] + 0.5) + kLoad[a] + kLoad[b] + 1.5;
+  }
+  return sum / static_cast<double>(together);
+}
+
+TinySide side(const TinyProducts& t, const Operand& x, Index first, Index count, Index vector) {
+  const Range r = range(t, x, first, count);
+  TinySide s{};
+  s.from = r.low, s.vectors = static_cast<int>(vectors(t, x, first, count, vector));
+  for (Index p = 0; p < t.k; ++p)
+    for (Index e = 0; e < count; ++e)
+      s.at[p][e] = static_cast<std::int32_t>(offset(t, x, first + e) + p * x.inner - r.low);
+  return s;
+}
+
+void make(TinyPlan& plan, const TinyProducts& t, Index vector) {
+  plan.of = t, plan.vector = vector, plan.together = 0, plan.units = 0;
+  double least = 0;
+  for (Index together = 1; together <= kMostTogether; ++together) {
+    const double c = cost(t, together, vector);
+    if (c > 0 && (plan.together == 0 || c < least)) plan.together = together, least = c;
+  }
+  const Index results = plan.together * t.m * t.n;
+  for (Index first = 0; first < results; first += vector) {
+    const Index count = std::min(vector, results - first);
+    plan.unit[plan.units++] = {side(t, a_of(t), first, count, vector), side(t, b_of(t), first, count, vector), count};
+  }
+}
+
+/// Groups of an operand that lie wholly before the end of the last of `count` products.
+Index groups_before_end(const TinyProducts& t, const Operand& x, const TinySide& side, Index count, Index together,
+                        Index vector) {
+  if (side.vectors == 0 || side.vectors == kTinyQuads) return INT64_MAX;  // nothing beyond its elements is read
+  const Index end = (count - 1) * x.step + range(t, x, 0, t.m * t.n).high + 1;
+  const Index spare = end - (side.from + side.vectors * vector);
+  return spare < 0 ? 0 : spare / (together * x.step) + 1;
+}
+
+}  // namespace
+
+std::int64_t TinyPlan::groups(std::int64_t count) const {
+  Index most = count / together;
+  for (int u = 0; u < units; ++u) {
+    most = std::min(most, groups_before_end(of, a_of(of), unit[u].a, count, together, vector));
+    most = std::min(most, groups_before_end(of, b_of(of), unit[u].b, count, together, vector));
+  }
+  return most;
+}
+
+const TinyPlan& tiny_plan(const TinyProducts& products, std::int64_t vector) {
+  constexpr int kKept = 4;
+  thread_local TinyPlan kept[kKept];
+  thread_local int next = 0;
+  for (const TinyPlan& plan : kept)
+    if (plan.vector == vector && plan.of == products) return plan;
+  TinyPlan& plan = kept[next++ % kKept];
+  make(plan, products, vector);
+  return plan;
+}
+
+}  // namespace tern::detail_cpu
