@@ -97,6 +97,7 @@ bench::Workloads all_workloads(const bench::Target& target) {
   bench::add_step(all, target);
   bench::add_mlp(all, target);
   bench::add_overhead(all, target);
+  bench::add_cliffs(all, target);
   return all;
 }
 

@@ -216,8 +216,79 @@ def overhead(parts, wrap):
     return both, lambda: (both(), sample(x.grad, y.grad))[1]
 
 
+def cliffs(parts, wrap):
+    """What workloads_cliffs.cpp does, by name; there is told which results are not compared."""
+    name, dtype = parts[0], DTYPES[parts[1]]
+    many, side, points, batches = 1 << 24, 4096, 1 << 22, 100_000
+    x = lambda *shape, seed=1: pattern(list(shape), dtype, seed)
+    at = lambda count, bound: torch.arange(count) * 7919 % bound
+    permuted = lambda t: t.permute(3, 1, 0, 2)
+
+    def unary(f, *shape):
+        t = x(*shape)
+        return lambda: f(t)
+
+    def product(a, b, transposed=False):
+        p, q = x(*a), x(*b, seed=2)
+        p = p.mT if transposed else p
+        return lambda: p @ q
+
+    def square(n):
+        return product([batches, n, n], [batches, n, n])
+
+    def scattered(size, count, *width):
+        to, source, index = torch.zeros(size, *width, dtype=dtype), x(count, *width), at(count, size)
+        return lambda: to.index_add(0, index, source)
+
+    def concatenated():
+        all_parts = [x(1000, seed=i) for i in range(256)]
+        return lambda: torch.cat(all_parts)
+
+    def on_points(f, backward):
+        p, w = x(points, 3), x(3, seed=2)
+        f = wrap(f)
+        if not backward:
+            return lambda: f(p, w)
+        return with_gradients(f, [p.requires_grad_(), w.requires_grad_()], x(points, 3, seed=3))
+
+    scaled, of_length_1 = lambda p, w: p * w, lambda p, w: p / torch.sqrt((p * p).sum(-1, True) + 1e-6) * w
+    makers = {
+        "rand": lambda: lambda: torch.rand(many, dtype=dtype),
+        "randn": lambda: lambda: torch.randn(many, dtype=dtype),
+        "square": lambda: unary(lambda t: t.pow(2), many),
+        "remainder": lambda: unary(lambda t: t % 0.7, many),
+        "argmax": lambda: unary(torch.argmax, many),
+        "sort": lambda: unary(lambda t: torch.sort(t, stable=True)[0], many),
+        "sort_rows": lambda: unary(lambda t: torch.sort(t, 1, stable=True)[0], side, side),
+        "topk": lambda: unary(lambda t: torch.topk(t, 10)[0], many),
+        "cumsum_columns": lambda: unary(lambda t: t.cumsum(0), 1 << 20, 4),
+        "scatter_rows": lambda: scattered(50_304, 16_384, 768),
+        "scatter_few": lambda: scattered(100, 1 << 21),
+        "concatenate": concatenated,
+        "product_2x2": lambda: square(2),
+        "product_4x4": lambda: square(4),
+        "product_4x4_transposed": lambda: product([batches, 4, 4], [batches, 4, 4], True),
+        "product_4x4_shared": lambda: product([batches, 4, 4], [4, 4]),
+        "product_8x8": lambda: square(8),
+        "product_16x16": lambda: square(16),
+        "product_3x3x1": lambda: product([batches, 3, 3], [batches, 3, 1]),
+        "product_3x3_vector": lambda: product([3, 3], [batches, 3, 1]),
+        "matrix_vector": lambda: product([side, side], [side, 1]),
+        "rows_of_768_scaled": lambda: (lambda p, w: lambda: p * w)(x(points // 256, 768), x(768, seed=2)),
+        "rows_of_3_scaled": lambda: on_points(scaled, False),
+        "rows_of_3_scaled_both": lambda: on_points(scaled, True),
+        "rows_of_3_normalized": lambda: on_points(of_length_1, False),
+        "rows_of_3_normalized_both": lambda: on_points(of_length_1, True),
+        "transposed_copy": lambda: unary(lambda t: t.T.contiguous(), side, side),
+        "permuted_copy": lambda: unary(lambda t: permuted(t).contiguous(), 64, 64, 64, 64),
+        "permuted_sum": lambda: unary(lambda t: permuted(t).sum(), 64, 64, 64, 64),
+    }
+    run = makers[name]()
+    return run, lambda: sample(run()) if not name.endswith("_both") else []
+
+
 FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "swiglu": swiglu, "step": step,
-            "overhead": overhead}
+            "overhead": overhead, "cliffs": cliffs}
 COMPILED = False
 prepared = {}
 

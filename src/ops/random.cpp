@@ -2,11 +2,16 @@
 // the element's position, so that every device gives the same bits.
 #include <array>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "autodiff/draws.hpp"
 #include "ops/fused.hpp"
 #include "ops/random.hpp"
+#include "process/fork.hpp"
 
 namespace tern {
 
@@ -18,9 +23,9 @@ namespace {
 Expr constant(Number number) { return make_constant(number); }
 Expr word(std::int64_t bits) { return cast(constant(bits), DType::u32); }
 
-/// Ten rounds on counter (block + position / 4, 0, 0) with the key's halves: four words.
-std::array<Expr, 4> philox_words(Expr position, Expr block_low, Expr block_high, Expr key_low, Expr key_high) {
-  Expr c0 = (position >> constant(2)) + block_low, c1 = block_high + where(c0 < block_low, word(1), word(0));
+/// Ten rounds on counter (block, 0, 0) with the key's halves: four words.
+std::array<Expr, 4> philox_words(Expr block, Expr block_low, Expr block_high, Expr key_low, Expr key_high) {
+  Expr c0 = block + block_low, c1 = block_high + where(c0 < block_low, word(1), word(0));
   Expr c2 = word(0), c3 = c2, k0 = key_low, k1 = key_high;
   const Expr m0 = word(0xD2511F53ll), m1 = word(0xCD9E8D57ll);
   for (int round = 0; round < 10; ++round) {
@@ -36,18 +41,51 @@ Expr word_of(Expr position, const std::array<Expr, 4>& c) {
   return where(lane == constant(0), c[0], where(lane == constant(1), c[1], where(lane == constant(2), c[2], c[3])));
 }
 
-/// The words of a position's block, with the generator's state as parameters 1 to 4.
-std::array<Expr, 4> random_words(Expr position) {
+/// The words of a block of a call, with the generator's state as parameters 1 to 4.
+std::array<Expr, 4> random_words(Expr block) {
   const auto parameter = [](int i) { return cast(make_input(i), DType::u32); };
-  return philox_words(position, parameter(1), parameter(2), parameter(3), parameter(4));
+  return philox_words(block, parameter(1), parameter(2), parameter(3), parameter(4));
 }
-Expr random_word(Expr position) { return word_of(position, random_words(position)); }
-/// Where the element is.
-Expr place() { return cast(index(make_input(0), 0), DType::u32); }
+/// How the numbers of a call are laid out while they are drawn, which changes none of them. In rows: of `lanes` numbers
+/// that fill 16 bytes, which one invocation of a GPU's kernel computes, so that what does not depend on the lane, the
+/// rounds above all, is computed once for all of them. On a CPU rows would be short lines; there they are one line, and
+/// each number takes its own rounds.
+struct Layout {
+  int lanes = 1;  // 1: one line
+  bool in_rows() const { return lanes > 1; }
+};
+Expr coordinate(int axis) { return cast(index(make_input(0), axis), DType::u32); }
+/// The words of a row, as many for each number as said.
+std::vector<Expr> words_of_row(Layout layout, int each) {
+  std::vector<Expr> words;
+  const int blocks = layout.lanes * each / 4;
+  for (int b = 0; b < blocks; ++b)
+    for (const Expr& w : random_words(coordinate(0) * constant(blocks) + constant(b))) words.push_back(w);
+  return words;
+}
+/// Of values for each lane of a row, or for 2^shared of them, the one of this lane.
+Expr of_lane(const std::vector<Expr>& values, int shared = 0) {
+  const Expr lane = coordinate(1) >> constant(shared);
+  Expr result = values.back();
+  for (std::size_t i = values.size() - 1; i-- > 0;)
+    result = where(lane == constant(static_cast<int>(i)), values[i], result);
+  return result;
+}
+/// The word of an element that takes one.
+Expr random_word(Layout layout) {
+  if (layout.in_rows()) return of_lane(words_of_row(layout, 1));
+  return word_of(coordinate(0), random_words(coordinate(0) >> constant(2)));
+}
 /// The words of an element that takes two, at 2i and 2i + 1: of one block, so ten rounds give both.
-std::array<Expr, 2> random_pair() {
-  const Expr at = place() * constant(2);
-  const std::array<Expr, 4> c = random_words(at);
+std::array<Expr, 2> random_pair(Layout layout) {
+  if (layout.in_rows()) {
+    std::vector<Expr> first, second;
+    const std::vector<Expr> words = words_of_row(layout, 2);
+    for (std::size_t i = 0; i < words.size(); i += 2) first.push_back(words[i]), second.push_back(words[i + 1]);
+    return {of_lane(first), of_lane(second)};
+  }
+  const Expr at = coordinate(0) * constant(2);
+  const std::array<Expr, 4> c = random_words(at >> constant(2));
   const Expr first = (at & constant(2)) == constant(0);
   return {where(first, c[0], c[2]), where(first, c[1], c[3])};
 }
@@ -66,62 +104,67 @@ Expr wide_unit(Expr high, Expr low) {
   return (upper * constant(0x1p26) + lower) * constant(0x1p-53);
 }
 /// Uniform with as many bits as the dtype holds: one more would round to 1.
-const Graph* uniform_graph(DType dtype) {
-  switch (dtype) {
-    case DType::f16: {
-      static const Graph* const f16_graph = draw_graph(unit(random_word(place()), 11), 5);
-      return f16_graph;
-    }
-    case DType::bf16: {
-      static const Graph* const bf16_graph = draw_graph(unit(random_word(place()), 8), 5);
-      return bf16_graph;
-    }
-    case DType::f64: {
-      static const Graph* const f64_graph = [] {
-        const auto [high, low] = random_pair();
-        return draw_graph(wide_unit(high, low), 5);
-      }();
-      return f64_graph;
-    }
-    default: {
-      static const Graph* const f32_graph = draw_graph(unit(random_word(place())), 5);
-      return f32_graph;
-    }
-  }
+const Graph* uniform_graph(DType dtype, Layout layout) {
+  const int bits = dtype == DType::f16 ? 11 : dtype == DType::bf16 ? 8 : 24;
+  if (dtype != DType::f64) return draw_graph(unit(random_word(layout), bits), 5);
+  const auto [high, low] = random_pair(layout);
+  return draw_graph(wide_unit(high, low), 5);
+}
+
+/// Graphs by what decides them, each made once.
+using MakeGraph = const Graph* (*)(DType, Layout);
+const Graph* graph_of_draw(MakeGraph make, DType dtype, Layout layout) {
+  static auto& lock = *new ForkSafe<std::mutex>;
+  static auto& made = *new std::map<std::tuple<MakeGraph, DType, int>, const Graph*>;
+  const std::lock_guard hold(lock);
+  const Graph*& graph = made[{make, dtype, layout.lanes}];
+  if (!graph) graph = make(dtype, layout);
+  return graph;
 }
 
 /// `words`: how many an element takes, of the four of a block.
-Tensor draw(const char* op, const Graph* graph, const Shape& shape, Generator& own, std::uint64_t words, DType dtype,
+Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, std::uint64_t words, DType dtype,
             Device device, std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
+  const int in_vector = 16 / static_cast<int>(dtype_size(dtype));
+  const bool in_rows = device.kind() != DeviceKind::cpu && in_vector <= 8 && count >= in_vector &&
+                       static_cast<std::uint64_t>(in_vector) * words % 4 == 0;
+  const Layout layout{in_rows ? in_vector : 1};
+  const std::int64_t rows = (count + layout.lanes - 1) / layout.lanes;
+  const Shape space = in_rows ? Shape{rows, layout.lanes} : Shape{count};
   Backend& backend = backend_of(device);
   backend.require<FusedRequest>(op);
-  Tensor result = make_tensor({count}, dtype, backend);
+  Tensor drawn = make_tensor(space, dtype, backend);
   const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * words + 3) / 4);
-  PoolVector<Argument> arguments{Argument(result)};
+  PoolVector<Argument> arguments{Argument(drawn)};
   for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));
   for (const Number& n : extra) arguments.push_back(Argument(n));
-  run_fused({op, graph, 0, Shape{count}}, arguments, {&result, 1});
-  return result.reshape(shape);
+  run_fused({op, graph_of_draw(make, dtype, layout), 0, space}, arguments, {&drawn, 1});
+  if (rows * layout.lanes != count) drawn = drawn.reshape({-1}).slice(0, 0, count);
+  return drawn.reshape(shape);
 }
 
 }  // namespace
 
 namespace detail {
 namespace {
-Expr box_muller(Expr u, Expr v) { return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v); }
-}  // namespace
-
-Expr normal_of(Expr a, Expr b) {
+Expr radius(Expr u) { return sqrt(-2.0 * log(u)); }
+Expr turned(Expr v) { return cos(6.283185307179586 * v); }
+/// The radius of a normal pair, from a word.
+Expr radius_of(Expr a) {
   // Two exact halves and one rounding: by the word as a float, devices would differ where it is rounded.
   const Expr lower = cast(cast(a & constant(255), DType::i32), DType::f32) * constant(0x1p-32) + constant(0x1p-33);
-  return box_muller(unit(a) + lower, unit(b));
+  return radius(unit(a) + lower);
 }
+}  // namespace
+
+Expr normal_of(Expr a, Expr b) { return radius_of(a) * turned(unit(b)); }
 Expr wide_normal_of(const std::array<Expr, 4>& words) {
   const Expr lower = cast(words[1], DType::f64) * constant(0x1p-64) + constant(0x1p-65);
-  return box_muller(cast(words[0], DType::f64) * constant(0x1p-32) + lower, wide_unit(words[2], words[3]));
+  const Expr u = cast(words[0], DType::f64) * constant(0x1p-32) + lower;
+  return radius(u) * turned(wide_unit(words[2], words[3]));
 }
 Expr wide_mul_high(const std::array<Expr, 2>& a, const std::array<Expr, 2>& b) {
   // Schoolbook multiplication in words of 32 bits, of which the lower two are kept for their carries alone.
@@ -138,28 +181,43 @@ Expr wide_mul_high(const std::array<Expr, 2>& a, const std::array<Expr, 2>& b) {
 
 Expr random_uniform(Expr position, Expr seed, Expr stream) {
   const Expr p = cast(position, DType::u32);
-  return unit(word_of(p, philox_words(p, word(0), word(0), cast(seed, DType::u32), cast(stream, DType::u32))));
+  return unit(word_of(p, philox_words(p >> constant(2), word(0), word(0), cast(seed, DType::u32), cast(stream, DType::u32))));
 }
+
+namespace {
+/// Of the two numbers of a pair, by Box and Muller, the first is the radius times the cosine, the second times the sine:
+/// the cosine a quarter turn back, which is exact.
+const Graph* normal_graph(DType dtype, Layout layout) {
+  if (dtype == DType::f64) return draw_graph(wide_normal_of(random_words(coordinate(0))), 5);
+  Expr size, turn, lane = coordinate(layout.in_rows() ? 1 : 0);
+  if (layout.in_rows()) {
+    std::vector<Expr> sizes, turns;
+    const std::vector<Expr> words = words_of_row(layout, 1);
+    for (std::size_t i = 0; i < words.size(); i += 2)
+      sizes.push_back(detail::radius_of(words[i])), turns.push_back(unit(words[i + 1]));
+    size = of_lane(sizes, 1), turn = of_lane(turns, 1);
+  } else {
+    const std::array<Expr, 4> c = random_words(lane >> constant(2));
+    const Expr first = (lane & constant(2)) == constant(0);
+    size = detail::radius_of(where(first, c[0], c[2])), turn = unit(where(first, c[1], c[3]));
+  }
+  const Expr back = cast(cast(lane & constant(1), DType::i32), DType::f32) * constant(0.25);
+  return draw_graph(size * detail::turned(turn - back), 5);
+}
+}  // namespace
 
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  return draw("rand", uniform_graph(options.dtype), shape, generator, options.dtype == DType::f64 ? 2 : 1,
+  return draw("rand", &uniform_graph, shape, generator, options.dtype == DType::f64 ? 2 : 1,
               options.dtype, options.device);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "randn: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  if (options.dtype == DType::f64) {
-    static const Graph* const wide = draw_graph(wide_normal_of(random_words(place() * constant(4))), 5);
-    return draw("randn", wide, shape, generator, 4, options.dtype, options.device);
-  }
-  static const Graph* const graph = [] {
-    const auto [a, b] = random_pair();
-    return draw_graph(normal_of(a, b), 5);
-  }();
-  return draw("randn", graph, shape, generator, 2, options.dtype, options.device);
+  return draw("randn", &normal_graph, shape, generator, options.dtype == DType::f64 ? 4 : 1, options.dtype,
+              options.device);
 }
 
 namespace {
@@ -167,22 +225,17 @@ Expr word_parameter(int input) { return cast(make_input(input), DType::u32); }
 Number word_number(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
 
 /// low + floor(word · range / 2^32), modulo 2^32. Inputs: range and low as words.
-const Graph* narrow_integers() {
-  static const Graph* const graph = draw_graph(
-      cast(mul_high(random_word(place()), word_parameter(5)) + word_parameter(6), DType::i32), 7);
-  return graph;
+const Graph* narrow_integers(DType, Layout layout) {
+  return draw_graph(cast(mul_high(random_word(layout), word_parameter(5)) + word_parameter(6), DType::i32), 7);
 }
 /// The same where the range is 2^32.
-const Graph* whole_words() {
-  static const Graph* const graph =
-      draw_graph(cast(random_word(place()) + word_parameter(6), DType::i32), 7);
-  return graph;
+const Graph* whole_words(DType, Layout layout) {
+  return draw_graph(cast(random_word(layout) + word_parameter(6), DType::i32), 7);
 }
 /// In 64 bits. Inputs: the range's lower and upper half, and low.
-const Graph* wide_integers() {
-  static const Graph* const graph = draw_graph(
-      wide_mul_high(random_pair(), {word_parameter(5), word_parameter(6)}) + cast(make_input(7), DType::i64), 8);
-  return graph;
+const Graph* wide_integers(DType, Layout layout) {
+  const Expr number = wide_mul_high(random_pair(layout), {word_parameter(5), word_parameter(6)});
+  return draw_graph(number + cast(make_input(7), DType::i64), 8);
 }
 }  // namespace
 
@@ -200,11 +253,11 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
   // Multiply-shift: the bias is below range / 2^32, or range / 2^64.
   if (in_words) {
     const Number extra[] = {word_number(range), word_number(static_cast<std::uint64_t>(low))};
-    const Graph* const graph = range >> 32 ? whole_words() : narrow_integers();
-    return draw("randint", graph, shape, generator, 1, dtype, options.device, extra);
+    const MakeGraph make = range >> 32 ? &whole_words : &narrow_integers;
+    return draw("randint", make, shape, generator, 1, dtype, options.device, extra);
   }
   const Number extra[] = {word_number(range), word_number(range >> 32), low};
-  return draw("randint", wide_integers(), shape, generator, 2, dtype, options.device, extra);
+  return draw("randint", &wide_integers, shape, generator, 2, dtype, options.device, extra);
 }
 
 }  // namespace tern

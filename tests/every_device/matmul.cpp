@@ -14,7 +14,8 @@ void expect_product(const Tensor& a, const Tensor& b, const std::string& what) {
 struct Sizes { std::int64_t m, k, n; };
 const Sizes kSizes[] = {{1, 1, 1},    {2, 3, 4},      {7, 5, 3},     {16, 16, 16},  {17, 33, 65},  {1, 100, 50},
                         {50, 100, 1}, {100, 1, 100},  {1, 1000, 1},  {129, 70, 31}, {64, 300, 48}, {5, 2, 257},
-                        {90, 1, 300}, {150, 4, 1100}, {3, 40, 1500}, {320, 64, 48}, {48, 320, 64}};
+                        {90, 1, 300}, {150, 4, 1100}, {3, 40, 1500}, {320, 64, 48}, {48, 320, 64},
+                        {600, 3, 3},  {700, 16, 16},  {515, 4, 2},   {513, 1, 2},   {601, 7, 13}};
 
 TEST_P(Matmul, SizesAndTranspositions) {
   for (const DType dtype : all_floats(device()))

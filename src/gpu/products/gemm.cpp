@@ -3,6 +3,7 @@
 
 #include "backend/instruments/trace.hpp"
 #include "gpu/products/gemm_plan.hpp"
+#include "gpu/products/gemm_tiny.hpp"
 #include "gpu/text/io.hpp"
 #include "gpu/text/kernel_file.hpp"
 #include "gpu/text/text.hpp"
@@ -231,6 +232,7 @@ bool run(GpuBackend& backend, const detail::GemmRequest& request, Layouts layout
 }  // namespace
 
 void run_gemm_kernel(GpuBackend& backend, const detail::GemmRequest& request) {
+  if (is_tiny(request) && run_gemm_tiny(backend, request)) return;
   run_in_layouts(backend.limits(), [&](Layouts layouts) { return run(backend, request, layouts); });
 }
 

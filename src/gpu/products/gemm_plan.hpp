@@ -20,8 +20,9 @@ struct GemmSlots {
 
 /// All that decides the kernel's text, and its launch.
 struct GemmPlan {
-  GemmPlan(GpuBackend& backend, const detail::GemmRequest& request, Layouts layouts)
-      : backend(backend), request(request), plan(backend.limits(), request.op, 'g', layouts), epilogue(request) {}
+  /// `kind`: the first letter of the kernel's key.
+  GemmPlan(GpuBackend& backend, const detail::GemmRequest& request, Layouts layouts, char kind = 'g')
+      : backend(backend), request(request), plan(backend.limits(), request.op, kind, layouts), epilogue(request) {}
   detail::Lane lane() const { return detail::lane_of(request.a.dtype); }
   GpuBackend& backend;
   const detail::GemmRequest& request;

@@ -1,0 +1,202 @@
+// How fast are operations that once were far from what memory gives: random numbers, powers, remainders, searches,
+// sorts, sums by index, short rows, small products, copies in another order?
+//
+// Each is a name, what it does to its inputs, and how many bytes that must move. Right values are those of tern's CPU,
+// which the tests hold against references in f64.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "peers.hpp"
+
+namespace bench {
+namespace {
+
+using tern::DType;
+using tern::Tensor;
+using tern::Var;
+
+constexpr std::int64_t kMany = 1 << 24, kSide = 4096, kPoints = 1 << 22, kBatches = 100'000;
+constexpr std::int64_t kRows = 16'384, kWidth = 768, kVocabulary = 50'304;
+
+/// What one call gives, all of which is compared.
+using Call = std::function<std::vector<Tensor>()>;
+
+struct Cliff {
+  const char* name;
+  std::vector<DType> dtypes;
+  double elements;  // read and written, as the bytes that must move are counted
+  std::function<Call(DType, tern::Device)> make;
+  bool compared = true;  // what is random, or may be another of several positions, is not
+};
+
+Tensor pattern(DType dtype, const tern::Shape& shape, tern::Device device, std::uint32_t seed = 1) {
+  return Buffer::pattern(dtype, shape.numel(), seed).tensor(shape, device);
+}
+/// Positions i · 7919 modulo `bound`: in no order, and the same everywhere.
+Tensor positions(std::int64_t count, std::int64_t bound, tern::Device device) {
+  std::vector<std::int32_t> values(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) * 7919 % bound);
+  return tern::tensor(values, {count}, device);
+}
+
+/// A call of f on a pattern.
+template <class F> auto on_pattern(tern::Shape shape, const F& f) {
+  return [shape, f](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, shape, device);
+    return [x, f] { return std::vector<Tensor>{f(x)}; };
+  };
+}
+auto product(tern::Shape a, tern::Shape b) {
+  return [a, b](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, a, device), y = pattern(dtype, b, device, 2);
+    return [x, y] { return std::vector<Tensor>{matmul(x, y)}; };
+  };
+}
+/// f(x, w) for points of three coordinates; with `backward` the gradients of both.
+template <class F> auto on_points(bool backward, const F& f) {
+  return [backward, f](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, {kPoints, 3}, device), w = pattern(dtype, {3}, device, 2);
+    if (!backward) return [=] { return std::vector<Tensor>{f(x, w)}; };
+    const Tensor grad = pattern(dtype, {kPoints, 3}, device, 3);
+    const Var vx(x), vw(w);
+    return [=] {
+      const tern::Gradients g = tern::backward(f(vx, vw), grad);
+      return std::vector<Tensor>{g[vx], g[vw]};
+    };
+  };
+}
+constexpr auto kScaled = [](const auto& x, const auto& w) { return x * w; };
+constexpr auto kUnitLength = [](const auto& x, const auto& w) {
+  return tern::row_formula([](auto p, auto scale) { return p / sqrt(sum(p * p) + 1e-6) * scale; }, x, w);
+};
+
+std::vector<Cliff> random_numbers() {
+  const auto drawn = [](const auto& f) {
+    return [f](DType dtype, tern::Device device) -> Call {
+      const auto generator = std::make_shared<tern::Generator>(7);
+      return [=] { return std::vector<Tensor>{f(*generator, tern::Options{.dtype = dtype, .device = device})}; };
+    };
+  };
+  const std::vector<DType> floats{tern::f32, tern::bf16};
+  return {{"rand", floats, kMany, drawn([](auto& g, auto o) { return tern::rand({kMany}, g, o); }), false},
+          {"randn", floats, kMany, drawn([](auto& g, auto o) { return tern::randn({kMany}, g, o); }), false}};
+}
+
+std::vector<Cliff> element_by_element() {
+  return {{"square", {tern::f32}, 2 * kMany, on_pattern({kMany}, [](const Tensor& x) { return pow(x, 2.0); })},
+          {"remainder", {tern::f32}, 2 * kMany, on_pattern({kMany}, [](const Tensor& x) { return x % 0.7; })},
+          {"argmax", {tern::f32}, kMany, on_pattern({kMany}, [](const Tensor& x) { return argmax(x); }), false}};
+}
+
+std::vector<Cliff> orders() {
+  const auto sorted = [](int axis) { return [axis](const Tensor& x) { return tern::sort(x, axis).values; }; };
+  return {
+      {"sort", {tern::f32, tern::bf16}, 2 * kMany, on_pattern({kMany}, sorted(0))},
+      {"sort_rows", {tern::f32}, 2 * kMany, on_pattern({kSide, kSide}, sorted(1))},
+      {"topk", {tern::f32}, kMany, on_pattern({kMany}, [](const Tensor& x) { return tern::topk(x, 10).values; })},
+      {"cumsum_columns", {tern::f32}, 8 << 20,
+       on_pattern({1 << 20, 4}, [](const Tensor& x) { return cumsum(x, 0); }), false},
+  };
+}
+
+std::vector<Cliff> by_index() {
+  const auto rows = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = tern::zeros({kVocabulary, kWidth}, {.dtype = dtype, .device = device});
+    const Tensor source = pattern(dtype, {kRows, kWidth}, device), at = positions(kRows, kVocabulary, device);
+    return [=] { return std::vector<Tensor>{scatter_add(x, at, source)}; };
+  };
+  const auto few = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = tern::zeros({100}, {.dtype = dtype, .device = device});
+    const Tensor source = pattern(dtype, {1 << 21}, device), at = positions(1 << 21, 100, device);
+    return [=] { return std::vector<Tensor>{scatter_add(x, at, source)}; };
+  };
+  const auto concatenated = [](DType dtype, tern::Device device) -> Call {
+    std::vector<Tensor> parts;
+    for (std::uint32_t i = 0; i < 256; ++i) parts.push_back(pattern(dtype, {1000}, device, i));
+    return [=] { return std::vector<Tensor>{tern::concatenate(parts)}; };
+  };
+  return {{"scatter_rows", {tern::f32}, 2.0 * kVocabulary * kWidth + kRows * kWidth, rows},
+          {"scatter_few", {tern::f32}, 2 << 21, few, false},
+          {"concatenate", {tern::f32}, 2 * 256'000, concatenated}};
+}
+
+std::vector<Cliff> small_products() {
+  const std::vector<DType> f32{tern::f32}, all{tern::f32, tern::f64, tern::bf16};
+  const auto square = [](std::int64_t n) { return product({kBatches, n, n}, {kBatches, n, n}); };
+  const auto shared = product({kBatches, 4, 4}, {4, 4});
+  const auto transposed = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, {kBatches, 4, 4}, device), y = pattern(dtype, {kBatches, 4, 4}, device, 2);
+    return [=] { return std::vector<Tensor>{matmul(x.transpose(1, 2), y)}; };
+  };
+  return {{"product_2x2", f32, 12 * kBatches, square(2)},
+          {"product_4x4", all, 48 * kBatches, square(4)},
+          {"product_4x4_transposed", f32, 48 * kBatches, transposed},
+          {"product_4x4_shared", f32, 32 * kBatches, shared},
+          {"product_8x8", f32, 192 * kBatches, square(8)},
+          {"product_16x16", f32, 768 * kBatches, square(16)},
+          {"product_3x3x1", all, 15 * kBatches, product({kBatches, 3, 3}, {kBatches, 3, 1})},
+          {"product_3x3_vector", f32, 6 * kBatches, product({3, 3}, {kBatches, 3, 1})},
+          {"matrix_vector", f32, kSide * kSide, product({kSide, kSide}, {kSide, 1})}};
+}
+
+std::vector<Cliff> short_rows() {
+  const std::vector<DType> floats{tern::f32, tern::bf16};
+  const double all = 3 * kPoints;
+  const auto long_rows = [](DType dtype, tern::Device device) -> Call {
+    const Tensor x = pattern(dtype, {kPoints / 256, 768}, device), w = pattern(dtype, {768}, device, 2);
+    return [=] { return std::vector<Tensor>{x * w}; };
+  };
+  return {{"rows_of_768_scaled", floats, 2 * all, long_rows},
+          {"rows_of_3_scaled", floats, 2 * all, on_points(false, kScaled)},
+          {"rows_of_3_scaled_both", floats, 5 * all, on_points(true, kScaled), false},
+          {"rows_of_3_normalized", floats, 2 * all, on_points(false, kUnitLength)},
+          {"rows_of_3_normalized_both", floats, 5 * all, on_points(true, kUnitLength), false}};
+}
+
+std::vector<Cliff> other_orders() {
+  const auto permuted = [](const Tensor& x) { return x.permute({3, 1, 0, 2}); };
+  return {{"transposed_copy", {tern::f32, tern::bf16}, 2 * kMany,
+           on_pattern({kSide, kSide}, [](const Tensor& x) { return x.transpose(0, 1).contiguous(); })},
+          {"permuted_copy", {tern::f32}, 2 * kMany,
+           on_pattern({64, 64, 64, 64}, [=](const Tensor& x) { return permuted(x).contiguous(); })},
+          {"permuted_sum", {tern::f32}, kMany,
+           on_pattern({64, 64, 64, 64}, [=](const Tensor& x) { return sum(permuted(x)); }), false}};
+}
+
+std::vector<double> samples(const std::vector<Tensor>& all) {
+  std::vector<double> values;
+  for (const Tensor& x : all)
+    for (const double v : sample(x)) values.push_back(v);
+  return values;
+}
+
+Prepared prepare(const Cliff& cliff, DType dtype, const Target& target) {
+  const Call call = cliff.make(dtype, target.device);
+  Prepared prepared;
+  prepared.contenders.push_back(target.tern([=] { call(); }, [=] { return samples(call()); }));
+  if (cliff.compared) prepared.expected = samples(cliff.make(dtype, tern::cpu())());
+  return prepared;
+}
+
+}  // namespace
+
+void add_cliffs(Workloads& workloads, const Target& target) {
+  using Make = std::vector<Cliff> (*)();
+  for (const Make make : {&random_numbers, &element_by_element, &orders, &by_index, &small_products, &short_rows,
+                          &other_orders})
+    for (const Cliff& cliff : make())
+      for (const DType dtype : cliff.dtypes) {
+        if (dtype == tern::f64 && target.device.kind() == tern::DeviceKind::webgpu) continue;
+        workloads.push_back({.name = fmt::format("cliffs/{}/{}", cliff.name, name_of(dtype)),
+                             .unit = Unit::bytes,
+                             .work = cliff.elements * static_cast<double>(tern::dtype_size(dtype)),
+                             .roof = target.memory_roof(),
+                             .quick = false,
+                             .tolerance = tolerance(dtype),
+                             .prepare = [=] { return prepare(cliff, dtype, target); }});
+      }
+}
+
+}  // namespace bench
