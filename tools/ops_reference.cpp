@@ -98,6 +98,7 @@ int main(int argc, char** argv) {
       "`tern::op::name`.\n\n"
       "| name | inputs | value | derivative |\n|---|---|---|---|\n");
 #define TERN_FORMULA(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__);
+#define TERN_FORMULA_MORE(name, arity, ...) formula_row(#name, op::name##_with.graph(), #__VA_ARGS__);
 #define TERN_GATED(name, activation) formula_row(#name, op::name.graph(), "{ " #activation "(a) * b }");
 #include "tern/formulas.inc"
 #undef TERN_FORMULA

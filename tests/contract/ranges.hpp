@@ -241,6 +241,10 @@ template <class T, class Real> class Leaves {
     switch (leaf) {
       case L::exp:
       case L::expm1:
+      case L::exp2:
+      case L::log2:
+      case L::log10:
+      case L::atan:
       case L::log:
       case L::log1p:
       case L::sqrt:
@@ -303,6 +307,9 @@ template <class T, class Real> class Leaves {
         if (y.lo < 0 ? y.hi >= 0 : y.lo == 0 && std::signbit(y.lo) && y.hi > 0) return Range<T>::anything();
         return corners(leaf, rule, x, y);
       case L::mod: return remainder(rule, x, y);
+      case L::bit_and:
+      case L::bit_or: return corners(leaf, rule, x, y);  // of truths
+      case L::copysign: return with_sign(x, y);
       default: return Range<T>::anything();
     }
   }
@@ -311,6 +318,14 @@ template <class T, class Real> class Leaves {
     if (!y.single() && y.lo != y.hi) include(result, at(leaf, rule, x.lo, y.hi));
     if (x.lo != x.hi) include(result, at(leaf, rule, x.hi, y.lo));
     include(result, at(leaf, rule, x.hi, y.hi));
+    return result;
+  }
+  static Range<T> with_sign(const Range<T>& x, const Range<T>& y) {
+    const T low = std::fabs(x.lo), high = std::fabs(x.hi), most = std::max(low, high);
+    const T least = std::signbit(x.lo) != std::signbit(x.hi) ? T(0) : std::min(low, high);
+    Range<T> result;
+    for (const T side : {y.lo, y.hi})
+      include(result, std::signbit(side) ? Range<T>{-most, -least, false} : Range<T>{least, most, false});
     return result;
   }
   Range<T> remainder(const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {

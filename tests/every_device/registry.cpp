@@ -38,12 +38,11 @@ bool takes_floats(const Entry& e) {
 }
 
 Var applied(const Entry& e, const std::vector<Var>& x) {
-  const bool chooses = std::string(e.name) == "where";
-  switch (x.size()) {
-    case 1: return (*e.formula)(x[0]);
-    case 2: return (*e.formula)(x[0], x[1]);
-    default: return chooses ? (*e.formula)(x[0] > x[1], x[1], x[2]) : (*e.formula)(x[0], x[1], x[2]);
-  }
+  if (e.formula == &op::where) return where(x[0] > x[1], x[1], x[2]);
+  std::vector<detail::Argument> arguments(x.begin(), x.end());
+  Var result;
+  detail::apply_vars(e.name, e.formula->graph(), {}, arguments, {&result, 1});
+  return result;
 }
 
 class Registry : public EveryDevice {};
@@ -71,11 +70,16 @@ TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
                                                      return f(std::vector<Var>{a, b});
                                                    },
                                                    at[0], at[1])
-                                             : gradcheck(
+                               : inputs == 3 ? gradcheck(
                                                    [&](Var a, Var b, Var c) {
                                                      return f(std::vector<Var>{a, b, c});
                                                    },
-                                                   at[0], at[1], at[2]);
+                                                   at[0], at[1], at[2])
+                                             : gradcheck(
+                                                   [&](Var a, Var b, Var c, Var d) {
+                                                     return f(std::vector<Var>{a, b, c, d});
+                                                   },
+                                                   at[0], at[1], at[2], at[3]);
       EXPECT_TRUE(result.ok) << result.message;
     };
     check(first);
