@@ -163,16 +163,24 @@ std::set<std::string> declared(const std::string& text) {
   }
   return names;
 }
+std::string functions() {
+  return header("ops.hpp") + header("compositions.hpp") + header("views.hpp") + header("creation.hpp") +
+         header("indexing.hpp");
+}
 TEST(OperationEntries, AreThereForEveryDeclaration) {
   std::set<std::string> names;
-  for (const Entry& entry : operations::entries()) names.insert(entry.name);
-  for (const std::string& name : declared(header("ops.hpp") + header("compositions.hpp")))
+  for (const Entry& entry : operations::entries()) {
+    names.insert(entry.name);
+    for (const char* alias : entry.aliases) names.insert(alias);
+  }
+  for (const std::string& name : declared(functions()))
     EXPECT_TRUE(names.contains(name)) << name << " is declared without an entry";
 }
 TEST(OperationEntries, SayWhatTheHeadersSay) {
-  const std::string text = header("ops.hpp") + header("compositions.hpp") + header("tensor.hpp");
+  const std::string text = functions() + header("tensor.hpp"), methods = header("tensor.hpp");
   for (const Entry& entry : operations::entries()) {
-    const Declaration d = declaration(text, plain_name(entry));
+    const bool is_method = plain_name(entry) != entry.name;
+    const Declaration d = declaration(is_method ? methods : text, plain_name(entry));
     EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says)))
         << entry.name << " is commented with \"" << d.comment << "\"";
     EXPECT_TRUE(lists(d.text, entry.arguments)) << entry.name << " is declared " << d.text;
