@@ -162,7 +162,9 @@ const Entries indexing{
                           y.of[r * n] = x[1].of[2 * r], y.of[r * n + n - 1] = x[1].of[2 * r + 1];
                         return std::vector{y};
                       }}},
-     .bad = {{shape, {"put_along_axis", "i32[3, 1]", "f32[2, 3]"},
+     .bad = {{shape, {"put_along_axis", "i32[3, 1]", "f32[1, 3]"},
+              [](auto make) { put_along_axis(make({1, 3}), zeros({3, 1}, i32), make({1})); }},
+             {shape, {"put_along_axis", "sizes 2 and 3"},
               [](auto make) { put_along_axis(make({2, 3}), zeros({3, 1}, i32), make({1})); }}}},
 };
 
