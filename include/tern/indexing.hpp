@@ -53,8 +53,8 @@ template <detail::IndexOperand... I> Var Var::operator()(const I&... at) const {
 
 /// Overwrites the elements of a part of x, as in assign(x(0, mask), 1): with one number, or with those of a tensor,
 /// broadcast and of x's dtype. What masks and positions select is written where it came from, of places named twice by
-/// the last; a part that has a name is a tensor of its own where it is a copy, as in NumPy. A mask waits for its count;
-/// `masked_fill` and `where` do not, and can be recorded.
+/// the last; a part that has a name is its own tensor where it is a copy. A mask waits for its count; `masked_fill` and
+/// `where` do not. GPUs find positions out of range when they write: the error arrives at the next wait, after that.
 template <class P, class V>
   requires std::same_as<std::remove_cvref_t<P>, Tensor>
 void assign(P&& part, const V& value) {

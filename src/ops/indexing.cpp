@@ -209,7 +209,10 @@ Tensor last_writers(const Tensor& at, std::int64_t n, bool unique) {
 template <class X, class V>
 ResultOf<X, V> put(const char* op, const X& x, const Tensor& at, const V& values, bool accumulate, bool unique) {
   const Shape& shape = at.shape();
-  if (values.dim() > shape.rank() || broadcast_shapes(op, values.shape(), shape) != shape)
+  bool fits = values.dim() <= shape.rank();
+  for (int i = 1; fits && i <= values.dim(); ++i)
+    fits = values.size(-i) == 1 || values.size(-i) == shape[static_cast<std::size_t>(shape.rank() - i)];
+  if (!fits)
     throw Error(ErrorKind::shape, std::string(op) + ": values are " + describe(value_of(values)) +
                                       ", which does not broadcast to the " + to_string(shape) + " that is written");
   const std::int64_t n = x.numel(), count = at.numel();

@@ -78,6 +78,7 @@ const Entries views{
      .family = Family::views,
      .arguments = "shape",
      .says = "The same elements in another shape; one size may be -1",
+     .aliases = {"reshape"},
      .tolerance = kMoved,
      .samples = {{.with = "a copy",
                   .shapes = matrix,
@@ -115,6 +116,7 @@ const Entries views{
      .family = Family::views,
      .arguments = "order",
      .says = "Axes in a new order: axis i of the result is axis order[i]",
+     .aliases = {"permute_dims"},
      .tolerance = kMoved,
      .samples = {{.shapes =
                       [](Sizes s) {
@@ -159,6 +161,7 @@ const Entries views{
      .family = Family::views,
      .arguments = "axis",
      .says = "Removes an axis of size 1",
+     .aliases = {"squeeze"},
      .tolerance = kMoved,
      .samples = {{.shapes = one_more_axis,
                   .call = [](const auto& x) { return x.squeeze(0); },
@@ -177,6 +180,7 @@ const Entries views{
      .family = Family::views,
      .arguments = "axis",
      .says = "Inserts an axis of size 1 in front of `axis`",
+     .aliases = {"expand_dims", "unsqueeze"},
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return x.unsqueeze(0); },
@@ -194,6 +198,7 @@ const Entries views{
      .family = Family::views,
      .arguments = "shape",
      .says = "Axes of size 1 repeated (stride 0), new ones in front",
+     .aliases = {"broadcast_to"},
      .tolerance = kMoved,
      .samples = {{.shapes =
                       [](Sizes s) {

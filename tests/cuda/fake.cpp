@@ -35,6 +35,24 @@ TEST_F(FakeCuda, OutOfMemoryFreesTheCacheAndThenSaysHowMuchThereIs) {
   zeros({8});  // and on
 }
 
+TEST_F(FakeCuda, ConstantMemoryIsReadOnly) {
+  unsigned long long address = 0;
+  ASSERT_EQ(driver_->cuMemAlloc_v2(&address, 6 * sizeof(float)), 0);
+  Tensor x = Tensor::view(reinterpret_cast<const float*>(address), {2, 3}, {}, {}, cuda());
+  const auto refused = [](const std::function<void()>& write) {
+    expect_error(ErrorKind::unsupported, {"constant memory", "clone()"}, write);
+  };
+  refused([&] { x += 1; });
+  refused([&] { x.copy_from(ones({2, 3})); });
+  refused([&] { x[1].slice(0, 0, 2) *= 2; });
+  refused([&] { assign(x(0), 1); });
+  refused([&] { optim::SGD({Var(x)}, {}); });
+  refused([&] { capture(cuda(), [&] { x += 1; }); });
+  EXPECT_NO_THROW(x + 1);
+  Tensor writable = Tensor::view(reinterpret_cast<float*>(address), {2, 3}, {}, {}, cuda());
+  EXPECT_NO_THROW(writable += 1);
+}
+
 TEST_F(FakeCuda, PlansAShapeOnce) {
   const Tensor x = zeros({1000}), y = zeros({1000});
   x + y;

@@ -46,6 +46,23 @@ TEST_P(CaptureProgram, TheLearningRateIsReadAtEachReplay) {
                                optim::SGDOptions{.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.01});
   compare_schedule<optim::AdamW>(device(), optim::AdamWOptions{.learning_rate = 0.1});
 }
+TEST_P(CaptureProgram, OtherOptionsAreReadAtEachReplay) {
+  using Step = Trained<optim::AdamW>;
+  optim::AdamWOptions options{.learning_rate = 0.1};
+  Step run(f32, options), replayed(f32, options);
+  const Graph step = capture(device(), [&] { replayed.step(); });
+  for (const double beta1 : {0.9, 0.5, 0.8}) {
+    options.beta1 = beta1, options.beta2 = beta1 + 0.1, options.weight_decay = beta1 / 10;
+    for (Step* each : {&run, &replayed}) each->optimizer.set_options(options);
+    EXPECT_EQ(run.optimizer.options().beta1, beta1);
+    run.step(), step.replay();
+    ASSERT_EQ(run.state(), replayed.state()) << beta1;
+  }
+  const std::vector<std::vector<double>> before = run.state();
+  Step plain(f32, optim::AdamWOptions{.learning_rate = 0.1});
+  for (int i = 0; i < 3; ++i) plain.step();
+  EXPECT_NE(before, plain.state()) << "the options count for something";
+}
 TEST_P(CaptureProgram, ALearningRateThatTheStepSetsIsSetInEachReplay) {
   const auto train = [](optim::SGD& sgd, const Var& p) {
     sgd.set_learning_rate(0.5), sgd.step(backward(sum(p)));

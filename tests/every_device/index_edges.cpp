@@ -131,6 +131,10 @@ TEST_P(IndexEdges, PositionsBeyond32BitsAreErrors) {
   expect_error(ErrorKind::shape, {"gather", "2^31-1"}, [&] { gather(x, tensor({0, 1}), 0); });
   expect_error(ErrorKind::shape, {"linspace"}, [&] { linspace(0, 1, many); });
   expect_error(ErrorKind::shape, {"arange"}, [&] { arange(0, many); });
+  expect_error(ErrorKind::shape, {"sort", "2^31-1"}, [&] { sort(x, 0); });
+  expect_error(ErrorKind::shape, {"topk", "2^31-1"}, [&] { topk(x, 3, 0); });
+  expect_error(ErrorKind::shape, {"topk", "2^31-1"}, [&] { topk(Var(f), 3); });
+  expect_error(ErrorKind::shape, {"index_put", "2^31-1"}, [&] { index_put(f, {0}, ones({1})); });
   // Long spaces of short axes are none of it.
   EXPECT_EQ(argmax(rows.slice(0, 0, 2), 1).shape(), Shape({2}));
 }

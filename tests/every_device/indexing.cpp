@@ -327,6 +327,8 @@ TEST_P(Indexing, AnUndefinedVarBeginsASum) {
   from_tensor += x.value();
   EXPECT_FALSE(from_tensor.requires_grad());
   Var none;
+  expect_error(shape, {"undefined"}, [&] { none = none + x; });
+  expect_error(shape, {"undefined"}, [&] { none = x * none; });
   expect_error(shape, {"undefined"}, [&] { none -= x; });
   expect_error(shape, {"undefined"}, [&] { none += 1; });
 }
@@ -367,6 +369,34 @@ TEST_P(Indexing, PointersToTheElements) {
   expect_error(shape, {"data_ptr"}, [] { Tensor().data_ptr<float>(); });
   expect_error(ErrorKind::unsupported, {"data_ptr"}, [&] { capture(cpu(), [&] { (x + 1).data_ptr<float>(); }); });
   EXPECT_EQ(zeros({0}).data_ptr<float>(), zeros({0}).data_ptr<float>());
+}
+/// What Eigen's Map is given: a pointer and sizes, column by column.
+struct ColumnMap {
+  double* data;
+  std::int64_t rows, columns;
+  double& operator()(std::int64_t r, std::int64_t c) const { return data[c * rows + r]; }
+};
+TEST_P(Indexing, PointersServeMapsOfOtherLibraries) {
+  if (device() != cpu()) return;
+  Tensor t = arange(0, 12, 1, f64).reshape({2, 2, 3});
+  Tensor part = t[1];  // [2, 3] row by row is [3, 2] column by column
+  const ColumnMap map{part.data_ptr<double>(), 3, 2};
+  EXPECT_EQ(map(2, 0), 8);
+  EXPECT_EQ(map(0, 1), 9);
+  map(1, 1) = -1;
+  part *= 2;
+  EXPECT_EQ(map(1, 1), -2);
+  expect_values(t, {2, 2, 3}, {0, 1, 2, 3, 4, 5, 12, 14, 16, 18, -2, 22});
+}
+TEST_P(Indexing, PointersIntoRecordedMemoryWaitForAReplay) {
+  if (device() != cpu()) return;
+  const Tensor x = counted({3});
+  Tensor y;
+  const Graph g = capture(cpu(), [&] { y = x + 1; });
+  expect_error(ErrorKind::unsupported, {"data_ptr"}, [&] { y.data_ptr<float>(); });
+  expect_error(ErrorKind::unsupported, {"data_ptr"}, [&] { y.data_ptr<const float>(); });
+  g.replay();
+  EXPECT_EQ(y.data_ptr<const float>()[2], 3);
 }
 TEST_P(Indexing, PointersToWriteCountAsWrites) {
   if (device() != cpu()) return;
