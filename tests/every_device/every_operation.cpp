@@ -161,7 +161,8 @@ bool lists(const std::string& declared, const std::string& arguments) {
   }
   return true;
 }
-/// The names of functions of tensors that a header declares: lines "template <TensorOrVar T> … name(" and "Tensor name(".
+/// The names of functions of tensors that a header declares: lines "template <TensorOrVar T> … name(" and
+/// "Tensor name(".
 std::set<std::string> declared(const std::string& text, const std::string& indent = "") {
   std::istringstream lines(text);
   std::set<std::string> names;

@@ -63,7 +63,7 @@ TEST(StrangeBackend, IsADevice) {
 TEST(StrangeBackend, RunsItsOwnKernels) {
   const std::int64_t before = requests_counted();
   const auto result = [&](Device device) {
-    const Tensor numbers = arange(0, 16).reshape({4, 4});
+    const Tensor numbers = arange(0, 16, 1, {.dtype = f32}).reshape({4, 4});
     const Tensor x = (numbers / 16).to(device), w = (numbers / 7).to(device);
     return grad([&](const Var& v) { return sum(softmax(matmul(v, w)) * v); })(x).to(cpu());
   };
