@@ -2251,9 +2251,16 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
     __syncthreads();
     if (row == 0u) {
       let count = min(64u * 4u, end - start);
-      for (var i = 0u; i < count; i += 1u) {
-        acc0 = combine(acc0, values[i * 4u + column]);
+      var i = 0u;
+      for (; i + 8u <= count; i += 8u) {
+        let next0 = values[(i + 0u) * 4u + column];
+// … 6 more of these 1 lines (b4d5df3d), and
+        let next7 = values[(i + 7u) * 4u + column];
+        acc0 = combine(acc0, next0);
+// … 6 more of these 1 lines (1b6531d8), and
+        acc0 = combine(acc0, next7);
       }
+      for (; i < count; i += 1u) { acc0 = combine(acc0, values[i * 4u + column]); }
     }
     __syncthreads();
   }

@@ -1,4 +1,4 @@
-// `fused` on GPUs: kernels made of its program, src/gpu/elementwise.cpp and src/gpu/reduce*.cpp.
+// `fused` on GPUs: kernels made of its program, src/gpu/elementwise.* and src/gpu/reductions.
 #include <algorithm>
 #include <numeric>
 

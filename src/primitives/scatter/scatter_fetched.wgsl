@@ -10,8 +10,10 @@
 // Then the first row's invocation of each element adds what was fetched, in order, from workgroup memory. All agree on
 // every branch around a barrier.
 //
-// Bound by that adding, one after the other: 2^21 entries into 100 in f32 271 µs on an H100, 24 November 2026, PyTorch
-// with atomics 478; on WebGPU 1781 (docs/benchmarks.md). With an invocation to an element alone 31 ms (H200).
+// Bound by that adding, one after the other; eight are loaded before the first is added, since compilers of WGSL do not
+// do that: 2^21 entries into 100 in f32 took 669 to 762 µs on WebGPU instead of 1975 to 2107, and 239 to 256 instead of
+// 305 to 362 on CUDA (H100, 24 November 2026, docs/tuning.md; PyTorch with atomics 478, docs/benchmarks.md). With an
+// invocation to an element alone 31 ms (H200).
 if (group >= $outputs) { return; }
 let tiles = ($kept + ${across}u - 1u) / ${across}u;
 let wanted = group / tiles;
@@ -44,9 +46,16 @@ for (var start = first; start < end; start += ${rows}u * ${entries_each}u) {
   $barrier
   if (row == 0u) {
     let count = min(${rows}u * ${entries_each}u, end - start);
-    for (var i = 0u; i < count; i += 1u) {
-      acc0 = combine(acc0, values[i * ${across}u + column]);
+    var i = 0u;
+    for (; i + 8u <= count; i += 8u) {
+      $for e in 0 1 2 3 4 5 6 7
+        let next$e = values[(i + ${e}u) * ${across}u + column];
+      $end
+      $for e in 0 1 2 3 4 5 6 7
+        acc0 = combine(acc0, next$e);
+      $end
     }
+    for (; i < count; i += 1u) { acc0 = combine(acc0, values[i * ${across}u + column]); }
   }
   $barrier
 }
