@@ -259,7 +259,7 @@ def cliffs(parts, wrap):
         "remainder": lambda: unary(lambda t: t % 0.7, many),
         "argmax": lambda: unary(torch.argmax, many),
         "sort": lambda: unary(lambda t: torch.sort(t, stable=True)[0], many),
-        "sort_rows": lambda: unary(lambda t: torch.sort(t, 1, stable=True)[0], side, side),
+        "sort_rows": lambda: unary(lambda t: torch.sort(t, dim=1, stable=True)[0], side, side),
         "topk": lambda: unary(lambda t: torch.topk(t, 10)[0], many),
         "cumsum_columns": lambda: unary(lambda t: t.cumsum(0), 1 << 20, 4),
         "scatter_rows": lambda: scattered(50_304, 16_384, 768),

@@ -179,28 +179,35 @@ Expr wide_mul_high(const std::array<Expr, 2>& a, const std::array<Expr, 2>& b) {
 
 Expr random_uniform(Expr position, Expr seed, Expr stream) {
   const Expr p = cast(position, DType::u32);
-  return unit(word_of(p, philox_words(p >> constant(2), word(0), word(0), cast(seed, DType::u32), cast(stream, DType::u32))));
+  const Expr low = cast(seed, DType::u32), high = cast(stream, DType::u32);
+  return unit(word_of(p, philox_words(p >> constant(2), word(0), word(0), low, high)));
 }
 
 namespace {
-/// Of the two numbers of a pair, by Box and Muller, the first is the radius times the cosine, the second times the sine:
-/// the cosine a quarter turn back, which is exact.
+/// Of the two numbers of a pair, by Box and Muller, the first is the radius times the cosine, the second times the
+/// sine: the cosine a quarter turn back, which is exact. The words are chosen first: CUDA's compiler does not see that
+/// logarithms of all words of a row are the same for all its lanes, and took all of them for each (H100, 2^24 in f32:
+/// 173 us, in bf16 303).
 const Graph* normal_graph(DType dtype, Layout layout) {
-  if (dtype == DType::f64) return draw_graph(wide_normal_of(random_words(coordinate(0))), 5);
-  Expr size, turn, lane = coordinate(layout.in_rows() ? 1 : 0);
+  const Expr place = coordinate(0);
+  if (dtype == DType::f64) {
+    const Expr block = layout.in_rows() ? place * constant(layout.lanes) + coordinate(1) : place;
+    return draw_graph(wide_normal_of(random_words(block)), 5);
+  }
+  const Expr lane = layout.in_rows() ? coordinate(1) : place;
+  Expr a, b;
   if (layout.in_rows()) {
-    std::vector<Expr> sizes, turns;
+    std::vector<Expr> first, second;
     const std::vector<Expr> words = words_of_row(layout, 1);
-    for (std::size_t i = 0; i < words.size(); i += 2)
-      sizes.push_back(detail::radius_of(words[i])), turns.push_back(unit(words[i + 1]));
-    size = of_lane(sizes, 1), turn = of_lane(turns, 1);
+    for (std::size_t i = 0; i < words.size(); i += 2) first.push_back(words[i]), second.push_back(words[i + 1]);
+    a = of_lane(first, 1), b = of_lane(second, 1);
   } else {
     const std::array<Expr, 4> c = random_words(lane >> constant(2));
-    const Expr first = (lane & constant(2)) == constant(0);
-    size = detail::radius_of(where(first, c[0], c[2])), turn = unit(where(first, c[1], c[3]));
+    const Expr is_first = (lane & constant(2)) == constant(0);
+    a = where(is_first, c[0], c[2]), b = where(is_first, c[1], c[3]);
   }
   const Expr back = cast(cast(lane & constant(1), DType::i32), DType::f32) * constant(0.25);
-  return draw_graph(size * detail::turned(turn - back), 5);
+  return draw_graph(detail::radius_of(a) * detail::turned(unit(b) - back), 5);
 }
 }  // namespace
 
