@@ -274,6 +274,7 @@ def cliffs(parts, wrap):
         "product_3x3x1": lambda: product([batches, 3, 3], [batches, 3, 1]),
         "product_3x3_vector": lambda: product([3, 3], [batches, 3, 1]),
         "matrix_vector": lambda: product([side, side], [side, 1]),
+        "vector_matrix": lambda: product([1, side], [side, side]),
         "rows_of_768_scaled": lambda: (lambda p, w: lambda: p * w)(x(points // 256, 768), x(768, seed=2)),
         "rows_of_3_scaled": lambda: on_points(scaled, False),
         "rows_of_3_scaled_both": lambda: on_points(scaled, True),

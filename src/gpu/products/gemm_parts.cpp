@@ -140,17 +140,12 @@ class Parts {
         if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
       if (std::max(r_.m, r_.n) > 128) return halve(r_.batch.rank() + (r_.n > r_.m));
     }
-    if (is_long_sums()) return run_as_sums();
+    if (is_long_sums(r_) && !backend_.limits().packed) return run_as_sums();
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
     if (r_.contracted == 0 && r_.k >= kDeep && tiles < kFewTiles) return run_deep();
     backend_.multiply(r_);
   }
 
-  /// A matrix times a vector, of floats.
-  bool is_long_sums() const {
-    return (r_.m == 1 || r_.n == 1) && r_.k >= kLongSum && r_.contracted == 0 && r_.batch.rank() + 3 <= 8 &&
-           is_floating(r_.a.dtype) && !backend_.limits().packed;
-  }
   void run_as_sums() {
     const auto rank = static_cast<std::size_t>(r_.batch.rank());
     const DType computed = lane_dtype(detail::lane_of(r_.a.dtype));
@@ -310,6 +305,11 @@ void run_gemm(GpuBackend& backend, const GemmRequest& r) {
   for (int i = 0; i < r.batch.rank(); ++i)
     if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];
   if (kept > 0) Parts(backend, r).run();
+}
+
+bool is_long_sums(const GemmRequest& r) {
+  return (r.m == 1 || r.n == 1) && r.k >= kLongSum && r.contracted == 0 && r.batch.rank() + 3 <= 8 &&
+         is_floating(r.a.dtype);
 }
 
 bool is_plain_product(const GemmRequest& r) {
