@@ -130,8 +130,8 @@ Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, 
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
   const int in_vector = 16 / static_cast<int>(dtype_size(dtype));
-  // Normals gain nothing by rows (H100, 2^24: f32 134 us, in rows 139; bf16 135 and 193): logarithm and cosine take most
-  // of the time.
+  // Normals gain nothing by rows (H100, 2^24: f32 134 us, in rows 139; bf16 135 and 193): logarithm and cosine take
+  // most of the time.
   const bool in_rows = device.kind() != DeviceKind::cpu && make != &normal_graph && in_vector <= 8 &&
                        count >= in_vector && static_cast<std::uint64_t>(in_vector) * words % 4 == 0;
   const Layout layout{in_rows ? in_vector : 1};

@@ -308,8 +308,11 @@ void run_gemm(GpuBackend& backend, const GemmRequest& r) {
 }
 
 bool is_long_sums(const GemmRequest& r) {
-  return (r.m == 1 || r.n == 1) && r.k >= kLongSum && r.contracted == 0 && r.batch.rank() + 3 <= 8 &&
-         is_floating(r.a.dtype);
+  const auto row = static_cast<std::size_t>(r.batch.rank());
+  // Sums of columns, few of which fit a processor at once, are slower than products: on an H100 a vector times 4096 x
+  // 4096 in f32 took 136 us, where cuBLASLt takes 25.
+  const bool in_rows = r.n == 1 ? r.a.strides[row + 1] == 1 : r.m == 1 && r.b.strides[row] == 1;
+  return in_rows && r.k >= kLongSum && r.contracted == 0 && r.batch.rank() + 3 <= 8 && is_floating(r.a.dtype);
 }
 
 bool is_plain_product(const GemmRequest& r) {
