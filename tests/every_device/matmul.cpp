@@ -30,6 +30,20 @@ TEST_P(Matmul, SizesAndTranspositions) {
           expect_product(strided(ta), strided(tb.transpose(0, 1)).transpose(0, 1), size + " strided T");
     }
 }
+TEST_P(Matmul, MatricesTimesLongVectors) {
+  for (const DType dtype : all_floats(device()))
+    for (const Sizes& s : {Sizes{1, 256, 7}, {37, 257, 1}, {1, 4097, 33}, {70, 1031, 1}, {1, 600, 1}}) {
+      Random random(74);
+      const Tensor a = random.tensor({s.m, s.k}, dtype, device()), b = random.tensor({s.k, s.n}, dtype, device());
+      const Tensor ta = a.transpose(0, 1).clone().transpose(0, 1), tb = b.transpose(0, 1).clone().transpose(0, 1);
+      const std::string size = std::to_string(s.m) + "x" + std::to_string(s.k) + "x" + std::to_string(s.n);
+      expect_product(a, b, size), expect_product(ta, tb, size + " aT bT"), expect_product(strided(a), strided(b), size);
+      const Tensor bias = random.tensor({s.n}, dtype, device());
+      const Tensor batched = matmul_bias(a.unsqueeze(0).broadcast_to({3, s.m, s.k}), b, bias);
+      const Array one = matmul(Array(a), Array(b), work_epsilon(dtype));
+      expect_within(batched[2], add(one, Array(bias), work_epsilon(dtype)), size + " with a bias, the last of a batch");
+    }
+}
 TEST_P(Matmul, EveryOtherElement) {
   Random random(72);
   const Tensor a = random.tensor({20, 30}, f32, device()).slice(1, 0, 30, 2).slice(0, 1, 20, 3),

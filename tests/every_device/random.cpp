@@ -33,7 +33,7 @@ TEST_P(Random, PositionCountsBlocksOfFourWords) {
   rand({8}, g), expect_step(2, "a word an element");
   rand({2, 5}, g), expect_step(3, "a block that is begun");
   randint(0, 7, {4}, g), expect_step(1, "a word an element");
-  randn({8}, g), expect_step(2, "two words for two elements");
+  randn({8}, g), expect_step(4, "two words an element");
   rand({0}, g), expect_step(0, "nothing");
   // So no two draws overlap, and none leaves numbers out.
   const std::vector<double> all = doubles(rand({12}, Generator{5}));

@@ -3,6 +3,7 @@
 #include "backend/instruments/trace.hpp"
 #include "backend/instruments/tuning.hpp"
 #include "gpu/plan/plan.hpp"
+#include "gpu/products/gemm.hpp"
 #include "gpu/products/gemm_tiny.hpp"
 #include "gpu/text/text.hpp"
 
@@ -161,7 +162,9 @@ bool is_short(const GemmRequest& r) {
 
 bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run) {
-  if ((is_short(request) || detail_gpu::is_tiny(request)) && !backend.limits().packed) return false;
+  if (!backend.limits().packed &&
+      (is_short(request) || detail_gpu::is_tiny(request) || detail_gpu::is_long_sums(request)))
+    return false;
   Request r(backend, request);
   const bool vendor = static_cast<bool>(run);
   if (vendor && r.is_plain() && r.run(run)) return true;

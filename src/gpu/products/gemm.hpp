@@ -10,6 +10,9 @@ void run_gemm(GpuBackend& backend, const detail::GemmRequest& request);
 /// Runs a product as one kernel.
 void run_gemm_kernel(GpuBackend& backend, const detail::GemmRequest& request);
 
+/// Whether it is a matrix times a vector, of floats, whose neighbours in memory lie along k, and enough of them, to run
+/// it as sums of rows.
+bool is_long_sums(const detail::GemmRequest& request);
 /// Whether the one output is the product itself.
 bool is_plain_product(const detail::GemmRequest& request);
 

@@ -128,7 +128,8 @@ class TinyProduct {
     at.inner = static_cast<int>(at.coordinates.size()) - 1;
     holes["load_row"] = io.load(gemm_.a.access, at, row_of_a);
     std::string& sums = holes["sums"];
-    for (int column = 0; column < n_; ++column) sums += cat("var ", sum(column), " = ", lane_name(gemm_.lane()), "();\n");
+    for (int column = 0; column < n_; ++column)
+      sums += cat("var ", sum(column), " = ", lane_name(gemm_.lane()), "();\n");
     holes["multiply"] = multiply(io, batch, row_of_a);
     at.coordinates.back() = "col", at.group = n_;
     holes["finish"] = gemm_.epilogue.finish(io, d, f, at, gemm_.kept, &TinyProduct::sum, "");

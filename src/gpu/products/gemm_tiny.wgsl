@@ -4,9 +4,9 @@
 //   out[batch, row, :] = formula(Σ over k of a[batch, row, k] · b[batch, k, :], operands…)
 //
 // An invocation has one row of results, in registers: it reads its row of a, and all of its b. Nothing goes through
-// workgroup memory, for there is nothing to wait for: neighbours have rows of the same batch, which follow each other in
-// memory, and read the same b at once, which the caches give them. Of 4 x 4 in f32 a row of a, of b and of the results
-// is one vector of 16 bytes.
+// workgroup memory, for there is nothing to wait for: neighbours have rows of the same batch, which follow each other
+// in memory, and read the same b at once, which the caches give them. Of 4 x 4 in f32 a row of a, of b and of the
+// results is one vector of 16 bytes.
 //
 //        k             n                 n
 //      ┌────┐       ┌─────┐           ┌─────┐
