@@ -253,6 +253,18 @@ template <class F> void with_size(std::int64_t size, const F& f) {
   }
 }
 
+/// Entries as positions 0 … size - 1; false where one is none.
+bool checked(const std::int32_t* entries, std::int64_t count, std::int32_t size, bool wraps, std::int32_t* positions) {
+  const std::int32_t below = wraps ? size : 0;
+  int wrong = 0;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int32_t at = entries[k] + (entries[k] < 0 ? below : 0);
+    wrong |= (at < 0) | (at >= size);
+    positions[k] = at;
+  }
+  return wrong == 0;
+}
+
 void Walker::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
   const int type = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
@@ -264,17 +276,6 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
       throw Error(ErrorKind::index,
                   "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_->size));
     return index * gather_->step;
-  };
-  const auto checked = [&](const std::int32_t* from, std::int64_t count, std::int32_t* to) {
-    const auto size_of_axis = static_cast<std::int32_t>(gather_->size);
-    const std::int32_t below = gather_->wraps ? size_of_axis : 0;
-    int wrong = 0;
-    for (std::int64_t k = 0; k < count; ++k) {
-      const std::int32_t index = from[k] + (from[k] < 0 ? below : 0);
-      wrong |= (index < 0) | (index >= size_of_axis);
-      to[k] = index;
-    }
-    return wrong == 0;
   };
   // Elements are gathered as they lie, and widened many at a time.
   const bool are_lanes = size == width;
@@ -311,7 +312,8 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
         std::int64_t i = (position + begin) / length, j = (position + begin) % length;
         for (std::int64_t done = 0; done < count;) {
           const std::int64_t some = std::min<std::int64_t>(count - done, kRawElements);
-          if (!checked(entries + position + begin + done, some, indices)) {
+          if (!checked(entries + position + begin + done, some, static_cast<std::int32_t>(gather_->size),
+                       gather_->wraps, indices)) {
             for (std::int64_t k = 0; k < some; ++k) (void)entry(position + begin + done + k);  // throws
           }
           for (std::int64_t k = 0; k < some; j = 0, ++i) {
