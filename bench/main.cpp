@@ -98,6 +98,9 @@ bench::Workloads all_workloads(const bench::Target& target) {
   bench::add_mlp(all, target);
   bench::add_overhead(all, target);
   bench::add_cliffs(all, target);
+#ifdef BENCH_CPU
+  bench::add_cliffs_cpu(all, target);
+#endif
   return all;
 }
 

@@ -116,6 +116,7 @@ void add_step(Workloads& workloads, const Target& target);
 void add_mlp(Workloads& workloads, const Target& target);
 void add_overhead(Workloads& workloads, const Target& target);
 void add_cliffs(Workloads& workloads, const Target& target);
+void add_cliffs_cpu(Workloads& workloads, const Target& target);  // compiled with BENCH_CPU
 
 /// tern's contender and those of the peers that know the case; one that fails to prepare says so when it is checked.
 template <class Case>

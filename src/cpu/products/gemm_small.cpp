@@ -72,7 +72,7 @@ class SmallRun {
     call.c = detail::of_thread<Sums>().reserve(count * rows * g_.n * types_.lane_size);
     call.c_row = g_.n, call.c_step = rows * g_.n;
     types_.lanes->small(call);
-    g_.epilogue(g_.context, {call.c, g_.n, batch, row, 0, count * rows, g_.n});
+    g_.epilogue(g_.context, {call.c, g_.n, 0, batch * g_.m + row, 0, count * rows, g_.n});
   }
 
  private:
@@ -110,7 +110,7 @@ class TinyRun {
     }
     call.c = detail::of_thread<Sums>().reserve(products * results * types_.lane_size);
     types_.lanes->tiny(call);
-    g_.epilogue(g_.context, {call.c, g_.n, first, 0, 0, products * g_.m, g_.n});
+    g_.epilogue(g_.context, {call.c, g_.n, 0, first * g_.m, 0, products * g_.m, g_.n});
   }
 
   const GemmProblem& g_;

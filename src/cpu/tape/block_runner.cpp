@@ -112,20 +112,6 @@ void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
   op.leaf(args, w.at[static_cast<std::size_t>(op.result)], n);
 }
 
-/// Whether the elements follow each other in the order of the space.
-bool is_contiguous(const detail::View& view, const Shape& space) {
-  std::int64_t step = 1;
-  for (int i = space.rank() - 1; i >= 0; --i) {
-    const auto axis = static_cast<std::size_t>(i);
-    if (space[axis] != 1 && view.strides[axis] != step) return false;
-    step *= space[axis];
-  }
-  return true;
-}
-void* memory_of(const detail::View& view) {
-  return static_cast<std::byte*>(view.storage->data()) +
-         view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
-}
 bool lies_as(const detail::View& view, const Shape& space) {
   return lanes_in_memory(view.dtype) && is_contiguous(view, space);
 }
@@ -145,6 +131,20 @@ bool is_small(const detail::FusedRequest& r, const Tape& tape, const Tape::Way& 
 }
 
 }  // namespace
+
+bool is_contiguous(const detail::View& view, const Shape& space) {
+  std::int64_t step = 1;
+  for (int i = space.rank() - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (space[axis] != 1 && view.strides[axis] != step) return false;
+    step *= space[axis];
+  }
+  return true;
+}
+void* memory_of(const detail::View& view) {
+  return static_cast<std::byte*>(view.storage->data()) +
+         view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
 
 void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams, LoopFn half) {
   const void* in[kLoopInputs];

@@ -50,6 +50,10 @@ std::size_t lane_size(Lane lane);
 /// Whether elements in memory are the lanes themselves.
 bool lanes_in_memory(DType dtype);
 
+/// Whether the elements follow each other in the order of the space.
+bool is_contiguous(const detail::View& view, const Shape& space);
+void* memory_of(const detail::View& view);
+
 /// Runs an elementwise request of at most a block whose operands lie as the space does, without any of what follows:
 /// its time is that of the smallest operation. False where it is another request.
 bool run_small(const detail::FusedRequest& request, const Tape& tape, const KernelTable& table);

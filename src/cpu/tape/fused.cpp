@@ -5,6 +5,7 @@
 #include "backend/instruments/trace.hpp"
 #include "backend/instruments/tuning.hpp"
 #include "cpu/simd/dispatch.hpp"
+#include "cpu/tape/narrow.hpp"
 #include "cpu/tape/run.hpp"
 
 namespace tern::detail_cpu {
@@ -60,6 +61,7 @@ void Run::describe(const char* mode, bool parallel, int passes) const {
 void run_fused(const FusedRequest& request, const Tape& tape, const KernelTable& table) {
   if (request.space.numel() == 0) return run_empty(request, tape, table);
   if (!detail::tracing() && run_small(request, tape, table)) return;
+  if (!detail::tracing() && run_narrow(request, tape)) return;
   run_any(request, tape, table);
 }
 

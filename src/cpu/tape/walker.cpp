@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 namespace tern::detail_cpu {
 namespace {
@@ -242,6 +243,28 @@ void Walker::store_patterns(const KernelTable& table, std::int64_t position, std
   }
 }
 
+/// f(std::integral_constant<std::size_t, size>()) for the size of an element.
+template <class F> void with_size(std::int64_t size, const F& f) {
+  switch (size) {
+    case 1: return f(std::integral_constant<std::size_t, 1>());
+    case 2: return f(std::integral_constant<std::size_t, 2>());
+    case 4: return f(std::integral_constant<std::size_t, 4>());
+    default: return f(std::integral_constant<std::size_t, 8>());
+  }
+}
+
+/// Entries as positions 0 … size - 1; false where one is none.
+bool checked(const std::int32_t* entries, std::int64_t count, std::int32_t size, bool wraps, std::int32_t* positions) {
+  const std::int32_t below = wraps ? size : 0;
+  int wrong = 0;
+  for (std::int64_t k = 0; k < count; ++k) {
+    const std::int32_t at = entries[k] + (entries[k] < 0 ? below : 0);
+    wrong |= (at < 0) | (at >= size);
+    positions[k] = at;
+  }
+  return wrong == 0;
+}
+
 void Walker::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
   const int type = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
@@ -271,12 +294,40 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
         for (std::int64_t i = 0; i < length; ++i) copy_bytes(place + i * size, from + i * stride * size, size);
         return;
       }
-      for (std::int64_t i = 0; i < length; ++i)
-        copy_bytes(place + i * size, base_ + (offset + i * stride + entry(at + i * at_stride)) * size, size);
+      with_size(size, [&](auto bytes) {
+        for (std::int64_t i = 0; i < length; ++i)
+          std::memcpy(place + i * bytes, base_ + (offset + i * stride + entry(at + i * at_stride)) * size, bytes);
+      });
     };
     const int inner = rank_ - 1;
     const std::int64_t row = sizes_[inner];
-    if (inner != 1 || table_strides_[1] != 0 || strides_[1] != 1 || row >= kShortRun) {
+    // Rows with an entry for each element, all rows' in one run; a column is one row.
+    const bool one_row = inner == 0 || (inner == 1 && row == 1);
+    const std::int64_t length = one_row ? sizes_[0] : row, row_step = one_row ? 0 : strides_[0],
+                       step = strides_[one_row ? 0 : inner];
+    const bool in_order = inner <= 1 && table_strides_[one_row ? 0 : 1] == 1 && (one_row || table_strides_[0] == row);
+    if (in_order && gather_->size <= INT32_MAX) {  // all are checked, by vectors, before any is used
+      std::int32_t indices[kRawElements];
+      with_size(size, [&](auto bytes) {
+        std::int64_t i = (position + begin) / length, j = (position + begin) % length;
+        for (std::int64_t done = 0; done < count;) {
+          const std::int64_t some = std::min<std::int64_t>(count - done, kRawElements);
+          if (!checked(entries + position + begin + done, some, static_cast<std::int32_t>(gather_->size),
+                       gather_->wraps, indices)) {
+            for (std::int64_t k = 0; k < some; ++k) (void)entry(position + begin + done + k);  // throws
+          }
+          for (std::int64_t k = 0; k < some; j = 0, ++i) {
+            const std::byte* const from = base_ + i * row_step * size;
+            const std::int64_t end = std::min(length, j + some - k);
+            for (; j < end; ++j, ++k)
+              std::memcpy(into + (done + k) * bytes, from + (j * step + indices[k] * gather_->step) * size,
+                          bytes);
+            if (j < length) break;
+          }
+          done += some;
+        }
+      });
+    } else if (inner != 1 || table_strides_[1] != 0 || strides_[1] != 1 || row >= kShortRun) {
       runs(position + begin, count, run);
     } else {  // short rows, an entry for each
       const std::int64_t step = strides_[0], at_step = table_strides_[0], bytes = row * size, from = position + begin;

@@ -1,0 +1,119 @@
+// Threads beside what else a machine does: more threads than processors, products after pauses, and products beside
+// threads of others that wait actively.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "serial/timed.hpp"
+#include "tern/tern.hpp"
+
+namespace tern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double wall() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
+double processor_time() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+double at(std::vector<double> times, double share) {
+  std::ranges::sort(times);
+  return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
+}
+Tensor square(std::int64_t n) {
+  Generator generator(7);
+  return rand({n, n}, generator, {.device = cpu()});
+}
+
+class Beats : public test::Timed {
+ protected:
+  void SetUp() override {
+    Timed::SetUp();
+    before_ = num_threads();
+  }
+  void TearDown() override { set_num_threads(before_); }
+  int before_ = 1;
+};
+
+/// Processor time, which other programs do not add to: what 64 threads cost is their taking turns.
+TEST_F(Beats, ManyThreadsCostLittle) {
+  const Tensor m = square(512), w = square(1000);
+  const auto check = [&](const std::string& what, const std::function<void()>& f) {
+    double few = 1e300, many = 1e300;
+    for (int round = 0; round < 20 || (round < 100 && many > 1.5 * few); ++round)
+      for (const bool all : {false, true}) {
+        set_num_threads(all ? 64 : before_);
+        f();
+        const double start = processor_time();
+        for (int i = 0; i < 4; ++i) f();
+        double& least = all ? many : few;
+        least = std::min(least, processor_time() - start);
+      }
+    std::printf("%-20s %8.1f us, with 64 threads %8.1f\n", what.c_str(), few * 2.5e5, many * 2.5e5);
+    EXPECT_LE(many, 1.5 * few) << what;
+  };
+  check("product of 512", [&] { matmul(m, m); });
+  check("softmax", [&] { softmax(w); });
+  check("exp", [&] { exp(w); });
+  check("sum", [&] { sum(w); });
+  check("cumsum", [&] { cumsum(w, 1); });
+}
+
+TEST_F(Beats, ProductsAfterPauses) {
+  const Tensor m = square(512);
+  const auto timed = [&] {
+    const double start = wall();
+    matmul(m, m);
+    return wall() - start;
+  };
+  for (const int pause : {5, 16, 33, 100}) {
+    std::vector<double> together, apart;
+    for (int i = 0; i < (pause == 100 ? 20 : 40); ++i) {
+      for (int j = 0; j < 3; ++j) together.push_back(timed());
+      std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+      apart.push_back(timed());
+    }
+    const double usual = at(together, 0.5);
+    std::printf("after %3d ms: median %.2f, 90th percentile %.2f of %.0f us back to back\n", pause,
+                at(apart, 0.5) / usual, at(apart, 0.9) / usual, 1e6 * usual);
+    EXPECT_LE(at(apart, 0.5), 1.25 * usual) << pause;
+    EXPECT_LE(at(apart, 0.9), 1.6 * usual) << pause;
+  }
+}
+
+/// As OpenMP's threads wait: one on every processor but one.
+TEST_F(Beats, ProductsBesideBusyThreads) {
+  const Tensor m = square(512);
+  std::atomic<bool> end{false};
+  std::vector<std::thread> busy;
+  for (int i = 1; i < std::max(2, before_); ++i) busy.emplace_back([&] {
+      while (!end.load(std::memory_order_relaxed)) {}
+    });
+  std::vector<double> alone, all;
+  for (int round = 0; round < 40; ++round)
+    for (const bool one : {true, false}) {
+      set_num_threads(one ? 1 : before_);
+      for (int i = 0; i < 5; ++i) {
+        const double start = wall();
+        matmul(m, m);
+        (one ? alone : all).push_back(wall() - start);
+      }
+    }
+  end = true;
+  for (std::thread& thread : busy) thread.join();
+  std::printf("one thread %.0f us, all %.0f us\n", 1e6 * at(alone, 0.5), 1e6 * at(all, 0.5));
+  EXPECT_LE(at(all, 0.5), 1.1 * at(alone, 0.5));
+}
+
+}  // namespace
+}  // namespace tern
