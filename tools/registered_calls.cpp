@@ -8,7 +8,8 @@ namespace tern::tools {
 int Registered::arity() const { return formula->graph()->inputs; }
 
 std::vector<Registered> registry() {
-  return {
+  return {  // what is made ahead of time
+#define TERN_LEAF_LATER(name, arity)
 #define TERN_LEAF(name, arity) {&op::name, true},
 #define TERN_LEAF_INNER(name, arity)
 #define TERN_LEAF_REDUCE(name)
@@ -16,6 +17,7 @@ std::vector<Registered> registry() {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
+#define TERN_FORMULA_LATER(name, ...)
 #define TERN_FORMULA(name, ...) {&op::name, false},
 #define TERN_GATED(name, activation) {&op::name, false},
 #include "tern/formulas.inc"

@@ -320,10 +320,11 @@ template <class T> auto truth(T result) {
 }
 }  // namespace detail
 #define TERN_LEAF(name, arity) TERN_DECLARE_POINTWISE(name)
-#define TERN_LEAF_TRUTH(name, arity)                             \
+#define TERN_DECLARE_TRUTH(name)                                 \
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
   auto name(const A&... arguments) { return detail::truth(op::name(arguments...)); }
+#define TERN_LEAF_TRUTH(name, arity) TERN_DECLARE_TRUTH(name)
 #define TERN_LEAF_INNER(name, arity)
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
@@ -331,10 +332,27 @@ template <class T> auto truth(T result) {
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
 #define TERN_FORMULA(name, ...) TERN_DECLARE_POINTWISE(name)
+#define TERN_FORMULA_TRUTH(name, ...) TERN_DECLARE_TRUTH(name)
+#define TERN_FORMULA_MORE(name, arity, ...)                                               \
+  namespace op { extern const Pointwise<> name##_with; }                                 \
+  template <class... A> requires detail::PointwiseArgs<A...> && (sizeof...(A) == (arity)) \
+  auto name(const A&... arguments) { return op::name##_with(arguments...); }
 #define TERN_GATED(name, activation) TERN_DECLARE_POINTWISE(name)
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
+/// Within 1e-5 of |b| and 1e-8.
+template <class A, class B> requires detail::PointwiseArgs<A, B>
+auto isclose(const A& a, const B& b) { return isclose(a, b, 1e-5, 1e-8); }
+namespace detail {
+/// The largest finite number of a float type; 0 of others, which have no infinities to put it for.
+double largest_finite(DType dtype);
+}
+/// 0 for NaN, the largest and the lowest number of the dtype for the infinities.
+template <TensorOrVar T> T nan_to_num(const T& x) {
+  const double most = detail::largest_finite(x.dtype());
+  return nan_to_num(x, 0, most == 0 ? Number(0) : Number(most), most == 0 ? Number(0) : Number(-most));
+}
 
 #define TERN_BINARY_OPERATOR(symbol, leaf)                         \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \

@@ -1,4 +1,5 @@
 // Tracing: lambdas in, interned graphs out.
+#include <limits>
 #include <string>
 
 #include "formula/graph.hpp"
@@ -113,6 +114,15 @@ template <Leaf L> struct LeafCall<L, 3> {
   Expr operator()(Expr a, Expr b, Expr c) const { return make_leaf(L, {a, b, c}); }
 };
 }  // namespace detail
+double detail::largest_finite(DType dtype) {
+  switch (dtype) {
+    case DType::f16: return 65504;
+    case DType::bf16: return 0x1.fep127;
+    case DType::f32: return std::numeric_limits<float>::max();
+    case DType::f64: return std::numeric_limits<double>::max();
+    default: return 0;
+  }
+}
 namespace op {
 #define TERN_LEAF(name, arity) constinit const Pointwise<> name{#name, detail::LeafCall<detail::Leaf::name, arity>{}};
 #define TERN_LEAF_INNER(name, arity)
@@ -121,6 +131,9 @@ namespace op {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
+#define TERN_FORMULA_INNER(name, ...) \
+  extern const Pointwise<> name;      \
+  constinit const Pointwise<> name{#name, __VA_ARGS__};
 #define TERN_FORMULA(name, ...) constinit const Pointwise<> name{#name, __VA_ARGS__};
 #define TERN_GATED(name, activation) \
   constinit const Pointwise<> name{#name, [](auto a, auto b) { return tern::activation(a) * b; }};

@@ -24,6 +24,12 @@ const Activation kActivations[] = {
     {"softplus", &op::softplus, 0, 1, true},
     {"leaky_relu", &op::leaky_relu, 0.01, 1, false},
     {"elu", &op::elu, 0, 1, false},
+    {"celu", &op::celu, 0, 1, false},
+    {"selu", &op::selu, 0, 1.0507009873554805, false},
+    {"mish", &op::mish, 0, 1, true},
+    {"hardsigmoid", &op::hardsigmoid, 0, 0, true},
+    {"hardswish", &op::hardswish, 0, 1, true},
+    {"log_sigmoid", &op::log_sigmoid, 1, 0, false},
 };
 
 class Limits : public testing::TestWithParam<std::tuple<Device, Activation>> {

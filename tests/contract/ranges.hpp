@@ -157,6 +157,12 @@ template <class T, class Real> class Leaves {
       if (x[0].lo == 0) include(result, x[2]);
       return result;
     }
+    if (leaf == L::signbit && x[0].nan) return {T(0), T(1), false};  // that of NaN is either
+    if (leaf == L::copysign && x[1].nan) {
+      if (!x[0].empty()) result = with_sign(x[0], {T(-1), T(1), false});
+      result.nan = x[0].nan;
+      return result;
+    }
     bool single = true;
     for (int i = 0; i < rule.arity; ++i) single &= x[i].single();
     if (single) {
@@ -241,6 +247,10 @@ template <class T, class Real> class Leaves {
     switch (leaf) {
       case L::exp:
       case L::expm1:
+      case L::exp2:
+      case L::log2:
+      case L::log10:
+      case L::atan:
       case L::log:
       case L::log1p:
       case L::sqrt:
@@ -303,6 +313,9 @@ template <class T, class Real> class Leaves {
         if (y.lo < 0 ? y.hi >= 0 : y.lo == 0 && std::signbit(y.lo) && y.hi > 0) return Range<T>::anything();
         return corners(leaf, rule, x, y);
       case L::mod: return remainder(rule, x, y);
+      case L::bit_and:
+      case L::bit_or: return corners(leaf, rule, x, y);  // of truths
+      case L::copysign: return with_sign(x, y);
       default: return Range<T>::anything();
     }
   }
@@ -311,6 +324,14 @@ template <class T, class Real> class Leaves {
     if (!y.single() && y.lo != y.hi) include(result, at(leaf, rule, x.lo, y.hi));
     if (x.lo != x.hi) include(result, at(leaf, rule, x.hi, y.lo));
     include(result, at(leaf, rule, x.hi, y.hi));
+    return result;
+  }
+  static Range<T> with_sign(const Range<T>& x, const Range<T>& y) {
+    const T low = std::fabs(x.lo), high = std::fabs(x.hi), most = std::max(low, high);
+    const T least = std::signbit(x.lo) != std::signbit(x.hi) ? T(0) : std::min(low, high);
+    Range<T> result;
+    for (const T side : {y.lo, y.hi})
+      include(result, std::signbit(side) ? Range<T>{-most, -least, false} : Range<T>{least, most, false});
     return result;
   }
   Range<T> remainder(const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {

@@ -32,6 +32,12 @@ namespace in_quad {
   inline T sinq(T v) { return std::sin(v); }                   \
   inline T cosq(T v) { return std::cos(v); }                   \
   inline T tanhq(T v) { return std::tanh(v); }                 \
+  inline T tanq(T v) { return std::tan(v); }                   \
+  inline T atanq(T v) { return std::atan(v); }                 \
+  inline T atan2q(T a, T b) { return std::atan2(a, b); }       \
+  inline T exp2q(T v) { return std::exp2(v); }                 \
+  inline T log2q(T v) { return std::log2(v); }                 \
+  inline T log10q(T v) { return std::log10(v); }               \
   inline T erfq(T v) { return std::erf(v); }                   \
   inline T erfcq(T v) { return std::erfc(v); }                 \
   inline T fmodq(T a, T b) { return std::fmod(a, b); }         \

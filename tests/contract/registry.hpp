@@ -20,6 +20,7 @@ struct Entry {
   detail::Leaf id;  // of leaves
   int slope = 0;  // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others
                   // for its derivatives
+  bool truths = false;  // a formula with a boolean result
   const detail::Graph* graph() const { return op->graph(); }
   int arity() const { return graph()->inputs; }
   const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
@@ -28,7 +29,7 @@ struct Entry {
     return !leaf || (rule()->takes != detail::Takes::integral && rule()->takes != detail::Takes::bits);
   }
   bool takes_integers() const { return !leaf || rule()->takes != detail::Takes::floating; }
-  bool truth() const { return leaf && rule()->gives == detail::Gives::truth; }
+  bool truth() const { return truths || (leaf && rule()->gives == detail::Gives::truth); }
   /// Whether its input i is boolean (a condition).
   bool condition(int i) const { return leaf && rule()->gives == detail::Gives::branch && i == 0; }
 };
@@ -50,6 +51,7 @@ inline const std::vector<Entry>& registry() {
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
 #define TERN_FORMULA(name, ...) {#name, &op::name, false, detail::Leaf::count},
+#define TERN_FORMULA_TRUTH(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, true},
 #define TERN_GATED(name, activation) {#name, &op::name, false, detail::Leaf::count},
 #include "tern/formulas.inc"
 #undef TERN_FORMULA

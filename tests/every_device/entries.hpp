@@ -27,6 +27,7 @@ inline const std::vector<Entry>& entries() {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
+#define TERN_FORMULA_TRUTH(name, ...) all.push_back({#name, &op::name, false});
 #define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true});
 #define TERN_GATED(name, activation) all.push_back({#name, &op::name, true});
 #include "tern/formulas.inc"

@@ -84,6 +84,7 @@ TEST(OperationsPage, ListsTheFormulasAndLeavesThatTheRegistryTests) {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
+#define TERN_FORMULA_MORE(name, arity, ...) registry.insert(#name);
 #define TERN_FORMULA(name, ...) registry.insert(#name);
 #define TERN_GATED(name, activation) registry.insert(#name);
 #include "tern/formulas.inc"

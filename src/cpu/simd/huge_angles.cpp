@@ -112,6 +112,10 @@ double shifted_sine(double x, int quarter_turns) {
 }  // namespace
 
 double sine_of_huge(double x) { return x < 0 ? -shifted_sine(-x, 0) : shifted_sine(x, 0); }
+double tangent_of_huge(double x) {
+  const double sine = sine_of_huge(x), cosine = cosine_of_huge(x);
+  return sine / cosine;
+}
 double cosine_of_huge(double x) { return shifted_sine(std::fabs(x), 1); }
 
 }  // namespace tern::detail_cpu

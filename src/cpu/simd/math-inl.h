@@ -373,6 +373,15 @@ template <class D, class V> HWY_INLINE Pair<V> PairLog(D d, V x) {
   return FastTwoSum(sum.hi, low);
 }
 
+/// log(x)·factor, rounded once, for any x.
+template <class D, class V> HWY_INLINE V LogScaled(D d, V x, const Pair<V>& factor) {
+  const V inf = hn::Inf(d), zero = hn::Zero(d);
+  const V outside = hn::IfThenElse(hn::Lt(x, zero), hn::NaN(d), hn::IfThenElse(hn::Eq(x, zero), hn::Neg(inf), x));
+  const auto inside = hn::And(hn::Gt(x, zero), hn::Lt(x, inf));
+  const Pair<V> log = Multiply(d, PairLog(d, hn::IfThenElse(inside, x, Num(d, 1))), factor);
+  return hn::IfThenElse(inside, hn::Add(log.hi, log.lo), outside);
+}
+
 // --- sine and cosine ---
 
 /// Up to here pi/2 in three parts leaves the reduced argument accurate.
@@ -442,6 +451,34 @@ template <class D, class V> HWY_INLINE V SinShifted(D d, V x, unsigned quarter_t
   const auto odd = hn::RebindMask(d, hn::TestBit(quadrant, Bits(d, 1)));
   const auto sign = hn::ShiftLeft<kSignBit>(hn::ShiftRight<1>(quadrant));
   return hn::Xor(hn::IfThenElse(odd, cosine, sine), hn::BitCast(d, sign));
+}
+
+// --- arc tangent ---
+
+/// The angle of the point (b, a) for a, b >= 0 or NaN, of (-b, a) where `mirrored`. Below pi/8, above 3/8 pi and between
+/// the tangent is that of an angle from 0, pi/2 or pi/4: t = a/b, -b/a or (a - b)/(a + b), |t| <= tan(pi/8).
+/// atan(t) = t + t·z·P(z), z = t²: f32 2^-30.4, f64 2^-59.4. pi/4 in two parts, the first of which times 3 is exact.
+template <class D, class V, class M> HWY_INLINE V AngleOf(D d, V a, V b, M mirrored) {
+  const V zero = hn::Zero(d), one = Num(d, 1);
+  const auto low = hn::Lt(a, hn::Mul(Num(d, 0.41421356), b)), high = hn::Gt(a, hn::Mul(Num(d, 2.4142136), b));
+  const V top = hn::IfThenElse(low, a, hn::IfThenElse(high, hn::Neg(b), hn::Sub(a, b)));
+  const V below = hn::IfThenElse(low, b, hn::IfThenElse(high, a, hn::Add(a, b)));
+  const V quarters = hn::IfThenElse(low, zero, hn::IfThenElse(high, Num(d, 2), one));
+  const V t = hn::Div(top, below), z = hn::Mul(t, t);
+  V p;
+  if constexpr (kSingle<D>) {
+    p = Polynomial(d, z, -0.333333164f, 0.199985266f, -0.142443478f, 0.105987765f, -0.0608892404f);
+  } else {
+    p = Polynomial(d, z, -0.333333333333332, 0.1999999999995359, -0.14285714280186101, 0.11111110782624986,
+                   -0.09090897728061623, 0.07692059619588891, -0.06663096735793768, 0.058478331260939626,
+                   -0.05039041297941361, 0.03805766398279237, -0.017899478767278088);
+  }
+  const V turned = hn::IfThenElse(mirrored, hn::Sub(Num(d, 4), quarters), quarters);
+  const V sign = hn::IfThenElseZero(mirrored, hn::SignBit(d));
+  const V high_part = hn::Mul(turned, Num(d, kSingle<D> ? 0x1.921fbp-1 : 0x1.921fb54442d18p-1));
+  const V low_part = hn::Mul(turned, Num(d, kSingle<D> ? 0x1.5110b4p-23 : 0x1.1a62633145c07p-55));
+  const V tail = hn::MulAdd(hn::Mul(hn::Xor(t, sign), z), p, low_part);
+  return hn::Add(high_part, hn::Add(hn::Xor(t, sign), tail));
 }
 
 // --- error functions ---

@@ -1,0 +1,134 @@
+// The error of formulas as functions: their values against __float128, in units in the last place. (What a formula's
+// operations may return is held by values.cpp; here it is what they make together.)
+#include "contract/compare.hpp"
+
+namespace tern::contract {
+namespace {
+
+constexpr Quad kHalfPi = 1.57079632679489661923132169163975144209858469968755Q;
+
+struct Function {
+  const char* name;
+  const Pointwise<>* op;
+  Quad (*truth)(const Quad* x);
+  double ulp_f32, ulp_f64;
+  double least = 0;  // smaller results, in the least normal number, are left out: a factor of theirs is subnormal
+};
+inline void PrintTo(const Function& f, std::ostream* stream) { *stream << f.name; }
+
+Quad sinc_of(const Quad* x) {
+  if (x[0] == 0) return 1;
+  const Quad n = rintq(x[0]), sine = sinq(2 * kHalfPi * (x[0] - n)) * (fmodq(n, 2) == 0 ? 1 : -1);
+  return sine / (2 * kHalfPi * x[0]);
+}
+Quad selu_of(const Quad* x) {
+  return 1.05070098735548049341933498529460059Q *
+         (x[0] > 0 ? x[0] : 1.67326324235437728481704297167140607Q * expm1q(x[0]));
+}
+Quad mish_of(const Quad* x) { return x[0] < -1000 ? -0.0Q : x[0] > 1000 ? x[0] : x[0] * tanhq(log1pq(expq(x[0]))); }
+
+const Function kFunctions[] = {
+    {"reciprocal", &op::reciprocal, [](const Quad* x) { return 1 / x[0]; }, 0.5, 0.5},
+    {"trunc", &op::trunc, [](const Quad* x) { return truncq(x[0]); }, 0, 0},
+    {"asin", &op::asin, [](const Quad* x) { return asinq(x[0]); }, 3, 3},
+    {"acos", &op::acos, [](const Quad* x) { return acosq(x[0]); }, 3, 3},
+    {"sinh", &op::sinh, [](const Quad* x) { return sinhq(x[0]); }, 3, 3},
+    {"cosh", &op::cosh, [](const Quad* x) { return coshq(x[0]); }, 3, 3},
+    {"asinh", &op::asinh, [](const Quad* x) { return asinhq(x[0]); }, 2, 2},
+    {"acosh", &op::acosh, [](const Quad* x) { return acoshq(x[0]); }, 2.7, 2.7},
+    {"atanh", &op::atanh, [](const Quad* x) { return atanhq(x[0]); }, 2.5, 2.5},
+    {"hypot", &op::hypot, [](const Quad* x) { return hypotq(x[0], x[1]); }, 2, 2},
+    {"cbrt", &op::cbrt, [](const Quad* x) { return cbrtq(x[0]); }, 1.5, 1.5},
+    {"sinc", &op::sinc, &sinc_of, 4, 4},
+    {"log_sigmoid", &op::log_sigmoid,
+     [](const Quad* x) { return x[0] < 0 ? x[0] - log1pq(expq(x[0])) : -log1pq(expq(-x[0])); }, 1.8, 1.6},
+    {"mish", &op::mish, &mish_of, 4, 4, 1000},
+    {"hardsigmoid", &op::hardsigmoid,
+     [](const Quad* x) { return isnanq(x[0]) ? x[0] : fminq(fmaxq(x[0] + 3, 0), 6) / 6; }, 1.5, 1.5},
+    {"selu", &op::selu, &selu_of, 3.3, 3.3},
+    {"celu", &op::celu, [](const Quad* x) { return x[0] > 0 ? x[0] : expm1q(x[0]); }, 1.3, 1.2},
+};
+
+class Accuracy : public testing::TestWithParam<std::tuple<Device, Function>> {
+ protected:
+  void SetUp() override { set_default_device(std::get<0>(GetParam())); }
+  void TearDown() override { set_default_device(cpu()); }
+};
+
+template <class S> Columns<S> points(const Function& f) {
+  if (f.op->graph()->inputs == 2) return tuple_inputs<S>(2, 1 << 17);
+  Columns<S> columns{unary_inputs<S>()};
+  for (std::uint64_t i = 0; i < (sizeof(S) == 4 ? 1u << 20 : 1u << 18); ++i) {
+    const double u = 2 * random_unit(i) - 1;
+    columns[0].push_back(static_cast<S>(i % 3 == 0 ? u : i % 3 == 1 ? 24 * u : 800 * u));
+  }
+  return columns;
+}
+
+/// Budgets of compositions are those of IEEE arithmetic; WGSL adds one unit for each of a handful of operations, and
+/// may take subnormal numbers for zeros. NVIDIA's own functions in f64 are up to twice as far off.
+template <class S> void check(const Function& f, Device device) {
+  const Columns<S> columns = points<S>(f);
+  std::vector<detail::Argument> arguments;
+  std::vector<Tensor> tensors;
+  for (const std::vector<S>& column : columns) tensors.push_back(tensor(column, Shape{column.size()}, device));
+  for (const Tensor& t : tensors) arguments.emplace_back(t);
+  Tensor y;
+  detail::apply_tensors(f.name, f.op->graph(), {}, arguments, {&y, 1});
+  const std::vector<S> got = y.to_vector<S>();
+  const bool webgpu = device.kind() == DeviceKind::webgpu, cuda = device.kind() == DeviceKind::cuda;
+  const double budget = (sizeof(S) == 8 ? f.ulp_f64 * (cuda ? 2 : 1) : f.ulp_f32) + (webgpu ? 3 : 0);
+  Report report(std::string(f.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string());
+  double worst = 0, where = 0;
+  for (std::size_t p = 0; p < got.size(); ++p) {
+    Quad x[2] = {};
+    bool tiny = false;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      x[i] = static_cast<Quad>(columns[i][p]);
+      tiny |= columns[i][p] != 0 && std::fabs(columns[i][p]) < std::numeric_limits<S>::min();
+    }
+    const Quad want = f.truth(x);
+    const S rounded = static_cast<S>(want);
+    if (want != 0 && std::fabs(rounded) < S(f.least) * std::numeric_limits<S>::min()) continue;
+    if (webgpu && (tiny || std::fabs(rounded) < 4 * std::numeric_limits<S>::min())) continue;
+    const bool special = rounded != rounded || std::isinf(rounded) || rounded == 0;
+    const double off = static_cast<double>((static_cast<Quad>(got[p]) - want) / spacing_at<S>(want));
+    bool good = special ? (rounded == got[p] && std::signbit(rounded) == std::signbit(got[p])) ||
+                              (rounded != rounded && got[p] != got[p])
+                        : budget == 0 ? rounded == got[p] : std::fabs(off) <= budget;
+    // Beside the ends of the range rounding decides.
+    if (!good && (std::isinf(rounded) || std::isinf(got[p])))
+      good = std::fabs(rounded) >= std::numeric_limits<S>::max() * S(0.999999) &&
+             std::fabs(got[p]) >= std::numeric_limits<S>::max() * S(0.999999);
+    if (!special && got[p] == got[p] && std::fabs(off) > worst) worst = std::fabs(off), where = columns[0][p];
+    if (!good)
+      report.add([&] {
+        return "(" + hex(columns[0][p]) + (columns.size() > 1 ? ", " + hex(columns[1][p]) : "") + ") got " +
+               hex(got[p]) + ", want " + hex(rounded) + ", off by " + std::to_string(off) + " ulp";
+      });
+  }
+  testing::Test::RecordProperty(std::string("worst_") + (sizeof(S) == 8 ? "f64" : "f32"), std::to_string(worst));
+  if (std::getenv("TERN_TEST_SHOW_ERRORS"))
+    std::printf("%s %s %.3f ulp at %s\n", f.name, sizeof(S) == 8 ? "f64" : "f32", worst, hex(where).c_str());
+}
+
+TEST_P(Accuracy, IsWithinTheBudget) {
+  const auto& [device, function] = GetParam();
+  check<float>(function, device);
+  try {
+    check<double>(function, device);
+  } catch (const UnsupportedDType&) {
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Registry, Accuracy,
+                         testing::Combine(testing::ValuesIn(test::present_devices()), testing::ValuesIn(kFunctions)),
+                         [](const auto& info) {
+                           std::string name = std::get<0>(info.param).to_string() + "_" + std::get<1>(info.param).name;
+                           for (char& c : name)
+                             if (c == ':') c = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace tern::contract
