@@ -34,9 +34,9 @@ const Function kFunctions[] = {
     {"acos", &op::acos, [](const Quad* x) { return acosq(x[0]); }, 3, 3},
     {"sinh", &op::sinh, [](const Quad* x) { return sinhq(x[0]); }, 3, 3},
     {"cosh", &op::cosh, [](const Quad* x) { return coshq(x[0]); }, 3, 3},
-    {"asinh", &op::asinh, [](const Quad* x) { return asinhq(x[0]); }, 3.5, 3.5},
-    {"acosh", &op::acosh, [](const Quad* x) { return acoshq(x[0]); }, 3.5, 3.5},
-    {"atanh", &op::atanh, [](const Quad* x) { return atanhq(x[0]); }, 3.5, 3.5},
+    {"asinh", &op::asinh, [](const Quad* x) { return asinhq(x[0]); }, 2, 2},
+    {"acosh", &op::acosh, [](const Quad* x) { return acoshq(x[0]); }, 2.7, 2.7},
+    {"atanh", &op::atanh, [](const Quad* x) { return atanhq(x[0]); }, 2.5, 2.5},
     {"hypot", &op::hypot, [](const Quad* x) { return hypotq(x[0], x[1]); }, 2, 2},
     {"cbrt", &op::cbrt, [](const Quad* x) { return cbrtq(x[0]); }, 1.5, 1.5},
     {"sinc", &op::sinc, &sinc_of, 4, 4},
@@ -45,7 +45,7 @@ const Function kFunctions[] = {
     {"mish", &op::mish, &mish_of, 4, 4, 1000},
     {"hardsigmoid", &op::hardsigmoid,
      [](const Quad* x) { return isnanq(x[0]) ? x[0] : fminq(fmaxq(x[0] + 3, 0), 6) / 6; }, 1.5, 1.5},
-    {"selu", &op::selu, &selu_of, 2.5, 2.5},
+    {"selu", &op::selu, &selu_of, 3.3, 3.3},
     {"celu", &op::celu, [](const Quad* x) { return x[0] > 0 ? x[0] : expm1q(x[0]); }, 1.3, 1.2},
 };
 

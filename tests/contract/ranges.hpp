@@ -157,6 +157,12 @@ template <class T, class Real> class Leaves {
       if (x[0].lo == 0) include(result, x[2]);
       return result;
     }
+    if (leaf == L::signbit && x[0].nan) return {T(0), T(1), false};  // that of NaN is either
+    if (leaf == L::copysign && x[1].nan) {
+      if (!x[0].empty()) result = with_sign(x[0], {T(-1), T(1), false});
+      result.nan = x[0].nan;
+      return result;
+    }
     bool single = true;
     for (int i = 0; i < rule.arity; ++i) single &= x[i].single();
     if (single) {

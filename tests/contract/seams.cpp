@@ -210,6 +210,12 @@ TEST_P(DerivativesAtSeams, AreTheLimitsWhereBothAgree) {
     }
   };
   attempt(0.0), attempt(0.0f);
+  // With kinks in the first derivative, and another second one on each side; or with a pole.
+  for (const char* name : {"hardswish", "selu", "cbrt"})
+    if (std::string(e.name) == name) {
+      EXPECT_EQ(agreed, 0) << e.name;
+      return;
+    }
   EXPECT_GT(agreed, 0) << e.name << ": nowhere do both sides agree";
 }
 TERN_CONTRACT(DerivativesAtSeams, all_entries());

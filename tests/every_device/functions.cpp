@@ -75,7 +75,8 @@ TEST_P(Functions, WithParameters) {
   const Tensor x = tensor({-1.0f, 2.0f});
   const auto near = [](const Tensor& got, double first, double second) {
     const std::vector<float> y = got.to_vector<float>();
-    EXPECT_NEAR(y[0], first, 1e-6), EXPECT_NEAR(y[1], second, 1e-6);
+    EXPECT_NEAR(y[0], first, 1e-6);
+    EXPECT_NEAR(y[1], second, 1e-6);
   };
   near(elu(x), std::expm1(-1.0), 2), near(elu(x, 0.5), 0.5 * std::expm1(-1.0), 2);
   near(celu(x), std::expm1(-1.0), 2), near(celu(x, 2), 2 * std::expm1(-0.5), 2);

@@ -54,10 +54,11 @@ TEST_P(Registry, EveryEntryHasItsGradientToSecondOrder) {
     if (!takes_floats(e)) continue;
     SCOPED_TRACE(e.name);
     const int inputs = e.formula->graph()->inputs;
-    // Positive, away from integers, ordered (clamp's bounds): every leaf is smooth there.
+    // Positive, away from integers, ordered (clamp's bounds): every leaf is smooth there, acosh from 1 on.
     std::vector<Tensor> at;
+    const double from = e.formula == &op::acosh ? 1 : 0;
     for (int i = 0; i < inputs; ++i)
-      at.push_back(tensor(std::vector<double>{0.31 + 0.4 * i, 0.27 + 0.4 * i, 0.83 + 0.41 * i}));
+      at.push_back(tensor(std::vector<double>{from + 0.31 + 0.4 * i, from + 0.27 + 0.4 * i, from + 0.83 + 0.41 * i}));
     const auto first = [&](const std::vector<Var>& x) { return applied(e, x); };
     const Var y = first({at.size(), Var(at[0], false)});
     // Comparisons have no gradient; detach has none on purpose.
@@ -112,7 +113,10 @@ TEST_P(Registry, EveryEntryRunsInF32AndF64Alike) {
     }
     const std::vector<double> x = doubles(a), y = doubles(b);
     // A formula has at most about 10 roundings of values near 1, each amplified less than 2 times here.
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 32 * 6e-8 * std::max(1.0, std::abs(y[i])));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if (x[i] != x[i] && y[i] != y[i]) continue;  // outside the domain of asin, acosh, …
+      EXPECT_NEAR(x[i], y[i], 32 * 6e-8 * std::max(1.0, std::abs(y[i])));
+    }
   }
 }
 
