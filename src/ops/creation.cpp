@@ -134,7 +134,8 @@ TERN_INSTANCES_1(ResultOf, triu, std::int64_t)
 
 template <TensorOrVar T> T diag_embed(const T& x, std::int64_t k) {
   require_defined("diag_embed", "x", value_of(x));
-  if (x.dim() == 0) throw Error(ErrorKind::shape, "diag_embed: x must have one axis at least, got " + describe(value_of(x)));
+  if (x.dim() == 0)
+    throw Error(ErrorKind::shape, "diag_embed: x must have one axis at least, got " + describe(value_of(x)));
   // Row i holds x[i] where k ≥ 0, column j holds x[j] elsewhere.
   const T line = pad(x, {{0, k < 0 ? -k : k}});
   Shape square = line.shape();

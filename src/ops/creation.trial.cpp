@@ -13,7 +13,8 @@ std::vector<Values> filled(const Values& x, double value) {
   return {{x.shape, std::vector<double>(x.of.size(), value)}};
 }
 const std::vector<BadInput>& undefined_like() {
-  static const std::vector<BadInput> list{{shape, {"zeros_like", "undefined"}, [](auto make) { zeros_like(decltype(make({}))()); }}};
+  static const std::vector<BadInput> list{{shape, {"zeros_like", "undefined"},
+                                           [](auto make) { zeros_like(decltype(make({}))()); }}};
   return list;
 }
 
@@ -98,7 +99,9 @@ const Entries like{
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return diag_embed(x, 1); },
                   .reference = moved([](const Shape& s) { return Shape{s[0], s[1] + 1, s[1] + 1}; },
-                                     [](const Shape& s, const At& i) { return i[2] == i[1] + 1 ? place(s, {i[0], i[1]}) : -1; })}},
+                                     [](const Shape& s, const At& i) {
+                                       return i[2] == i[1] + 1 ? place(s, {i[0], i[1]}) : -1;
+                                     })}},
      .bad = {{shape, {"diag_embed", "one axis", "f32[]"}, [](auto make) { diag_embed(make({})); }}}},
     {.name = "tril",
      .family = Family::creation,
@@ -108,7 +111,9 @@ const Entries like{
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return tril(x, 1); },
                   .reference = moved([](const Shape& s) { return s; },
-                                     [](const Shape& s, const At& i) { return i[1] - i[0] <= 1 ? place(s, {i[0], i[1]}) : -1; }),
+                                     [](const Shape& s, const At& i) {
+                                       return i[1] - i[0] <= 1 ? place(s, {i[0], i[1]}) : -1;
+                                     }),
                   .kernel_calls = 1}},
      .bad = {{shape, {"tril", "two axes", "f32[3]"}, [](auto make) { tril(make({3})); }}}},
     {.name = "triu",
@@ -119,7 +124,9 @@ const Entries like{
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return triu(x); },
                   .reference = moved([](const Shape& s) { return s; },
-                                     [](const Shape& s, const At& i) { return i[1] >= i[0] ? place(s, {i[0], i[1]}) : -1; }),
+                                     [](const Shape& s, const At& i) {
+                                       return i[1] >= i[0] ? place(s, {i[0], i[1]}) : -1;
+                                     }),
                   .kernel_calls = 1}},
      .bad = {{shape, {"triu", "two axes", "f32[3]"}, [](auto make) { triu(make({3})); }}}},
 };

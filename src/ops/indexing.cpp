@@ -166,25 +166,33 @@ Tensor positions_of(const Shape& shape, const std::vector<Selector>& selectors) 
   return at;
 }
 
-/// x with the axes that are selected from as one, at s.place.
-template <class T> T merged(const Seen<T>& s) {
-  const auto is_chosen = [&](int axis) {
-    return std::ranges::any_of(s.selectors, [&](const Selector& c) { return axis >= c.axis && axis < c.axis + c.axes; });
-  };
+/// The axes that are selected from, beside each other at s.place, and then as one.
+struct Merge {
   Axes order;
   Shape shape;
-  const auto keep = [&](int axis) { order.push_back(axis), shape.push_back(s.x.size(axis)); };
-  std::int64_t size = 1;
+  std::int64_t size = 1;  // of the one
+};
+template <class T> Merge merge_of(const Seen<T>& s) {
+  const auto is_chosen = [&](int axis) {
+    return std::ranges::any_of(s.selectors,
+                               [&](const Selector& c) { return axis >= c.axis && axis < c.axis + c.axes; });
+  };
+  Merge m;
+  const auto keep = [&](int axis) { m.order.push_back(axis), m.shape.push_back(s.x.size(axis)); };
   int axis = 0;
   for (; axis < *s.place; ++axis) keep(axis);
   for (const Selector& c : s.selectors) {
-    for (int i = 0; i < c.axes; ++i) order.push_back(c.axis + i);
-    size *= size_of(s.x.shape(), c);
+    for (int i = 0; i < c.axes; ++i) m.order.push_back(c.axis + i);
+    m.size *= size_of(s.x.shape(), c);
   }
-  shape.push_back(size);
+  m.shape.push_back(m.size);
   for (; axis < s.x.dim(); ++axis)
     if (!is_chosen(axis)) keep(axis);
-  return s.x.permute(order).reshape(shape);
+  return m;
+}
+template <class T> T merged(const Seen<T>& s) {
+  const Merge m = merge_of(s);
+  return s.x.permute(m.order).reshape(m.shape);
 }
 
 template <class T> T selected_by(const T& x, std::span<const Index> list, bool& copies) {
@@ -205,16 +213,43 @@ Tensor last_writers(const Tensor& at, std::int64_t n, bool unique) {
   return scatter_add(zeros({n}, like), sorted.values, where(last, sorted.indices + 1, 0));
 }
 
-/// A copy of x with values at positions among its elements.
-template <class X, class V>
-ResultOf<X, V> put(const char* op, const X& x, const Tensor& at, const V& values, bool accumulate, bool unique) {
-  const Shape& shape = at.shape();
+void check_fits(const char* op, const Tensor& values, const Shape& shape) {
   bool fits = values.dim() <= shape.rank();
   for (int i = 1; fits && i <= values.dim(); ++i)
     fits = values.size(-i) == 1 || values.size(-i) == shape[static_cast<std::size_t>(shape.rank() - i)];
   if (!fits)
-    throw Error(ErrorKind::shape, std::string(op) + ": values are " + describe(value_of(values)) +
+    throw Error(ErrorKind::shape, std::string(op) + ": values are " + describe(values) +
                                       ", which does not broadcast to the " + to_string(shape) + " that is written");
+}
+
+/// Writes values, broadcast to the shape of what was selected, into what the view selects from: only that is touched.
+void write_into(const Seen<Tensor>& s, const Tensor& values, const Shape& part, bool unique) {
+  const Merge m = merge_of(s);
+  const Tensor places = positions_of(s.x.shape(), s.selectors), flat = places.reshape({-1});
+  if (part.numel() == 0) return;
+  Tensor target = s.x.permute(m.order);
+  Shape chosen = target.shape(), shape = m.shape;
+  const auto place = static_cast<std::size_t>(*s.place);
+  const std::size_t axes = target.shape().size() - m.shape.size() + 1;
+  for (std::size_t i = 0; i < chosen.size(); ++i)
+    if (i < place || i >= place + axes) chosen[i] = 1;
+  shape[place] = flat.numel();
+  const Options like{.dtype = i32, .device = flat.device()};
+  if (values.numel() == 1) {
+    const Tensor touched = scatter_add(zeros({m.size}, like), flat, ones({flat.numel()}, like)) > 0;
+    target.copy_from(where(touched.reshape(chosen), values.reshape({}), target));
+    return;
+  }
+  const Tensor writer = last_writers(where(flat < 0, flat + m.size, flat), m.size, unique);
+  const Tensor written = take(values.broadcast_to(part).reshape(shape), maximum(writer - 1, 0), *s.place);
+  target.copy_from(where((writer > 0).reshape(chosen), written.reshape(target.shape()), target));
+}
+
+/// A copy of x with values at positions among its elements.
+template <class X, class V>
+ResultOf<X, V> put(const char* op, const X& x, const Tensor& at, const V& values, bool accumulate, bool unique) {
+  const Shape& shape = at.shape();
+  check_fits(op, value_of(values), shape);
   const std::int64_t n = x.numel(), count = at.numel();
   using R = ResultOf<X, V>;
   if (count == 0) return operand_as<R>(x).clone();
@@ -276,7 +311,9 @@ void write_selected(const Tensor& part, const Tensor& values) {
     throw Error(ErrorKind::unsupported, std::string(kSelect) + ": what " + describe(part) +
                                             " was selected from is gone; write to the tensor itself");
   require_writable(kSelect, x);
-  x.copy_from(index_put(x, selection.at, values));
+  check_values(kSelect, x, values);
+  check_fits(kSelect, values, part.shape());
+  write_into(seen(x, selection.at), values, part.shape(), names_once(selection.at));
 }
 
 void assign_to(const Tensor& part, const Tensor& values, bool temporary) {
@@ -306,7 +343,8 @@ template Var index_put(const Var&, const std::vector<Index>&, const Var&, bool);
 
 template <TensorOrVar T> std::vector<Tensor> nonzero(const T& x) {
   const Tensor& values = require_defined("nonzero", "x", value_of(x));
-  if (values.dim() == 0) throw Error(ErrorKind::shape, "nonzero: x must have at least one axis, got " + describe(values));
+  if (values.dim() == 0)
+    throw Error(ErrorKind::shape, "nonzero: x must have at least one axis, got " + describe(values));
   const Tensor at = places_of("nonzero", values.dtype() == boolean ? values : values != 0);
   std::vector<Tensor> result(values.shape().size());
   std::int64_t inner = 1;

@@ -14,8 +14,10 @@ const Entries indexing{
     {.name = "x.operator()",
      .family = Family::indices,
      .arguments = "at",
-     .says = "Elements, as NumPy selects them, by one index for each axis: integers, Slices, `ellipsis`, `newaxis`, boolean "
-             "masks (one for as many axes as it has), and positions (tensors of i32 or i64; negative ones count from the "
+     .says = "Elements, as NumPy selects them, by one index for each axis: integers, Slices, `ellipsis`, `newaxis`, "
+             "boolean "
+             "masks (one for as many axes as it has), and positions (tensors of i32 or i64; negative ones count from "
+             "the "
              "end)",
      .tolerance = kMoved,
      .samples =
@@ -56,7 +58,8 @@ const Entries indexing{
     {.name = "index_put",
      .family = Family::indices,
      .arguments = "x, at, values, accumulate = false",
-     .says = "A copy of x with `values`, broadcast to the shape of x(…), in the places that `at` lists as x(…) would; of "
+     .says = "A copy of x with `values`, broadcast to the shape of x(…), in the places that `at` lists as x(…) would; "
+             "of "
              "places named twice the last counts, or, with accumulate, all are added",
      .tolerance = kAdded,
      .samples = {{.with = "the last of two",
@@ -66,13 +69,15 @@ const Entries indexing{
                       [](const auto& x) {
                         Values y = x[0];
                         const auto n = static_cast<std::size_t>(y.shape[1]);
-                        for (std::size_t c = 0; c < n; ++c) y.of[3 * n + c] = x[1].of[n + c], y.of[n + c] = x[1].of[2 * n + c];
+                        for (std::size_t c = 0; c < n; ++c)
+                          y.of[3 * n + c] = x[1].of[n + c], y.of[n + c] = x[1].of[2 * n + c];
                         return std::vector{y};
                       },
                   .empty = {}},
                  {.with = "added",
                   .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 2}, {3}}; },
-                  .call = [](const auto& x, const auto& v) { return index_put(x, {Slice(), tensor({1, 0, 1})}, v, true); },
+                  .call =
+                      [](const auto& x, const auto& v) { return index_put(x, {Slice(), tensor({1, 0, 1})}, v, true); },
                   .reference =
                       [](const auto& x) {
                         Values y = x[0];
@@ -87,11 +92,13 @@ const Entries indexing{
                   .reference =
                       [](const auto& x) {
                         Values y = x[0];
-                        for (std::size_t i = 0; i < y.of.size(); i += static_cast<std::size_t>(y.shape[1])) y.of[i] = x[1].of[0];
+                        for (std::size_t i = 0; i < y.of.size(); i += static_cast<std::size_t>(y.shape[1]))
+                          y.of[i] = x[1].of[0];
                         return std::vector{y};
                       },
                   .empty = {}}},
-     .bad = {{shape, {"index_put", "f32[3]", "[2]"}, [](auto make) { index_put(make({4}), {tensor({0, 1})}, make({3})); }},
+     .bad = {{shape, {"index_put", "f32[3]", "[2]"},
+              [](auto make) { index_put(make({4}), {tensor({0, 1})}, make({3})); }},
              {dtype, {"index_put", "f16[1]", "f32[4]"}, [](auto make) { index_put(make({4}), {0}, make({1}, f16)); }},
              {index, {"4", "size 4"}, [](auto make) { index_put(make({4}), {tensor({4})}, make({1})); }}}},
     {.name = "nonzero",
@@ -101,7 +108,10 @@ const Entries indexing{
      .differentiable = false,
      .tolerance = kMoved,
      .samples = {{.shapes = [](Sizes) { return std::vector<Shape>{{2, 3}}; },
-                  .call = [](const auto& x) { return nonzero(elements(x) * 0 + tensor({0.0f, 2.0f, -1.0f}).to(x.dtype())); },
+                  .call =
+                      [](const auto& x) {
+                        return nonzero(elements(x) * 0 + tensor({0.0f, 2.0f, -1.0f}).to(x.dtype()));
+                      },
                   .reference =
                       [](const auto&) {
                         return std::vector<Values>{{{4}, {0, 0, 1, 1}}, {{4}, {1, 2, 1, 2}}};
@@ -132,24 +142,32 @@ const Entries indexing{
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return masked_fill(x, every_second(x.size(1)), 0); },
                   .reference = moved([](const Shape& s) { return s; },
-                                     [](const Shape& s, const At& i) { return i[1] % 2 ? place(s, {i[0], i[1]}) : -1; })}},
+                                     [](const Shape& s, const At& i) {
+                                       return i[1] % 2 ? place(s, {i[0], i[1]}) : -1;
+                                     })}},
      .bad = {{shape, {"masked_fill", "[3]", "[2]"}, [](auto make) { masked_fill(make({3}), ones({2}, boolean), 0); }},
              {dtype, {"masked_fill", "mask", "boolean"}, [](auto make) { masked_fill(make({3}), ones({3}), 0); }}}},
     {.name = "take_along_axis",
      .family = Family::indices,
      .arguments = "x, indices, axis = -1",
-     .says = "result[.., i, ..] = x[.., indices[.., i, ..], ..]: gather, with the other axes of x and indices broadcast",
+     .says = "result[.., i, ..] = x[.., indices[.., i, ..], ..]: gather, with the other axes of x and indices "
+             "broadcast",
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return take_along_axis(x, tensor({0, -1}, {1, 2})); },
                   .reference = moved([](const Shape& s) { return Shape{s[0], 2}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0], i[1] ? s[1] - 1 : 0}); })}},
-     .bad = {{shape, {"take_along_axis", "f32[2, 3]", "i32[1]"}, [](auto make) { take_along_axis(make({2, 3}), tensor({0})); }},
-             {index, {"gather", "3", "size 3"}, [](auto make) { take_along_axis(make({2, 3}), tensor({3}, {1, 1})); }}}},
+                                     [](const Shape& s, const At& i) {
+                                       return place(s, {i[0], i[1] ? s[1] - 1 : 0});
+                                     })}},
+     .bad = {{shape, {"take_along_axis", "f32[2, 3]", "i32[1]"},
+              [](auto make) { take_along_axis(make({2, 3}), tensor({0})); }},
+             {index, {"gather", "3", "size 3"},
+              [](auto make) { take_along_axis(make({2, 3}), tensor({3}, {1, 1})); }}}},
     {.name = "put_along_axis",
      .family = Family::indices,
      .arguments = "x, indices, values, axis = -1",
-     .says = "A copy of x with `values`, broadcast to the shape of the indices, where take_along_axis reads; of places named "
+     .says = "A copy of x with `values`, broadcast to the shape of the indices, where take_along_axis reads; of "
+             "places named "
              "twice the last counts",
      .tolerance = kMoved,
      .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns + 1}, {s.rows, 2}}; },

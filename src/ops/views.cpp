@@ -131,8 +131,8 @@ TERN_INSTANCES_1(ResultOf, diagonal, std::int64_t, int, int)
 
 template <TensorOrVar T> std::vector<T> broadcast_arrays(const std::vector<T>& list) {
   Shape shape;
-  for (const T& x : list)
-    shape = broadcast_shapes("broadcast_arrays", shape, require_defined("broadcast_arrays", "a tensor", value_of(x)).shape());
+  constexpr const char* op = "broadcast_arrays";
+  for (const T& x : list) shape = broadcast_shapes(op, shape, require_defined(op, "a tensor", value_of(x)).shape());
   std::vector<T> result;
   for (const T& x : list) result.push_back(x.broadcast_to(shape));
   return result;
@@ -155,7 +155,8 @@ template <TensorOrVar T> T tile(const T& x, const Shape& times) {
   Shape single, spread, whole;
   for (int i = 0; i < rank; ++i) {
     const int of_x = i - rank + x.dim(), of_times = i - rank + times.rank();
-    const std::int64_t size = of_x < 0 ? 1 : x.size(of_x), n = of_times < 0 ? 1 : times[static_cast<std::size_t>(of_times)];
+    const std::int64_t size = of_x < 0 ? 1 : x.size(of_x);
+    const std::int64_t n = of_times < 0 ? 1 : times[static_cast<std::size_t>(of_times)];
     if (n < 0) refuse("tile", "a negative number of times, " + to_string(times), value_of(x));
     if (n != 1) single.push_back(1), spread.push_back(n);
     single.push_back(size), spread.push_back(size), whole.push_back(size * n);
@@ -264,15 +265,16 @@ template <TensorOrVar T> T as_strided(const T& x, const Shape& shape, const Stri
   if (shape.numel() > 0 && (low < 0 || high >= x.numel()))
     refuse("as_strided", "shape " + to_string(shape) + " with strides " + to_string(strides) + " from " +
                              std::to_string(offset) + " on reaches outside the elements", value_of(x));
-  return viewed("as_strided", x, [=](const Tensor& t) { return make_view(t, shape, strides, t.impl()->offset + offset); });
+  return viewed("as_strided", x,
+                [=](const Tensor& t) { return make_view(t, shape, strides, t.impl()->offset + offset); });
 }
 TERN_INSTANCES_1(ResultOf, as_strided, const Shape&, const Strides&, std::int64_t)
 
 template <TensorOrVar T> T sliding_window_view(const T& x, std::int64_t window, int axis) {
   const int a = checked_axis("sliding_window_view", x, axis);
   if (window < 1 || window > x.size(a))
-    refuse("sliding_window_view", "a window of " + std::to_string(window) + " does not fit axis " + std::to_string(axis),
-           value_of(x));
+    refuse("sliding_window_view",
+           "a window of " + std::to_string(window) + " does not fit axis " + std::to_string(axis), value_of(x));
   return viewed("sliding_window_view", x, [a, window](const Tensor& t) {
     Shape shape = t.shape();
     Strides strides = t.strides();

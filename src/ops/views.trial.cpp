@@ -16,7 +16,9 @@ const Entries views{
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return flip(x); },
                   .reference = moved([](const Shape& s) { return s; },
-                                     [](const Shape& s, const At& i) { return place(s, {s[0] - 1 - i[0], s[1] - 1 - i[1]}); }),
+                                     [](const Shape& s, const At& i) {
+                                       return place(s, {s[0] - 1 - i[0], s[1] - 1 - i[1]});
+                                     }),
                   .kernel_calls = 0}},
      .bad = {{index, {"flip", "axis 2"}, [](auto make) { flip(make({2, 3}), {2}); }}}},
     {.name = "narrow",
@@ -39,7 +41,9 @@ const Entries views{
      .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 2, s.columns}}; },
                   .call = [](const auto& x) { return flatten(x, 1); },
                   .reference = moved([](const Shape& s) { return Shape{s[0], 2 * s[2]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0], i[1] / s[2], i[1] % s[2]}); })}},
+                                     [](const Shape& s, const At& i) {
+                                       return place(s, {i[0], i[1] / s[2], i[1] % s[2]});
+                                     })}},
      .bad = {{index, {"flatten", "behind the last"}, [](auto make) { flatten(make({2, 3}), 1, 0); }}}},
     {.name = "ravel",
      .family = Family::views,
@@ -99,7 +103,9 @@ const Entries views{
                  {.with = "one below",
                   .shapes = matrix,
                   .call = [](const auto& x) { return diagonal(x, -1); },
-                  .reference = moved([](const Shape& s) { return Shape{std::max<std::int64_t>(0, std::min(s[0] - 1, s[1]))}; },
+                  .reference = moved([](const Shape& s) {
+                    return Shape{std::max<std::int64_t>(0, std::min(s[0] - 1, s[1]))};
+                  },
                                      [](const Shape& s, const At& i) { return place(s, {i[0] + 1, i[0]}); }),
                   .kernel_calls = 0}},
      .bad = {{index, {"diagonal", "the same"}, [](auto make) { diagonal(make({2, 3}), 0, 1, -1); }}}},
@@ -109,13 +115,15 @@ const Entries views{
      .says = "Each broadcast to the shape of them all: views",
      .tolerance = kMoved,
      .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {s.columns}}; },
-                  .call = Call::of_one_type([](const auto& a, const auto& b) { return broadcast_arrays(std::vector{a, b}); }),
+                  .call = Call::of_one_type(
+                      [](const auto& a, const auto& b) { return broadcast_arrays(std::vector{a, b}); }),
                   .reference =
                       [](const auto& x) {
                         const auto rows = moved_one(x[1], x[0].shape, [](const Shape&, const At& i) { return i[1]; });
                         return std::vector{x[0], rows};
                       }}},
-     .bad = {{shape, {"broadcast_arrays", "[2]", "[3]"}, [](auto make) { broadcast_arrays(std::vector{make({2}), make({3})}); }}}},
+     .bad = {{shape, {"broadcast_arrays", "[2]", "[3]"},
+              [](auto make) { broadcast_arrays(std::vector{make({2}), make({3})}); }}}},
     {.name = "unstack",
      .family = Family::joins,
      .arguments = "x, axis = 0",
@@ -127,7 +135,9 @@ const Entries views{
                       [](const auto& x) {
                         std::vector<Values> list;
                         for (std::int64_t c = 0; c < 2; ++c)
-                          list.push_back(moved_one(x[0], {x[0].shape[0]}, [c](const Shape& s, const At& i) { return place(s, {i[0], c}); }));
+                          list.push_back(moved_one(x[0], {x[0].shape[0]}, [c](const Shape& s, const At& i) {
+                            return place(s, {i[0], c});
+                          }));
                         return list;
                       }}},
      .bad = {{index, {"unstack", "axis 2"}, [](auto make) { unstack(make({2, 3}), 2); }}}},
@@ -165,8 +175,10 @@ const Entries views{
     {.name = "pad",
      .family = Family::joins,
      .arguments = "x, widths, mode = PadMode::constant, value = 0",
-     .says = "x with {before, after} elements more along each of its last axes, as many as there are pairs: `value`, or "
-             "(edge) the nearest element, (reflect) those inside without or (symmetric) with it, (wrap) those of the other "
+     .says = "x with {before, after} elements more along each of its last axes, as many as there are pairs: `value`, "
+             "or "
+             "(edge) the nearest element, (reflect) those inside without or (symmetric) with it, (wrap) those of the "
+             "other "
              "end",
      .tolerance = kMoved,
      .samples = {{.with = "zeros",
@@ -215,16 +227,19 @@ const Entries views{
     {.name = "as_strided",
      .family = Family::views,
      .arguments = "x, shape, strides, offset = 0",
-     .says = "The elements of x, in row-major order, in another shape: element [i, j, ..] is that at offset + i·strides[0] "
+     .says = "The elements of x, in row-major order, in another shape: element [i, j, ..] is that at offset + "
+             "i·strides[0] "
              "+ … x must be contiguous, and what would reach outside its elements throws `shape`",
      .tolerance = kMoved,
      .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows + 2}}; },
                   .call = [](const auto& x) { return as_strided(x.contiguous(), {x.size(0) - 1, 2}, Strides({1, 1})); },
                   .reference = moved([](const Shape& s) { return Shape{s[0] - 1, 2}; },
                                      [](const Shape&, const At& i) { return i[0] + i[1]; })}},
-     .bad = {{shape, {"as_strided", "outside", "[2, 2]"}, [](auto make) { as_strided(make({3}), {2, 2}, Strides({2, 1})); }},
+     .bad = {{shape, {"as_strided", "outside", "[2, 2]"},
+              [](auto make) { as_strided(make({3}), {2, 2}, Strides({2, 1})); }},
              {shape, {"as_strided", "outside"}, [](auto make) { as_strided(make({3}), {2}, Strides({-1})); }},
-             {shape, {"as_strided", "contiguous"}, [](auto make) { as_strided(make({2, 3}).transpose(0, 1), {1}, Strides({1})); }}}},
+             {shape, {"as_strided", "contiguous"},
+              [](auto make) { as_strided(make({2, 3}).transpose(0, 1), {1}, Strides({1})); }}}},
     {.name = "sliding_window_view",
      .family = Family::views,
      .arguments = "x, window, axis = -1",
@@ -235,7 +250,8 @@ const Entries views{
                   .reference = moved([](const Shape& s) { return Shape{s[0] - 1, s[1], 2}; },
                                      [](const Shape& s, const At& i) { return place(s, {i[0] + i[2], i[1]}); }),
                   .kernel_calls = 0}},
-     .bad = {{shape, {"sliding_window_view", "window of 4", "f32[3]"}, [](auto make) { sliding_window_view(make({3}), 4); }}}},
+     .bad = {{shape, {"sliding_window_view", "window of 4", "f32[3]"},
+              [](auto make) { sliding_window_view(make({3}), 4); }}}},
 };
 
 }  // namespace

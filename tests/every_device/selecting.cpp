@@ -42,7 +42,10 @@ TEST_P(Selecting, PositionsBroadcastTogether) {
   const std::vector<double> got = doubles(both);
   for (int a = 0; a < 2; ++a)
     for (int b = 0; b < 3; ++b)
-      for (int c = 0; c < 5; ++c) EXPECT_EQ(got[(a * 3 + b) * 5 + c], (a * 2) * 20 + (b == 0 ? 1 : b == 1 ? 3 : 0) * 5 + c);
+      for (int c = 0; c < 5; ++c) {
+        const int row = 2 * a, column = b == 0 ? 1 : b == 1 ? 3 : 0;
+        EXPECT_EQ(got[static_cast<std::size_t>((a * 3 + b) * 5 + c)], row * 20 + column * 5 + c);
+      }
   EXPECT_EQ(x(Slice(), i, j).shape(), Shape({3, 2, 3}));       // beside each other: in their place
   EXPECT_EQ(x(i, Slice(), j).shape(), Shape({2, 3, 4}));       // apart: in front
   EXPECT_EQ(x(0, Slice(), j).shape(), Shape({3, 4}));          // an integer counts as one of them
