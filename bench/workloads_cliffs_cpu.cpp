@@ -33,7 +33,7 @@ void add_products(Workloads& workloads, const Target& target, tern::DType dtype,
                c = Buffer::pattern(dtype, count * of_one, 3);
   const tern::Tensor x = a.tensor({count, kSize, kSize}), y = b.tensor({count, kSize, kSize});
   const auto loop = [=] {
-    const T *__restrict p = a.data<T>(), *__restrict q = b.data<T>();
+    const T* __restrict p = a.data<T>(), * __restrict q = b.data<T>();
     T* __restrict to = c.data<T>();
     for (std::int64_t i = 0; i < count; ++i)
       for (int r = 0; r < kSize; ++r)
@@ -43,7 +43,8 @@ void add_products(Workloads& workloads, const Target& target, tern::DType dtype,
           to[i * of_one + r * kSize + s] = sum;
         }
   };
-  add(workloads, target, fmt::format("products/{}/{}x{}", type, kSize, kSize), sizeof(T) == 8 ? 1e-13 : 1e-5, c,
+  add(
+      workloads, target, fmt::format("products/{}/{}x{}", type, kSize, kSize), sizeof(T) == 8 ? 1e-13 : 1e-5, c,
       [=] { return tern::matmul(x, y); }, loop);
 }
 
@@ -52,21 +53,29 @@ void add_short_rows(Workloads& workloads, const Target& target) {
   const Buffer a = Buffer::pattern(tern::f32, n * c, 1), b = Buffer::pattern(tern::f32, n, 2),
                out = Buffer::pattern(tern::f32, n * c, 3), sums = Buffer::pattern(tern::f32, n, 4);
   const tern::Tensor x = a.tensor({n, c}), row = b.tensor({n}).slice(0, 0, c), column = b.tensor({n, 1});
-  add(workloads, target, "rows/times_row", 1e-6, out, [=] { return x * row; }, [=] {
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < c; ++j) out.data<float>()[i * c + j] = a.data<float>()[i * c + j] * b.data<float>()[j];
-  });
-  add(workloads, target, "rows/times_column", 1e-6, out, [=] { return x * column; }, [=] {
-    for (std::int64_t i = 0; i < n; ++i)
-      for (std::int64_t j = 0; j < c; ++j) out.data<float>()[i * c + j] = a.data<float>()[i * c + j] * b.data<float>()[i];
-  });
-  add(workloads, target, "rows/sum", 1e-5, sums, [=] { return tern::sum(x, {1}); }, [=] {
-    for (std::int64_t i = 0; i < n; ++i) {
-      float sum = 0;
-      for (std::int64_t j = 0; j < c; ++j) sum += a.data<float>()[i * c + j];
-      sums.data<float>()[i] = sum;
-    }
-  });
+  add(
+      workloads, target, "rows/times_row", 1e-6, out, [=] { return x * row; },
+      [=] {
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t j = 0; j < c; ++j)
+            out.data<float>()[i * c + j] = a.data<float>()[i * c + j] * b.data<float>()[j];
+      });
+  add(
+      workloads, target, "rows/times_column", 1e-6, out, [=] { return x * column; },
+      [=] {
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t j = 0; j < c; ++j)
+            out.data<float>()[i * c + j] = a.data<float>()[i * c + j] * b.data<float>()[i];
+      });
+  add(
+      workloads, target, "rows/sum", 1e-5, sums, [=] { return tern::sum(x, {1}); },
+      [=] {
+        for (std::int64_t i = 0; i < n; ++i) {
+          float sum = 0;
+          for (std::int64_t j = 0; j < c; ++j) sum += a.data<float>()[i * c + j];
+          sums.data<float>()[i] = sum;
+        }
+      });
 }
 
 }  // namespace

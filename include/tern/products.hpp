@@ -26,7 +26,8 @@ ResultOf<X...> einsum(std::string_view equation, const X&... operands) {
   (list.push_back([&]() -> R {
     if constexpr (std::same_as<R, X>) return operands;
     else return detail::as_var(operands);
-  }()), ...);
+  }()),
+   ...);
   return detail::einsum_of<R>(equation, list);
 }
 /// The same of any number of operands.

@@ -29,8 +29,8 @@ namespace {
 void check_space(const char* op, std::int64_t count, const Options& options) {
   if (count < 0) throw Error(ErrorKind::shape, std::string(op) + ": the count is negative");
   if (!is_floating(options.dtype))
-    throw Error(ErrorKind::dtype, std::string(op) + ": needs a floating-point dtype, got " +
-                                      std::string(to_string(options.dtype)));
+    throw Error(ErrorKind::dtype,
+                std::string(op) + ": needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
 }
 /// power(i / (count - 1)) for each i, computed in f64 by the program, whatever the device has.
 template <class F> Tensor space(std::int64_t count, const Options& options, F power) {
@@ -79,8 +79,8 @@ template <TensorOrVar T> Tensor empty_like(const T& x, std::optional<DType> dtyp
 }
 template Tensor full_like(const Tensor&, Number, std::optional<DType>);
 template Tensor full_like(const Var&, Number, std::optional<DType>);
-#define TERN_LIKE(name)                                        \
-  template Tensor name(const Tensor&, std::optional<DType>);   \
+#define TERN_LIKE(name)                                      \
+  template Tensor name(const Tensor&, std::optional<DType>); \
   template Tensor name(const Var&, std::optional<DType>);
 TERN_LIKE(zeros_like)
 TERN_LIKE(ones_like)
@@ -117,15 +117,12 @@ template <class T> T triangle(const char* op, const T& x, std::int64_t k, const 
   const std::int64_t limit = std::max(x.size(-1), x.size(-2));
   return formula(x, std::clamp(k, -limit, limit));
 }
-constexpr Pointwise kLower{"tril", [](auto x, auto k) {
-  return where(index(x, -1) - index(x, -2) <= cast(k, DType::i32), x, 0);
-}};
-constexpr Pointwise kUpper{"triu", [](auto x, auto k) {
-  return where(index(x, -1) - index(x, -2) >= cast(k, DType::i32), x, 0);
-}};
-constexpr Pointwise kDiagonal{"diag_embed", [](auto x, auto k) {
-  return where(index(x, -1) - index(x, -2) == cast(k, DType::i32), x, 0);
-}};
+constexpr Pointwise kLower{
+    "tril", [](auto x, auto k) { return where(index(x, -1) - index(x, -2) <= cast(k, DType::i32), x, 0); }};
+constexpr Pointwise kUpper{
+    "triu", [](auto x, auto k) { return where(index(x, -1) - index(x, -2) >= cast(k, DType::i32), x, 0); }};
+constexpr Pointwise kDiagonal{
+    "diag_embed", [](auto x, auto k) { return where(index(x, -1) - index(x, -2) == cast(k, DType::i32), x, 0); }};
 }  // namespace
 template <TensorOrVar T> T tril(const T& x, std::int64_t k) { return triangle("tril", x, k, kLower); }
 template <TensorOrVar T> T triu(const T& x, std::int64_t k) { return triangle("triu", x, k, kUpper); }

@@ -13,8 +13,8 @@ std::vector<Values> filled(const Values& x, double value) {
   return {{x.shape, std::vector<double>(x.of.size(), value)}};
 }
 const std::vector<BadInput>& undefined_like() {
-  static const std::vector<BadInput> list{{shape, {"zeros_like", "undefined"},
-                                           [](auto make) { zeros_like(decltype(make({}))()); }}};
+  static const std::vector<BadInput> list{
+      {shape, {"zeros_like", "undefined"}, [](auto make) { zeros_like(decltype(make({}))()); }}};
   return list;
 }
 
@@ -64,8 +64,13 @@ const Entries like{
      .arguments = "vectors, order = MeshOrder::ij",
      .says = "Each of these vectors along an axis of its own, broadcast to the grid of them all (views)",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows}, {s.columns}}; },
-                  .call = Call::of_one_type([](const auto& a, const auto& b) { return meshgrid(std::vector{a, b}); }),
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows}, {s.columns}};
+                      },
+                  .call = Call::of_one_type([](const auto& a, const auto& b) {
+                    return meshgrid(std::vector{a, b});
+                  }),
                   .reference =
                       [](const auto& x) {
                         const Shape grid{x[0].shape[0], x[1].shape[0]};
@@ -73,7 +78,11 @@ const Entries like{
                                            moved_one(x[1], grid, [](const Shape&, const At& i) { return i[1]; })};
                       },
                   .empty = {}}},
-     .bad = {{shape, {"meshgrid", "one axis", "f32[2, 3]"}, [](auto make) { meshgrid(std::vector{make({2, 3})}); }}}},
+     .bad = {{shape,
+              {"meshgrid", "one axis", "f32[2, 3]"},
+              [](auto make) {
+                meshgrid(std::vector{make({2, 3})});
+              }}}},
     {.name = "diag",
      .family = Family::creation,
      .arguments = "x, k = 0",
@@ -82,14 +91,19 @@ const Entries like{
      .samples = {{.with = "of a vector",
                   .shapes = line,
                   .call = [](const auto& x) { return diag(x, -1); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0] + 1, s[0] + 1}; },
-                                     [](const Shape&, const At& i) { return i[0] == i[1] + 1 ? i[1] : -1; }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0] + 1, s[0] + 1};
+                      },
+                      [](const Shape&, const At& i) { return i[0] == i[1] + 1 ? i[1] : -1; }),
                   .empty = {}},
                  {.with = "of a matrix",
                   .shapes = matrix,
                   .call = [](const auto& x) { return diag(x); },
                   .reference = moved([](const Shape& s) { return Shape{std::min(s[0], s[1])}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0], i[0]}); })}},
+                                     [](const Shape& s, const At& i) {
+                                       return place(s, {i[0], i[0]});
+                                     })}},
      .bad = {{shape, {"diag", "one or two axes", "f32[]"}, [](auto make) { diag(make({})); }}}},
     {.name = "diag_embed",
      .family = Family::creation,
@@ -98,10 +112,13 @@ const Entries like{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return diag_embed(x, 1); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0], s[1] + 1, s[1] + 1}; },
-                                     [](const Shape& s, const At& i) {
-                                       return i[2] == i[1] + 1 ? place(s, {i[0], i[1]}) : -1;
-                                     })}},
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], s[1] + 1, s[1] + 1};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return i[2] == i[1] + 1 ? place(s, {i[0], i[1]}) : -1;
+                      })}},
      .bad = {{shape, {"diag_embed", "one axis", "f32[]"}, [](auto make) { diag_embed(make({})); }}}},
     {.name = "tril",
      .family = Family::creation,

@@ -350,7 +350,8 @@ Labelled<R> product_of_pairs(const Order& order, std::vector<Labelled<R>> there,
     const auto [i, j] = order.smallest(sets);
     sets[i] |= sets[j];
     there[i] = contracted(there[i], there[j], order.kept(sets[i]), result);
-    there.erase(there.begin() + static_cast<std::ptrdiff_t>(j)), sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(j));
+    there.erase(there.begin() + static_cast<std::ptrdiff_t>(j)),
+        sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(j));
   }
   return there[0];
 }

@@ -83,8 +83,8 @@ void check_list(const Tensor& x, std::span<const Index> list) {
     axes += axes_of(list[i]);
   }
   if (axes > x.dim())
-    throw Error(ErrorKind::index, std::string(kSelect) + ": the indices are for " + std::to_string(axes) +
-                                      " axes, x is " + describe(x));
+    throw Error(ErrorKind::index,
+                std::string(kSelect) + ": the indices are for " + std::to_string(axes) + " axes, x is " + describe(x));
   if (ellipses > 1) throw Error(ErrorKind::index, std::string(kSelect) + ": more than one ellipsis");
 }
 void check_mask(const Tensor& x, const Selector& s) {
@@ -150,8 +150,10 @@ Tensor positions_of(const Shape& shape, const std::vector<Selector>& selectors) 
     const std::int64_t size = size_of(shape, selectors[i]);
     all *= std::max<std::int64_t>(size, 1);
     if (all > kMostPositions)
-      throw Error(ErrorKind::shape, std::string(kSelect) + ": the axes that are selected from have more than 2^31-1 "
-                                                           "elements together, " + to_string(shape));
+      throw Error(ErrorKind::shape, std::string(kSelect) +
+                                        ": the axes that are selected from have more than 2^31-1 "
+                                        "elements together, " +
+                                        to_string(shape));
     if (selectors[i].of.dtype() == boolean || places[i].numel() == 0) continue;
     if (size == 0)
       throw Error(ErrorKind::index, std::string(kSelect) + ": any position is out of range for size 0 of " +

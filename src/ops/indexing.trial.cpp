@@ -20,40 +20,92 @@ const Entries indexing{
              "the "
              "end)",
      .tolerance = kMoved,
-     .samples =
-         {{.with = "a view",
-           .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 3, s.columns}}; },
-           .call = [](const auto& x) { return x(ellipsis, -1, newaxis, Slice{.step = -1}); },
-           .reference = moved([](const Shape& s) { return Shape{s[0], 1, s[2]}; },
-                              [](const Shape& s, const At& i) { return place(s, {i[0], 2, s[2] - 1 - i[2]}); }),
-           .kernel_calls = 0},
-          {.with = "positions together",
-           .shapes = [](Sizes s) { return std::vector<Shape>{{3, 2, s.columns}}; },
-           .call = [](const auto& x) { return x(tensor({0, -1, 0}), tensor({1, 0, 1})); },
-           .reference = moved([](const Shape& s) { return Shape{3, s[2]}; },
-                              [](const Shape& s, const At& i) {
-                                return place(s, {i[0] == 1 ? 2 : 0, i[0] == 1 ? 0 : 1, i[1]});
-                              }),
-           .empty = {}},
-          {.with = "positions apart",
-           .shapes = [](Sizes s) { return std::vector<Shape>{{2, s.columns, 3}}; },
-           .call = [](const auto& x) { return x(1, Slice(), tensor({2, 0}, {2, 1})); },
-           .reference = moved([](const Shape& s) { return Shape{2, 1, s[1]}; },
-                              [](const Shape& s, const At& i) { return place(s, {1, i[2], i[0] == 0 ? 2 : 0}); }),
-           .empty = {}},
-          {.with = "a mask",
-           .shapes = matrix,
-           .call = [](const auto& x) { return x(Slice(), every_second(x.size(1))); },
-           .reference = moved([](const Shape& s) { return Shape{s[0], (s[1] + 1) / 2}; },
-                              [](const Shape& s, const At& i) { return place(s, {i[0], 2 * i[1]}); }),
-           .reads_elements = true}},
-     .bad = {{index, {"x(…)", "3 axes", "f32[2, 3]"}, [](auto make) { make({2, 3})(0, 0, 0); }},
-             {index, {"x(…)", "index 1, 2,", "size 2"}, [](auto make) { make({2, 3})(2); }},
-             {index, {"x(…)", "ellipsis"}, [](auto make) { make({2, 3})(ellipsis, ellipsis); }},
+     .samples = {{.with = "a view",
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 3, s.columns}};
+                      },
+                  .call = [](const auto& x) { return x(ellipsis, -1, newaxis, Slice{.step = -1}); },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], 1, s[2]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0], 2, s[2] - 1 - i[2]});
+                      }),
+                  .kernel_calls = 0},
+                 {.with = "positions together",
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{3, 2, s.columns}};
+                      },
+                  .call =
+                      [](const auto& x) {
+                        return x(tensor({0, -1, 0}), tensor({1, 0, 1}));
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{3, s[2]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0] == 1 ? 2 : 0, i[0] == 1 ? 0 : 1, i[1]});
+                      }),
+                  .empty = {}},
+                 {.with = "positions apart",
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{2, s.columns, 3}};
+                      },
+                  .call =
+                      [](const auto& x) {
+                        return x(1, Slice(), tensor({2, 0}, {2, 1}));
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{2, 1, s[1]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {1, i[2], i[0] == 0 ? 2 : 0});
+                      }),
+                  .empty = {}},
+                 {.with = "a mask",
+                  .shapes = matrix,
+                  .call = [](const auto& x) { return x(Slice(), every_second(x.size(1))); },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], (s[1] + 1) / 2};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0], 2 * i[1]});
+                      }),
+                  .reads_elements = true}},
+     .bad = {{index,
+              {"x(…)", "3 axes", "f32[2, 3]"},
+              [](auto make) {
+                make({2, 3})(0, 0, 0);
+              }},
+             {index,
+              {"x(…)", "index 1, 2,", "size 2"},
+              [](auto make) {
+                make({2, 3})(2);
+              }},
+             {index,
+              {"x(…)", "ellipsis"},
+              [](auto make) {
+                make({2, 3})(ellipsis, ellipsis);
+              }},
              {index, {"take", "3", "size 3"}, [](auto make) { make({3})(tensor({3})); }},
-             {index, {"x(…)", "-4", "size 3"}, [](auto make) { make({2, 3})(tensor({0}), tensor({-4})); }},
+             {index,
+              {"x(…)", "-4", "size 3"},
+              [](auto make) {
+                make({2, 3})(tensor({0}), tensor({-4}));
+              }},
              {shape, {"x(…)", "boolean[2]", "size 3"}, [](auto make) { make({3})(ones({2}, boolean)); }},
-             {shape, {"x(…)", "[2]", "[3]"}, [](auto make) { make({3, 3})(tensor({0, 1}), tensor({0, 1, 2})); }},
+             {shape,
+              {"x(…)", "[2]", "[3]"},
+              [](auto make) {
+                make({3, 3})(tensor({0, 1}), tensor({0, 1, 2}));
+              }},
              {dtype, {"x(…)", "index 1", "i32 or i64"}, [](auto make) { make({3})(ones({2})); }}}},
     {.name = "index_put",
      .family = Family::indices,
@@ -63,8 +115,14 @@ const Entries indexing{
              "places named twice the last counts, or, with accumulate, all are added",
      .tolerance = kAdded,
      .samples = {{.with = "the last of two",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{4, s.columns}, {3, s.columns}}; },
-                  .call = [](const auto& x, const auto& v) { return index_put(x, {tensor({1, 3, 1})}, v); },
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{4, s.columns}, {3, s.columns}};
+                      },
+                  .call =
+                      [](const auto& x, const auto& v) {
+                        return index_put(x, {tensor({1, 3, 1})}, v);
+                      },
                   .reference =
                       [](const auto& x) {
                         Values y = x[0];
@@ -75,9 +133,14 @@ const Entries indexing{
                       },
                   .empty = {}},
                  {.with = "added",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 2}, {3}}; },
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 2}, {3}};
+                      },
                   .call =
-                      [](const auto& x, const auto& v) { return index_put(x, {Slice(), tensor({1, 0, 1})}, v, true); },
+                      [](const auto& x, const auto& v) {
+                        return index_put(x, {Slice(), tensor({1, 0, 1})}, v, true);
+                      },
                   .reference =
                       [](const auto& x) {
                         Values y = x[0];
@@ -87,8 +150,14 @@ const Entries indexing{
                       },
                   .empty = {}},
                  {.with = "one number in a column",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {1}}; },
-                  .call = [](const auto& x, const auto& v) { return index_put(x, {ellipsis, 0}, v); },
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, s.columns}, {1}};
+                      },
+                  .call =
+                      [](const auto& x, const auto& v) {
+                        return index_put(x, {ellipsis, 0}, v);
+                      },
                   .reference =
                       [](const auto& x) {
                         Values y = x[0];
@@ -97,8 +166,11 @@ const Entries indexing{
                         return std::vector{y};
                       },
                   .empty = {}}},
-     .bad = {{shape, {"index_put", "f32[3]", "[2]"},
-              [](auto make) { index_put(make({4}), {tensor({0, 1})}, make({3})); }},
+     .bad = {{shape,
+              {"index_put", "f32[3]", "[2]"},
+              [](auto make) {
+                index_put(make({4}), {tensor({0, 1})}, make({3}));
+              }},
              {dtype, {"index_put", "f16[1]", "f32[4]"}, [](auto make) { index_put(make({4}), {0}, make({1}, f16)); }},
              {index, {"4", "size 4"}, [](auto make) { index_put(make({4}), {tensor({4})}, make({1})); }}}},
     {.name = "nonzero",
@@ -107,7 +179,10 @@ const Entries indexing{
      .says = "The positions (i32) of what is not zero, in row-major order: a tensor for each axis",
      .differentiable = false,
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes) { return std::vector<Shape>{{2, 3}}; },
+     .samples = {{.shapes =
+                      [](Sizes) {
+                        return std::vector<Shape>{{2, 3}};
+                      },
                   .call =
                       [](const auto& x) {
                         return nonzero(elements(x) * 0 + tensor({0.0f, 2.0f, -1.0f}).to(x.dtype()));
@@ -154,14 +229,22 @@ const Entries indexing{
              "broadcast",
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
-                  .call = [](const auto& x) { return take_along_axis(x, tensor({0, -1}, {1, 2})); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0], 2}; },
-                                     [](const Shape& s, const At& i) {
-                                       return place(s, {i[0], i[1] ? s[1] - 1 : 0});
-                                     })}},
-     .bad = {{shape, {"take_along_axis", "f32[2, 3]", "i32[1]"},
+                  .call =
+                      [](const auto& x) {
+                        return take_along_axis(x, tensor({0, -1}, {1, 2}));
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], 2};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0], i[1] ? s[1] - 1 : 0});
+                      })}},
+     .bad = {{shape,
+              {"take_along_axis", "f32[2, 3]", "i32[1]"},
               [](auto make) { take_along_axis(make({2, 3}), tensor({0})); }},
-             {index, {"gather", "3", "size 3"},
+             {index,
+              {"gather", "3", "size 3"},
               [](auto make) { take_along_axis(make({2, 3}), tensor({3}, {1, 1})); }}}},
     {.name = "put_along_axis",
      .family = Family::indices,
@@ -170,8 +253,14 @@ const Entries indexing{
              "places named "
              "twice the last counts",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns + 1}, {s.rows, 2}}; },
-                  .call = [](const auto& x, const auto& v) { return put_along_axis(x, tensor({0, -1}, {1, 2}), v); },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, s.columns + 1}, {s.rows, 2}};
+                      },
+                  .call =
+                      [](const auto& x, const auto& v) {
+                        return put_along_axis(x, tensor({0, -1}, {1, 2}), v);
+                      },
                   .reference =
                       [](const auto& x) {
                         Values y = x[0];
@@ -180,9 +269,11 @@ const Entries indexing{
                           y.of[r * n] = x[1].of[2 * r], y.of[r * n + n - 1] = x[1].of[2 * r + 1];
                         return std::vector{y};
                       }}},
-     .bad = {{shape, {"put_along_axis", "i32[3, 1]", "f32[1, 3]"},
+     .bad = {{shape,
+              {"put_along_axis", "i32[3, 1]", "f32[1, 3]"},
               [](auto make) { put_along_axis(make({1, 3}), zeros({3, 1}, i32), make({1})); }},
-             {shape, {"put_along_axis", "sizes 2 and 3"},
+             {shape,
+              {"put_along_axis", "sizes 2 and 3"},
               [](auto make) { put_along_axis(make({2, 3}), zeros({3, 1}, i32), make({1})); }}}},
 };
 

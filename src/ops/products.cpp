@@ -110,8 +110,7 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> cross(const A& a, const B
   static const Pointwise product("cross", [](auto a0, auto a1, auto a2, auto b0, auto b1, auto b2) {
     return std::array{a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0};
   });
-  const std::array<R, 3> parts =
-      product(part(a, 0), part(a, 1), part(a, 2), part(b, 0), part(b, 1), part(b, 2));
+  const std::array<R, 3> parts = product(part(a, 0), part(a, 1), part(a, 2), part(b, 0), part(b, 1), part(b, 2));
   return concatenate(std::vector<R>(parts.begin(), parts.end()), at);
 }
 
@@ -141,8 +140,8 @@ template <TensorOrVar T> T matrix_power(const T& x, std::int64_t n) {
   constexpr const char* op = "matrix_power";
   require_square(op, value_of(x));
   if (n < 0)
-    throw Error(ErrorKind::value, "matrix_power: the exponent must be 0 or more, got " + std::to_string(n) +
-                                      "; invert the matrix first");
+    throw Error(ErrorKind::value,
+                "matrix_power: the exponent must be 0 or more, got " + std::to_string(n) + "; invert the matrix first");
   if (n == 0) {
     const Tensor one = eye(x.size(-1), {.dtype = x.dtype(), .device = x.device()});
     return operand_as<T>(one.broadcast_to(x.shape()).clone());
@@ -199,8 +198,10 @@ template <TensorOrVar T> T multi_dot(const std::vector<T>& matrices) {
     const bool row = i == 0 && list[i].dim() == 1, column = i + 1 == list.size() && list[i].dim() == 1;
     if (row || column) list[i] = list[i].unsqueeze(row ? 0 : 1);
     if (list[i].dim() != 2)
-      throw Error(ErrorKind::shape, "multi_dot: matrix " + std::to_string(i + 1) + " must have two axes (the first and "
-                                        "the last may have one), it is " + describe(value_of(list[i])));
+      throw Error(ErrorKind::shape, "multi_dot: matrix " + std::to_string(i + 1) +
+                                        " must have two axes (the first and "
+                                        "the last may have one), it is " +
+                                        describe(value_of(list[i])));
   }
   std::vector<std::int64_t> sizes{list[0].size(0)};
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -223,9 +224,9 @@ TERN_INSTANCES_2(ResultOf, outer)
 TERN_INSTANCES_2(ResultOf, vecdot, int)
 TERN_INSTANCES_2(ResultOf, cross, int)
 TERN_INSTANCES_2(ResultOf, kron)
-#define TERN_INSTANCES(T)                                    \
-  template T trace(const T&, std::int64_t);                  \
-  template T matrix_power(const T&, std::int64_t);           \
+#define TERN_INSTANCES(T)                          \
+  template T trace(const T&, std::int64_t);        \
+  template T matrix_power(const T&, std::int64_t); \
   template T multi_dot(const std::vector<T>&);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

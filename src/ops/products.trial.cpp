@@ -7,7 +7,9 @@ namespace {
 
 using enum ErrorKind;
 
-std::size_t size(const Values& x, int axis) { return static_cast<std::size_t>(x.shape[static_cast<std::size_t>(axis)]); }
+std::size_t size(const Values& x, int axis) {
+  return static_cast<std::size_t>(x.shape[static_cast<std::size_t>(axis)]);
+}
 /// f(i, j) of every place of a matrix.
 template <class F> std::vector<Values> matrix(std::size_t rows, std::size_t columns, F f) {
   Values y{{rows, columns}, {}};
@@ -51,9 +53,10 @@ const Entries named_products{
     {.name = "einsum",
      .family = Family::products,
      .arguments = "equation, operands…",
-     .says = "Σ of products over the letters that the result lacks, as NumPy writes it: \"ij,jk->ik\", "
-             "\"bhld,bhmd->bhlm\", \"ii->i\", \"...ij,...jk\" (without -> the result has the letters that stand once, in "
-             "alphabetical order)",
+     .says =
+         "Σ of products over the letters that the result lacks, as NumPy writes it: \"ij,jk->ik\", "
+         "\"bhld,bhmd->bhlm\", \"ii->i\", \"...ij,...jk\" (without -> the result has the letters that stand once, in "
+         "alphabetical order)",
      .tolerance = kChains,
      .samples = {{.with = "matrices",
                   .shapes = factors,
@@ -77,11 +80,15 @@ const Entries named_products{
                       [](const auto& x) {
                         Values y{{x[0].shape[0]}, {}};
                         for (std::size_t i = 0; i < size(x[0], 0); ++i)
-                          y.of.push_back(summed(size(x[0], 1), [&](std::size_t k) { return at(x[0], i, k) * at(x[1], i, k); }));
+                          y.of.push_back(
+                              summed(size(x[0], 1), [&](std::size_t k) { return at(x[0], i, k) * at(x[1], i, k); }));
                         return std::vector{y};
                       }},
                  {.with = "three operands",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {s.columns, 2}, {2, s.rows}}; },
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, s.columns}, {s.columns, 2}, {2, s.rows}};
+                      },
                   .call = [](const auto& a, const auto& b, const auto& c) { return einsum("ij,jk,kl", a, b, c); },
                   .reference = [](const auto& x) { return product(product(x[0], x[1])[0], x[2]); }},
                  {.with = "a diagonal",
@@ -93,35 +100,83 @@ const Entries named_products{
                         for (std::size_t i = 0; i < size(x[0], 0); ++i) y.of.push_back(at(x[0], i, i));
                         return std::vector{y};
                       }}},
-     .bad = {{shape, {"einsum", "ij,jk->ik", "names 2 operands, got 1"}, [](auto make) { einsum("ij,jk->ik", make({2, 3})); }},
-             {shape, {"einsum", "unexpected '1'"}, [](auto make) { einsum("i1->i", make({2, 3})); }},
-             {shape, {"einsum", "'z'", "no operand"}, [](auto make) { einsum("ij->z", make({2, 3})); }},
-             {shape, {"einsum", "'i' twice"}, [](auto make) { einsum("ij->ii", make({2, 3})); }},
-             {shape, {"einsum", "operand 1", "f32[2, 3]", "3 axes"}, [](auto make) { einsum("ijk->i", make({2, 3})); }},
-             {shape, {"einsum", "'j'", "3 and 4"}, [](auto make) { einsum("ij,jk", make({2, 3}), make({4, 5})); }},
-             {shape, {"einsum", "'i'", "2 and 3"}, [](auto make) { einsum("ii", make({2, 3})); }}}},
+     .bad = {{shape,
+              {"einsum", "ij,jk->ik", "names 2 operands, got 1"},
+              [](auto make) {
+                einsum("ij,jk->ik", make({2, 3}));
+              }},
+             {shape,
+              {"einsum", "unexpected '1'"},
+              [](auto make) {
+                einsum("i1->i", make({2, 3}));
+              }},
+             {shape,
+              {"einsum", "'z'", "no operand"},
+              [](auto make) {
+                einsum("ij->z", make({2, 3}));
+              }},
+             {shape,
+              {"einsum", "'i' twice"},
+              [](auto make) {
+                einsum("ij->ii", make({2, 3}));
+              }},
+             {shape,
+              {"einsum", "operand 1", "f32[2, 3]", "3 axes"},
+              [](auto make) {
+                einsum("ijk->i", make({2, 3}));
+              }},
+             {shape,
+              {"einsum", "'j'", "3 and 4"},
+              [](auto make) {
+                einsum("ij,jk", make({2, 3}), make({4, 5}));
+              }},
+             {shape,
+              {"einsum", "'i'", "2 and 3"},
+              [](auto make) {
+                einsum("ii", make({2, 3}));
+              }}}},
     {.name = "tensordot",
      .family = Family::products,
      .arguments = "a, b, axes = 2",
      .says = "Σ of products over the last `axes` axes of a and the first ones of b, in order: of 1 the product of "
              "matrices, of 0 the outer product",
      .tolerance = kProducts,
-     .samples = {{.shapes = factors,
-                  .call = [](const auto& a, const auto& b) { return tensordot(a, b, 1); },
-                  .reference = [](const auto& x) { return product(x[0], x[1]); },
-                  .empty = {{0, 3}, {2, 0}}},
-                 {.with = "pairs of axes",
-                  .shapes = factors,
-                  .call = [](const auto& a, const auto& b) { return tensordot(a, b, {1, 0}, {0, 1}); },
-                  .reference =
-                      [](const auto& x) {
-                        const auto y = product(x[0], x[1])[0];
-                        return std::vector{Values{{}, {summed(size(y, 0), [&](std::size_t i) { return at(y, i, i); })}}};
-                      }}},
-     .bad = {{index, {"tensordot", "3 axes", "f32[2, 3]"}, [](auto make) { tensordot(make({2, 3}), make({2, 3}), 3); }},
-             {shape, {"tensordot", "axis 1 of a", "axis 0 of b"}, [](auto make) { tensordot(make({2, 3}), make({2, 3}), 1); }},
-             {shape, {"tensordot", "as many axes"}, [](auto make) { tensordot(make({2, 3}), make({2, 3}), {0}, {0, 1}); }},
-             {index, {"tensordot", "twice"}, [](auto make) { tensordot(make({2, 2}), make({2, 2}), {0, 0}, {0, 1}); }}}},
+     .samples =
+         {{.shapes = factors,
+           .call = [](const auto& a, const auto& b) { return tensordot(a, b, 1); },
+           .reference = [](const auto& x) { return product(x[0], x[1]); },
+           .empty = {{0, 3}, {2, 0}}},
+          {.with = "pairs of axes",
+           .shapes = factors,
+           .call =
+               [](const auto& a, const auto& b) {
+                 return tensordot(a, b, {1, 0}, {0, 1});
+               },
+           .reference =
+               [](const auto& x) {
+                 const auto y = product(x[0], x[1])[0];
+                 return std::vector{Values{{}, {summed(size(y, 0), [&](std::size_t i) { return at(y, i, i); })}}};
+               }}},
+     .bad = {{index,
+              {"tensordot", "3 axes", "f32[2, 3]"},
+              [](auto make) {
+                tensordot(make({2, 3}), make({2, 3}), 3);
+              }},
+             {shape,
+              {"tensordot", "axis 1 of a", "axis 0 of b"},
+              [](auto make) {
+                tensordot(make({2, 3}), make({2, 3}), 1);
+              }},
+             {shape,
+              {"tensordot", "as many axes"},
+              [](auto make) {
+                tensordot(make({2, 3}), make({2, 3}), {0}, {0, 1});
+              }},
+             {index,
+              {"tensordot", "twice"},
+              [](auto make) {
+                tensordot(make({2, 2}), make({2, 2}), {0, 0}, {0, 1});
+              }}}},
     {.name = "inner",
      .family = Family::products,
      .arguments = "a, b",
@@ -136,13 +191,20 @@ const Entries named_products{
                         });
                       },
                   .empty = {{2, 0}}}},
-     .bad = {{shape, {"inner", "f32[2, 3]", "f32[3, 2]"}, [](auto make) { inner(make({2, 3}), make({3, 2})); }}}},
+     .bad = {{shape,
+              {"inner", "f32[2, 3]", "f32[3, 2]"},
+              [](auto make) {
+                inner(make({2, 3}), make({3, 2}));
+              }}}},
     {.name = "outer",
      .family = Family::products,
      .arguments = "a, b",
      .says = "Every element of a times every element of b, both taken as lists: [N] and [M] give [N, M]",
      .tolerance = {1, "one product"},
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows}, {s.columns}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows}, {s.columns}};
+                      },
                   .call = [](const auto& a, const auto& b) { return outer(a, b); },
                   .reference =
                       [](const auto& x) {
@@ -161,7 +223,8 @@ const Entries named_products{
                       [](const auto& x) {
                         Values y{{x[0].shape[0]}, {}};
                         for (std::size_t i = 0; i < size(x[0], 0); ++i)
-                          y.of.push_back(summed(size(x[0], 1), [&](std::size_t k) { return at(x[0], i, k) * at(x[1], i, k); }));
+                          y.of.push_back(
+                              summed(size(x[0], 1), [&](std::size_t k) { return at(x[0], i, k) * at(x[1], i, k); }));
                         return std::vector{y};
                       },
                   .kernel_calls = 1}},
@@ -172,7 +235,10 @@ const Entries named_products{
      .arguments = "a, b, axis = -1",
      .says = "The vector product a × b along an axis of size 3, after broadcasting",
      .tolerance = {4, "two products and their difference"},
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 3}, {s.rows, 3}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 3}, {s.rows, 3}};
+                      },
                   .call = [](const auto& a, const auto& b) { return cross(a, b); },
                   .reference = [](const auto& x) { return crossed(x[0], x[1]); }}},
      .bad = {{shape, {"cross", "size 3", "f32[2]"}, [](auto make) { cross(make({2}), make({2})); }}}},
@@ -181,22 +247,30 @@ const Entries named_products{
      .arguments = "a, b",
      .says = "The Kronecker product: blocks a[i, j]·b, of tensors of any rank",
      .tolerance = {1, "one product"},
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 2}, {2, s.columns}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 2}, {2, s.columns}};
+                      },
                   .call = [](const auto& a, const auto& b) { return kron(a, b); },
                   .reference = [](const auto& x) { return kronecker(x[0], x[1]); }}},
-     .bad = {{shape, {"kron", "4 axes"}, [](auto make) { kron(make({1, 1, 1, 1, 1}), make({2})); }}}},
+     .bad = {{shape,
+              {"kron", "4 axes"},
+              [](auto make) {
+                kron(make({1, 1, 1, 1, 1}), make({2}));
+              }}}},
     {.name = "trace",
      .family = Family::products,
      .arguments = "x, offset = 0",
      .says = "Σ x[.., i, i + offset] over the diagonal of the last two axes",
      .tolerance = kProducts,
-     .samples = {{.shapes = square,
-                  .call = [](const auto& x) { return trace(x); },
-                  .reference =
-                      [](const auto& x) {
-                        return std::vector{Values{{}, {summed(size(x[0], 0), [&](std::size_t i) { return at(x[0], i, i); })}}};
-                      },
-                  .empty = {{2, 0}}}},
+     .samples =
+         {{.shapes = square,
+           .call = [](const auto& x) { return trace(x); },
+           .reference =
+               [](const auto& x) {
+                 return std::vector{Values{{}, {summed(size(x[0], 0), [&](std::size_t i) { return at(x[0], i, i); })}}};
+               },
+           .empty = {{2, 0}}}},
      .bad = {{shape, {"trace", "two axes", "f32[3]"}, [](auto make) { trace(make({3})); }}}},
     {.name = "matrix_power",
      .family = Family::products,
@@ -208,14 +282,25 @@ const Entries named_products{
                   .reference = [](const auto& x) { return product(product(x[0], x[0])[0], x[0]); },
                   .sizes = kSmall,
                   .empty = {{2, 0}}}},
-     .bad = {{shape, {"matrix_power", "square", "f32[2, 3]"}, [](auto make) { matrix_power(make({2, 3}), 2); }},
-             {value, {"matrix_power", "-1"}, [](auto make) { matrix_power(make({2, 2}), -1); }}}},
+     .bad = {{shape,
+              {"matrix_power", "square", "f32[2, 3]"},
+              [](auto make) {
+                matrix_power(make({2, 3}), 2);
+              }},
+             {value,
+              {"matrix_power", "-1"},
+              [](auto make) {
+                matrix_power(make({2, 2}), -1);
+              }}}},
     {.name = "multi_dot",
      .family = Family::products,
      .arguments = "matrices",
      .says = "The product of two or more matrices in the order that takes the fewest multiplications",
      .tolerance = kChains,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {s.columns, 2}, {2}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, s.columns}, {s.columns, 2}, {2}};
+                      },
                   .call = Call::of_one_type([](const auto& a, const auto& b, const auto& c) {
                     return multi_dot(std::vector{a, b, c});
                   }),
@@ -226,8 +311,12 @@ const Entries named_products{
                         return std::vector{y};
                       }}},
      .bad = {{shape, {"multi_dot", "at least two", "1"}, [](auto make) { multi_dot(std::vector{make({2, 2})}); }},
-             {shape, {"multi_dot", "1 and 2", "f32[2, 3]"}, [](auto make) { multi_dot(std::vector{make({2, 3}), make({2, 3})}); }},
-             {shape, {"multi_dot", "matrix 2", "f32[2]"}, [](auto make) { multi_dot(std::vector{make({2, 2}), make({2}), make({2, 2})}); }}}},
+             {shape,
+              {"multi_dot", "1 and 2", "f32[2, 3]"},
+              [](auto make) { multi_dot(std::vector{make({2, 3}), make({2, 3})}); }},
+             {shape,
+              {"multi_dot", "matrix 2", "f32[2]"},
+              [](auto make) { multi_dot(std::vector{make({2, 2}), make({2}), make({2, 2})}); }}}},
 };
 
 }  // namespace

@@ -263,8 +263,10 @@ template <TensorOrVar T> T as_strided(const T& x, const Shape& shape, const Stri
   for (std::size_t i = 0; i < shape.size(); ++i)
     (strides[i] < 0 ? low : high) += __int128{strides[i]} * std::max<std::int64_t>(shape[i] - 1, 0);
   if (shape.numel() > 0 && (low < 0 || high >= x.numel()))
-    refuse("as_strided", "shape " + to_string(shape) + " with strides " + to_string(strides) + " from " +
-                             std::to_string(offset) + " on reaches outside the elements", value_of(x));
+    refuse("as_strided",
+           "shape " + to_string(shape) + " with strides " + to_string(strides) + " from " + std::to_string(offset) +
+               " on reaches outside the elements",
+           value_of(x));
   return viewed("as_strided", x,
                 [=](const Tensor& t) { return make_view(t, shape, strides, t.impl()->offset + offset); });
 }

@@ -20,7 +20,11 @@ const Entries views{
                                        return place(s, {s[0] - 1 - i[0], s[1] - 1 - i[1]});
                                      }),
                   .kernel_calls = 0}},
-     .bad = {{index, {"flip", "axis 2"}, [](auto make) { flip(make({2, 3}), {2}); }}}},
+     .bad = {{index,
+              {"flip", "axis 2"},
+              [](auto make) {
+                flip(make({2, 3}), {2});
+              }}}},
     {.name = "narrow",
      .family = Family::views,
      .arguments = "x, axis, start, length",
@@ -28,23 +32,46 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return narrow(x, 1, -1, 1); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0], 1}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0], s[1] - 1}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], 1};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0], s[1] - 1});
+                      }),
                   .kernel_calls = 0}},
-     .bad = {{index, {"narrow", "4 elements from 0", "f32[2, 3]"}, [](auto make) { narrow(make({2, 3}), 1, 0, 4); }},
-             {index, {"narrow", "from -4"}, [](auto make) { narrow(make({2, 3}), 1, -4, 1); }}}},
+     .bad = {{index,
+              {"narrow", "4 elements from 0", "f32[2, 3]"},
+              [](auto make) {
+                narrow(make({2, 3}), 1, 0, 4);
+              }},
+             {index,
+              {"narrow", "from -4"},
+              [](auto make) {
+                narrow(make({2, 3}), 1, -4, 1);
+              }}}},
     {.name = "flatten",
      .family = Family::views,
      .arguments = "x, first = 0, last = -1",
      .says = "The axes from `first` to `last`, both included, as one",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 2, s.columns}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 2, s.columns}};
+                      },
                   .call = [](const auto& x) { return flatten(x, 1); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0], 2 * s[2]}; },
-                                     [](const Shape& s, const At& i) {
-                                       return place(s, {i[0], i[1] / s[2], i[1] % s[2]});
-                                     })}},
-     .bad = {{index, {"flatten", "behind the last"}, [](auto make) { flatten(make({2, 3}), 1, 0); }}}},
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], 2 * s[2]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0], i[1] / s[2], i[1] % s[2]});
+                      })}},
+     .bad = {{index,
+              {"flatten", "behind the last"},
+              [](auto make) {
+                flatten(make({2, 3}), 1, 0);
+              }}}},
     {.name = "ravel",
      .family = Family::views,
      .arguments = "x",
@@ -62,8 +89,13 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return matrix_transpose(x); },
-                  .reference = moved([](const Shape& s) { return Shape{s[1], s[0]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[1], i[0]}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[1], s[0]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[1], i[0]});
+                      }),
                   .kernel_calls = 0}},
      .bad = {{index, {"transpose", "axis"}, [](auto make) { matrix_transpose(make({2})); }}}},
     {.name = "moveaxis",
@@ -71,13 +103,29 @@ const Entries views{
      .arguments = "x, from, to",
      .says = "The axes `from` at the places `to`, the others in their order: a view",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 2, s.columns}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 2, s.columns}};
+                      },
                   .call = [](const auto& x) { return moveaxis(x, {0}, {-1}); },
-                  .reference = moved([](const Shape& s) { return Shape{2, s[2], s[0]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[2], i[0], i[1]}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{2, s[2], s[0]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[2], i[0], i[1]});
+                      }),
                   .kernel_calls = 0}},
-     .bad = {{index, {"moveaxis", "1 axes", "2 places"}, [](auto make) { moveaxis(make({2, 3}), {0}, {0, 1}); }},
-             {index, {"moveaxis"}, [](auto make) { moveaxis(make({2, 3}), {0, 0}, {0, 1}); }}}},
+     .bad = {{index,
+              {"moveaxis", "1 axes", "2 places"},
+              [](auto make) {
+                moveaxis(make({2, 3}), {0}, {0, 1});
+              }},
+             {index,
+              {"moveaxis"},
+              [](auto make) {
+                moveaxis(make({2, 3}), {0, 0}, {0, 1});
+              }}}},
     {.name = "swapaxes",
      .family = Family::views,
      .arguments = "x, axis_a, axis_b",
@@ -85,8 +133,13 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return swapaxes(x, 0, -1); },
-                  .reference = moved([](const Shape& s) { return Shape{s[1], s[0]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[1], i[0]}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[1], s[0]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[1], i[0]});
+                      }),
                   .kernel_calls = 0}},
      .bad = {{index, {"transpose", "axis 2"}, [](auto make) { swapaxes(make({2, 3}), 0, 2); }}}},
     {.name = "diagonal",
@@ -95,18 +148,27 @@ const Entries views{
      .says = "The elements x[.., i, .., i + offset, ..] of two axes, which are removed, along a new last axis: a view",
      .tolerance = kMoved,
      .samples = {{.with = "the main one",
-                  .shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns, 2}}; },
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, s.columns, 2}};
+                      },
                   .call = [](const auto& x) { return diagonal(x); },
-                  .reference = moved([](const Shape& s) { return Shape{2, std::min(s[0], s[1])}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[1], i[1], i[0]}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{2, std::min(s[0], s[1])};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[1], i[1], i[0]});
+                      }),
                   .kernel_calls = 0},
                  {.with = "one below",
                   .shapes = matrix,
                   .call = [](const auto& x) { return diagonal(x, -1); },
-                  .reference = moved([](const Shape& s) {
-                    return Shape{std::max<std::int64_t>(0, std::min(s[0] - 1, s[1]))};
-                  },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0] + 1, i[0]}); }),
+                  .reference =
+                      moved([](const Shape& s) { return Shape{std::max<std::int64_t>(0, std::min(s[0] - 1, s[1]))}; },
+                            [](const Shape& s, const At& i) {
+                              return place(s, {i[0] + 1, i[0]});
+                            }),
                   .kernel_calls = 0}},
      .bad = {{index, {"diagonal", "the same"}, [](auto make) { diagonal(make({2, 3}), 0, 1, -1); }}}},
     {.name = "broadcast_arrays",
@@ -114,22 +176,30 @@ const Entries views{
      .arguments = "list",
      .says = "Each broadcast to the shape of them all: views",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, s.columns}, {s.columns}}; },
-                  .call = Call::of_one_type(
-                      [](const auto& a, const auto& b) { return broadcast_arrays(std::vector{a, b}); }),
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, s.columns}, {s.columns}};
+                      },
+                  .call = Call::of_one_type([](const auto& a, const auto& b) {
+                    return broadcast_arrays(std::vector{a, b});
+                  }),
                   .reference =
                       [](const auto& x) {
                         const auto rows = moved_one(x[1], x[0].shape, [](const Shape&, const At& i) { return i[1]; });
                         return std::vector{x[0], rows};
                       }}},
-     .bad = {{shape, {"broadcast_arrays", "[2]", "[3]"},
+     .bad = {{shape,
+              {"broadcast_arrays", "[2]", "[3]"},
               [](auto make) { broadcast_arrays(std::vector{make({2}), make({3})}); }}}},
     {.name = "unstack",
      .family = Family::joins,
      .arguments = "x, axis = 0",
      .says = "The entries along an axis, which is removed: views",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows, 2}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.rows, 2}};
+                      },
                   .call = [](const auto& x) { return unstack(x, 1); },
                   .reference =
                       [](const auto& x) {
@@ -147,9 +217,17 @@ const Entries views{
      .says = "x `times` in a row along its axes, aligned at the last one",
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
-                  .call = [](const auto& x) { return tile(x, {2, 1, 3}); },
-                  .reference = moved([](const Shape& s) { return Shape{2, s[0], 3 * s[1]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[1], i[2] % s[1]}); })}},
+                  .call =
+                      [](const auto& x) {
+                        return tile(x, {2, 1, 3});
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{2, s[0], 3 * s[1]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[1], i[2] % s[1]});
+                      })}},
      .bad = {{shape, {"tile", "negative", "[-1]"}, [](auto make) { tile(make({2}), {-1}); }}}},
     {.name = "repeat",
      .family = Family::joins,
@@ -158,8 +236,13 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return repeat(x, 3, 0); },
-                  .reference = moved([](const Shape& s) { return Shape{3 * s[0], s[1]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0] / 3, i[1]}); })}},
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{3 * s[0], s[1]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0] / 3, i[1]});
+                      })}},
      .bad = {{shape, {"repeat", "negative", "-2"}, [](auto make) { repeat(make({2}), -2, 0); }},
              {index, {"repeat", "axis 1"}, [](auto make) { repeat(make({2}), 2, 1); }}}},
     {.name = "roll",
@@ -170,7 +253,9 @@ const Entries views{
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return roll(x, -2, 1); },
                   .reference = moved([](const Shape& s) { return s; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0], (i[1] + 2) % s[1]}); })}},
+                                     [](const Shape& s, const At& i) {
+                                       return place(s, {i[0], (i[1] + 2) % s[1]});
+                                     })}},
      .bad = {{index, {"roll", "axis 1"}, [](auto make) { roll(make({2}), 1, 1); }}}},
     {.name = "pad",
      .family = Family::joins,
@@ -183,26 +268,44 @@ const Entries views{
      .tolerance = kMoved,
      .samples = {{.with = "zeros",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return pad(x, Pairs{{1, 0}, {2, 1}}); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0] + 1, s[1] + 3}; },
-                                     [](const Shape& s, const At& i) {
-                                       const std::int64_t r = i[0] - 1, c = i[1] - 2;
-                                       return r < 0 || c < 0 || c >= s[1] ? -1 : place(s, {r, c});
-                                     })},
+                  .call =
+                      [](const auto& x) {
+                        return pad(x, Pairs{{1, 0}, {2, 1}});
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0] + 1, s[1] + 3};
+                      },
+                      [](const Shape& s, const At& i) {
+                        const std::int64_t r = i[0] - 1, c = i[1] - 2;
+                        return r < 0 || c < 0 || c >= s[1] ? -1 : place(s, {r, c});
+                      })},
                  {.with = "the nearest",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return pad(x, Pairs{{2, 1}}, PadMode::edge); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0], s[1] + 3}; },
-                                     [](const Shape& s, const At& i) {
-                                       return place(s, {i[0], std::clamp<std::int64_t>(i[1] - 2, 0, s[1] - 1)});
-                                     })},
+                  .call =
+                      [](const auto& x) {
+                        return pad(x, Pairs{{2, 1}}, PadMode::edge);
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], s[1] + 3};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0], std::clamp<std::int64_t>(i[1] - 2, 0, s[1] - 1)});
+                      })},
                  {.with = "reflected",
                   .shapes = matrix,
-                  .call = [](const auto& x) { return pad(x, Pairs{{1, 1}}, PadMode::symmetric); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0], s[1] + 2}; },
-                                     [](const Shape& s, const At& i) {
-                                       return place(s, {i[0], std::clamp<std::int64_t>(i[1] - 1, 0, s[1] - 1)});
-                                     })}},
+                  .call =
+                      [](const auto& x) {
+                        return pad(x, Pairs{{1, 1}}, PadMode::symmetric);
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0], s[1] + 2};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0], std::clamp<std::int64_t>(i[1] - 1, 0, s[1] - 1)});
+                      })}},
      .bad = {{shape, {"pad", "negative", "{-1, 0}"}, [](auto make) { pad(make({2}), Pairs{{-1, 0}}); }},
              {shape, {"pad", "2 pairs", "f32[2]"}, [](auto make) { pad(make({2}), Pairs{{1, 0}, {1, 0}}); }},
              {shape, {"pad", "no element"}, [](auto make) { pad(make({0}), Pairs{{1, 0}}, PadMode::wrap); }}}},
@@ -214,14 +317,24 @@ const Entries views{
      .samples = {{.with = "once",
                   .shapes = matrix,
                   .call = [](const auto& x) { return rot90(x); },
-                  .reference = moved([](const Shape& s) { return Shape{s[1], s[0]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[1], s[1] - 1 - i[0]}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[1], s[0]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[1], s[1] - 1 - i[0]});
+                      }),
                   .kernel_calls = 0},
                  {.with = "backwards",
                   .shapes = matrix,
                   .call = [](const auto& x) { return rot90(x, -1); },
-                  .reference = moved([](const Shape& s) { return Shape{s[1], s[0]}; },
-                                     [](const Shape& s, const At& i) { return place(s, {s[0] - 1 - i[1], i[0]}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[1], s[0]};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {s[0] - 1 - i[1], i[0]});
+                      }),
                   .kernel_calls = 0}},
      .bad = {{index, {"rot90", "the same"}, [](auto make) { rot90(make({2, 3}), 1, 0, 0); }}}},
     {.name = "as_strided",
@@ -232,25 +345,42 @@ const Entries views{
              "+ … x must be contiguous, and what would reach outside its elements throws `shape`",
      .tolerance = kMoved,
      .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.rows + 2}}; },
-                  .call = [](const auto& x) { return as_strided(x.contiguous(), {x.size(0) - 1, 2}, Strides({1, 1})); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0] - 1, 2}; },
-                                     [](const Shape&, const At& i) { return i[0] + i[1]; })}},
-     .bad = {{shape, {"as_strided", "outside", "[2, 2]"},
+                  .call =
+                      [](const auto& x) {
+                        return as_strided(x.contiguous(), {x.size(0) - 1, 2}, Strides({1, 1}));
+                      },
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0] - 1, 2};
+                      },
+                      [](const Shape&, const At& i) { return i[0] + i[1]; })}},
+     .bad = {{shape,
+              {"as_strided", "outside", "[2, 2]"},
               [](auto make) { as_strided(make({3}), {2, 2}, Strides({2, 1})); }},
              {shape, {"as_strided", "outside"}, [](auto make) { as_strided(make({3}), {2}, Strides({-1})); }},
-             {shape, {"as_strided", "contiguous"},
+             {shape,
+              {"as_strided", "contiguous"},
               [](auto make) { as_strided(make({2, 3}).transpose(0, 1), {1}, Strides({1})); }}}},
     {.name = "sliding_window_view",
      .family = Family::views,
      .arguments = "x, window, axis = -1",
      .says = "All runs of `window` elements along an axis, which then counts them; the window is a new last axis",
      .tolerance = kMoved,
-     .samples = {{.shapes = [](Sizes s) { return std::vector<Shape>{{s.columns + 1, s.rows}}; },
+     .samples = {{.shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{s.columns + 1, s.rows}};
+                      },
                   .call = [](const auto& x) { return sliding_window_view(x, 2, 0); },
-                  .reference = moved([](const Shape& s) { return Shape{s[0] - 1, s[1], 2}; },
-                                     [](const Shape& s, const At& i) { return place(s, {i[0] + i[2], i[1]}); }),
+                  .reference = moved(
+                      [](const Shape& s) {
+                        return Shape{s[0] - 1, s[1], 2};
+                      },
+                      [](const Shape& s, const At& i) {
+                        return place(s, {i[0] + i[2], i[1]});
+                      }),
                   .kernel_calls = 0}},
-     .bad = {{shape, {"sliding_window_view", "window of 4", "f32[3]"},
+     .bad = {{shape,
+              {"sliding_window_view", "window of 4", "f32[3]"},
               [](auto make) { sliding_window_view(make({3}), 4); }}}},
 };
 

@@ -1,6 +1,6 @@
 // Every kernel text that CUDA devices are given compiles without a warning: each leaf and formula in each dtype, each
-// skeleton in each dtype, for the newest architecture, and in one dtype for the oldest. NVRTC needs no GPU; script/setup
-// fetches it.
+// skeleton in each dtype, for the newest architecture, and in one dtype for the oldest. NVRTC needs no GPU;
+// script/setup fetches it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -172,7 +172,8 @@ TEST_P(Promotion, ProductsWithinAKind) {
   const Tensor narrow = matmul_bias(a, b.to(bf16), b[0]);
   EXPECT_EQ(narrow.dtype(), f32) << "the epilogue's operand is wider than the product's";
   EXPECT_EQ(doubles(narrow), (std::vector<double>{6, 5, 15, 11}));
-  EXPECT_EQ(doubles(matmul_epilogue(a, b, [](auto acc, auto c) { return acc * c; }, bias)),
+  EXPECT_EQ(doubles(matmul_epilogue(
+                a, b, [](auto acc, auto c) { return acc * c; }, bias)),
             (std::vector<double>{5, 10, 14, 22}));
   expect_error(ErrorKind::dtype, {"matmul", "f32", "i32", ".to()"}, [&] { matmul(b, a.to(i32)); });
   if (!supports(device(), f64)) return;
@@ -192,7 +193,8 @@ TEST_P(Promotion, GradientsOfProducts) {
   EXPECT_EQ(doubles(grads[bias]), (std::vector<double>{42, 40}));
   EXPECT_EQ(doubles(grads[b]), (std::vector<double>{132, 118, 174, 158, 216, 198}));
   const Var x(small(bf16, {1, 2, 3, 4}, device()).reshape({2, 2})), wide(small(f32, {3, 5}, device()));
-  const Var scaled = matmul_epilogue(x, x, [](auto acc, auto c) { return acc * c; }, wide);
+  const Var scaled = matmul_epilogue(
+      x, x, [](auto acc, auto c) { return acc * c; }, wide);
   auto of_row = backward(sum(matmul_bias(x, x, wide) * scaled));
   EXPECT_EQ(of_row[x].dtype(), bf16);
   EXPECT_EQ(of_row[wide].dtype(), f32);
@@ -232,8 +234,9 @@ TEST_P(Promotion, InPlaceKeepsTheDtype) {
   EXPECT_EQ(v.dtype(), bf16);
   x.copy_from(small(i8, {-1, 7}, device()));
   EXPECT_EQ(doubles(x), (std::vector<double>{-1, 7}));
-  expect_error(ErrorKind::dtype, {"copy_from", "f32", "f16", ".to(f16)"},
-               [&] { x.copy_from(small(f32, {1, 2}, device())); });
+  expect_error(ErrorKind::dtype, {"copy_from", "f32", "f16", ".to(f16)"}, [&] {
+    x.copy_from(small(f32, {1, 2}, device()));
+  });
 }
 
 }  // namespace

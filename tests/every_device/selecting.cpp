@@ -27,8 +27,7 @@ TEST_P(Selecting, IntegersAndRangesAreViews) {
   x(0, Slice(), 0) += 100;
   assign(x(1, 2), tensor({1.0f, 2.0f, 3.0f, 4.0f}));
   assign(x(1, 0, Slice(1, 3)), -1);
-  expect_values(x, {2, 3, 4}, {100, 1,  2,  3,  104, 5,  6,  7,  108, 9, 10, 11,
-                               12,  -1, -1, 15, 16,  17, 18, 19, 1,   2, 3,  4});
+  expect_values(x, {2, 3, 4}, {100, 1, 2, 3, 104, 5, 6, 7, 108, 9, 10, 11, 12, -1, -1, 15, 16, 17, 18, 19, 1, 2, 3, 4});
   Tensor row = x(0, 0);
   assign(row, 5);
   EXPECT_EQ(doubles(x)[3], 5) << "a view that has a name is written through";
@@ -46,9 +45,9 @@ TEST_P(Selecting, PositionsBroadcastTogether) {
         const int row = 2 * a, column = b == 0 ? 1 : b == 1 ? 3 : 0;
         EXPECT_EQ(got[static_cast<std::size_t>((a * 3 + b) * 5 + c)], row * 20 + column * 5 + c);
       }
-  EXPECT_EQ(x(Slice(), i, j).shape(), Shape({3, 2, 3}));       // beside each other: in their place
-  EXPECT_EQ(x(i, Slice(), j).shape(), Shape({2, 3, 4}));       // apart: in front
-  EXPECT_EQ(x(0, Slice(), j).shape(), Shape({3, 4}));          // an integer counts as one of them
+  EXPECT_EQ(x(Slice(), i, j).shape(), Shape({3, 2, 3}));  // beside each other: in their place
+  EXPECT_EQ(x(i, Slice(), j).shape(), Shape({2, 3, 4}));  // apart: in front
+  EXPECT_EQ(x(0, Slice(), j).shape(), Shape({3, 4}));     // an integer counts as one of them
   EXPECT_EQ(x(Slice(), 0, j).shape(), Shape({3, 3}));
   EXPECT_EQ(x(i, newaxis, j).shape(), Shape({2, 3, 1, 5}));
   EXPECT_EQ(x(j, ellipsis, 0).shape(), Shape({3, 4}));

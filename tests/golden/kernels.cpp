@@ -1,7 +1,7 @@
 // Prints every kind of kernel once, in WGSL or (with the argument cuda) CUDA C++, for comparison with
 // golden/kernels.wgsl and golden/kernels.cu: a change of a kernel or a printer shows as a change of text. Texts, and
-// functions of theirs, that stood there before are not printed again, and of steps that repeat but for their numbers the
-// first and the last are, with a hash of those between. No device is needed.
+// functions of theirs, that stood there before are not printed again, and of steps that repeat but for their numbers
+// the first and the last are, with a hash of those between. No device is needed.
 // After a wanted change:
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
 //   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu

@@ -1,6 +1,6 @@
 // Every kind of kernel that is printed for GPUs, as a call that makes a device print it. Their texts are reviewed
-// (kernels.cpp), and compiled alone in every dtype (../cuda/compile.cpp, ../webgpu/compile.cpp). Shapes are the smallest
-// that have the kind, so that a person can read what changed.
+// (kernels.cpp), and compiled alone in every dtype (../cuda/compile.cpp, ../webgpu/compile.cpp). Shapes are the
+// smallest that have the kind, so that a person can read what changed.
 #pragma once
 #include <functional>
 #include <vector>
@@ -11,7 +11,8 @@
 namespace tern::test {
 
 struct Kind {
-  enum Shown { in_both, in_cuda, nowhere };  // the text is reviewed; what is shown nowhere differs by little from others
+  // Where the text is reviewed; what is shown nowhere differs by little from others.
+  enum Shown { in_both, in_cuda, nowhere };
   const char* name;
   DType dtype;  // in which it is reviewed
   Shown shown;

@@ -1,5 +1,5 @@
-// Every kind of kernel text that WebGPU is given, in every dtype, is one that the library takes: shader modules are made
-// of the texts alone, without pipelines, which the driver would take minutes to compile.
+// Every kind of kernel text that WebGPU is given, in every dtype, is one that the library takes: shader modules are
+// made of the texts alone, without pipelines, which the driver would take minutes to compile.
 #include <algorithm>
 #include <set>
 

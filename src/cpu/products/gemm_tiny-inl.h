@@ -1,6 +1,6 @@
-// Products of 1 to 5 steps, many at once: a vector holds results of several, and the operands of its lanes are picked by
-// permutations from the one to three vectors of memory in which they lie. So how a product lies (transposed, a part of a
-// larger one) costs nothing, and a batch no instruction by the product. Included by gemm_kernels-inl.h.
+// Products of 1 to 5 steps, many at once: a vector holds results of several, and the operands of its lanes are picked
+// by permutations from the one to three vectors of memory in which they lie. So how a product lies (transposed, a part
+// of a larger one) costs nothing, and a batch no instruction by the product. Included by gemm_kernels-inl.h.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
 HWY_INLINE __m512i TinyIndices(float, const std::int32_t* at) { return _mm512_loadu_si512(at); }

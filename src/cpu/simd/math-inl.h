@@ -455,8 +455,8 @@ template <class D, class V> HWY_INLINE V SinShifted(D d, V x, unsigned quarter_t
 
 // --- arc tangent ---
 
-/// The angle of the point (b, a) for a, b >= 0 or NaN, of (-b, a) where `mirrored`. Below pi/8, above 3/8 pi and between
-/// the tangent is that of an angle from 0, pi/2 or pi/4: t = a/b, -b/a or (a - b)/(a + b), |t| <= tan(pi/8).
+/// The angle of the point (b, a) for a, b >= 0 or NaN, of (-b, a) where `mirrored`. Below pi/8, above 3/8 pi and
+/// between the tangent is that of an angle from 0, pi/2 or pi/4: t = a/b, -b/a or (a - b)/(a + b), |t| <= tan(pi/8).
 /// atan(t) = t + t·z·P(z), z = t²: f32 2^-30.4, f64 2^-59.4. pi/4 in two parts, the first of which times 3 is exact.
 template <class D, class V, class M> HWY_INLINE V AngleOf(D d, V a, V b, M mirrored) {
   const V zero = hn::Zero(d), one = Num(d, 1);

@@ -78,7 +78,8 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
   return less;
 }
 /// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
-/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by
+/// digits.
 template <class Word, int each, class Key>
 TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
                            const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
