@@ -1,7 +1,7 @@
 // Entries of creation like another tensor, of grids, diagonals and triangles (creation.cpp).
 #include <cmath>
 
-#include "ops/moved.hpp"
+#include "ops/moved.trial.hpp"
 
 namespace tern::operations {
 namespace {

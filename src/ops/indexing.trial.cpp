@@ -1,5 +1,5 @@
 // Entries of selecting as NumPy does, and writing there (indexing.cpp).
-#include "ops/moved.hpp"
+#include "ops/moved.trial.hpp"
 
 namespace tern::operations {
 namespace {

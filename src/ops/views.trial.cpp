@@ -1,5 +1,5 @@
 // Entries of other orders, shapes and views (views.cpp).
-#include "ops/moved.hpp"
+#include "ops/moved.trial.hpp"
 
 namespace tern::operations {
 namespace {

@@ -51,6 +51,10 @@ template <class T> std::optional<Wide> plain(Leaf leaf, Wide a, Wide b, Wide c) 
     case Leaf::ceil:
     case Leaf::round:
     case Leaf::detach: return a;
+    case Leaf::isnan:
+    case Leaf::isinf: return 0;
+    case Leaf::isfinite: return 1;
+    case Leaf::signbit: return a < 0;
     case Leaf::bit_and: return a & b;
     case Leaf::bit_or: return a | b;
     case Leaf::bit_xor: return a ^ b;

@@ -21,6 +21,7 @@ struct Entry {
   int slope = 0;  // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others
                   // for its derivatives
   bool truths = false;  // a formula with a boolean result
+  bool later = false;   // no loops or archived kernels are made for it
   const detail::Graph* graph() const { return op->graph(); }
   int arity() const { return graph()->inputs; }
   const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
@@ -44,6 +45,7 @@ inline constinit const Pointwise<> pow_partial{
 inline const std::vector<Entry>& registry() {
   static const std::vector<Entry> entries = {
 #define TERN_LEAF(name, arity) {#name, &op::name, true, detail::Leaf::name},
+#define TERN_LEAF_LATER(name, arity) {#name, &op::name, true, detail::Leaf::name, 0, false, true},
 #define TERN_LEAF_INNER(name, arity)
 #define TERN_LEAF_REDUCE(name)
 #include "tern/leaves.inc"
@@ -51,7 +53,8 @@ inline const std::vector<Entry>& registry() {
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
 #define TERN_FORMULA(name, ...) {#name, &op::name, false, detail::Leaf::count},
-#define TERN_FORMULA_TRUTH(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, true},
+#define TERN_FORMULA_LATER(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, false, true},
+#define TERN_FORMULA_TRUTH(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, true, true},
 #define TERN_GATED(name, activation) {#name, &op::name, false, detail::Leaf::count},
 #include "tern/formulas.inc"
 #undef TERN_FORMULA

@@ -11,7 +11,7 @@ TERN_EVERY_DEVICE(Costs);
 /// The smallest number of arguments it accepts.
 int arity(const Pointwise<>& f) {
   const Tensor x = full({1}, 0.5);
-  for (int n = 1; n <= 3; ++n) {
+  for (int n = 1; n <= 4; ++n) {
     try {
       const std::vector<detail::Argument> list(static_cast<std::size_t>(n), detail::Argument(x));
       Tensor result;

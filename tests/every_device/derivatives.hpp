@@ -116,6 +116,17 @@ class InDouble : public EveryDevice {
   Tensor random(const Shape& shape, double low = -1, double high = 1) {
     return random_.tensor(shape, f64, device(), low, high);
   }
+  /// Values in (-1, 1) in any order, no two of which are nearer than 1 / count: where extremes change, there are no
+  /// differences to compare with.
+  Tensor apart(std::int64_t count) {
+    const std::vector<double> keys = doubles(random({count})), shifts = doubles(random({count}));
+    std::vector<double> values(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto rank = std::count_if(keys.begin(), keys.end(), [&](double key) { return key < keys[i]; });
+      values[i] = (2 * static_cast<double>(rank) + 1 + 0.5 * shifts[i]) / static_cast<double>(count) - 1;
+    }
+    return tensor(values, device());
+  }
 
  private:
   Random random_{41};

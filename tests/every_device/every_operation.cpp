@@ -116,11 +116,23 @@ std::string header(const std::string& name) {
   text << in.rdbuf();
   return text.str();
 }
+/// A header's text but for what stands in namespaces "detail", which end with a line "}" or "}  // namespace detail".
+std::string without_details(const std::string& text) {
+  std::istringstream lines(text);
+  std::string rest;
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    inside |= line.starts_with("namespace detail {");
+    if (!inside) rest += line + "\n";
+    inside &= !line.starts_with("}");
+  }
+  return rest;
+}
 /// Everything that declares operations: the public headers, and operation.hpp in a primitive's folder.
 std::string headers(bool with_methods) {
   std::string text;
   for (const char* file : {"ops", "compositions", "views", "creation", "indexing", "products"})
-    text += header(std::string(file) + ".hpp");
+    text += without_details(header(std::string(file) + ".hpp"));
   if (with_methods) text += header("tensor.hpp");
   for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
     if (std::filesystem::exists(folder.path() / "operation.hpp"))
@@ -173,7 +185,9 @@ std::set<std::string> declared(const std::string& text, const std::string& inden
       is_one |= line.starts_with(indent + result);
     is_one |= indent.empty() && line.starts_with("bool ");  // of methods, it is a question about the object
     const std::size_t end = line.find('(');
-    if (!is_one || end == std::string::npos) continue;
+    if (!is_one || end == std::string::npos || line.find("operator") != std::string::npos ||
+        line.find("requires") != std::string::npos)
+      continue;
     const std::size_t begin = line.rfind(' ', end) + 1;
     names.insert(line.substr(begin, end - begin)), is_one = false;
   }

@@ -81,13 +81,15 @@ void lay_out(Case& c, Layout layout) {
     for (Tensor& t : *list) t = strided(t);
 }
 /// Σ weight · sin(result), so that what is linear has derivatives of every order, too. Arguments are multiples of 1/32,
-/// away from kinks, and in every domain: the first in ±(0.5, 1), the second in (1, 1.5), the third in (2, 2.5).
+/// away from kinks, and in every domain: the first in ±(0.5, 1), the second in (1, 1.5), the third in (2, 2.5). (asin and
+/// acos further from ±1, where 16 bits do not tell their third derivatives.)
 /// Directions and weights are multiples of 1/4.
 Case make_case(const Entry& entry, Layout layout, DType dtype, Random& random) {
   Case c{entry.name, {}, {}, {}, layout == Layout::empty};
   const Shape full = layout == Layout::empty ? Shape{0, 3} : Shape{2, 3};
   const Shape others[] = {full, {3}, {2, 1}, {3}};
-  const double lows[] = {entry.op == &op::acosh ? 1.53 : 0.53, 1.03, 2.03, 3.03};
+  const bool ends_at_one = entry.op == &op::asin || entry.op == &op::acos;
+  const double lows[] = {entry.op == &op::acosh ? 1.53 : ends_at_one ? 0.28 : 0.53, 1.03, 2.03, 3.03};
   for (int i = 0; i < entry.op->graph()->inputs; ++i) {
     const Shape shape = layout == Layout::broadcast ? others[i] : full;
     c.x.push_back(exact(shape, lows[i], lows[i] + 0.4, 1.0 / 32, dtype, random));
@@ -245,7 +247,8 @@ TEST_P(EveryOrder, OfEveryLeafAndFormula) {
     std::set<std::string> names;
     for (const std::string& name : untold()) names.insert(name.substr(0, name.find(' ')));
     if (!is_a_part()) {
-      EXPECT_EQ(names, (std::set<std::string>{"ceil", "detach", "floor", "round", "sign", "trunc"}));
+      // The third derivative of sin(hardsigmoid(x)) is 1/216 at most, less than 16 bits tell.
+      EXPECT_EQ(names, (std::set<std::string>{"ceil", "detach", "floor", "hardsigmoid", "round", "sign", "trunc"}));
     }
   }
 }

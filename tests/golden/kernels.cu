@@ -1662,7 +1662,8 @@ template <int each> TERN_DEVICE u32 tern_rank(Ranks<each>& r, u32* counts, u32* 
   return less;
 }
 /// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
-/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by
+/// digits.
 template <class Word, int each, class Key>
 TERN_DEVICE void tern_move(const Word* bits, const u32* places, Word* to_bits, u32* to_places, const u32* totals,
                            const u32* counts_before, u32 blocks, u32 begin, u32 here, u32 line_begin, u32 thread,
@@ -1884,7 +1885,8 @@ struct Params {
 /// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
 /// the result how many elements of the tile have a digit less than the invocation's number.
 /// Moves a tile's elements to where they belong: in tile order by the digit through workgroup memory, so that
-/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by digits.
+/// neighbours of one digit are written together. counts_before: of the tile's block, totals: of the line, each by
+/// digits.
 /// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
 /// where it stood.
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {

@@ -69,8 +69,9 @@ const std::map<std::string, std::string>& public_headers() {
       {"pool.hpp", "backend"},        {"tensor.hpp", "backend"},        {"trace.hpp", "backend"},
       {"tuning.hpp", "backend"},      {"webgpu.hpp", "backend"},        {"autodiff.hpp", "autodiff"},
       {"checkpoint.hpp", "autodiff"}, {"transforms.hpp", "autodiff"},   {"tree.hpp", "autodiff"},
-      {"compositions.hpp", "ops"},    {"ops.hpp", "ops"},               {"optim.hpp", "optim"},
-      {"tern.hpp", "tern"},
+      {"compositions.hpp", "ops"},    {"creation.hpp", "ops"},          {"indexing.hpp", "ops"},
+      {"ops.hpp", "ops"},             {"products.hpp", "ops"},          {"views.hpp", "ops"},
+      {"optim.hpp", "optim"},         {"tern.hpp", "tern"},
   };
   return map;
 }
@@ -84,7 +85,7 @@ std::string room_of(const fs::path& file) {
     const auto found = public_headers().find(last);
     return found == public_headers().end() ? "" : found->second;
   }
-  if (last.ends_with(".trial.cpp") || last == "entry.hpp") return "entries";
+  if (last.find(".trial.") != std::string::npos || last == "entry.hpp") return "entries";
   if (folder != "primitives") return folder;
   if (last == "primitives.inc") return "backend";
   if (last.starts_with("operation.")) return "ops";
