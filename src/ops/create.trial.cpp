@@ -126,7 +126,7 @@ const Entries creation{
      .differentiable = false,
      .tolerance = kGiven,
      .samples = creates([] { return empty({2, 0}); }, {2, 0}, {}),
-     .bad = {{shape, {"empty", "-1"}, [](auto) { empty({-1}); }}}},
+     .bad = {{shape, {"-1", "negative"}, [](auto) { empty({-1}); }}}},
     {.name = "eye",
      .family = Family::creation,
      .arguments = "size, options = {}",

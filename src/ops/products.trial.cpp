@@ -52,7 +52,7 @@ constexpr Tolerance kChains{64, "two sums of 37 products, one of which is stored
 const Entries named_products{
     {.name = "einsum",
      .family = Family::products,
-     .arguments = "equation, operands…",
+     .arguments = "equation, operands",
      .says =
          "Σ of products over the letters that the result lacks, as NumPy writes it: \"ij,jk->ik\", "
          "\"bhld,bhmd->bhlm\", \"ii->i\", \"...ij,...jk\" (without -> the result has the letters that stand once, in "

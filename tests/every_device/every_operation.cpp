@@ -116,15 +116,14 @@ std::string header(const std::string& name) {
   text << in.rdbuf();
   return text.str();
 }
-/// A header's text but for what stands in namespaces "detail", which end with a line "}" or "}  // namespace detail".
+/// A header's text but for what stands in namespaces "detail".
 std::string without_details(const std::string& text) {
   std::istringstream lines(text);
   std::string rest;
-  bool inside = false;
+  std::ptrdiff_t open = 0;  // braces
   for (std::string line; std::getline(lines, line);) {
-    inside |= line.starts_with("namespace detail {");
-    if (!inside) rest += line + "\n";
-    inside &= !line.starts_with("}");
+    if (open == 0 && !line.starts_with("namespace detail {")) rest += line + "\n";
+    else open += std::count(line.begin(), line.end(), '{') - std::count(line.begin(), line.end(), '}');
   }
   return rest;
 }
@@ -185,9 +184,8 @@ std::set<std::string> declared(const std::string& text, const std::string& inden
       is_one |= line.starts_with(indent + result);
     is_one |= indent.empty() && line.starts_with("bool ");  // of methods, it is a question about the object
     const std::size_t end = line.find('(');
-    if (!is_one || end == std::string::npos || line.find("operator") != std::string::npos ||
-        line.find("requires") != std::string::npos)
-      continue;
+    is_one &= line.find("operator") == std::string::npos && line.find("static_assert") == std::string::npos;
+    if (!is_one || end == std::string::npos || line.find("requires") != std::string::npos) continue;
     const std::size_t begin = line.rfind(' ', end) + 1;
     names.insert(line.substr(begin, end - begin)), is_one = false;
   }
