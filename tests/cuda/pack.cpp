@@ -81,7 +81,8 @@ TEST_F(FakeCuda, ChildRunsEveryFormula) {
   if (!in_child()) return;
   constexpr DType dtypes[] = {DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32, DType::u32,
                               DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
-  std::vector<contract::Entry> entries = contract::entries_where([](const auto& e) { return e.slope == 0 && !e.later; });
+  std::vector<contract::Entry> entries =
+      contract::entries_where([](const auto& e) { return e.slope == 0 && !e.later; });
   std::reverse(entries.begin(), entries.end());  // nodes are interned in another order
   for (const contract::Entry& e : entries)
     for (const DType dtype : dtypes)
