@@ -56,7 +56,8 @@ class FakeCuda : public testing::Test {
 
 /// The status of a test in a process of its own.
 inline int child(const char* test) {
-  const std::string command = "TERN_CHILD=1 " + std::filesystem::read_symlink("/proc/self/exe").string() +
+  const std::string whole = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX ";  // the test, though this is a shard
+  const std::string command = whole + "TERN_CHILD=1 " + std::filesystem::read_symlink("/proc/self/exe").string() +
                               " --gtest_filter=" + test + " >/dev/null 2>&1";
   return std::system(command.c_str());
 }

@@ -45,7 +45,8 @@ TEST(DriverLoss, BecomesAnErrorAndTheProcessGoesOn) {
   }
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string folder = std::filesystem::path(TERN_LOSS_LAYER).parent_path().string();
-  const std::string command = "VK_LAYER_PATH='" + folder +
+  const std::string whole = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX ";  // the test, though this is a shard
+  const std::string command = whole + "VK_LAYER_PATH='" + folder +
                               "' VK_INSTANCE_LAYERS=VK_LAYER_TERN_loss TERN_LOSS_EXPECTED=1 '" + self +
                               "' --gtest_filter=DriverLoss.*";
   ASSERT_EQ(std::getenv("TERN_LOSS_EXPECTED"), nullptr) << "the layer was not loaded";
