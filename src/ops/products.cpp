@@ -18,17 +18,11 @@ std::string letters(int count, char first = 'a') {
   for (int i = 0; i < count; ++i) text += static_cast<char>(first + i);
   return text;
 }
-/// The axes as they are counted from the front; throws index, naming op, where one is not there, shape where one is
-/// given twice.
+/// The axes as they are counted from the front; throws index, naming op, where one is not there or is given twice.
 std::vector<int> normalized(const char* op, const Axes& axes, int rank) {
+  axis_mask(op, axes, rank);  // throws
   std::vector<int> list;
-  for (const std::int64_t axis : axes) {
-    const int a = normalize_axis(op, static_cast<int>(axis), rank);
-    for (const int other : list)
-      if (other == a)
-        throw Error(ErrorKind::index, std::string(op) + ": axis " + std::to_string(axis) + " is given twice");
-    list.push_back(a);
-  }
+  for (const std::int64_t axis : axes) list.push_back(normalize_axis(op, static_cast<int>(axis), rank));
   return list;
 }
 void require_square(const char* op, const Tensor& x) {
