@@ -259,6 +259,7 @@ template <class T, class Real> class Leaves {
       case L::softplus:
       case L::erf:
       case L::erfc:
+      case L::erfinv:
       case L::floor:
       case L::ceil:
       case L::round:

@@ -13,6 +13,20 @@ namespace tern::contract {
 
 using Quad = __float128;
 
+/// The inverse of erf, by Halley's steps from Winitzki's approximation; of erfc near the ends.
+inline Quad erfinvq(Quad x) {
+  const Quad a = fabsq(x), c = 1 - a, slope = 1.12837916709551257389615890312154517Q;
+  if (!(a < 1)) return a == 1 ? x / 0.0Q : nanq("");
+  if (a == 0) return x;
+  const Quad w = logq(c * (1 + a)), b = 4.33074675078797Q + w / 2;
+  Quad y = sqrtq(sqrtq(b * b - w / 0.147Q) - b);
+  for (int i = 0; i < 4; ++i) {
+    const Quad off = (a < 0.5Q ? erfq(y) - a : c - erfcq(y)) / (slope * expq(-y * y));
+    y -= off / (1 + y * off);
+  }
+  return copysignq(y, x);
+}
+
 #define TERN_LEAF_REFERENCE
 
 namespace in_quad {
@@ -40,6 +54,7 @@ namespace in_quad {
   inline T log10q(T v) { return std::log10(v); }               \
   inline T erfq(T v) { return std::erf(v); }                   \
   inline T erfcq(T v) { return std::erfc(v); }                 \
+  inline T erfinvq(T v) { return static_cast<T>(contract::erfinvq(static_cast<Quad>(v))); } \
   inline T fmodq(T a, T b) { return std::fmod(a, b); }         \
   inline T copysignq(T a, T b) { return std::copysign(a, b); } \
   inline T fabsq(T v) { return std::fabs(v); }                 \
