@@ -15,6 +15,7 @@
 #include "tern/optim.hpp"
 #include "tern/products.hpp"
 #include "tern/shape.hpp"
+#include "tern/special.hpp"
 #include "tern/tensor.hpp"
 #include "tern/trace.hpp"
 #include "tern/tuning.hpp"

@@ -35,6 +35,7 @@ const char* title(Family family) {
     case Family::creation: return "Creation";
     case Family::random: return "Random numbers";
     case Family::compositions: return "Compositions";
+    case Family::special: return "Special functions";
   }
   return "";
 }

@@ -1,0 +1,48 @@
+// Special functions: the gamma function's family and Bessel functions. (erfinv, sinc, erf and the like: formula.hpp.)
+// Errors are in units of the dtype's eps = 2^-52 (f64) or 2^-23 (f32), on the CPU; f16 and bf16 are computed in f32.
+#pragma once
+#include "tern/formula.hpp"
+
+namespace tern {
+
+/// log |Γ(x)|. Relative error at most 4 eps for x > 0; below 0, where it has zeros, of the sum of log |π/(x·sin πx)|
+/// and lgamma(-x) as magnitudes. inf at 0, the negative integers and ±inf. Gradients: digamma, and so on, to any order.
+template <TensorOrVar T> T lgamma(const T& x);
+Expr lgamma(Expr x);
+/// The derivative of log Γ(x). Relative error at most 5 eps for x > 0; below 0 of 1 + |π·cot πx|.
+/// ∓inf at ±0, NaN at the negative integers and -inf.
+template <TensorOrVar T> T digamma(const T& x);
+Expr digamma(Expr x);
+/// The n-th derivative of digamma, n from 0 to 20 (else `value`). Relative error at most 6 + 2n eps for x > 0; below 0
+/// of the sum of its terms. At 0 and the negative integers it is inf where n is odd; where n is even -inf at 0, else
+/// NaN.
+template <TensorOrVar T> T polygamma(int n, const T& x);
+
+/// The Bessel function J0. Error at most 24 eps of the larger of |J0(x)| and √(2/(π|x|)), but at most 1.
+template <TensorOrVar T> T j0(const T& x);
+Expr j0(Expr x);
+/// The Bessel function J1. Error at most 6 eps of the larger of |J1(x)| and √(2/(π|x|)), but at most 1; relative for
+/// |x| < 1.
+template <TensorOrVar T> T j1(const T& x);
+Expr j1(Expr x);
+/// The Bessel function Y0: -inf at 0, NaN below. Error at most 32 eps of the larger of |Y0(x)| and √(2/(πx)), but at
+/// most 1.
+template <TensorOrVar T> T y0(const T& x);
+Expr y0(Expr x);
+/// The Bessel function Y1: -inf at 0, NaN below. Error at most 9 eps of the larger of |Y1(x)| and √(2/(πx)).
+template <TensorOrVar T> T y1(const T& x);
+Expr y1(Expr x);
+/// The modified Bessel function I0. Relative error at most 6 eps.
+template <TensorOrVar T> T i0(const T& x);
+Expr i0(Expr x);
+/// The modified Bessel function I1. Relative error at most 6 eps.
+template <TensorOrVar T> T i1(const T& x);
+Expr i1(Expr x);
+/// I0(x)·e^(-|x|), which does not overflow. Relative error at most 6 eps.
+template <TensorOrVar T> T i0e(const T& x);
+Expr i0e(Expr x);
+/// I1(x)·e^(-|x|), which does not overflow. Relative error at most 6 eps.
+template <TensorOrVar T> T i1e(const T& x);
+Expr i1e(Expr x);
+
+}  // namespace tern

@@ -1,0 +1,85 @@
+// Entries of special functions (special.cpp). Their errors over the whole domains: tests/contract/special.cpp.
+#include <cmath>
+#include <functional>
+
+#include "ops/entry.hpp"
+#include "tern/special.hpp"
+
+namespace tern::operations {
+namespace {
+
+using enum ErrorKind;
+
+std::vector<Shape> one(Sizes s) { return {{s.rows, s.columns}}; }
+constexpr Tolerance kPieces{24, "the functions' own bounds"};
+
+/// f of shifted elements.
+template <class F> auto shifted(double by, F f) {
+  return [by, f](const auto& x) {
+    Values y{x[0].shape, {}};
+    for (const double v : x[0].of) y.of.push_back(f(v + by));
+    return std::vector{y};
+  };
+}
+template <class F> Entry special(const char* name, const char* says, double by, F call, double (*truth)(double)) {
+  return {.name = name,
+          .family = Family::special,
+          .arguments = "x",
+          .says = says,
+          .tolerance = kPieces,
+          .samples = {{.shapes = one,
+                       .call = [by, call](const auto& x) { return call(x + by); },
+                       .reference = shifted(by, truth)}},
+          .bad = {{ErrorKind::shape, {name, "undefined"}, [call](auto make) { call(decltype(make({}))()); }},
+                  {ErrorKind::dtype, {name, "floats"}, [call](auto make) { call(make({2}, i32)); }}}};
+}
+#define TERN_CALL(name) [](const auto& x) { return tern::name(x); }
+
+/// ψ⁽ⁿ⁾(x) by 10^5 terms of its sum and the rest as an integral.
+double polygamma_of(int n, double x) {
+  constexpr int terms = 100000;
+  const double far = x + terms;
+  double sum = n ? std::pow(far - 0.5, -n) / n : std::log(far - 0.5);
+  for (int k = terms; k-- > 0;) sum += n ? std::pow(x + k, -n - 1) : -1 / (x + k);
+  return n ? (n % 2 ? 1 : -1) * std::tgamma(n + 1.0) * sum : sum;
+}
+/// I0 or I1 by the series of powers.
+double modified(int order, double x) {
+  double term = order ? x / 2 : 1, sum = term;
+  for (int k = 1; k < 60; ++k) term *= x * x / 4 / (k * (k + order)), sum += term;
+  return sum;
+}
+
+const Entries special_functions{
+    special("lgamma", "log |Γ(x)|", 1.7, TERN_CALL(lgamma), [](double x) { return std::lgamma(x); }),
+    special("digamma", "The derivative of log Γ(x)", 1.7, TERN_CALL(digamma),
+            [](double x) { return polygamma_of(0, x); }),
+    {.name = "polygamma",
+     .family = Family::special,
+     .arguments = "n, x",
+     .says = "The n-th derivative of digamma, n from 0 to 20 (else `value`)",
+     .tolerance = kPieces,
+     .samples = {{.shapes = one,
+                  .call = [](const auto& x) { return polygamma(1, x + 2.0); },
+                  .reference = shifted(2, [](double x) { return polygamma_of(1, x); })},
+                 {.with = "the fourth",
+                  .shapes = one,
+                  .call = [](const auto& x) { return polygamma(4, x + 3.0); },
+                  .reference = shifted(3, [](double x) { return polygamma_of(4, x); })}},
+     .bad = {{value, {"polygamma", "0 to 20", "21"}, [](auto make) { polygamma(21, make({2})); }},
+             {value, {"polygamma", "-1"}, [](auto make) { polygamma(-1, make({2})); }},
+             {dtype, {"polygamma", "floats"}, [](auto make) { polygamma(1, make({2}, i32)); }}}},
+    special("j0", "The Bessel function J0", 2.5, TERN_CALL(j0), [](double x) { return ::j0(x); }),
+    special("j1", "The Bessel function J1", 0.3, TERN_CALL(j1), [](double x) { return ::j1(x); }),
+    special("y0", "The Bessel function Y0: -inf at 0, NaN below", 2.5, TERN_CALL(y0), [](double x) { return ::y0(x); }),
+    special("y1", "The Bessel function Y1: -inf at 0, NaN below", 9.5, TERN_CALL(y1), [](double x) { return ::y1(x); }),
+    special("i0", "The modified Bessel function I0", 0.3, TERN_CALL(i0), [](double x) { return modified(0, x); }),
+    special("i1", "The modified Bessel function I1", 0.3, TERN_CALL(i1), [](double x) { return modified(1, x); }),
+    special("i0e", "I0(x)·e^(-|x|), which does not overflow", 9.5, TERN_CALL(i0e),
+            [](double x) { return modified(0, x) * std::exp(-x); }),
+    special("i1e", "I1(x)·e^(-|x|), which does not overflow", 9.5, TERN_CALL(i1e),
+            [](double x) { return modified(1, x) * std::exp(-x); }),
+};
+
+}  // namespace
+}  // namespace tern::operations
