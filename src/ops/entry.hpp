@@ -15,7 +15,20 @@
 namespace tern::operations {
 
 /// The heading in docs/ops.md that an operation stands under.
-enum class Family { reductions, products, rows, indices, joins, views, creation, random, compositions, special };
+enum class Family {
+  reductions,
+  statistics,
+  products,
+  rows,
+  indices,
+  sets,
+  joins,
+  views,
+  creation,
+  random,
+  special,
+  compositions
+};
 
 /// How large the operands are that are asked for. A sample says what the two numbers stand for.
 struct Sizes {

@@ -27,9 +27,11 @@ const std::vector<Entry>& entries() {
 const char* title(Family family) {
   switch (family) {
     case Family::reductions: return "Reductions";
+    case Family::statistics: return "Statistics and running results";
     case Family::products: return "Products of matrices";
     case Family::rows: return "Rows";
     case Family::indices: return "Indices and order";
+    case Family::sets: return "Order, search and sets";
     case Family::joins: return "Joining and splitting";
     case Family::views: return "Views, copies and conversions";
     case Family::creation: return "Creation";

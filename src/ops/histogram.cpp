@@ -1,0 +1,118 @@
+// Counts: histograms, and how often each number stands in a list.
+#include <cmath>
+#include <string>
+
+#include "backend/recording/capture.hpp"
+#include "ops/fused.hpp"
+#include "tern/creation.hpp"
+#include "tern/sets.hpp"
+#include "tern/statistics.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+
+void require_countable(const char* op, const Tensor& x) {
+  if (x.numel() > kMostPositions)
+    throw Error(ErrorKind::shape, std::string(op) + ": i32 cannot count the elements of " + describe(x) +
+                                      ", which are more than 2^31-1; take them in parts");
+}
+/// How often each of [0, size) is among these positions.
+Tensor counted(const Tensor& positions, std::int64_t size) {
+  const Options like{.dtype = DType::i32, .device = positions.device()};
+  return scatter_add(zeros({size}, like), positions.reshape({-1}), ones({positions.numel()}, like));
+}
+
+/// What does not lie between the edges is counted in one more part, which is left out.
+Tensor counts_between(const Tensor& x, const Tensor& edges) {
+  const std::int64_t bins = edges.numel() - 1;
+  const Tensor behind = searchsorted(edges, x, Side::right);
+  const Tensor last = x == edges.slice(0, bins).reshape({});
+  const Tensor part = where(last, bins - 1, where(behind == 0, bins, minimum(behind - 1, bins)));
+  return counted(part, bins + 1).slice(0, 0, bins).clone();
+}
+
+using Range = std::pair<double, double>;
+Range range_of(const char* op, const Tensor& x, std::optional<Range> given) {
+  Range range = given.value_or(Range{0, 1});
+  if (!given && x.numel() > 0) {
+    require_values(op);
+    const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
+    range = {number(min(x)), number(max(x))};
+  }
+  const auto [begin, end] = range;
+  if (!std::isfinite(begin) || !std::isfinite(end) || begin > end)
+    throw Error(ErrorKind::value, std::string(op) + ": the range " + (given ? "" : "of the elements ") +
+                                      "must be finite and in order, got [" + std::to_string(begin) + ", " +
+                                      std::to_string(end) + "]");
+  return begin < end ? range : Range{begin - 0.5, end + 0.5};
+}
+
+}  // namespace
+
+template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges) {
+  constexpr const char* op = "histogram";
+  const Tensor& values = require_defined(op, "x", value_of(x));
+  require_defined(op, "edges", edges), require_same_device(op, values, edges);
+  if (edges.dim() != 1 || edges.numel() < 2)
+    throw Error(ErrorKind::shape, "histogram: edges must be along one axis, two or more, they are " + describe(edges));
+  require_countable(op, values);
+  return {counts_between(values, edges), edges};
+}
+template <TensorOrVar T> Histogram histogram(const T& x, std::int64_t bins, std::optional<Range> range) {
+  constexpr const char* op = "histogram";
+  const Tensor& values = require_defined(op, "x", value_of(x));
+  if (bins < 1) throw Error(ErrorKind::value, "histogram: bins must be 1 or more, got " + std::to_string(bins));
+  require_countable(op, values);
+  const auto [begin, end] = range_of(op, values, range);
+  const DType dtype = is_floating(values.dtype()) ? values.dtype() : DType::f32;
+  const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = values.device()});
+  return {counts_between(values, edges), edges};
+}
+
+namespace {
+/// How many sums there are: one more than the largest element.
+std::int64_t checked_size(const char* op, const Tensor& x, std::int64_t minlength) {
+  require_defined(op, "x", x);
+  require_index_dtype(op, "x", x);
+  if (x.dim() != 1) throw Error(ErrorKind::shape, std::string(op) + ": x must have one axis, it is " + describe(x));
+  if (minlength < 0)
+    throw Error(ErrorKind::value, std::string(op) + ": minlength must be 0 or more, got " + std::to_string(minlength));
+  require_countable(op, x);
+  if (x.numel() == 0) return minlength;
+  require_values(op);
+  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::i64).item<std::int64_t>(); };
+  const std::int64_t least = number(min(x)), most = number(max(x));
+  if (least < 0 || most >= kMostPositions)
+    throw Error(ErrorKind::index,
+                std::string(op) + ": elements must be in [0, 2^31-1), got " + std::to_string(least < 0 ? least : most));
+  return std::max(minlength, most + 1);
+}
+}  // namespace
+Tensor bincount(const Tensor& x, std::int64_t minlength) {
+  const std::int64_t size = checked_size("bincount", x, minlength);
+  return counted(x, size);
+}
+template <TensorOrVar W> W bincount(const Tensor& x, const W& weights, std::int64_t minlength) {
+  constexpr const char* op = "bincount";
+  require_defined(op, "x", x), require_defined(op, "weights", value_of(weights));
+  require_same_device(op, x, value_of(weights));
+  if (weights.shape() != x.shape())
+    throw Error(ErrorKind::shape, "bincount: weights must have x's shape: x is " + describe(x) + ", weights are " +
+                                      describe(value_of(weights)));
+  const std::int64_t size = checked_size(op, x, minlength);
+  const Tensor none = zeros({size}, {.dtype = weights.dtype(), .device = weights.device()});
+  return scatter_add(none, x, weights);
+}
+
+#define TERN_INSTANCES(T)                                                     \
+  template Histogram histogram(const T&, std::int64_t, std::optional<Range>); \
+  template Histogram histogram(const T&, const Tensor&);                      \
+  template T bincount(const Tensor&, const T&, std::int64_t);
+TERN_INSTANCES(Tensor)
+TERN_INSTANCES(Var)
+#undef TERN_INSTANCES
+
+}  // namespace tern

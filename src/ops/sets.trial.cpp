@@ -1,0 +1,176 @@
+// Entries of order, search and sets (sets.cpp).
+#include <cmath>
+#include <numeric>
+
+#include "ops/lines.trial.hpp"
+
+namespace tern::operations {
+namespace {
+
+using enum ErrorKind;
+
+constexpr Tolerance kPlaces{0, "positions"};
+constexpr Tolerance kChosen{0, "elements are chosen"};
+
+Line order_of(const Line& x) {
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
+  return {order.begin(), order.end()};
+}
+/// How many of these are below each of the values.
+Values below(const Line& line, const Values& values) {
+  Values y{values.shape, {}};
+  for (const double v : values.of)
+    y.of.push_back(static_cast<double>(std::ranges::count_if(line, [&](double e) { return e < v; })));
+  return y;
+}
+std::vector<Shape> list_and_matrix(Sizes s) { return {{s.columns}, {s.rows, s.columns}}; }
+std::vector<Values> different(const Values& x) {
+  Line line = sorted_line(x.of);
+  line.erase(std::unique(line.begin(), line.end()), line.end());
+  return {{{static_cast<std::int64_t>(line.size())}, line}};
+}
+template <class F> std::vector<Sample> unique_samples(F call) {
+  return {{.shapes = matrix_of,
+           .call = call,
+           .reference = [](const auto& x) { return different(x[0]); },
+           .reads_elements = true}};
+}
+template <class F> std::vector<BadInput> undefined(const char* name, F call) {
+  return {{shape, {name, "undefined"}, [call](auto make) { call(decltype(make({}))()); }}};
+}
+
+const Entries in_order{
+    {.name = "argsort",
+     .family = Family::sets,
+     .arguments = "x, axis = -1, descending = false",
+     .says = "The positions (i32) of the elements in order along an axis: sort's indices",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = {{.shapes = matrix_of,
+                  .call = [](const auto& x) { return argsort(x); },
+                  .reference = [](const auto& x) { return by_rows(x[0], order_of); },
+                  .empty = {{2, 0}}}},
+     .bad = {{index, {"argsort", "axis 1"}, [](auto make) { argsort(make({3}), 1); }}}},
+    {.name = "kthvalue",
+     .family = Family::sets,
+     .arguments = "x, k, axis = -1, keepdim = false",
+     .says = "The k-th smallest element along an axis, counted from 1, and its position (i32)",
+     .tolerance = kChosen,
+     .samples = {{.shapes = matrix_of,
+                  .call = [](const auto& x) { return kthvalue(x, (x.size(1) + 1) / 2).values; },
+                  .reference =
+                      [](const auto& x) {
+                        return each_row(x[0],
+                                        [](const Line& line) { return sorted_line(line)[(line.size() + 1) / 2 - 1]; });
+                      }}},
+     .bad = {{index, {"kthvalue", "k = 4", "f32[3]"}, [](auto make) { kthvalue(make({3}), 4); }},
+             {index, {"kthvalue", "k = 0"}, [](auto make) { kthvalue(make({3}), 0); }}}},
+};
+
+const Entries searching{
+    {.name = "searchsorted",
+     .family = Family::sets,
+     .arguments = "sorted, values, side = Side::left, sorter = {}",
+     .says = "Where each value would be inserted into what is sorted in increasing order (i32): in front of elements "
+             "that are equal to it, or (right) behind them",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = {{.with = "a line",
+                  .shapes = list_and_matrix,
+                  .call =
+                      Call::of_one_type([](const auto& a, const auto& v) { return searchsorted(sort(a).values, v); }),
+                  .reference = [](const auto& x) { return std::vector{below(x[0].of, x[1])}; }},
+                 {.with = "lines, by their order",
+                  .shapes = two_alike,
+                  .call = Call::of_one_type(
+                      [](const auto& a, const auto& v) { return searchsorted(a, v, Side::left, argsort(a)); }),
+                  .reference =
+                      [](const auto& x) {
+                        Values y{x[1].shape, {}};
+                        for (std::int64_t row = 0; row < x[0].shape[0]; ++row) {
+                          const Line line = row_of(x[1], row);
+                          const Values part = below(row_of(x[0], row), {{x[1].shape[1]}, line});
+                          y.of.insert(y.of.end(), part.of.begin(), part.of.end());
+                        }
+                        return std::vector{y};
+                      }}},
+     .bad = {{shape,
+              {"searchsorted", "f32[2, 3]", "f32[3, 3]"},
+              [](auto make) {
+                searchsorted(make({2, 3}), make({3, 3}));
+              }},
+             {shape,
+              {"searchsorted", "sorter", "i32[2]"},
+              [](auto make) {
+                searchsorted(make({3}), make({3}), Side::left, tensor({0, 1}));
+              }}}},
+    {.name = "digitize",
+     .family = Family::sets,
+     .arguments = "x, bins, right = false",
+     .says = "The number i of the part of each x (i32): bins[i - 1] ≤ x < bins[i], with `right` bins[i - 1] < x ≤ "
+             "bins[i]; where the bins decrease, bins[i - 1] > x ≥ bins[i], with `right` bins[i - 1] ≥ x > bins[i]",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = {{.shapes = list_and_matrix,
+                  .call =
+                      Call::of_one_type([](const auto& b, const auto& x) { return digitize(x, sort(b).values, true); }),
+                  .reference = [](const auto& x) { return std::vector{below(x[0].of, x[1])}; }}},
+     .bad = {{shape,
+              {"digitize", "bins", "f32[2, 3]"},
+              [](auto make) {
+                digitize(make({3}), make({2, 3}));
+              }}}},
+    {.name = "isin",
+     .family = Family::sets,
+     .arguments = "x, elements, invert = false",
+     .says = "Whether each element of x is one of these (`invert`: none); NaN is not",
+     .differentiable = false,
+     .tolerance = kPlaces,
+     .samples = {{.shapes = matrix_of,
+                  .call = [](const auto& x) { return isin(x, x.slice(0, 0, 1)); },
+                  .reference =
+                      [](const auto& x) {
+                        const Line first = row_of(x[0], 0);
+                        Values y{x[0].shape, {}};
+                        for (const double v : x[0].of) y.of.push_back(std::ranges::find(first, v) != first.end());
+                        return std::vector{y};
+                      },
+                  .empty = {}}},
+     .bad = {{shape, {"isin", "elements"}, [](auto make) { isin(make({3}), decltype(make({}))()); }}}},
+};
+
+const Entries uniques{
+    {.name = "unique_all",
+     .family = Family::sets,
+     .arguments = "x",
+     .says = "The different elements in order, along one axis, with where they stand and how often",
+     .tolerance = kChosen,
+     .samples = unique_samples([](const auto& x) { return unique_all(x).values; }),
+     .bad = undefined("unique_all", [](const auto& x) { unique_all(x); })},
+    {.name = "unique_values",
+     .family = Family::sets,
+     .arguments = "x",
+     .says = "The different elements in order; otherwise like unique_all",
+     .tolerance = kChosen,
+     .samples = unique_samples([](const auto& x) { return unique_values(x); }),
+     .bad = undefined("unique_values", [](const auto& x) { unique_values(x); })},
+    {.name = "unique_counts",
+     .family = Family::sets,
+     .arguments = "x",
+     .says = "The different elements and how often each stands there: without indices",
+     .tolerance = kChosen,
+     .samples = unique_samples([](const auto& x) { return unique_counts(x).values; }),
+     .bad = undefined("unique_counts", [](const auto& x) { unique_counts(x); })},
+    {.name = "unique_inverse",
+     .family = Family::sets,
+     .arguments = "x",
+     .says = "The different elements and which of them each element is: without indices and counts",
+     .tolerance = kChosen,
+     .samples = unique_samples([](const auto& x) { return unique_inverse(x).values; }),
+     .bad = undefined("unique_inverse", [](const auto& x) { unique_inverse(x); })},
+};
+
+}  // namespace
+}  // namespace tern::operations
