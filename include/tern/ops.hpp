@@ -179,13 +179,18 @@ ResidualNorm<ResultOf<X, R, W>> add_rms_norm(const X& x, const R& residual, cons
 template <TensorOrVar X, TensorOrVar R, TensorOrVar W, TensorOrVar B>
 ResidualNorm<ResultOf<X, R, W, B>> add_layer_norm(const X& x, const R& residual, const W& weight, const B& bias,
                                                   double eps = 1e-5);
+/// What a loss does with its elements (or rows): their mean, their sum, or nothing.
+enum class Reduction { mean, sum, none };
 struct CrossEntropyOptions {
   std::optional<std::int32_t> ignored = {};  // rows with this label count nothing; where all do, the loss is 0
   double smoothing = 0;  // in [0, 1): this share of the target is spread evenly over the classes
+  Tensor weight = {};    // [C], a factor of each class; a mean is then over the sum of the rows' weights. None: 1
+  Reduction reduction = Reduction::mean;
 };
 /// Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 or i64, in [0, C) or
 /// ignored. Without rows it is NaN, or 0 with `.ignored`. What stands in an ignored row (NaN, too) changes no value or
-/// gradient.
+/// gradient. Floating labels [N, C] are probabilities of the classes (soft targets), none of them ignored; as Vars they
+/// get gradients where the logits are a Var.
 template <TensorOrVar T, TensorOrVar L>
 T cross_entropy(const T& logits, const L& labels, const CrossEntropyOptions& options = {});
 namespace detail {

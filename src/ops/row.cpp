@@ -5,6 +5,7 @@
 #include "backend/recording/capture.hpp"
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/neural/losses.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {
@@ -105,6 +106,11 @@ const Graph* counted_mean_graph() {
   });
 }
 
+void check_smoothing(const CrossEntropyOptions& options) {
+  if (!(options.smoothing >= 0 && options.smoothing < 1))
+    throw Error(ErrorKind::shape,
+                "cross_entropy: smoothing must be in [0, 1), got " + std::to_string(options.smoothing));
+}
 void check_cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options) {
   require_defined("cross_entropy", "logits", logits), require_defined("cross_entropy", "labels", labels);
   if (logits.dim() != 2 || labels.dim() != 1 || labels.size(0) != logits.size(0))
@@ -115,9 +121,7 @@ void check_cross_entropy(const Tensor& logits, const Tensor& labels, const Cross
   if (!is_floating(logits.dtype()))
     throw Error(ErrorKind::dtype, "cross_entropy: logits must be floating-point, got " + describe(logits));
   require_index_dtype("cross_entropy", "labels", labels);
-  if (!(options.smoothing >= 0 && options.smoothing < 1))
-    throw Error(ErrorKind::shape,
-                "cross_entropy: smoothing must be in [0, 1), got " + std::to_string(options.smoothing));
+  check_smoothing(options);
   if (logits.size(1) > kMostPositions)
     throw Error(ErrorKind::shape, "cross_entropy: logits " + describe(logits) + " have more than 2^31-1 classes");
   require_same_device("cross_entropy", logits, labels);
@@ -225,7 +229,12 @@ ResidualNorm<ResultOf<X, R, W, B>> add_layer_norm(const X& x, const R& residual,
 }
 template <TensorOrVar T, TensorOrVar L>
 T cross_entropy(const T& logits, const L& labels, const CrossEntropyOptions& options) {
-  return cross_entropy_of(logits, value_of(labels), options);
+  const Tensor& given = value_of(labels);
+  const bool soft = given.defined() && is_floating(given.dtype()) && given.dim() == 2;
+  if (!soft && !options.weight.defined() && options.reduction == Reduction::mean)
+    return cross_entropy_of(logits, given, options);
+  check_smoothing(options);
+  return general_cross_entropy<T>(logits, Argument(labels), options);
 }
 
 TERN_INSTANCES_1(ResultOf, softmax, int)

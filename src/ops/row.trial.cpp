@@ -6,6 +6,9 @@
 #include "ops/entry.hpp"
 
 namespace tern::operations {
+
+std::vector<Sample> weighted_cross_entropy_samples();  // neural/losses.trial.cpp
+
 namespace {
 
 using enum ErrorKind;
@@ -102,6 +105,16 @@ template <bool ignores> Sample cross_entropy_sample(const char* with, const Cros
           },
       .empty = {},
       .ahead = Ahead::yes};
+}
+
+std::vector<Sample> cross_entropy_samples() {
+  std::vector<Sample> samples = {
+      cross_entropy_sample<false>("every label", {}),
+      cross_entropy_sample<true>("ignored labels", {.ignored = kIgnored}),
+      cross_entropy_sample<false>("smoothing", {.smoothing = 0.1}),
+      cross_entropy_sample<true>("ignored labels and smoothing", {.ignored = kIgnored, .smoothing = 0.25})};
+  for (Sample& sample : weighted_cross_entropy_samples()) samples.push_back(std::move(sample));
+  return samples;
 }
 
 constexpr Pointwise unit{"unit", [](auto v, auto gain) { return v * rsqrt(sum(v * v) + 0.5) * gain; }};
@@ -307,10 +320,7 @@ const Entries rows{
          "Mean over the rows of -log softmax(logits)[label]; logits [N, C] floating, labels [N] i32 or i64, in [0, C) "
          "or ignored",
      .tolerance = kExponentials,
-     .samples = {cross_entropy_sample<false>("every label", {}),
-                 cross_entropy_sample<true>("ignored labels", {.ignored = kIgnored}),
-                 cross_entropy_sample<false>("smoothing", {.smoothing = 0.1}),
-                 cross_entropy_sample<true>("ignored labels and smoothing", {.ignored = kIgnored, .smoothing = 0.25})},
+     .samples = cross_entropy_samples(),
      .bad = {{shape,
               {"cross_entropy", "f32[2, 3]", "i32[3]"},
               [](auto make) {

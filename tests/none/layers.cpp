@@ -71,7 +71,7 @@ const std::map<std::string, std::string>& public_headers() {
       {"checkpoint.hpp", "autodiff"}, {"transforms.hpp", "autodiff"},   {"tree.hpp", "autodiff"},
       {"compositions.hpp", "ops"},    {"creation.hpp", "ops"},          {"indexing.hpp", "ops"},
       {"ops.hpp", "ops"},             {"products.hpp", "ops"},          {"views.hpp", "ops"},
-      {"optim.hpp", "optim"},         {"tern.hpp", "tern"},
+      {"neural.hpp", "ops"},          {"optim.hpp", "optim"},         {"tern.hpp", "tern"},
   };
   return map;
 }

@@ -1,0 +1,178 @@
+// What neural networks are made of: linear layers, embeddings, convolutions, norms and losses. Images are [N, C, H, W], batch and
+// channels first; how they lie in memory is told by strides.
+#pragma once
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tern/ops.hpp"
+
+namespace tern {
+
+// ---- linear layers ----
+/// x·weightᵀ + bias: x [.., in], weight [out, in], bias [out] or none (an undefined Tensor), result [.., out].
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
+ResultOf<X, W, B> linear(const X& x, const W& weight, const B& bias = {});
+/// The rows of weight [count, D] that `indices` (i32 or i64) name: their shape + [D]. The gradient of a row is the sum
+/// over the places that named it.
+template <TensorOrVar W> W embedding(const Tensor& indices, const W& weight);
+struct RopeOptions {
+  bool interleaved = false;  // pairs are neighbours, x[2i] and x[2i + 1]; else x[i] and x[i + D/2]
+};
+/// Pairs of elements of x [.., L, D], turned by angles whose cosines and sines [L, D/2] (or broadcasting to
+/// [.., L, D/2]) are given: (a·cos - b·sin, a·sin + b·cos). D is even.
+template <TensorOrVar X, TensorOrVar C, TensorOrVar S>
+ResultOf<X, C, S> rope(const X& x, const C& cosines, const S& sines, const RopeOptions& options = {});
+struct RopeTableOptions {
+  double base = 10000;
+  std::int64_t start = 0;  // the position of the first row
+  DType dtype = default_dtype();
+  Device device = default_device();
+};
+struct RopeTables { Tensor cosines, sines; };
+/// Cosines and sines [length, dimension/2] of position·base^(-2i/dimension), for rope; taken in f64, then rounded.
+RopeTables rope_tables(std::int64_t length, std::int64_t dimension, const RopeTableOptions& options = {});
+
+// ---- convolution: x is [N, C, size..], with 1, 2 or 3 sizes ----
+/// One number for each of the sizes, or one for all of them.
+class PerAxis : public detail::DimVector {
+ public:
+  constexpr PerAxis(std::initializer_list<detail::Dim> of) : DimVector(of) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  constexpr PerAxis(T of_all) : DimVector({detail::Dim(of_all)}) {}
+};
+/// Zeros before and after each of the sizes: as many on both sides, or "same", so many that the result has x's sizes.
+class Padding : public PerAxis {
+ public:
+  constexpr Padding(std::initializer_list<detail::Dim> of) : PerAxis(of) {}
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  constexpr Padding(T of_all) : PerAxis(of_all) {}
+  Padding(const char* name);
+  bool same() const { return same_; }
+
+ private:
+  bool same_ = false;
+};
+struct ConvOptions {
+  PerAxis stride = 1;
+  Padding padding = 0;
+  PerAxis dilation = 1;
+  std::int64_t groups = 1;  // channels are divided into so many parts, each convolved by itself
+};
+/// Σ x[n, c, i·stride + k·dilation - padding]·weight[o, c, k] + bias[o] over c and k: x [N, C, L], weight [O, C/groups,
+/// K], bias [O] or none. The result [N, O, ..] has its channels last in memory, as x is read fastest; no unfolded copy
+/// of x is made. 16-bit floats accumulate in f32.
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
+ResultOf<X, W, B> conv1d(const X& x, const W& weight, const B& bias = {}, const ConvOptions& options = {});
+/// The same of images: x [N, C, H, W], weight [O, C/groups, kH, kW].
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
+ResultOf<X, W, B> conv2d(const X& x, const W& weight, const B& bias = {}, const ConvOptions& options = {});
+/// The same of volumes: x [N, C, D, H, W], weight [O, C/groups, kD, kH, kW].
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
+ResultOf<X, W, B> conv3d(const X& x, const W& weight, const B& bias = {}, const ConvOptions& options = {});
+struct ConvTransposeOptions {
+  PerAxis stride = 1;
+  PerAxis padding = 0;         // taken away from both sides of the result
+  PerAxis output_padding = 0;  // added at its end, less than stride or dilation
+  PerAxis dilation = 1;
+  std::int64_t groups = 1;
+};
+/// The transpose of conv1d, + bias[o]: each element of x [N, C, L] adds weight [C, O/groups, K] times itself to the
+/// result, of (L - 1)·stride - 2·padding + dilation·(K - 1) + output_padding + 1 places.
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
+ResultOf<X, W, B> conv_transpose1d(const X& x, const W& weight, const B& bias = {},
+                                   const ConvTransposeOptions& options = {});
+/// The same of images: x [N, C, H, W], weight [C, O/groups, kH, kW].
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
+ResultOf<X, W, B> conv_transpose2d(const X& x, const W& weight, const B& bias = {},
+                                   const ConvTransposeOptions& options = {});
+/// The same of volumes: x [N, C, D, H, W], weight [C, O/groups, kD, kH, kW].
+template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
+ResultOf<X, W, B> conv_transpose3d(const X& x, const W& weight, const B& bias = {},
+                                   const ConvTransposeOptions& options = {});
+namespace detail {
+Tensor convolved_with_epilogue(const char* name, const Graph*, std::span<const Number>, const Tensor& x,
+                               const Tensor& weight, const ConvOptions&, std::span<const Argument> operands);
+Var convolved_with_epilogue(const char* name, const Graph*, std::span<const Number>, const Var& x, const Var& weight,
+                            const ConvOptions&, std::span<const Argument> operands);
+}  // namespace detail
+/// formula(conv2d(x, weight), operands…): the formula is a Pointwise or a lambda of one output, of the accumulator and
+/// the operands (tensors that broadcast to the result [N, O, H, W], a bias as [O, 1, 1], or numbers) in call order. Of
+/// Tensors it runs in the same pass; of Vars in one after the convolution, and its gradient is derived.
+template <TensorOrVar X, TensorOrVar W, class P, class... O>
+  requires detail::EpilogueOperands<O...>
+auto conv2d_epilogue(const X& x, const W& weight, const ConvOptions& options, const P& formula, const O&... operands) {
+  const Pointwise<> p(formula);
+  const detail::PoolVector<detail::Argument> list{detail::Argument(operands)...};
+  if constexpr (std::same_as<X, Var> || std::same_as<W, Var> || (std::same_as<O, Var> || ...))
+    return detail::convolved_with_epilogue(p.name(), p.graph(), p.values(), detail::as_var(x), detail::as_var(weight),
+                                           options, list);
+  else return detail::convolved_with_epilogue(p.name(), p.graph(), p.values(), x, weight, options, list);
+}
+
+// ---- norms of images: x is [N, C, ..] ----
+/// x less its mean, over its standard deviation, of each of `groups` groups of channels of each sample; then · weight
+/// + bias, both [C] or none. The variance is the biased one, with eps added.
+template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
+ResultOf<X, W, B> group_norm(const X& x, std::int64_t groups, const W& weight = {}, const B& bias = {},
+                             double eps = 1e-5);
+/// The same of each channel of each sample.
+template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
+ResultOf<X, W, B> instance_norm(const X& x, const W& weight = {}, const B& bias = {}, double eps = 1e-5);
+struct BatchNormOptions {
+  bool training = false;  // the batch's own mean and variance, with which the running ones are updated in place
+  double momentum = 0.1;  // the share of the batch in the running statistics
+  double eps = 1e-5;
+};
+/// x less the running mean, over the root of the running variance + eps, of each channel; then · weight + bias, both
+/// [C] or none. Where `.training`, x's own mean and biased variance over all axes but that of channels instead; the
+/// running ones (f32 or x's dtype, or none) then take up `momentum` of the batch's mean and unbiased variance.
+template <TensorOrVar X, TensorOrVar W = Tensor, TensorOrVar B = Tensor>
+ResultOf<X, W, B> batch_norm(const X& x, const Tensor& running_mean, const Tensor& running_variance,
+                             const W& weight = {}, const B& bias = {}, const BatchNormOptions& options = {});
+
+// ---- losses ----
+/// (x - target)², averaged (or as `reduction` says); both of one shape.
+template <TensorOrVar X, TensorOrVar Y>
+ResultOf<X, Y> mse_loss(const X& x, const Y& target, Reduction reduction = Reduction::mean);
+/// |x - target|, averaged (or as `reduction` says); both of one shape. The derivative at 0 is 0.
+template <TensorOrVar X, TensorOrVar Y>
+ResultOf<X, Y> l1_loss(const X& x, const Y& target, Reduction reduction = Reduction::mean);
+/// With d = x - target: d²/2 where |d| ≤ delta, else delta·(|d| - delta/2), averaged (or as `reduction` says).
+template <TensorOrVar X, TensorOrVar Y>
+ResultOf<X, Y> huber_loss(const X& x, const Y& target, double delta = 1, Reduction reduction = Reduction::mean);
+struct BinaryCrossEntropyOptions {
+  Tensor weight = {};           // a factor of each element, broadcast; none: 1
+  Tensor positive_weight = {};  // a factor of the targets' share, broadcast (one for each class); none: 1
+  Reduction reduction = Reduction::mean;
+};
+/// -target·log σ(logits) - (1 - target)·log(1 - σ(logits)), finite for any finite logit, averaged (or as `.reduction`
+/// says); targets in [0, 1], of the logits' shape.
+template <TensorOrVar X, TensorOrVar Y>
+ResultOf<X, Y> binary_cross_entropy_with_logits(const X& logits, const Y& target,
+                                                const BinaryCrossEntropyOptions& options = {});
+struct NllOptions {
+  Tensor weight = {};                       // [C], a factor of each class; none: 1
+  std::optional<std::int32_t> ignored = {};  // rows with this label count nothing
+  Reduction reduction = Reduction::mean;    // mean: over the sum of the rows' weights; of no row NaN, or 0 with `.ignored`
+};
+/// -log_probabilities[n, labels[n]], averaged (or as `.reduction` says): [N, C] and labels [N] i32 or i64.
+template <TensorOrVar T>
+T nll_loss(const T& log_probabilities, const Tensor& labels, const NllOptions& options = {});
+struct KlOptions {
+  bool log_target = false;                // the target holds logarithms, too
+  bool per_row = false;                   // mean: over the first axis' size, as the divergence of a batch is meant
+  Reduction reduction = Reduction::mean;  // over all elements
+};
+/// target·(log target - x), x logarithms of probabilities, averaged (or as `.reduction` says); both of one shape. A
+/// target of 0 counts 0.
+template <TensorOrVar X, TensorOrVar Y> ResultOf<X, Y> kl_div(const X& x, const Y& target, const KlOptions& options = {});
+/// Σ a·b / (|a|·|b|) along an axis, each norm at least eps; a and b of one shape.
+template <TensorOrVar A, TensorOrVar B>
+ResultOf<A, B> cosine_similarity(const A& a, const B& b, int axis = -1, double eps = 1e-8);
+
+}  // namespace tern

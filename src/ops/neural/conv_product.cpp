@@ -1,0 +1,313 @@
+// The three maps of a convolution as products of matrices whose rows are read where they lie: a row of windows along
+// the last axis is a matrix with overlapping rows, and the other axes of the kernel are batches that are added up.
+#include <algorithm>
+
+#include "ops/neural/convolution.hpp"
+
+namespace tern::detail {
+
+namespace {
+
+/// Axes of a view: sizes and steps.
+struct Layout {
+  Shape shape;
+  Strides strides;
+  void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
+  Tensor of(const Tensor& t) const { return make_view(t, shape, strides, t.impl()->offset); }
+  Shape batch() const { return batch_of(shape); }
+};
+std::int64_t step_of(const Tensor& t, int axis) { return t.strides()[static_cast<std::size_t>(axis)]; }
+
+/// [N, C, ..] as [N, .., C]: a view.
+Tensor channels_last(const Tensor& x) {
+  Axes order{0};
+  for (int i = 2; i < x.dim(); ++i) order.push_back(i);
+  order.push_back(1);
+  return x.permute(order);
+}
+Tensor channels_second(const Tensor& x) {
+  Axes order{0, x.dim() - 1};
+  for (int i = 1; i + 1 < x.dim(); ++i) order.push_back(i);
+  return x.permute(order);
+}
+
+/// The weight [O, C/g, k..] as memory [G, k.., from, to]: from c to o, or (flipped) from o to c with k reversed.
+Tensor weight_matrices(const Conv& g, const Tensor& w, bool flipped) {
+  Shape apart{g.groups, g.o, g.c};
+  Axes order{0};
+  for (int i = 0; i < g.axes; ++i) apart.push_back(g.kernel[g.at(i)]), order.push_back(3 + i);
+  order.push_back(flipped ? 1 : 2), order.push_back(flipped ? 2 : 1);
+  Tensor t = w.reshape(apart);
+  for (int i = 0; flipped && i < g.axes; ++i) t = t.slice(3 + i, {}, {}, -1);
+  return t.permute(order).contiguous();
+}
+
+/// How the axes of a product are laid out. `wide`: the last axis of the kernel and the channels are one run of memory.
+class Plan {
+ public:
+  explicit Plan(const Conv& g) : g_(g), last_(g.at(g.axes - 1)) {
+    wide_ = g.kernel[last_] == 1 || (g.groups == 1 && g.dilation[last_] == 1);
+    bool one = g.groups == 1;
+    for (int i = 0; i < g.axes; ++i) one = one && g.kernel[g.at(i)] == 1 && g.stride[g.at(i)] == 1;
+    plain_ = one;
+  }
+  /// A kernel of one element: rows of channels, all of them one matrix.
+  bool plain() const { return plain_; }
+  std::int64_t rows() const {
+    std::int64_t rows = g_.n;
+    for (int i = 0; i < g_.axes; ++i) rows *= g_.out[g_.at(i)];
+    return rows;
+  }
+  /// Windows of x in memory [N, P.., G·c]: batch + [places along the last axis, elements of the kernel], or turned.
+  Tensor windows(const Tensor& x, bool turned) const {
+    Layout l;
+    l.add(g_.n, step_of(x, 0));
+    for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.out[g_.at(i)], g_.stride[g_.at(i)] * step_of(x, 1 + i));
+    if (g_.groups > 1) l.add(g_.groups, g_.c);
+    for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.kernel[g_.at(i)], g_.dilation[g_.at(i)] * step_of(x, 1 + i));
+    const std::int64_t step = step_of(x, g_.axes), along = g_.stride[last_] * step;
+    if (!wide_) l.add(g_.kernel[last_], g_.dilation[last_] * step);
+    if (turned) l.add(depth(), 1), l.add(g_.out[last_], along);
+    else l.add(g_.out[last_], along), l.add(depth(), 1);
+    return l.of(x);
+  }
+  /// Memory [G, k.., c, o] as batch + [elements of the kernel, o].
+  Tensor kernel(const Tensor& w) const {
+    Layout l;
+    for (int i = 0; i < g_.axes; ++i) l.add(1, 0);  // samples and places
+    if (g_.groups > 1) l.add(g_.groups, step_of(w, 0));
+    for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.kernel[g_.at(i)], step_of(w, 1 + i));
+    if (!wide_) l.add(g_.kernel[last_], step_of(w, g_.axes));
+    l.add(depth(), g_.o), l.add(g_.o, 1);
+    return l.of(w);
+  }
+  /// [N, .., G·o] as batch + [places along the last axis, o].
+  Tensor result(const Tensor& y) const {
+    Layout l;
+    const std::int64_t channel = step_of(y, y.dim() - 1);
+    l.add(g_.n, step_of(y, 0));
+    for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.out[g_.at(i)], step_of(y, 1 + i));
+    if (g_.groups > 1) l.add(g_.groups, g_.o * channel);
+    for (int i = 0; i + 1 < g_.axes; ++i) l.add(1, 0);
+    if (!wide_) l.add(1, 0);
+    l.add(g_.out[last_], step_of(y, g_.axes)), l.add(g_.o, channel);
+    return l.of(y);
+  }
+
+ private:
+  std::int64_t depth() const { return wide_ ? g_.kernel[last_] * g_.c : g_.c; }
+  const Conv& g_;
+  std::size_t last_;
+  bool wide_ = false, plain_ = false;
+};
+
+/// Whether rows over all axes but the last can be counted by one step (0: the same row everywhere).
+bool one_step(const Tensor& y) {
+  for (int i = 0; i + 2 < y.dim(); ++i)
+    if (step_of(y, i) != step_of(y, i + 1) * y.size(i + 1)) return false;
+  return true;
+}
+Tensor matrix_of(const Tensor& y, std::int64_t rows) {
+  Layout l;
+  l.add(rows, step_of(y, y.dim() - 2)), l.add(y.size(-1), step_of(y, y.dim() - 1));
+  return l.of(y);
+}
+
+/// One group of channels, for what has too many axes for one product.
+Tensor part_of(const Tensor& t, int axis, std::int64_t group, std::int64_t size) {
+  return t.slice(axis, group * size, (group + 1) * size);
+}
+Conv one_group(Conv g) { return g.groups = 1, g; }
+bool group_by_group(const Conv& g) { return g.axes == 3 && g.groups > 1; }
+
+Shape image_shape(const Conv& g, const Conv::Sizes& sizes, std::int64_t channels) {
+  Shape shape{g.n};
+  for (int i = 0; i < g.axes; ++i) shape.push_back(sizes[g.at(i)]);
+  shape.push_back(channels);
+  return shape;
+}
+Tensor new_tensor(const Conv& g, const Shape& shape, const Tensor& like) {
+  return make_tensor(shape, like.dtype(), like.impl()->storage->backend(), g.op);
+}
+
+/// Σ windows·kernel of x in memory [N, P.., G·c], into y [N, .., G·o].
+void multiply(const Conv& g, const Tensor& x, const Tensor& w, const Graph* epilogue,
+              std::span<const Argument> operands, const Tensor& y) {
+  const Plan plan(g);
+  PoolVector<Tensor> laid;
+  laid.reserve(operands.size());
+  bool merged = plan.plain();
+  for (const Argument& a : operands)
+    if (a.tensor)
+      laid.push_back(channels_last(a.tensor->broadcast_to(channels_second(y).shape()))),
+          merged = merged && one_step(laid.back());
+  PoolVector<Argument> list;
+  std::size_t next = 0;
+  for (const Argument& a : operands) {
+    if (!a.tensor) {
+      list.push_back(a);
+      continue;
+    }
+    Tensor& t = laid[next++];
+    t = merged ? matrix_of(t, plan.rows()) : plan.result(t);
+    list.push_back(Argument(t));
+  }
+  const Tensor out = merged ? matrix_of(y, plan.rows()) : plan.result(y);
+  const Tensor a = merged ? matrix_of(x, plan.rows()) : plan.windows(x, false);
+  const Tensor b = merged ? w.reshape({g.c, g.o}) : plan.kernel(w);
+  Tensor written;
+  run_product({g.op, epilogue, batch_of(out.shape()), {}}, a, b, list, {&out, 1}, {&written, 1});
+}
+
+// ---- each channel by itself: a sum over the window ----
+Tensor depthwise_windows(const Conv& g, const Tensor& x) {
+  Layout l;
+  l.add(g.n, step_of(x, 0));
+  for (int i = 0; i < g.axes; ++i) l.add(g.out[g.at(i)], g.stride[g.at(i)] * step_of(x, 1 + i));
+  for (int i = 0; i < g.axes; ++i) l.add(g.kernel[g.at(i)], g.dilation[g.at(i)] * step_of(x, 1 + i));
+  l.add(g.groups, 1);
+  return l.of(x);
+}
+const Graph* sum_of_products() {
+  return graph_of([](auto a, auto b) { return sum(a * b); });
+}
+/// w in memory [G, k.., 1, 1]
+Tensor depthwise_result(const Conv& g, const Tensor& x, const Tensor& w) {
+  Axes order;
+  for (int i = 0; i <= g.axes; ++i) order.push_back(i < g.axes ? i + 1 : 0);
+  Shape kernel{g.groups};
+  for (int i = 0; i < g.axes; ++i) kernel.push_back(g.kernel[g.at(i)]);
+  const Tensor windows = depthwise_windows(g, x), factors = w.reshape(kernel).permute(order).contiguous();
+  const Argument arguments[] = {Argument(windows), Argument(factors)};
+  const std::uint32_t over = ((1u << g.axes) - 1) << (1 + g.axes);
+  return fused_one<Tensor>({g.op, sum_of_products(), over, {}, {}, true}, arguments);
+}
+/// As memory [k.., G].
+Tensor depthwise_weight(const Conv& g, const Tensor& x, const Tensor& y) {
+  Layout l;
+  for (int i = 0; i <= g.axes; ++i) l.add(y.size(i), step_of(y, i));
+  for (int i = 0; i < g.axes; ++i) l.add(g.kernel[g.at(i)], 0);
+  l.add(g.groups, 1);
+  const Tensor windows = depthwise_windows(g, x), factors = l.of(y);
+  const Argument arguments[] = {Argument(windows), Argument(factors)};
+  return fused_one<Tensor>({g.op, sum_of_products(), (1u << (1 + g.axes)) - 1, {}, {}, true}, arguments);
+}
+
+/// x in memory [N, P.., C], w [G, k.., c, o]: the result in memory [N, .., O].
+Tensor result_of(const Conv& g, const Tensor& x, const Tensor& w, const Graph* epilogue,
+                 std::span<const Argument> operands) {
+  if (g.depthwise()) return depthwise_result(g, x, w);
+  const Tensor y = new_tensor(g, image_shape(g, g.out, g.groups * g.o), x);
+  if (!group_by_group(g)) multiply(g, x, w, epilogue, operands, y);
+  else
+    for (std::int64_t i = 0; i < g.groups; ++i)
+      multiply(one_group(g), part_of(x, -1, i, g.c), part_of(w, 0, i, 1), nullptr, {}, part_of(y, -1, i, g.o));
+  return y;
+}
+
+/// As memory [G, k.., c, o], of x in memory [N, P.., C] and y [N, .., O].
+void weight_into(const Conv& g, const Tensor& x, const Tensor& y, const Tensor& w) {
+  const Plan plan(g);
+  const bool merged = plan.plain() && one_step(x) && one_step(y);
+  const Tensor a = merged ? matrix_of(x, plan.rows()).mT() : plan.windows(x, true);
+  const Tensor b = merged ? matrix_of(y, plan.rows()) : plan.result(y);
+  const Tensor out = merged ? w.reshape({g.c, g.o}) : plan.kernel(w);
+  Tensor written;
+  run_product({g.op, nullptr, batch_of(out.shape()), {}}, a, b, {}, {&out, 1}, {&written, 1});
+}
+Tensor weight_of(const Conv& g, const Tensor& x, const Tensor& y) {
+  Shape shape{g.groups};
+  for (int i = 0; i < g.axes; ++i) shape.push_back(g.kernel[g.at(i)]);
+  Axes order{0, g.axes + 2, g.axes + 1};
+  for (int i = 0; i < g.axes; ++i) order.push_back(1 + i);
+  shape.push_back(g.c), shape.push_back(g.o);
+  Shape whole{g.groups * g.o, g.c};
+  for (int i = 0; i < g.axes; ++i) whole.push_back(g.kernel[g.at(i)]);
+  if (g.depthwise()) {
+    const Tensor w = depthwise_weight(g, x, y);
+    return w
+        .permute([&] {
+          Axes channels_first{g.axes};
+          for (int i = 0; i < g.axes; ++i) channels_first.push_back(i);
+          return channels_first;
+        }())
+        .reshape(whole);
+  }
+  const Tensor w = new_tensor(g, shape, x);
+  if (!group_by_group(g)) weight_into(g, x, y, w);
+  else
+    for (std::int64_t i = 0; i < g.groups; ++i)
+      weight_into(one_group(g), part_of(x, -1, i, g.c), part_of(y, -1, i, g.o), part_of(w, 0, i, 1));
+  return w.permute(order).reshape(whole);
+}
+
+/// The convolution that takes y, spread among zeros, to x: stride 1, the kernel flipped.
+Conv transposed(const Conv& g) {
+  Conv t = g;
+  std::swap(t.c, t.o), t.out = g.in, t.stride = {1, 1, 1}, t.before = {}, t.after = {};
+  for (int i = 0; i < g.axes; ++i) t.in[g.at(i)] = g.in[g.at(i)] + g.extent(i) - 1;
+  return t;
+}
+
+Tensor padded(const Conv& g, const Tensor& x) {
+  Conv::Sizes sizes{};
+  for (int i = 0; i < g.axes; ++i) sizes[g.at(i)] = g.padded(i);
+  return spread(x, g.axes, sizes, g.before, {1, 1, 1});
+}
+
+}  // namespace
+
+Tensor spread(const Tensor& x, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
+              const Conv::Sizes& steps) {
+  Tensor from = channels_last(x);
+  bool same = true;
+  Shape shape{x.size(0)};
+  for (int i = 0; i < axes; ++i) {
+    const std::size_t at = Conv::at(i);
+    same = same && sizes[at] == x.size(2 + i) && offsets[at] == 0 && steps[at] == 1;
+    shape.push_back(sizes[at]);
+  }
+  if (same) return from.contiguous();
+  shape.push_back(x.size(1));
+  const Tensor y = zeros(shape, {.dtype = x.dtype(), .device = x.device()});
+  Tensor to = y;
+  for (int i = 0; i < axes; ++i) {
+    const std::size_t at = Conv::at(i);
+    const std::int64_t offset = offsets[at], step = steps[at];
+    const std::int64_t first = offset < 0 ? (-offset + step - 1) / step : 0;
+    const std::int64_t end = offset >= sizes[at] ? 0 : std::min(x.size(2 + i), (sizes[at] - 1 - offset) / step + 1);
+    if (end <= first) return y;
+    from = from.slice(1 + i, first, end);
+    to = to.slice(1 + i, offset + first * step, offset + (end - 1) * step + 1, step);
+  }
+  return to.copy_from(from), y;
+}
+
+namespace {
+/// What comes back of x in memory [N, P.., C], with the epilogue in the product where there is one.
+Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const Graph* epilogue,
+                     std::span<const Argument> operands) {
+  const bool inside = epilogue && !g.depthwise() && !group_by_group(g);
+  const Tensor y = channels_second(inside ? result_of(g, x, w, epilogue, operands) : result_of(g, x, w, nullptr, {}));
+  if (inside || !epilogue) return y;
+  PoolVector<Argument> all{Argument(y)};
+  for (const Argument& a : operands) all.push_back(a);
+  return fused_one<Tensor>({g.op, epilogue, 0, {}}, all);
+}
+}  // namespace
+
+Tensor convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b, const Graph* epilogue,
+                std::span<const Argument> operands) {
+  switch (part) {
+    case ConvPart::result: return with_epilogue(g, padded(g, a), weight_matrices(g, b, false), epilogue, operands);
+    case ConvPart::weight: return weight_of(g, padded(g, a), channels_last(b).contiguous());
+    case ConvPart::input: break;
+  }
+  const Conv t = transposed(g);
+  Conv::Sizes offsets{};
+  for (int i = 0; i < g.axes; ++i) offsets[g.at(i)] = g.extent(i) - 1 - g.before[g.at(i)];
+  const Tensor x = spread(a, g.axes, t.in, offsets, g.stride);
+  return with_epilogue(t, x, weight_matrices(g, b, true), epilogue, operands);
+}
+
+}  // namespace tern::detail

@@ -1,0 +1,42 @@
+// Convolution as a product over a windowed view. Three maps of the same sum Σ x·w·y, each linear in two operands, are
+// each other's derivatives, so that these three are all there is to any order:
+//   result (x, w), input (y, w): the transpose towards x, weight (x, y)
+#pragma once
+#include <array>
+
+#include "ops/neural/neural.hpp"
+
+namespace tern::detail {
+
+/// The numbers of one convolution; sizes are those of the axes behind batch and channels.
+struct Conv {
+  using Sizes = std::array<std::int64_t, 3>;
+  const char* op = "";
+  int axes = 0;                    // 1 to 3
+  std::int64_t n = 0, groups = 1;  // samples
+  std::int64_t c = 0, o = 0;       // channels of x, and of the result, in each group
+  Sizes in{}, out{}, kernel{}, stride{}, dilation{}, before{}, after{};
+
+  std::int64_t extent(int i) const { return dilation[at(i)] * (kernel[at(i)] - 1) + 1; }
+  std::int64_t padded(int i) const { return in[at(i)] + before[at(i)] + after[at(i)]; }
+  bool depthwise() const { return groups > 1 && c == 1 && o == 1; }
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+};
+
+/// x [N, C, ..] in memory [N, size.., C] among zeros: element i of each axis at offset + i·step, those outside left
+/// out. A view where nothing is to be done.
+Tensor spread(const Tensor& x, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
+              const Conv::Sizes& steps);
+
+enum class ConvPart { result, input, weight };
+/// One of the three maps, of its two operands in the order x, w, y. What comes back is shaped [N, C, ..] (or as the
+/// weight is); images have their channels last in memory.
+/// `epilogue` (not of weights): a formula of the accumulator and operands that broadcast to what comes back.
+Tensor convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b, const Graph* epilogue = nullptr,
+                std::span<const Argument> operands = {});
+/// With a bias of the channels of what comes back, or an undefined one.
+Tensor convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b, const Tensor& bias);
+/// Recorded.
+Var convolve(ConvPart part, const Conv& conv, const Var& a, const Var& b, const Var& bias = {});
+
+}  // namespace tern::detail

@@ -1,0 +1,10 @@
+// What cross_entropy (src/ops/row.cpp) leaves to the losses: weights, soft targets, other reductions.
+#pragma once
+#include "ops/neural/neural.hpp"
+
+namespace tern::detail {
+
+template <TensorOrVar R>
+R general_cross_entropy(const R& logits, const Argument& labels, const CrossEntropyOptions& options);
+
+}  // namespace tern::detail
