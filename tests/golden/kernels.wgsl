@@ -568,14 +568,18 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
   if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc6 = (acc6 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc6);
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let raw_red6 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
@@ -906,10 +910,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 128u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
-// … 6 more of these 2 lines (4c5685fb), and
+  if (ty < 128u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u])));
+  }
+// … 6 more of these 4 lines (8a19e683), and
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx * 256u]);
   workgroupBarrier();
@@ -948,10 +956,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-// … 5 more of these 2 lines (7c2049c6), and
+  if (ty < 64u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
+  }
+// … 5 more of these 4 lines (96395c3a), and
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx]);
   workgroupBarrier();

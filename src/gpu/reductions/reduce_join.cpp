@@ -30,12 +30,9 @@ std::string JoinText::text(const std::function<std::string(const std::string&, c
     std::string one;
     for (std::size_t e = 0; e < group; ++e) {
       const std::string other = cat("thread + ", half * distance, "u");
-      one += cat(word("thread", e), " = bitcast<", bits, ">(", combined(value("thread", e), value(other, e)), ");",
-                 group > 1 ? "\n" : " ");
+      one += cat(word("thread", e), " = bitcast<", bits, ">(", combined(value("thread", e), value(other, e)), ");\n");
     }
-    lines += group > 1 ? cat("if (ty < ", half, "u) {\n", indented(one), "}\n")
-                       : cat("if (ty < ", half, "u) { ", one, "}\n");
-    lines += dialect.barrier();
+    lines += cat("if (ty < ", half, "u) {\n", indented(one), "}\n", dialect.barrier());
   }
   const std::string first = tiling.rows ? cat("tx * ", tiling.along, "u") : std::string("tx");
   for (std::size_t e = 0; e < group; ++e) lines += cat("let ", to[e], " = ", value(first, e), ";\n");
