@@ -201,7 +201,7 @@ class ReduceText : ReduceValues {
         for (int e = 0; e < kernel_.positions(reductions[k]); ++e)
           join.from.push_back(acc(reductions[k], e)), join.to.push_back(joined(reductions[k], e));
       shared_ = std::max(shared_, static_cast<int>(join.from.size()));
-      lines += join.text([&](const std::string& a, const std::string& b) { return printer_.combined(s, a, b); });
+      lines += join.text(printer_.combined(s, kFirst, kSecond));
     }
     return lines;
   }
