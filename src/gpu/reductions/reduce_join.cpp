@@ -75,8 +75,7 @@ std::string JoinText::of_warps(Holes& holes, int lanes) const {
   holes["lanes"] = cat(lanes);
   holes["later_parts"] = numbers(1, parts);
   for (int k = 0; k < parts; ++k)
-    holes[cat("place_", k)] =
-        tiling.rows ? cat("tx * ", parts, "u + ", k, "u") : cat("tx + ", k * tiling.across, "u");
+    holes[cat("place_", k)] = tiling.rows ? cat("tx * ", parts, "u + ", k, "u") : cat("tx + ", k * tiling.across, "u");
   return fill_holes(lanes > 1 ? "$leave_first\n$join_warps\n" : "$leave\n$join_warps\n", holes);
 }
 

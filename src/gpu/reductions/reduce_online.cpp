@@ -20,8 +20,9 @@ constexpr const char* kOnline =
 Holes pieces_in(const Dialect& dialect, Lane lane) {
   static const auto& file = *new Holes(pieces(kOnline));  // outlives what is in static storage
   Holes holes = file;
-  for (const auto& [name, leaf] : {std::pair{"add", Leaf::add}, std::pair{"sub", Leaf::sub}, std::pair{"mul", Leaf::mul},
-                                   std::pair{"div", Leaf::div}, std::pair{"max", Leaf::maximum}})
+  for (const auto& [name, leaf] :
+       {std::pair{"add", Leaf::add}, std::pair{"sub", Leaf::sub}, std::pair{"mul", Leaf::mul},
+        std::pair{"div", Leaf::div}, std::pair{"max", Leaf::maximum}})
     holes[name] = dialect.leaf(leaf, lane, {kFirst, kSecond});
   holes["exp"] = dialect.leaf(Leaf::exp, lane, {kFirst});
   holes["zero"] = literal(Number(0.0), lane), holes["one"] = literal(Number(1.0), lane);
@@ -200,7 +201,8 @@ std::string OnlineWalk::align(Io& io) const {
   for (const Pivot& pivot : pivots_) {
     Holes holes = names_of(pivot, kept_);
     holes["over"] = io.unique("n");
-    if (pivot.moments()) holes["joined_count"] = result_(pivot.count(), 0), holes["count"] = accumulator_(pivot.count(), 0);
+    if (pivot.moments())
+      holes["joined_count"] = result_(pivot.count(), 0), holes["count"] = accumulator_(pivot.count(), 0);
     for (int e = 0; e < kept_; ++e) {
       holes[cat("d_", e)] = io.unique("delta");
       holes[cat("top_", e)] = accumulator_(pivot.step, e);
@@ -226,8 +228,7 @@ std::string OnlineWalk::finished(Io& io, int sum, int e, const std::string& raw,
   }
   holes["d"] = io.unique("delta");
   holes["total"] = result_(s.pivot, e), holes["count"] = result_(s.count, 0);
-  holes["change"] =
-      change(s, "$d", result_(s.lower[0], e), first_moment(s, result_, e), "change_of_squares_by_last");
+  holes["change"] = change(s, "$d", result_(s.lower[0], e), first_moment(s, result_, e), "change_of_squares_by_last");
   return fill_holes("$finish_moments\n", holes);
 }
 
