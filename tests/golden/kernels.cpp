@@ -1,7 +1,9 @@
 // Prints every kind of kernel once, in WGSL or (with the argument cuda) CUDA C++, for comparison with
-// golden/kernels.wgsl and golden/kernels.cu: a change of a kernel or a printer shows as a change of text. Texts, and
-// functions of theirs, that stood there before are not printed again, and of steps that repeat but for their numbers
-// the first and the last are, with a hash of those between. No device is needed.
+// golden/kernels.wgsl and golden/kernels.cu: a change of a kernel or a printer shows as a change of text. So that a
+// person reads the difference, nothing stands there twice: texts, functions of theirs, and the lines around all bodies
+// that were printed before are not printed again; of steps that repeat but for their numbers the first and the last
+// are, with a hash of those between; and of kernels that CUDA shares with WGSL a hash of CUDA's text is. No device is
+// needed.
 // After a wanted change:
 //   build/tests/tern_golden_kernels > tests/golden/kernels.wgsl
 //   build/tests/tern_golden_kernels cuda > tests/golden/kernels.cu
@@ -26,6 +28,11 @@ std::string without_numbers(const std::string& line) {
   return result;
 }
 
+std::uint32_t hash_of(std::string_view text, std::uint32_t hash = 2166136261u) {  // FNV-1a
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash;
+}
+
 /// Prints lines, unrolled steps shortened.
 class Shortened {
  public:
@@ -39,9 +46,8 @@ class Shortened {
         std::printf("%s\n", lines_[at++].c_str());
         continue;
       }
-      std::uint32_t hash = 2166136261u;  // FNV-1a
-      for (std::size_t i = at + size; i < at + size * (times - 1); ++i)
-        for (const char c : lines_[i]) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+      std::uint32_t hash = hash_of("");
+      for (std::size_t i = at + size; i < at + size * (times - 1); ++i) hash = hash_of(lines_[i], hash);
       print_lines(at, size);
       std::printf("// … %zu more of these %zu lines (%08x), and\n", times - 2, size, hash);
       print_lines(at + size * (times - 1), size);
@@ -75,16 +81,17 @@ class Shortened {
 class Golden {
  public:
   explicit Golden(bool in_cuda)
-      : in_cuda_(in_cuda), device_(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu,
-                                   [this](const auto& launch, const std::string& text) { show(launch, text); }) {}
-  /// `each_title`: of the texts with one title, their first line, the first alone.
-  void show(const char* name, bool each_title, const std::function<void(Printing&)>& call) {
-    name_ = name, each_title_ = each_title, call(device_);
+      : in_cuda_(in_cuda),
+        device_(in_cuda ? DeviceKind::cuda : DeviceKind::webgpu,
+                [this](const auto& launch, const std::string& text) { show(launch, text); }) {}
+  /// `each_title`: of the texts with one title, their first line, the first alone. `hashed`: no more than a hash.
+  void show(const char* name, bool each_title, bool hashed, const std::function<void(Printing&)>& call) {
+    name_ = name, each_title_ = each_title, hashed_ = hashed, call(device_);
   }
   /// A product that NVIDIA's units take.
   template <class Run> void show_product(const char* name, const Run& run, const detail_cuda::MatrixUnits& units) {
     device_.multiply = [&](auto& backend, const detail::GemmRequest& request) { return run(backend, request, units); };
-    show(name, false, [](Printing& p) {
+    show(name, false, false, [](Printing& p) {
       matmul_bias_activation(p.make({200, 64}, bf16), p.make({64, 304}, bf16), p.make({304}, bf16), op::relu);
     });
   }
@@ -96,21 +103,32 @@ class Golden {
     if (in_cuda_ && prelude_ == end - begin) text.erase(begin, prelude_);
     prelude_ = end - begin;
     if (!texts_.insert(each_title_ ? text.substr(0, begin) : text).second) return;
-    std::printf("// ---- %s: %s, %llu workgroups of %u\n", name_.c_str(), launch.op,
-                static_cast<unsigned long long>(launch.groups), launch.threads);
+    std::printf("// ---- %s: %s, %llu workgroups of %u, %zu words", name_.c_str(), launch.op,
+                static_cast<unsigned long long>(launch.groups), launch.threads, launch.params.size());
+    if (hashed_) {
+      std::printf(" (%08x)\n", hash_of(text));
+      return;
+    }
+    std::printf("\n");
     print_new(text);
     std::printf("\n");
   }
-  /// Without the functions of the text that were printed before: from a line that begins one to that of its brace.
+  /// Whether a line is of those around every body, all the same.
+  static bool is_frame(const std::string& line) {
+    return line.starts_with("@group(0) @binding(0)") || line.starts_with("@compute") || line.starts_with("fn main(") ||
+           line.starts_with("  let group = ") || line.starts_with("  const u32 thread = ");
+  }
+  /// Without what was printed before of the frame, and of functions: from a line that begins one to that of its brace.
   void print_new(const std::string& text) {
     std::string function;
     for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
       end = text.find('\n', at);
       const std::string line = text.substr(at, end - at);
-      const bool begins = line.starts_with("fn tern_") || line.starts_with("TERN_DEVICE ") ||
-                          line.starts_with("TERN_CALLED ") || line.starts_with("template <");
+      const bool begins = line.starts_with("struct Params") || line.starts_with("fn tern_") ||
+                          line.starts_with("TERN_DEVICE ") || line.starts_with("TERN_CALLED ") ||
+                          line.starts_with("template <");
       if (function.empty() && !begins) {
-        shortened_.add(line);
+        if (!is_frame(line) || functions_.insert(line).second) shortened_.add(line);
         continue;
       }
       const bool ends = function.empty() ? line.ends_with('}') || line.ends_with("};") : line == "}" || line == "};";
@@ -133,7 +151,7 @@ class Golden {
   Printing device_;
   Shortened shortened_;
   std::string name_;
-  bool each_title_ = false;
+  bool each_title_ = false, hashed_ = false;
   std::size_t prelude_ = 0;  // CUDA's, the same for every kernel, is printed once
   std::set<std::string> texts_{"// elementwise\n"}, functions_;
 };
@@ -141,8 +159,9 @@ class Golden {
 void show_all(Golden& golden) {
   const auto show = [&](const std::vector<Kind>& kinds, bool each_title) {
     for (const Kind& kind : kinds)
-      if (kind.shown == Kind::in_both || (kind.shown == Kind::in_cuda && golden.in_cuda()))
-        golden.show(kind.name, each_title, [&](Printing& p) { kind.call(p, kind.dtype); });
+      if (kind.shown != Kind::nowhere && (kind.shown != Kind::in_cuda || golden.in_cuda()))
+        golden.show(kind.name, each_title, kind.shown == Kind::in_wgsl && golden.in_cuda(),
+                    [&](Printing& p) { kind.call(p, kind.dtype); });
   };
   for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds()}) show(kinds, false);
   show(line_kinds(), true);

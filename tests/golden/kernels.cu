@@ -1,4 +1,4 @@
-// ---- contiguous, in vectors: abs, 1 workgroups of 256
+// ---- contiguous, in vectors: mul, 1 workgroups of 256, 6 words
 // elementwise
 #define TERN_DEVICE [[maybe_unused]] static __device__ __forceinline__
 #define TERN_CALLED [[maybe_unused]] static __device__ __noinline__
@@ -62,14 +62,13 @@ template <class To, class From> TERN_DEVICE To bitcast(From from) {
 TERN_DEVICE u32 atomicLoad(const u32* p) { return *p; }  // of a workgroup's memory, between barriers
 TERN_DEVICE void atomicStore(u32* p, u32 value) { *p = value; }
 struct Params {
-  u32 v[5];
+  u32 v[6];
 };
-TERN_DEVICE f32 tern_abs_f32(f32 x) { return fabsf(x); }
-TERN_DEVICE f32 formula(const Params& params, f32 v0) {
-  let v1 = tern_abs_f32(v0);
-  return v1;
+TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 * v1);
+  return v2;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
+extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
   const u32 thread = threadIdx.x, group = blockIdx.x;
   let i = (group * 256u + thread) * 4u;
   if (i >= params.v[1]) { return; }
@@ -79,13 +78,19 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   let x3 = bitcast<f32>(q1.y);
   let x4 = bitcast<f32>(q1.z);
   let x5 = bitcast<f32>(q1.w);
-  let y0 = formula(params, x2);
-  let y1 = formula(params, x3);
-  let y2 = formula(params, x4);
-  let y3 = formula(params, x5);
+  let w6 = (params.v[5] + i) / 4u;
+  let q7 = b2[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(params, x2, x8);
+  let y1 = formula(params, x3, x9);
+  let y2 = formula(params, x4, x10);
+  let y3 = formula(params, x5, x11);
   if (i + 3u < params.v[1]) {
-    let w6 = (params.v[3] + i) / 4u;
-    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+    let w12 = (params.v[3] + i) / 4u;
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
   } else {
     if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0);
     }
@@ -98,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
-// ---- packed halves: mul, 1 workgroups of 256
+// ---- packed halves: mul, 1 workgroups of 256, 6 words
 // elementwise
 struct Params {
   u32 v[6];
@@ -116,12 +121,7 @@ TERN_DEVICE u32 tern_f32_to_bf16_bits(f32 x) {
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
   return h;
 }
-TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 * v1);
-  return v2;
-}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   let i = (group * 256u + thread) * 8u;
   if (i >= params.v[1]) { return; }
   let w0 = (params.v[4] + i) / 8u;
@@ -161,220 +161,12 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   }
 }
 
-// ---- a broadcast row: add, 1 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[9];
-};
-TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  return v2;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 1u;
-  if (i >= params.v[1]) { return; }
-  let cq1 = i / params.v[3];
-  let c1 = i - cq1 * params.v[3];
-  let c0 = cq1;
-  let x0 = bitcast<f32>(((u32*)b1)[params.v[6] + c0 * params.v[7] + c1]);
-  let x1 = bitcast<f32>(((u32*)b2)[params.v[8] + c1]);
-  let y0 = formula(params, x0, x1);
-  ((u32*)b0)[params.v[4] + c0 * params.v[5] + c1] = bitcast<u32>(y0);
-}
-
-// ---- several results: silu_mul_bwd, 1 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[8];
-};
-TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a > b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
-#if __CUDA_ARCH__ >= 800
-  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
-  return a;
-#else
-  return a < b ? b : a;
-#endif
-}
-TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
-  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
-  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
-  f32 p = fma(0.0013865138f, r, 0.008366725f);
-  p = fma(p, r, 0.0416675f);
-  p = fma(p, r, 0.16666542f);
-  p = fma(p, r, 0.49999997f);
-  bits = bitcast<u32>(rounded);
-  return fma(r * r, p, r);
-}
-TERN_DEVICE f32 tern_sigmoid(f32 x) {
-  const f32 within = tern_min_number(tern_max_number(x, -104.0f), 30.0f);
-  u32 bits;
-  const f32 q = tern_exp_parts(within, bits);
-  const bool small = within < -80.0f;
-  const f32 scale = bitcast<f32>((bits << 23) + (small ? 0x5f800000u : 0x3f800000u));
-  const f32 z = fma(q, scale, scale), sum = 1.0f + z;
-  f32 inverse;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
-  const f32 quotient = z * inverse, low = z - (sum - 1.0f);
-  const f32 rest = fma(-quotient, low, fma(-quotient, sum, z));
-  return fma(rest, inverse, quotient) * (small ? 0x1p-64f : 1.0f);
-}
-struct Result_formula {
-  f32 r0;
-  f32 r1;
-};
-TERN_DEVICE Result_formula formula(const Params& params, f32 v0, f32 v1, f32 v3) {
-  let v2 = (v0 * v1);
-  let v4 = tern_sigmoid(v3);
-  let v5 = f32(-750.0);
-  let v6 = tern_max_number(v3, v5);
-  let v7 = f32(750.0);
-  let v8 = tern_min_number(v6, v7);
-  let v9 = (v8 * v4);
-  let v10 = f32(1.0);
-  let v11 = (v10 - v4);
-  let v12 = (v9 * v11);
-  let v13 = (v4 + v12);
-  let v14 = (v2 * v13);
-  let v15 = (v6 * v4);
-  let v16 = (v0 * v15);
-  return Result_formula{v14, v16};
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const vec4<u32>* __restrict__ b4, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[1]) { return; }
-  let w0 = (params.v[5] + i) / 4u;
-  let q1 = b2[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-// … 1 more of these 6 lines (5ff98be5), and
-  let w12 = (params.v[7] + i) / 4u;
-  let q13 = b4[w12 + 0u];
-  let x14 = bitcast<f32>(q13.x);
-  let x15 = bitcast<f32>(q13.y);
-  let x16 = bitcast<f32>(q13.z);
-  let x17 = bitcast<f32>(q13.w);
-  let y0 = formula(params, x2, x8, x14);
-  let y1 = formula(params, x3, x9, x15);
-  let y2 = formula(params, x4, x10, x16);
-  let y3 = formula(params, x5, x11, x17);
-  if (i + 3u < params.v[1]) {
-    let w18 = (params.v[3] + i) / 4u;
-    b0[w18 + 0u] = vec4<u32>(bitcast<u32>(y0.r0), bitcast<u32>(y1.r0), bitcast<u32>(y2.r0), bitcast<u32>(y3.r0));
-  } else {
-    if (i + 0u < params.v[1]) { ((u32*)b0)[params.v[3] + i] = bitcast<u32>(y0.r0);
-    }
-    if (i + 1u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 1u)] = bitcast<u32>(y1.r0);
-    }
-    if (i + 2u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 2u)] = bitcast<u32>(y2.r0);
-    }
-    if (i + 3u < params.v[1]) { ((u32*)b0)[params.v[3] + (i + 3u)] = bitcast<u32>(y3.r0);
-    }
-  }
-  if (i + 3u < params.v[1]) {
-    let w19 = (params.v[4] + i) / 4u;
-    b1[w19 + 0u] = vec4<u32>(bitcast<u32>(y0.r1), bitcast<u32>(y1.r1), bitcast<u32>(y2.r1), bitcast<u32>(y3.r1));
-  } else {
-    if (i + 0u < params.v[1]) { ((u32*)b1)[params.v[4] + i] = bitcast<u32>(y0.r1);
-    }
-    if (i + 1u < params.v[1]) { ((u32*)b1)[params.v[4] + (i + 1u)] = bitcast<u32>(y1.r1);
-    }
-    if (i + 2u < params.v[1]) { ((u32*)b1)[params.v[4] + (i + 2u)] = bitcast<u32>(y2.r1);
-    }
-    if (i + 3u < params.v[1]) { ((u32*)b1)[params.v[4] + (i + 3u)] = bitcast<u32>(y3.r1);
-    }
-  }
-}
-
-// ---- a gated activation: silu_mul, 1 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[6];
-};
-TERN_DEVICE f32 tern_sigmoid_quick(f32 x) {
-  const f32 exponent = fma(x, -0.7213475204444817f, -12.0f);
-  f32 root, inverse;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));
-  const f32 sum = fma(root, root, 0x1p-24f);
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
-  return inverse * 0x1p-24f;
-}
-TERN_DEVICE f32 tern_f16_bits_to_f32(u32 h) {
-  f32 x;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(u16(h)));
-  return x;
-}
-TERN_DEVICE u32 tern_f32_pair_to_f16(f32 low, f32 high) {
-  u32 word;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
-}
-TERN_DEVICE u32 tern_f32_to_f16_bits(f32 x) {
-  u16 h;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
-  return h;
-}
-TERN_DEVICE f32 formula(const Params& params, f32 v0, f32 v5) {
-  let v1 = f32(-750.0);
-  let v2 = tern_max_number(v0, v1);
-  let v3 = tern_sigmoid_quick(v0);
-  let v4 = (v2 * v3);
-  let v6 = (v4 * v5);
-  return v6;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 8u;
-  if (i >= params.v[1]) { return; }
-  let w0 = (params.v[4] + i) / 8u;
-  let q1 = b1[w0 + 0u];
-  let x2 = tern_f16_bits_to_f32((q1.x & 0xffffu));
-  let x3 = tern_f16_bits_to_f32((q1.x >> 16u));
-  let x4 = tern_f16_bits_to_f32((q1.y & 0xffffu));
-  let x5 = tern_f16_bits_to_f32((q1.y >> 16u));
-  let x6 = tern_f16_bits_to_f32((q1.z & 0xffffu));
-  let x7 = tern_f16_bits_to_f32((q1.z >> 16u));
-  let x8 = tern_f16_bits_to_f32((q1.w & 0xffffu));
-  let x9 = tern_f16_bits_to_f32((q1.w >> 16u));
-  let w10 = (params.v[5] + i) / 8u;
-  let q11 = b2[w10 + 0u];
-  let x12 = tern_f16_bits_to_f32((q11.x & 0xffffu));
-  let x13 = tern_f16_bits_to_f32((q11.x >> 16u));
-  let x14 = tern_f16_bits_to_f32((q11.y & 0xffffu));
-  let x15 = tern_f16_bits_to_f32((q11.y >> 16u));
-  let x16 = tern_f16_bits_to_f32((q11.z & 0xffffu));
-  let x17 = tern_f16_bits_to_f32((q11.z >> 16u));
-  let x18 = tern_f16_bits_to_f32((q11.w & 0xffffu));
-  let x19 = tern_f16_bits_to_f32((q11.w >> 16u));
-  let y0 = formula(params, x2, x12);
-// … 6 more of these 1 lines (f31b9666), and
-  let y7 = formula(params, x9, x19);
-  if (i + 7u < params.v[1]) {
-    let w20 = (params.v[3] + i) / 8u;
-    b0[w20 + 0u] = vec4<u32>(tern_f32_pair_to_f16(y0, y1), tern_f32_pair_to_f16(y2, y3), tern_f32_pair_to_f16(y4, y5), tern_f32_pair_to_f16(y6, y7));
-  } else {
-    if (i + 0u < params.v[1]) { ((u16*)b0)[params.v[3] + i] = u16(tern_f32_to_f16_bits(y0));
-    }
-    if (i + 1u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 1u)] = u16(tern_f32_to_f16_bits(y1));
-// … 5 more of these 2 lines (6b99baec), and
-    }
-    if (i + 7u < params.v[1]) { ((u16*)b0)[params.v[3] + (i + 7u)] = u16(tern_f32_to_f16_bits(y7));
-    }
-  }
-}
-
-// ---- by index: take, 1 workgroups of 256
+// ---- a broadcast row: add, 1 workgroups of 256, 9 words (584be6e9)
+// ---- several results: mul, 1 workgroups of 256, 6 words (adfd8287)
+// ---- several results: mul, 1 workgroups of 256, 8 words (1d89fdea)
+// ---- a gated activation: silu_mul, 1 workgroups of 256, 6 words (739fff3f)
+// ---- by index: take, 1 workgroups of 256, 12 words (7945a4ca)
+// ---- across, in tiles: clone, 4 workgroups of 256, 12 words
 // elementwise
 struct Params {
   u32 v[12];
@@ -382,40 +174,7 @@ struct Params {
 TERN_DEVICE f32 formula(const Params& params, f32 v0) {
   return v0;
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[1]) { return; }
-  let cq1 = i / params.v[3];
-  let c1 = i - cq1 * params.v[3];
-  let c0 = cq1;
-  let index0 = bitcast<i32>(((u32*)b2)[params.v[7] + c0]);
-  var place1 = bitcast<u32>(index0) + select(0u, params.v[9], index0 < 0);
-  if (place1 >= params.v[9]) {
-    if (atomicCAS(&b3[0], 0u, params.v[11]) == 0u) { b3[1] = u32(index0); }
-    place1 = 0u;
-  }
-  let w2 = (params.v[6] + c1 + place1 * params.v[8]) / 4u;
-  let q3 = b1[w2 + 0u];
-  let x4 = bitcast<f32>(q3.x);
-  let x5 = bitcast<f32>(q3.y);
-  let x6 = bitcast<f32>(q3.z);
-  let x7 = bitcast<f32>(q3.w);
-  let y0 = formula(params, x4);
-  let y1 = formula(params, x5);
-  let y2 = formula(params, x6);
-  let y3 = formula(params, x7);
-  let w8 = (params.v[4] + c0 * params.v[5] + c1) / 4u;
-  b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-}
-
-// ---- across, in tiles: clone, 4 workgroups of 256
-// elementwise
-struct Params {
-  u32 v[12];
-};
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 tile0[1056];
   if (group >= params.v[1]) { return; }
   let tiles = group / params.v[10];
@@ -448,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
   b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- requests together: step, 2 workgroups of 256
+// ---- requests together: step, 2 workgroups of 256, 14 words
 // elementwise
 struct Params {
   u32 v[7];
@@ -509,11 +268,34 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const __grid_const
   }
 }
 
-// ---- rows: softmax, 300 workgroups of 4
+// ---- rows: softmax, 300 workgroups of 4, 12 words
 // reduction
-struct Params {
-  u32 v[12];
-};
+TERN_DEVICE f32 tern_min_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("min.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a > b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_max_number(f32 a, f32 b) {
+#if __CUDA_ARCH__ >= 800
+  asm("max.NaN.f32 %0, %0, %1;" : "+f"(a) : "f"(b));
+  return a;
+#else
+  return a < b ? b : a;
+#endif
+}
+TERN_DEVICE f32 tern_exp_parts(f32 x, u32& bits) {
+  const f32 rounded = fma(x, 1.4426950408889634f, 12582912.0f), k = rounded - 12582912.0f;
+  const f32 r = fma(k, -0x1.7f7d1cp-20f, fma(k, -0x1.62e4p-1f, x));
+  f32 p = fma(0.0013865138f, r, 0.008366725f);
+  p = fma(p, r, 0.0416675f);
+  p = fma(p, r, 0.16666542f);
+  p = fma(p, r, 0.49999997f);
+  bits = bitcast<u32>(rounded);
+  return fma(r * r, p, r);
+}
 TERN_DEVICE f32 tern_exp(f32 x) {
   const f32 within = tern_min_number(tern_max_number(x, -104.0f), 89.0f);
   u32 bits;
@@ -545,7 +327,6 @@ TERN_DEVICE f32 pass2(const Params& params, f32 v4, f32 v6) {
   return v8;
 }
 extern "C" __global__ void __launch_bounds__(4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   let row_group = group;
   let segment = 0u;
   let tx = thread / 4u;
@@ -642,170 +423,8 @@ extern "C" __global__ void __launch_bounds__(4) tern_kernel(vec4<u32>* __restric
   }
 }
 
-// ---- rows with a mean and a variance: layer_norm, 300 workgroups of 4
-// reduction
-struct Params {
-  u32 v[16];
-};
-TERN_DEVICE vec2<f32> tern_split_number(f32 x) {
-  let bits = bitcast<u32>(x) & 0x7fffffffu;
-  let subnormal = bits < 0x00800000u;
-  let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
-  let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
-  return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
-}
-TERN_DEVICE f32 tern_keep(f32 x) { return x; }
-TERN_DEVICE f32 tern_residual(f32 c, f32 a, f32 b) { return fma(-a, b, c); }
-TERN_DEVICE vec2<f32> tern_two_product(f32 a, f32 b) {
-  let product = tern_keep(a * b);
-  return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
-}
-TERN_DEVICE f32 tern_rsqrt(f32 x) {
-  let bits = bitcast<u32>(x);
-  let magnitude = bits & 0x7fffffffu;
-  let parts = tern_split_number(x);
-  let exponent = i32(parts.y);
-  let m = select(parts.x, 2.0f * parts.x, (exponent & 1) == 1);
-  let inverse = tern_keep(inverseSqrt(m));
-  let root = tern_two_product(m, inverse);
-  let error = fma(-root.y, inverse, tern_residual(1.0f, root.x, inverse));
-  let corrected = fma(error, 0.5f * inverse, inverse);
-  var result = bitcast<u32>(corrected) - (bitcast<u32>(exponent >> 1u) << 23u);
-  result = select(result, 0u, bits == 0x7f800000u);
-  result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
-  return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
-}
-TERN_DEVICE f32 pass1(const Params& params, f32 v0, f32 v1) {
-  let v2 = f32(params.v[14]);
-  let v3 = tern_div(v1, v2);
-  let v4 = (v0 - v3);
-  let v5 = (v4 * v4);
-  return v5;
-}
-TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v1, f32 v6, f32 v12, f32 v14) {
-  let v2 = f32(params.v[14]);
-  let v3 = tern_div(v1, v2);
-  let v4 = (v0 - v3);
-  let v7 = tern_div(v6, v2);
-  let v8 = bitcast<f32>(params.v[15]);
-  let v9 = (v7 + v8);
-  let v10 = tern_rsqrt(v9);
-  let v11 = (v4 * v10);
-  let v13 = (v11 * v12);
-  let v15 = (v13 + v14);
-  return v15;
-}
-extern "C" __global__ void __launch_bounds__(4) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let row_group = group;
-  let segment = 0u;
-  let tx = thread / 4u;
-  let ty = thread - tx * 4u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  vec4<u32> held1[1];
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 4u) * 4u;
-      if (r < end) {
-        let w0 = (params.v[10] + k * params.v[11] + r) / 4u;
-        held1[u * 1u + 0u] = b1[w0 + 0u];
-      }
-    }
-  }
-  var acc1 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 4u) * 4u;
-      if (r < end) {
-        let q1 = held1[u * 1u + 0u];
-        let x2 = bitcast<f32>(q1.x);
-        let x3 = bitcast<f32>(q1.y);
-        let x4 = bitcast<f32>(q1.z);
-        let x5 = bitcast<f32>(q1.w);
-        let y6 = pass0(params, x2);
-        let y7 = pass0(params, x3);
-        let y8 = pass0(params, x4);
-        let y9 = pass0(params, x5);
-        acc1 = (acc1 + y6);
-        acc1 = (acc1 + y7);
-        acc1 = (acc1 + y8);
-        acc1 = (acc1 + y9);
-      }
-    }
-  }
-  var warp_red1 = acc1;
-  let warp_red1_2 = __shfl_xor_sync(15u, warp_red1, 2);
-  warp_red1 = (warp_red1 + warp_red1_2);
-  let warp_red1_1 = __shfl_xor_sync(15u, warp_red1, 1);
-  warp_red1 = (warp_red1 + warp_red1_1);
-  let red1 = __shfl_sync(15u, warp_red1, (thread & 28u));
-  var acc6 = f32(0.0);
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 4u) * 4u;
-      if (r < end) {
-        let q10 = held1[u * 1u + 0u];
-        let x11 = bitcast<f32>(q10.x);
-        let x12 = bitcast<f32>(q10.y);
-        let x13 = bitcast<f32>(q10.z);
-        let x14 = bitcast<f32>(q10.w);
-        let y15 = pass1(params, x11, red1);
-        let y16 = pass1(params, x12, red1);
-        let y17 = pass1(params, x13, red1);
-        let y18 = pass1(params, x14, red1);
-        acc6 = (acc6 + y15);
-        acc6 = (acc6 + y16);
-        acc6 = (acc6 + y17);
-        acc6 = (acc6 + y18);
-      }
-    }
-  }
-  var warp_red6 = acc6;
-  let warp_red6_2 = __shfl_xor_sync(15u, warp_red6, 2);
-  warp_red6 = (warp_red6 + warp_red6_2);
-  let warp_red6_1 = __shfl_xor_sync(15u, warp_red6, 1);
-  warp_red6 = (warp_red6 + warp_red6_1);
-  let red6 = __shfl_sync(15u, warp_red6, (thread & 28u));
-  if (inside) {
-    #pragma unroll
-    for (u32 u = 0u; u < 1u; ++u) {
-      let r = (ty + u * 4u) * 4u;
-      if (r < end) {
-        let q19 = held1[u * 1u + 0u];
-        let x20 = bitcast<f32>(q19.x);
-        let x21 = bitcast<f32>(q19.y);
-        let x22 = bitcast<f32>(q19.z);
-        let x23 = bitcast<f32>(q19.w);
-        let w24 = (params.v[12] + r) / 4u;
-        let q25 = b2[w24 + 0u];
-        let x26 = bitcast<f32>(q25.x);
-        let x27 = bitcast<f32>(q25.y);
-        let x28 = bitcast<f32>(q25.z);
-        let x29 = bitcast<f32>(q25.w);
-        let w30 = (params.v[13] + r) / 4u;
-        let q31 = b3[w30 + 0u];
-        let x32 = bitcast<f32>(q31.x);
-        let x33 = bitcast<f32>(q31.y);
-        let x34 = bitcast<f32>(q31.z);
-        let x35 = bitcast<f32>(q31.w);
-        let y36 = pass2(params, x20, red1, red6, x26, x32);
-        let y37 = pass2(params, x21, red1, red6, x27, x33);
-        let y38 = pass2(params, x22, red1, red6, x28, x34);
-        let y39 = pass2(params, x23, red1, red6, x29, x35);
-        let w40 = (params.v[8] + k * params.v[9] + r) / 4u;
-        b0[w40 + 0u] = vec4<u32>(bitcast<u32>(y36), bitcast<u32>(y37), bitcast<u32>(y38), bitcast<u32>(y39));
-      }
-    }
-  }
-}
-
-// ---- rows whose values serve in several passes: formula, 300 workgroups of 32
+// ---- rows with a mean and a variance: formula, 300 workgroups of 4, 13 words (a1a0fd53)
+// ---- rows whose values serve in several passes: formula, 300 workgroups of 32, 13 words
 // reduction
 struct Params {
   u32 v[13];
@@ -837,7 +456,6 @@ TERN_DEVICE f32 pass2(const Params& params, f32 v0, f32 v2, f32 v7) {
   return v13;
 }
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   let row_group = group;
   let segment = 0u;
   let tx = thread / 32u;
@@ -936,222 +554,10 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- columns: sum, 19 workgroups of 256
-// reduction
-struct Params {
-  u32 v[11];
-};
-TERN_DEVICE f32 finish(const Params& params, f32 v1) {
-  return v1;
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[1024];
-  let row_group = group;
-  let segment = 0u;
-  let ty = thread / 4u;
-  let tx = thread - ty * 4u;
-  let k = (row_group * 4u + tx) * 4u;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[5];
-  let end = min(params.v[3], begin + params.v[5]);
-  var acc1_0 = f32(0.0);
-  var acc1_1 = f32(0.0);
-  var acc1_2 = f32(0.0);
-  var acc1_3 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 1u; r < end; r += 64u) {
-      let w0 = (params.v[9] + k + r * params.v[10]) / 4u;
-      let q1 = b1[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(params, x2);
-      let y7 = pass0(params, x3);
-      let y8 = pass0(params, x4);
-      let y9 = pass0(params, x5);
-      acc1_0 = (acc1_0 + y6);
-      acc1_1 = (acc1_1 + y7);
-      acc1_2 = (acc1_2 + y8);
-      acc1_3 = (acc1_3 + y9);
-    }
-  }
-  var warp_red1_0 = acc1_0;
-  let warp_red1_0_4 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 16);
-  warp_red1_0 = (warp_red1_0 + warp_red1_0_4);
-  let warp_red1_0_2 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 8);
-  warp_red1_0 = (warp_red1_0 + warp_red1_0_2);
-  let warp_red1_0_1 = __shfl_xor_sync(0xffffffffu, warp_red1_0, 4);
-  warp_red1_0 = (warp_red1_0 + warp_red1_0_1);
-// … 2 more of these 7 lines (5aaaa918), and
-  var warp_red1_3 = acc1_3;
-  let warp_red1_3_4 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 16);
-  warp_red1_3 = (warp_red1_3 + warp_red1_3_4);
-  let warp_red1_3_2 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 8);
-  warp_red1_3 = (warp_red1_3 + warp_red1_3_2);
-  let warp_red1_3_1 = __shfl_xor_sync(0xffffffffu, warp_red1_3, 4);
-  warp_red1_3 = (warp_red1_3 + warp_red1_3_1);
-  if (ty % 8u == 0u) {
-    shared_words[(ty / 8u) * 4u + tx] = bitcast<u32>(warp_red1_0);
-    shared_words[(ty / 8u) * 4u + tx + 256u] = bitcast<u32>(warp_red1_1);
-    shared_words[(ty / 8u) * 4u + tx + 512u] = bitcast<u32>(warp_red1_2);
-    shared_words[(ty / 8u) * 4u + tx + 768u] = bitcast<u32>(warp_red1_3);
-  }
-  __syncthreads();
-  var red1_0 = bitcast<f32>(shared_words[tx + 0u]);
-  let of_red1_0_1 = bitcast<f32>(shared_words[tx + 4u]);
-  red1_0 = (red1_0 + of_red1_0_1);
-// … 5 more of these 2 lines (a4b21703), and
-  let of_red1_0_7 = bitcast<f32>(shared_words[tx + 28u]);
-  red1_0 = (red1_0 + of_red1_0_7);
-  var red1_1 = bitcast<f32>(shared_words[tx + 0u + 256u]);
-  let of_red1_1_1 = bitcast<f32>(shared_words[tx + 4u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_1);
-  let of_red1_1_2 = bitcast<f32>(shared_words[tx + 8u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_2);
-  let of_red1_1_3 = bitcast<f32>(shared_words[tx + 12u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_3);
-  let of_red1_1_4 = bitcast<f32>(shared_words[tx + 16u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_4);
-  let of_red1_1_5 = bitcast<f32>(shared_words[tx + 20u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_5);
-  let of_red1_1_6 = bitcast<f32>(shared_words[tx + 24u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_6);
-  let of_red1_1_7 = bitcast<f32>(shared_words[tx + 28u + 256u]);
-  red1_1 = (red1_1 + of_red1_1_7);
-// … 1 more of these 15 lines (8a4467ce), and
-  var red1_3 = bitcast<f32>(shared_words[tx + 0u + 768u]);
-  let of_red1_3_1 = bitcast<f32>(shared_words[tx + 4u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_1);
-  let of_red1_3_2 = bitcast<f32>(shared_words[tx + 8u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_2);
-  let of_red1_3_3 = bitcast<f32>(shared_words[tx + 12u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_3);
-  let of_red1_3_4 = bitcast<f32>(shared_words[tx + 16u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_4);
-  let of_red1_3_5 = bitcast<f32>(shared_words[tx + 20u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_5);
-  let of_red1_3_6 = bitcast<f32>(shared_words[tx + 24u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_6);
-  let of_red1_3_7 = bitcast<f32>(shared_words[tx + 28u + 768u]);
-  red1_3 = (red1_3 + of_red1_3_7);
-  __syncthreads();
-  if (inside && ty == 0u) {
-    let y10 = finish(params, red1_0);
-    let y11 = finish(params, red1_1);
-    let y12 = finish(params, red1_2);
-    let y13 = finish(params, red1_3);
-    let w14 = (params.v[8] + k) / 4u;
-    b0[w14 + 0u] = vec4<u32>(bitcast<u32>(y10), bitcast<u32>(y11), bitcast<u32>(y12), bitcast<u32>(y13));
-  }
-}
-
-// ---- many elements to one result: sum, 512 workgroups of 256
-// reduction
-struct Params {
-  u32 v[9];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[256];
-  let row_group = group / params.v[3];
-  let segment = group - row_group * params.v[3];
-  let tx = thread / 256u;
-  let ty = thread - tx * 256u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[4];
-  let end = min(params.v[2], begin + params.v[4]);
-  var acc1 = f32(0.0);
-  if (inside) {
-    for (var r = begin + ty * 4u; r < end; r += 1024u) {
-      let w0 = (params.v[7] + r) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      let y6 = pass0(params, x2);
-      let y7 = pass0(params, x3);
-      let y8 = pass0(params, x4);
-      let y9 = pass0(params, x5);
-      acc1 = (acc1 + y6);
-      acc1 = (acc1 + y7);
-      acc1 = (acc1 + y8);
-      acc1 = (acc1 + y9);
-    }
-  }
-  var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = (warp_red1 + warp_red1_16);
-// … 3 more of these 2 lines (eb6d7c12), and
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
-  warp_red1 = (warp_red1 + warp_red1_1);
-  if (ty % 32u == 0u) {
-    shared_words[tx * 8u + ty / 32u] = bitcast<u32>(warp_red1);
-  }
-  __syncthreads();
-  var red1 = bitcast<f32>(shared_words[tx * 8u + 0u]);
-  let of_red1_1 = bitcast<f32>(shared_words[tx * 8u + 1u]);
-  red1 = (red1 + of_red1_1);
-// … 5 more of these 2 lines (df7663ce), and
-  let of_red1_7 = bitcast<f32>(shared_words[tx * 8u + 7u]);
-  red1 = (red1 + of_red1_7);
-  __syncthreads();
-  if (inside && ty == 0u) {
-    ((u32*)b1)[params.v[8] + (segment + params.v[5]) * params.v[1] + k] = bitcast<u32>(red1);
-  }
-}
-
-// ---- many elements to one result: sum, 1 workgroups of 128
-// reduction
-struct Params {
-  u32 v[10];
-};
-extern "C" __global__ void __launch_bounds__(128) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 shared_words[128];
-  let row_group = group;
-  let segment = 0u;
-  let ty = thread / 1u;
-  let tx = thread - ty * 1u;
-  let k = row_group * 1u + tx;
-  let inside = k < params.v[1];
-  let begin = segment * params.v[4];
-  let end = min(params.v[2], begin + params.v[4]);
-  var acc1 = f32(0.0);
-  if (inside) {
-    for (var r = ty; r < end; r += 128u) {
-      acc1 = (acc1 + bitcast<f32>(((u32*)b1)[params.v[8] + r * params.v[1] + k]));
-    }
-  }
-  var warp_red1 = acc1;
-  let warp_red1_16 = __shfl_xor_sync(0xffffffffu, warp_red1, 16);
-  warp_red1 = (warp_red1 + warp_red1_16);
-// … 3 more of these 2 lines (eb6d7c12), and
-  let warp_red1_1 = __shfl_xor_sync(0xffffffffu, warp_red1, 1);
-  warp_red1 = (warp_red1 + warp_red1_1);
-  if (ty % 32u == 0u) {
-    shared_words[(ty / 32u) * 1u + tx] = bitcast<u32>(warp_red1);
-  }
-  __syncthreads();
-  var red1 = bitcast<f32>(shared_words[tx + 0u]);
-  let of_red1_1 = bitcast<f32>(shared_words[tx + 1u]);
-  red1 = (red1 + of_red1_1);
-  let of_red1_2 = bitcast<f32>(shared_words[tx + 2u]);
-  red1 = (red1 + of_red1_2);
-  let of_red1_3 = bitcast<f32>(shared_words[tx + 3u]);
-  red1 = (red1 + of_red1_3);
-  __syncthreads();
-  if (inside && ty == 0u) {
-    ((u32*)b2)[params.v[9] + k] = bitcast<u32>(red1);
-    let y0 = finish(params, red1);
-    ((u32*)b0)[params.v[7]] = bitcast<u32>(y0);
-  }
-}
-
-// ---- product: matmul_bias_activation, 4 workgroups of 64
+// ---- columns: sum, 19 workgroups of 256, 11 words (b0c0dd3e)
+// ---- many elements to one result: sum, 512 workgroups of 256, 9 words (b84eaf1b)
+// ---- many elements to one result: sum, 1 workgroups of 128, 10 words (0b6b6f32)
+// ---- product: matmul_bias_activation, 4 workgroups of 64, 14 words
 // product, tiles of 32x32x8
 struct Params {
   u32 v[14];
@@ -1163,7 +569,6 @@ TERN_DEVICE f32 epilogue(const Params& params, f32 v0, f32 v1) {
   return v4;
 }
 extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const vec4<u32>* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ vec4<f32> tile_a[64];
   __shared__ vec4<f32> tile_b[64];
   let tiles = params.v[4] * params.v[5];
@@ -1251,250 +656,16 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- scan: cumsum, 6 workgroups of 256
-// scan
+// ---- scan: cumsum, 6 workgroups of 256, 8 words (0b9e9df4)
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (09e711aa)
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (b6e226bd)
+// ---- scan of columns: cumsum, 64 workgroups of 256, 8 words (db669c29)
+// ---- sort: sort, 3 workgroups of 256, 9 words (828e7c3d)
+// ---- sort: sort, 1 workgroups of 256, 14 words (2f65d469)
+// ---- sort of a line: sort, 3 workgroups of 256, 11 words
+// sort, tiles
 struct Params {
-  u32 v[8];
-};
-TERN_DEVICE f32 combine(f32 a, f32 b) {
-  return (a + b);
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ f32 sums[256];
-  let line = group / 1u;
-  let part = group - line * 1u;
-  let begin = part * params.v[2];
-  let end = min(begin + params.v[2], params.v[2]);
-  var carry = f32();
-  for (var start = begin; start < end; start += 256u * 4u) {
-    var s0 = f32();
-    var s1 = f32();
-    var s2 = f32();
-    var s3 = f32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let w0 = (params.v[4] + line * params.v[5] + line_at0) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      s0 = x2;
-      s1 = x3;
-      s2 = x4;
-      s3 = x5;
-    }
-    var sum = s0;
-    sum = combine(sum, s1);
-    s1 = sum;
-    sum = combine(sum, s2);
-    s2 = sum;
-    sum = combine(sum, s3);
-    s3 = sum;
-    sums[thread] = sum;
-    __syncthreads();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
-    __syncthreads();
-    sums[thread] = t1;
-// … 6 more of these 5 lines (f02f05f9), and
-    __syncthreads();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
-    __syncthreads();
-    sums[thread] = t128;
-    __syncthreads();
-    var before = carry;
-    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
-    let y0 = combine(before, s0);
-    let y1 = combine(before, s1);
-    let y2 = combine(before, s2);
-    let y3 = combine(before, s3);
-    if (i0 < end) {
-      let w6 = (params.v[6] + line * params.v[7] + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-    }
-    carry = combine(carry, sums[256u - 1u]);
-    __syncthreads();
-  }
-}
-
-// ---- scan of a long line: cumsum, 3 workgroups of 256
-// scan, sums of segments
-struct Params {
-  u32 v[9];
-};
-template <class T> TERN_DEVICE T tern_add(T a, T b) {
-  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
-}
-TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
-TERN_DEVICE i32 combine(i32 a, i32 b) {
-  return tern_add(a, b);
-}
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ i32 sums[256];
-  let line = group / params.v[4];
-  let part = group - line * params.v[4];
-  let begin = part * params.v[7];
-  let end = min(begin + params.v[7], params.v[2]);
-  var sum = i32();
-  for (var i = begin + thread * 4u; i < end; i += 256u * 4u) {
-    let at = i;
-    let w0 = (params.v[3] + at) / 4u;
-    let q1 = b0[w0 + 0u];
-    let x2 = bitcast<i32>(q1.x);
-    let x3 = bitcast<i32>(q1.y);
-    let x4 = bitcast<i32>(q1.z);
-    let x5 = bitcast<i32>(q1.w);
-    sum = combine(sum, x2);
-    sum = combine(sum, x3);
-    sum = combine(sum, x4);
-    sum = combine(sum, x5);
-  }
-  sums[thread] = sum;
-  __syncthreads();
-  if (thread < 128u) { sums[thread] = combine(sums[thread], sums[thread + 128u]); }
-// … 6 more of these 2 lines (2c302f79), and
-  __syncthreads();
-  if (thread < 1u) { sums[thread] = combine(sums[thread], sums[thread + 1u]); }
-  __syncthreads();
-  if (thread == 0u) {
-    ((u32*)b1)[line * params.v[5] + params.v[6] + part] = bitcast<u32>(sums[0]);
-  }
-}
-
-// ---- scan of a long line: cumsum, 3 workgroups of 256
-// scan, segments
-struct Params {
-  u32 v[10];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ i32 sums[256];
-  let line = group / params.v[5];
-  let part = group - line * params.v[5];
-  let begin = part * params.v[8];
-  let end = min(begin + params.v[8], params.v[2]);
-  var carry = i32();
-  if (part + params.v[7] > 0u) { carry = bitcast<i32>(((u32*)b2)[line * params.v[6] + params.v[7] + part - 1u]); }
-  for (var start = begin; start < end; start += 256u * 4u) {
-    var s0 = i32();
-    var s1 = i32();
-    var s2 = i32();
-    var s3 = i32();
-    let i0 = start + thread * 4u + 0u;
-    let line_at0 = i0;
-    if (i0 < end) {
-      let w0 = (params.v[3] + line_at0) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<i32>(q1.x);
-      let x3 = bitcast<i32>(q1.y);
-      let x4 = bitcast<i32>(q1.z);
-      let x5 = bitcast<i32>(q1.w);
-      s0 = x2;
-      s1 = x3;
-      s2 = x4;
-      s3 = x5;
-    }
-    var sum = s0;
-    sum = combine(sum, s1);
-    s1 = sum;
-    sum = combine(sum, s2);
-    s2 = sum;
-    sum = combine(sum, s3);
-    s3 = sum;
-    sums[thread] = sum;
-    __syncthreads();
-    var t1 = sums[thread];
-    if (thread >= 1u) { t1 = combine(sums[thread - 1u], t1); }
-    __syncthreads();
-    sums[thread] = t1;
-// … 6 more of these 5 lines (f02f05f9), and
-    __syncthreads();
-    var t128 = sums[thread];
-    if (thread >= 128u) { t128 = combine(sums[thread - 128u], t128); }
-    __syncthreads();
-    sums[thread] = t128;
-    __syncthreads();
-    var before = carry;
-    if (thread > 0u) { before = combine(carry, sums[thread - 1u]); }
-    let y0 = combine(before, s0);
-    let y1 = combine(before, s1);
-    let y2 = combine(before, s2);
-    let y3 = combine(before, s3);
-    if (i0 < end) {
-      let w6 = (params.v[4] + line_at0) / 4u;
-      b1[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
-    }
-    carry = combine(carry, sums[256u - 1u]);
-    __syncthreads();
-  }
-}
-
-// ---- scan of columns: cumsum, 64 workgroups of 256
-// scan, columns
-struct Params {
-  u32 v[8];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ f32 sums[256];
-  let column = thread % 32u;
-  let line = group * 32u + column;
-  let row = thread / 32u;
-  let inside = line < params.v[1];
-  var carry = f32();
-  for (var start = 0u; start < params.v[2]; start += 8u * 8u) {
-    let i0 = start + row * 8u + 0u;
-    let at0 = i0;
-    var s0 = f32();
-    if (inside && i0 < params.v[2]) {
-      let x0 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at0 * params.v[5]]);
-      s0 = x0;
-    }
-// … 6 more of these 7 lines (c5797543), and
-    let i7 = start + row * 8u + 7u;
-    let at7 = i7;
-    var s7 = f32();
-    if (inside && i7 < params.v[2]) {
-      let x7 = bitcast<f32>(((u32*)b0)[params.v[4] + line + at7 * params.v[5]]);
-      s7 = x7;
-    }
-    var sum = s0;
-    sum = combine(sum, s1);
-    s1 = sum;
-// … 5 more of these 2 lines (8f0dc926), and
-    sum = combine(sum, s7);
-    s7 = sum;
-    sums[thread] = sum;
-    __syncthreads();
-    var before = carry;
-    carry = combine(carry, sums[0u * 32u + column]);
-    if (row > 0u) { before = carry; }
-// … 5 more of these 2 lines (3750ae22), and
-    carry = combine(carry, sums[6u * 32u + column]);
-    if (row > 6u) { before = carry; }
-    carry = combine(carry, sums[7u * 32u + column]);
-    if (inside && i0 < params.v[2]) {
-      let y0 = combine(before, s0);
-      ((u32*)b1)[params.v[6] + line + at0 * params.v[7]] = bitcast<u32>(y0);
-    }
-// … 6 more of these 4 lines (1b165070), and
-    if (inside && i7 < params.v[2]) {
-      let y7 = combine(before, s7);
-      ((u32*)b1)[params.v[6] + line + at7 * params.v[7]] = bitcast<u32>(y7);
-    }
-    __syncthreads();
-  }
-}
-
-// ---- sort: sort, 3 workgroups of 256
-// sort, blocks
-struct Params {
-  u32 v[9];
+  u32 v[11];
 };
 TERN_DEVICE u32 tern_sort_key(f32 x) {
   let bits = bitcast<u32>(x);
@@ -1503,106 +674,6 @@ TERN_DEVICE u32 tern_sort_key(f32 x) {
   if (magnitude == 0u) { return 0x80000000u; }
   return select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
 }
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 keys[8];
-  __shared__ u32 places[8];
-  let first = group * 8u;
-  for (var i = thread * 4u; i < 8u; i += 256u * 4u) {
-    let line = (first + i) / params.v[7];
-    let at = first + i - line * params.v[7];
-    var key0 = ~u32(0);
-    var place0 = at + 0u;
-// … 2 more of these 2 lines (e79acbfe), and
-    var key3 = ~u32(0);
-    var place3 = at + 3u;
-    if (at < params.v[2] && first + i < params.v[8]) {
-      let w0 = (params.v[4] + line * params.v[5] + at) / 4u;
-      let q1 = b0[w0 + 0u];
-      let x2 = bitcast<f32>(q1.x);
-      let x3 = bitcast<f32>(q1.y);
-      let x4 = bitcast<f32>(q1.z);
-      let x5 = bitcast<f32>(q1.w);
-      key0 = tern_sort_key(x2);
-      key1 = tern_sort_key(x3);
-      key2 = tern_sort_key(x4);
-      key3 = tern_sort_key(x5);
-    }
-    keys[i + 0u] = key0;
-    places[i + 0u] = place0;
-// … 2 more of these 2 lines (38291bfd), and
-    keys[i + 3u] = key3;
-    places[i + 3u] = place3;
-  }
-  __syncthreads();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 1u * (2u * 1u) + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 2u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-// … 4 more of these 15 lines (4523681b), and
-  }
-  __syncthreads();
-  for (var i = thread; i < 8u / 2u; i += 256u) {
-    let low = i / 1u * (2u * 1u) + i % 1u;
-    let high = low + 1u;
-    let up = (((first + low) & (params.v[7] - 1u)) & 8u) == 0u;
-    let later = keys[low] > keys[high] || (keys[low] == keys[high] && places[low] > places[high]);
-    if (later == up) {
-      let key = keys[low];
-      keys[low] = keys[high];
-      keys[high] = key;
-      let place = places[low];
-      places[low] = places[high];
-      places[high] = place;
-    }
-  }
-  __syncthreads();
-  for (var i = thread; i < 8u; i += 256u) {
-    if (first + i < params.v[8]) { b1[first + i] = places[i]; }
-  }
-}
-
-// ---- sort: sort, 1 workgroups of 256
-// sort, results
-struct Params {
-  u32 v[14];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 4u;
-  if (i >= params.v[2] * params.v[1]) { return; }
-  let line = i / params.v[2];
-  let at = i - line * params.v[2];
-  let sorted = line * params.v[12] + at;
-  let place0 = b3[sorted + 0u];
-  let place1 = b3[sorted + 1u];
-  let place2 = b3[sorted + 2u];
-  let place3 = b3[sorted + 3u];
-  let from0 = params.v[5] + line * params.v[6] + place0 * params.v[4];
-  let x0 = bitcast<f32>(((u32*)b0)[from0]);
-// … 2 more of these 2 lines (5da85255), and
-  let from3 = params.v[5] + line * params.v[6] + place3 * params.v[4];
-  let x3 = bitcast<f32>(((u32*)b0)[from3]);
-  let w0 = (params.v[7] + line * params.v[8] + at) / 4u;
-  b1[w0 + 0u] = vec4<u32>(bitcast<u32>(x0), bitcast<u32>(x1), bitcast<u32>(x2), bitcast<u32>(x3));
-  let w1 = (params.v[9] + line * params.v[10] + at) / 4u;
-  b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
-}
-
-// ---- sort of a line: sort, 3 workgroups of 256
-// sort, tiles
-struct Params {
-  u32 v[11];
-};
 TERN_DEVICE u32 tern_sum_up_to(u32 value, u32* sums, u32 thread) {
   const u32 lane = thread & 31u, warp = thread >> 5;
   u32 sum = value;
@@ -1740,7 +811,6 @@ TERN_DEVICE u32 key_of(u32 w, u32 flip) {
   return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 staged[4096];
   __shared__ u16 places[4096];
   __shared__ u32 counts[2048];
@@ -1769,46 +839,12 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* _
   }
 }
 
-// ---- sort of a long line: sort, 256 workgroups of 256
-// sort, reading
-struct Params {
-  u32 v[5];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const vec4<u32>* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 8u;
-  if (i >= params.v[2] * params.v[1]) { return; }
-  let line = i / params.v[2];
-  let at = i - line * params.v[2];
-  let w0 = (params.v[3] + at) / 8u;
-  let q1 = b0[w0 + 0u];
-  let x2 = tern_f16_bits_to_f32((q1.x & 0xffffu));
-  let x3 = tern_f16_bits_to_f32((q1.x >> 16u));
-  let x4 = tern_f16_bits_to_f32((q1.y & 0xffffu));
-  let x5 = tern_f16_bits_to_f32((q1.y >> 16u));
-  let x6 = tern_f16_bits_to_f32((q1.z & 0xffffu));
-  let x7 = tern_f16_bits_to_f32((q1.z >> 16u));
-  let x8 = tern_f16_bits_to_f32((q1.w & 0xffffu));
-  let x9 = tern_f16_bits_to_f32((q1.w >> 16u));
-  b1[i + 0u] = tern_f32_to_f16_bits(x2);
-// … 6 more of these 1 lines (7d4a79ad), and
-  b1[i + 7u] = tern_f32_to_f16_bits(x9);
-}
-
-// ---- sort of a long line: sort, 128 workgroups of 256
+// ---- sort of a long line: sort, 128 workgroups of 256, 8 words
 // sort, counts of digits
 struct Params {
   u32 v[8];
 };
-TERN_DEVICE u32 key_of(u32 w, u32 flip) {
-  let magnitude = w & 0x7fffu;
-  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
-  if (magnitude == 0u) { key = 0x8000u; }
-  if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (flip & 0xffffu);
-}
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 counts[256];
   if (group >= params.v[2] * params.v[3]) { return; }
   let line = group / params.v[3];
@@ -1833,13 +869,9 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
   b1[(line * 256u + thread) * params.v[3] + block] = atomicLoad(&counts[thread]);
 }
 
-// ---- sort of a long line: sort, 256 workgroups of 256
+// ---- sort of a long line: sort, 256 workgroups of 256, 6 words
 // sort, adding up counts
-struct Params {
-  u32 v[6];
-};
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, u32* __restrict__ b1, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 sums[256];
   if (group >= params.v[2] * 256u) { return; }
   let first = group * params.v[3];
@@ -1876,11 +908,8 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ 
   if (thread == 0u) { b1[group] = carry; }
 }
 
-// ---- sort of a long line: sort, 128 workgroups of 256
+// ---- sort of a long line: sort, 128 workgroups of 256, 11 words
 // sort, moving by digits
-struct Params {
-  u32 v[11];
-};
 /// Of each element its digit, in the 8 high bits, and its rank: one register.
 /// `counts`: 8 * 256 words; `sums`: 8. Afterwards rank(e) is the element's place in the tile sorted by this digit, and
 /// the result how many elements of the tile have a digit less than the invocation's number.
@@ -1890,7 +919,6 @@ struct Params {
 /// Sorts `here` elements, in a tile, by all digits of their keys: staged[i] becomes the i-th element's bits, places[i]
 /// where it stood.
 extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, u32* __restrict__ b4, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ u32 counts[2048];
   __shared__ u32 sums[256];
   __shared__ u32 staged[4096];
@@ -1901,383 +929,17 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
                           thread, counts, sums, staged, [&](u32 w) { return u32(key_of(w, params.v[1]) >> params.v[5]) & 255u; });
 }
 
-// ---- sort of a long line: sort, 256 workgroups of 256
-// sort, writing
-struct Params {
-  u32 v[7];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let i = (group * 256u + thread) * 8u;
-  if (i >= params.v[2] * params.v[1]) { return; }
-  let line = i / params.v[2];
-  let at = i - line * params.v[2];
-  let sorted = line * params.v[2] + at;
-  let place0 = b3[sorted + 0u];
-// … 6 more of these 1 lines (44cc1555), and
-  let place7 = b3[sorted + 7u];
-  let bits0 = b2[sorted + 0u];
-  let x0 = tern_f16_bits_to_f32(bits0);
-// … 6 more of these 2 lines (c5254b57), and
-  let bits7 = b2[sorted + 7u];
-  let x7 = tern_f16_bits_to_f32(bits7);
-  let w0 = (params.v[3] + at) / 8u;
-  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(x0, x1), tern_f32_pair_to_f16(x2, x3), tern_f32_pair_to_f16(x4, x5), tern_f32_pair_to_f16(x6, x7));
-  let w1 = (params.v[4] + at) / 4u;
-  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
-  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place4)), bitcast<u32>(bitcast<i32>(place5)), bitcast<u32>(bitcast<i32>(place6)), bitcast<u32>(bitcast<i32>(place7)));
-}
-
-// ---- the first of a line: topk, 13 workgroups of 256
-// selection
-struct Params {
-  u32 v[11];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ u32 counts[256];
-  __shared__ u32 sums[256];
-  __shared__ u32 found[2];
-  __shared__ u32 less[1024];
-  __shared__ u32 alike[1024];
-  if (group >= params.v[2] * params.v[3]) { return; }
-  let line = group / params.v[3];
-  let part = group - line * params.v[3];
-  let each = params.v[4] / params.v[3];
-  let longer = params.v[4] - each * params.v[3];
-  let begin = line * params.v[4] + part * each + min(part, longer);
-  let end = begin + each + select(0u, 1u, part < longer);
-  let last = end - 1u;
-  var known = u32(0);
-  var mask = u32(0);
-  var wanted = params.v[5];
-  for (var shift = 24u; shift < 32u; shift -= 8u) {
-    atomicStore(&counts[thread], 0u);
-    __syncthreads();
-    for (var i = begin + thread; i < end; i += 1024u) {
-      let key0 = key_of(b0[params.v[8] + min(i + 0u, last)], params.v[1]);
-      let key256 = key_of(b0[params.v[8] + min(i + 256u, last)], params.v[1]);
-      let key512 = key_of(b0[params.v[8] + min(i + 512u, last)], params.v[1]);
-      let key768 = key_of(b0[params.v[8] + min(i + 768u, last)], params.v[1]);
-      if (i + 0u < end && (key0 & mask) == known) { atomicAdd(&counts[u32(key0 >> shift) & 255u], 1u); }
-      if (i + 256u < end && (key256 & mask) == known) { atomicAdd(&counts[u32(key256 >> shift) & 255u], 1u); }
-      if (i + 512u < end && (key512 & mask) == known) { atomicAdd(&counts[u32(key512 >> shift) & 255u], 1u); }
-      if (i + 768u < end && (key768 & mask) == known) { atomicAdd(&counts[u32(key768 >> shift) & 255u], 1u); }
-    }
-    __syncthreads();
-    let here = atomicLoad(&counts[thread]);
-    sums[thread] = here;
-    __syncthreads();
-    {
-      let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-      __syncthreads();
-      sums[thread] = with1;
-      __syncthreads();
-// … 6 more of these 4 lines (ed4efe49), and
-      let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-      __syncthreads();
-      sums[thread] = with128;
-      __syncthreads();
-    }
-    let up_to = sums[thread];
-    if (up_to >= wanted && up_to - here < wanted) {
-      found[0] = thread;
-      found[1] = wanted - (up_to - here);
-    }
-    __syncthreads();
-    known = known | (u32(found[0]) << shift);
-    mask = mask | (u32(255) << shift);
-    wanted = found[1];
-    __syncthreads();
-  }
-  for (var i = thread; i < params.v[7]; i += 256u) {
-    atomicStore(&less[i], 0u);
-    atomicStore(&alike[i], 0u);
-  }
-  __syncthreads();
-  for (var i = begin + thread; i < end; i += 1024u) {
-    let key0 = key_of(b0[params.v[8] + min(i + 0u, last)], params.v[1]);
-    let key256 = key_of(b0[params.v[8] + min(i + 256u, last)], params.v[1]);
-    let key512 = key_of(b0[params.v[8] + min(i + 512u, last)], params.v[1]);
-    let key768 = key_of(b0[params.v[8] + min(i + 768u, last)], params.v[1]);
-    if (i + 0u < end) {
-      let at = i + 0u - begin;
-      if (key0 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key0 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
-    }
-// … 2 more of these 5 lines (4f41e4c5), and
-    if (i + 768u < end) {
-      let at = i + 768u - begin;
-      if (key768 < known) { atomicOr(&less[at >> 5u], 1u << (at & 31u)); }
-      if (key768 == known) { atomicOr(&alike[at >> 5u], 1u << (at & 31u)); }
-    }
-  }
-  __syncthreads();
-  // An invocation has params.v[6] words. Of the elements alike only the first `wanted` count.
-  var before = 0u;
-  var like = 0u;
-  for (var j = 0u; j < params.v[6]; j += 1u) {
-    before += countOneBits(atomicLoad(&less[thread * params.v[6] + j]));
-    like += countOneBits(atomicLoad(&alike[thread * params.v[6] + j]));
-  }
-  sums[thread] = like;
-  __syncthreads();
-  {
-    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    __syncthreads();
-    sums[thread] = with1;
-    __syncthreads();
-// … 6 more of these 4 lines (15b62269), and
-    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    __syncthreads();
-    sums[thread] = with128;
-    __syncthreads();
-  }
-  var like_before = sums[thread] - like;
-  __syncthreads();
-  let taken = min(like_before + like, wanted) - min(like_before, wanted);
-  sums[thread] = before + taken;
-  __syncthreads();
-  {
-    let with1 = sums[thread] + select(0u, sums[max(thread, 1u) - 1u], thread >= 1u);
-    __syncthreads();
-    sums[thread] = with1;
-    __syncthreads();
-// … 6 more of these 4 lines (15b62269), and
-    let with128 = sums[thread] + select(0u, sums[max(thread, 128u) - 128u], thread >= 128u);
-    __syncthreads();
-    sums[thread] = with128;
-    __syncthreads();
-  }
-  var to = group * params.v[5] + sums[thread] - (before + taken);
-  for (var j = 0u; j < params.v[6]; j += 1u) {
-    let word = thread * params.v[6] + j;
-    let likes = atomicLoad(&alike[word]);
-    var either = atomicLoad(&less[word]) | likes;
-    for (; either != 0u;) {
-      let bit = countTrailingZeros(either);
-      either = either & (either - 1u);
-      var take = true;
-      if (((likes >> bit) & 1u) != 0u) {
-        take = like_before < wanted;
-        like_before += 1u;
-      }
-      if (take) {
-        let source = begin + word * 32u + bit;
-        b1[params.v[9] + to] = b0[params.v[8] + source];
-        b2[params.v[10] + to] = source - line * params.v[4];
-        to += 1u;
-      }
-    }
-  }
-}
-
-// ---- scatter: scatter_add, 1 workgroups of 256
-// scatter
-struct Params {
-  u32 v[16];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let t = group * 256u + thread;
-  if (t >= params.v[1]) { return; }
-  let entry = t / params.v[2];
-  let k = (t - entry * params.v[2]) * 4u;
-  let wanted = entry + params.v[3];
-  let w0 = (params.v[9] + k + wanted * params.v[10]) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  var acc0 = x2;
-  var acc1 = x3;
-  var acc2 = x4;
-  var acc3 = x5;
-  for (var j = params.v[4]; j < params.v[5]; j += 1u) {
-    let index = bitcast<i32>(((u32*)b2)[params.v[13] + j]);
-    let place = bitcast<u32>(index) + select(0u, params.v[6], index < 0);
-    if (place >= params.v[6]) {
-      if (entry == 0u) {
-        if (atomicCAS(&b3[0], 0u, params.v[15]) == 0u) { b3[1] = u32(index); }
-      }
-    }
-    if (place == wanted) {
-      let w6 = (params.v[11] + k + j * params.v[12]) / 4u;
-      let q7 = b1[w6 + 0u];
-      let x8 = bitcast<f32>(q7.x);
-      let x9 = bitcast<f32>(q7.y);
-      let x10 = bitcast<f32>(q7.z);
-      let x11 = bitcast<f32>(q7.w);
-      acc0 = combine(acc0, x8);
-      acc1 = combine(acc1, x9);
-      acc2 = combine(acc2, x10);
-      acc3 = combine(acc3, x11);
-    }
-  }
-  let w12 = (params.v[9] + k + wanted * params.v[10]) / 4u;
-  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
-}
-
-// ---- scatter to many: scatter_add, 12 workgroups of 256
-// scatter, reading the table
-struct Params {
-  u32 v[8];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, u32* __restrict__ b2, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let t = group * 256u + thread;
-  if (t >= params.v[1]) { return; }
-  let index = bitcast<i32>(((u32*)b1)[params.v[5] + t]);
-  var place = bitcast<u32>(index) + select(0u, params.v[2], index < 0);
-  if (place >= params.v[2]) {
-    if (atomicCAS(&b2[0], 0u, params.v[7]) == 0u) { b2[1] = u32(index); }
-    place = params.v[2];
-  }
-  ((u32*)b0)[params.v[4] + t] = bitcast<u32>(bitcast<i32>(place));
-}
-
-// ---- scatter to many: scatter_add, 1 workgroups of 256
-// scatter, sorted
-struct Params {
-  u32 v[14];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restrict__ b0, const vec4<u32>* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  let t = group * 256u + thread;
-  if (t >= params.v[1]) { return; }
-  let wanted = t / params.v[2];
-  let k = (t - wanted * params.v[2]) * 4u;
-  let keys = params.v[12] + 0u;
-  let places = params.v[13] + 0u;
-  var low = 0u;
-  var low_high = params.v[3];
-  for (; low < low_high;) {
-    let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) {
-      low = low_middle + 1u;
-    } else {
-      low_high = low_middle;
-    }
-  }
-  let w0 = (params.v[8] + k + wanted * params.v[9]) / 4u;
-  let q1 = b0[w0 + 0u];
-  let x2 = bitcast<f32>(q1.x);
-  let x3 = bitcast<f32>(q1.y);
-  let x4 = bitcast<f32>(q1.z);
-  let x5 = bitcast<f32>(q1.w);
-  var acc0 = x2;
-  var acc1 = x3;
-  var acc2 = x4;
-  var acc3 = x5;
-  low = max(low, params.v[4]);
-  for (; low < params.v[5]; low += 1u) {
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low])) != wanted) { break; }
-    let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + low]));
-    let w6 = (params.v[10] + k + j * params.v[11]) / 4u;
-    let q7 = b1[w6 + 0u];
-    let x8 = bitcast<f32>(q7.x);
-    let x9 = bitcast<f32>(q7.y);
-    let x10 = bitcast<f32>(q7.z);
-    let x11 = bitcast<f32>(q7.w);
-    acc0 = combine(acc0, x8);
-    acc1 = combine(acc1, x9);
-    acc2 = combine(acc2, x10);
-    acc3 = combine(acc3, x11);
-  }
-  let w12 = (params.v[8] + k + wanted * params.v[9]) / 4u;
-  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
-}
-
-// ---- scatter of many to few: scatter_add, 9 workgroups of 256
-// scatter, fetched
-struct Params {
-  u32 v[14];
-};
-extern "C" __global__ void __launch_bounds__(256) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
-  __shared__ f32 values[1024];
-  if (group >= params.v[1]) { return; }
-  let tiles = (params.v[2] + 4u - 1u) / 4u;
-  let wanted = group / tiles;
-  let column = thread % 4u;
-  let row = thread / 4u;
-  let stands = (group - wanted * tiles) * 4u + column;
-  let k = min(stands, params.v[2] - 1u);
-  let keys = params.v[12] + 0u;
-  let places = params.v[13] + 0u;
-  var low = 0u;
-  var low_high = params.v[3];
-  for (; low < low_high;) {
-    let low_middle = (low + low_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + low_middle])) < wanted) {
-      low = low_middle + 1u;
-    } else {
-      low_high = low_middle;
-    }
-  }
-  var over = 0u;
-  var over_high = params.v[3];
-  for (; over < over_high;) {
-    let over_middle = (over + over_high) / 2u;
-    if (bitcast<u32>(bitcast<i32>(((u32*)b2)[keys + over_middle])) < wanted + 1u) {
-      over = over_middle + 1u;
-    } else {
-      over_high = over_middle;
-    }
-  }
-  let first = max(low, params.v[4]);
-  let end = min(over, params.v[5]);
-  let x0 = bitcast<f32>(((u32*)b0)[params.v[8] + k + wanted * params.v[9]]);
-  var acc0 = x0;
-  for (var start = first; start < end; start += 64u * 4u) {
-    let entry0 = start + row + 0u * 64u;
-    var value0 = f32();
-    if (entry0 < end) {
-      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry0]));
-      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value0 = x1;
-    }
-// … 2 more of these 7 lines (5df6ab89), and
-    let entry3 = start + row + 3u * 64u;
-    var value3 = f32();
-    if (entry3 < end) {
-      let j = bitcast<u32>(bitcast<i32>(((u32*)b3)[places + entry3]));
-      let x1 = bitcast<f32>(((u32*)b1)[params.v[10] + k + j * params.v[11]]);
-      value3 = x1;
-    }
-    values[thread + 0u * 256u] = value0;
-    values[thread + 1u * 256u] = value1;
-    values[thread + 2u * 256u] = value2;
-    values[thread + 3u * 256u] = value3;
-    __syncthreads();
-    if (row == 0u) {
-      let count = min(64u * 4u, end - start);
-      var i = 0u;
-      for (; i + 8u <= count; i += 8u) {
-        let next0 = values[(i + 0u) * 4u + column];
-// … 6 more of these 1 lines (b4d5df3d), and
-        let next7 = values[(i + 7u) * 4u + column];
-        acc0 = combine(acc0, next0);
-// … 6 more of these 1 lines (1b6531d8), and
-        acc0 = combine(acc0, next7);
-      }
-      for (; i < count; i += 1u) { acc0 = combine(acc0, values[i * 4u + column]); }
-    }
-    __syncthreads();
-  }
-  if (row == 0u && stands < params.v[2]) {
-    ((u32*)b0)[params.v[8] + k + wanted * params.v[9]] = bitcast<u32>(acc0);
-  }
-}
-
-// ---- scatter with a table for each line: scatter_add, 64 workgroups of 32
+// ---- the first of a line: topk, 13 workgroups of 256, 11 words (1c8dabd1)
+// ---- scatter: scatter_add, 1 workgroups of 256, 16 words (d3226201)
+// ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words (604d163c)
+// ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (15bc9594)
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b3d28ce3)
+// ---- scatter with a table for each line: scatter_add, 64 workgroups of 32, 13 words
 // scatter, lines
-struct Params {
-  u32 v[13];
-};
+TERN_DEVICE f32 combine(f32 a, f32 b) {
+  return (a + b);
+}
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
-  const u32 thread = threadIdx.x, group = blockIdx.x;
   __shared__ f32 sums[1024];
   for (u32 k = thread; k < params.v[2]; k += 32u) {
     let x0 = bitcast<f32>(((u32*)b0)[params.v[5] + group + k * params.v[6]]);
@@ -2339,7 +1001,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
   }
 }
 
-// ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384
+// ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words
 // product on matrix units, tiles of 128x128x64 in turns
 struct Params {
   u32 v[10];
@@ -2747,7 +1409,7 @@ extern "C" __global__ void __launch_bounds__(384) __cluster_dims__(2, 1, 1) tern
   tern_cluster_sync();  // the other workgroup may still write here
 }
 
-// ---- product on tensor cores: matmul_bias_activation, 4 workgroups of 256
+// ---- product on tensor cores: matmul_bias_activation, 4 workgroups of 256, 15 words
 // product on tensor cores, tiles of 128x256x64
 struct Params {
   u32 v[15];

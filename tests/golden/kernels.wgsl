@@ -1,15 +1,13 @@
-// ---- contiguous, in vectors: abs, 1 workgroups of 256
+// ---- contiguous, in vectors: mul, 1 workgroups of 256, 6 words
 // elementwise
 struct Params { v: array<vec4<u32>, 2> }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-fn tern_abs_f32(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
-}
-fn formula(v0: f32) -> f32 {
-  let v1 = tern_abs_f32(v0);
-  return v1;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+fn formula(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 * v1);
+  return v2;
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
@@ -22,20 +20,24 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   let x3 = bitcast<f32>(q1.y);
   let x4 = bitcast<f32>(q1.z);
   let x5 = bitcast<f32>(q1.w);
-  let y0 = formula(x2);
-  let y1 = formula(x3);
-  let y2 = formula(x4);
-  let y3 = formula(x5);
-  let w6 = (params.v[0].w + i) / 4u;
+  let w6 = (params.v[1].y + i) / 4u;
+  let q7 = b2[w6 + 0u];
+  let x8 = bitcast<f32>(q7.x);
+  let x9 = bitcast<f32>(q7.y);
+  let x10 = bitcast<f32>(q7.z);
+  let x11 = bitcast<f32>(q7.w);
+  let y0 = formula(x2, x8);
+  let y1 = formula(x3, x9);
+  let y2 = formula(x4, x10);
+  let y3 = formula(x5, x11);
+  let w12 = (params.v[0].w + i) / 4u;
   if (i + 0u < params.v[0].y) {
-    b0[w6 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
+    b0[w12 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
   }
 }
 
-// ---- packed halves: mul, 1 workgroups of 256
+// ---- packed halves: mul, 1 workgroups of 256, 6 words
 // elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
@@ -59,9 +61,6 @@ fn formula(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 * v1);
   return v2;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let i = (group * 256u + thread) * 8u;
   if (i >= params.v[0].y) { return; }
   let w0 = (params.v[1].x + i) / 8u;
@@ -93,10 +92,9 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- a broadcast row: add, 1 workgroups of 256
+// ---- a broadcast row: add, 1 workgroups of 256, 9 words
 // elementwise
 struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
@@ -104,9 +102,6 @@ fn formula(v0: f32, v1: f32) -> f32 {
   let v2 = (v0 + v1);
   return v2;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let i = (group * 256u + thread) * 1u;
   if (i >= params.v[0].y) { return; }
   let cq1 = i / params.v[0].w;
@@ -119,93 +114,22 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b0[to2] = bitcast<u32>(y0);
 }
 
-// ---- several results: silu_mul_bwd, 1 workgroups of 256
+// ---- several results: mul, 1 workgroups of 256, 8 words
 // elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> b4: array<vec4<u32>>;
-fn tern_keep(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
-}
-fn tern_exp_polynomial(r: f32) -> f32 {
-  let r2 = r * r;
-  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
-  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
-}
-fn tern_reduce_exp(x: f32) -> vec2<f32> {
-  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
-  let n = tern_keep(moved - 12582912.0);
-  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
-  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
-}
-fn tern_upper_half(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
-}
-fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
-  let a_upper = tern_upper_half(a);
-  let a_lower = a - a_upper;
-  let b_upper = tern_upper_half(b);
-  let b_lower = b - b_upper;
-  var rest = tern_keep(fma(-a_upper, b_upper, c));
-  rest = tern_keep(fma(-a_upper, b_lower, rest));
-  rest = tern_keep(fma(-a_lower, b_upper, rest));
-  return fma(-a_lower, b_lower, rest);
-}
-fn tern_sigmoid(x: f32) -> f32 {
-  let e = tern_reduce_exp(max(-abs(x), -104.0));
-  let n = bitcast<i32>(e.x) - 0x4b400000;
-  let bounded = max(n, -100);
-  let scale = bitcast<f32>(bitcast<u32>(127 - bounded) << 23u);
-  let value = tern_keep(1.0 + e.y);
-  let value_rest = e.y - tern_keep(value - 1.0);
-  let sum = tern_keep(scale + value);
-  let sum_rest = (value - tern_keep(sum - scale)) + value_rest;
-  let negative = bitcast<i32>(x) < 0;
-  let top = select(scale, value, negative);
-  let inverse = 1.0 / sum;
-  let quotient = tern_keep(top * inverse);
-  let rest = tern_residual(top, quotient, sum) + fma(-quotient, sum_rest, select(0.0, value_rest, negative));
-  let y = fma(rest, inverse, quotient) * bitcast<f32>(bitcast<u32>(select(0, n - bounded, negative) + 127) << 23u);
-  return bitcast<f32>(select(bitcast<u32>(y), bitcast<u32>(x), tern_is_nan(x)));
-}
-fn tern_at_least(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let least = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
-}
-fn tern_at_most(x: f32, bound: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let most = bitcast<u32>(bound);
-  return bitcast<f32>(select(bits, most, bits - most < 0x7f800001u - most));
-}
 struct Result_formula {
   r0: f32,
   r1: f32,
 }
 fn formula(v0: f32, v1: f32, v3: f32) -> Result_formula {
   let v2 = (v0 * v1);
-  let v4 = tern_sigmoid(v3);
-  let v5 = f32(-750.0);
-  let v6 = tern_at_least(v3, v5);
-  let v7 = f32(750.0);
-  let v8 = tern_at_most(v6, v7);
-  let v9 = (v8 * v4);
-  let v10 = f32(1.0);
-  let v11 = (v10 - v4);
-  let v12 = (v9 * v11);
-  let v13 = (v4 + v12);
-  let v14 = (v2 * v13);
-  let v15 = (v6 * v4);
-  let v16 = (v0 * v15);
-  return Result_formula(v14, v16);
+  let v4 = (v0 * v3);
+  return Result_formula(v2, v4);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let i = (group * 256u + thread) * 4u;
   if (i >= params.v[0].y) { return; }
   let w0 = (params.v[1].y + i) / 4u;
@@ -240,13 +164,16 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- a gated activation: silu_mul, 1 workgroups of 256
+// ---- a gated activation: silu_mul, 1 workgroups of 256, 6 words
 // elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+fn tern_at_least(x: f32, bound: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let least = bitcast<u32>(bound);
+  return bitcast<f32>(select(bits, least, bits - least < 0xff800001u - least));
+}
 fn tern_sigmoid(x: f32) -> f32 {
   let h = exp2(max(abs(x) * -0.72134752, -76.0));
   let factor = select(1.0, h, bitcast<i32>(x) < 0);
@@ -292,9 +219,6 @@ fn formula(v0: f32, v5: f32) -> f32 {
   let v6 = (v4 * v5);
   return v6;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let i = (group * 256u + thread) * 8u;
   if (i >= params.v[0].y) { return; }
   let w0 = (params.v[1].x + i) / 8u;
@@ -326,10 +250,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- by index: take, 1 workgroups of 256
+// ---- by index: take, 1 workgroups of 256, 12 words
 // elementwise
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
@@ -337,9 +259,6 @@ struct Params { v: array<vec4<u32>, 3> }
 fn formula(v0: f32) -> f32 {
   return v0;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let i = (group * 256u + thread) * 4u;
   if (i >= params.v[0].y) { return; }
   let cq1 = i / params.v[0].w;
@@ -365,19 +284,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b0[w8 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- across, in tiles: clone, 4 workgroups of 256
+// ---- across, in tiles: clone, 4 workgroups of 256, 12 words
 // elementwise
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 var<workgroup> tile0: array<f32, 1056>;
 fn formula(v0: f32) -> f32 {
   return v0;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].y) { return; }
   let tiles = group / params.v[2].z;
   let first_across = (group - tiles * params.v[2].z) * 32u;
@@ -409,10 +323,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b0[w4 + 0u] = vec4<u32>(bitcast<u32>(y0), bitcast<u32>(y1), bitcast<u32>(y2), bitcast<u32>(y3));
 }
 
-// ---- requests together: step, 1 workgroups of 256
+// ---- requests together: step, 1 workgroups of 256, 7 words
 // elementwise
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 fn formula(v0: f32, v2: f32) -> f32 {
@@ -421,9 +333,6 @@ fn formula(v0: f32, v2: f32) -> f32 {
   let v4 = (v0 - v3);
   return v4;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let i = (group * 256u + thread) * 4u;
   if (i >= params.v[0].y) { return; }
   let w0 = (params.v[1].x + i) / 4u;
@@ -448,13 +357,25 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- rows: softmax, 10 workgroups of 64
+// ---- rows: softmax, 10 workgroups of 64, 12 words
 // reduction
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 64>;
+fn tern_keep(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) ^ (params.v[0].x & 0x80000000u));
+}
+fn tern_exp_polynomial(r: f32) -> f32 {
+  let r2 = r * r;
+  let p = fma(r2, 0.0013865138, fma(r, 0.008366725, 0.0416675));
+  return fma(r2, p, fma(r, 0.16666542, 0.49999997));
+}
+fn tern_reduce_exp(x: f32) -> vec2<f32> {
+  let moved = tern_keep(fma(x, 1.4426950408889634, 12582912.0));
+  let n = tern_keep(moved - 12582912.0);
+  let r = fma(n, -0x1.7f7d1cp-20f, tern_keep(fma(n, -0x1.62e4p-1f, x)));
+  return vec2<f32>(moved, fma(r * r, tern_exp_polynomial(r), r));
+}
 fn tern_exp(x: f32) -> f32 {
   let e = tern_reduce_exp(clamp(x, -104.0, 89.0));
   let n = bitcast<i32>(e.x) - 0x4b400000;
@@ -469,6 +390,19 @@ fn tern_split_number(x: f32) -> vec2<f32> {
   let normal = select(bits, bitcast<u32>(f32(bits)), subnormal);
   let exponent = i32(normal >> 23u) - select(127, 276, subnormal);
   return vec2<f32>(bitcast<f32>((normal & 0x007fffffu) | 0x3f800000u), f32(exponent));
+}
+fn tern_upper_half(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u);
+}
+fn tern_residual(c: f32, a: f32, b: f32) -> f32 {
+  let a_upper = tern_upper_half(a);
+  let a_lower = a - a_upper;
+  let b_upper = tern_upper_half(b);
+  let b_lower = b - b_upper;
+  var rest = tern_keep(fma(-a_upper, b_upper, c));
+  rest = tern_keep(fma(-a_upper, b_lower, rest));
+  rest = tern_keep(fma(-a_lower, b_upper, rest));
+  return fma(-a_lower, b_lower, rest);
 }
 fn tern_divide_pairs(a: vec2<f32>, b: vec2<f32>) -> f32 {
   let inverse = 1.0 / b.x;
@@ -528,8 +462,6 @@ fn pass1(v0: f32, v1: f32, v6: f32) -> f32 {
   return v8;
 }
 @compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
   let tx = thread / 2u;
@@ -568,14 +500,18 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
   if (bitcast<u32>(acc1) != bitcast<u32>(red1)) { acc6 = (acc6 * tern_exp((acc1 - select(f32(0.0), red1, (bitcast<u32>(red1) & 0x7f800000u) != 0x7f800000u)))); }
   shared_words[thread] = bitcast<u32>(acc6);
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let raw_red6 = bitcast<f32>(shared_words[tx * 2u]);
   workgroupBarrier();
@@ -602,34 +538,12 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- rows with a mean and a variance: layer_norm, 10 workgroups of 64
+// ---- rows with a mean and a variance: formula, 10 workgroups of 64, 13 words
 // reduction
 struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read> b3: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 128>;
-fn tern_two_product(a: f32, b: f32) -> vec2<f32> {
-  let product = tern_keep(a * b);
-  return vec2<f32>(product, tern_keep(-tern_residual(product, a, b)));
-}
-fn tern_rsqrt(x: f32) -> f32 {
-  let bits = bitcast<u32>(x);
-  let magnitude = bits & 0x7fffffffu;
-  let parts = tern_split_number(x);
-  let exponent = i32(parts.y);
-  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
-  let inverse = tern_keep(inverseSqrt(m));
-  let root = tern_two_product(m, inverse);
-  let error = fma(-root.y, inverse, tern_residual(1.0, root.x, inverse));
-  let corrected = fma(error, 0.5 * inverse, inverse);
-  var result = bitcast<u32>(corrected) - (bitcast<u32>(exponent >> 1u) << 23u);
-  result = select(result, 0u, bits == 0x7f800000u);
-  result = select(result, 0x7fc00000u, bits > 0x80000000u || magnitude > 0x7f800000u);
-  return bitcast<f32>(select(result, bits | 0x7f800000u, magnitude == 0u));
-}
 struct Result_pass0 {
   r0: f32,
   r1: f32,
@@ -639,31 +553,23 @@ fn pass0(v0: f32) -> Result_pass0 {
   return Result_pass0(v0, v6);
 }
 fn shift8(v1: f32) -> f32 {
-  let v2 = f32(params.v[3].z);
+  let v2 = f32(params.v[3].x);
   let v3 = tern_div(v1, v2);
   return v3;
 }
 fn shift9(v1: f32) -> f32 {
-  let v2 = f32(params.v[3].z);
+  let v2 = f32(params.v[3].x);
   let v3 = tern_div(v1, v2);
   return v3;
 }
-fn pass1(v0: f32, v1: f32, v9: f32, v15: f32, v17: f32) -> f32 {
-  let v2 = f32(params.v[3].z);
+fn pass1(v0: f32, v1: f32, v9: f32) -> f32 {
+  let v2 = f32(params.v[3].x);
   let v3 = tern_div(v1, v2);
   let v4 = (v0 - v3);
   let v10 = tern_div(v9, v2);
-  let v11 = bitcast<f32>(params.v[3].w);
-  let v12 = (v10 + v11);
-  let v13 = tern_rsqrt(v12);
-  let v14 = (v4 * v13);
-  let v16 = (v14 * v15);
-  let v18 = (v16 + v17);
-  return v18;
+  let v11 = (v4 * v10);
+  return v11;
 }
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
   let tx = thread / 2u;
@@ -761,32 +667,18 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
       let x28 = bitcast<f32>(q26.y);
       let x29 = bitcast<f32>(q26.z);
       let x30 = bitcast<f32>(q26.w);
-      let w31 = (params.v[3].x + r) / 4u;
-      let q32 = b2[w31 + 0u];
-      let x33 = bitcast<f32>(q32.x);
-      let x34 = bitcast<f32>(q32.y);
-      let x35 = bitcast<f32>(q32.z);
-      let x36 = bitcast<f32>(q32.w);
-      let w37 = (params.v[3].y + r) / 4u;
-      let q38 = b3[w37 + 0u];
-      let x39 = bitcast<f32>(q38.x);
-      let x40 = bitcast<f32>(q38.y);
-      let x41 = bitcast<f32>(q38.z);
-      let x42 = bitcast<f32>(q38.w);
-      let y43 = pass1(x27, red1, red9, x33, x39);
-      let y44 = pass1(x28, red1, red9, x34, x40);
-      let y45 = pass1(x29, red1, red9, x35, x41);
-      let y46 = pass1(x30, red1, red9, x36, x42);
-      let w47 = (params.v[2].x + k * params.v[2].y + r) / 4u;
-      b0[w47 + 0u] = vec4<u32>(bitcast<u32>(y43), bitcast<u32>(y44), bitcast<u32>(y45), bitcast<u32>(y46));
+      let y31 = pass1(x27, red1, red9);
+      let y32 = pass1(x28, red1, red9);
+      let y33 = pass1(x29, red1, red9);
+      let y34 = pass1(x30, red1, red9);
+      let w35 = (params.v[2].x + k * params.v[2].y + r) / 4u;
+      b0[w35 + 0u] = vec4<u32>(bitcast<u32>(y31), bitcast<u32>(y32), bitcast<u32>(y33), bitcast<u32>(y34));
     }
   }
 }
 
-// ---- columns: sum, 19 workgroups of 256
+// ---- columns: sum, 19 workgroups of 256, 11 words
 // reduction
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 var<workgroup> shared_words: array<u32, 1024>;
@@ -796,9 +688,6 @@ fn pass0(v0: f32) -> f32 {
 fn finish(v1: f32) -> f32 {
   return v1;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
   let ty = thread / 4u;
@@ -864,19 +753,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- many elements to one result: sum, 512 workgroups of 256
+// ---- many elements to one result: sum, 512 workgroups of 256, 9 words
 // reduction
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> shared_words: array<u32, 256>;
 fn pass0(v0: f32) -> f32 {
   return v0;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group / params.v[0].w;
   let segment = group - row_group * params.v[0].w;
   let tx = thread / 256u;
@@ -906,10 +790,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 128u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u]))); }
-// … 6 more of these 2 lines (4c5685fb), and
+  if (ty < 128u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 128u])));
+  }
+// … 6 more of these 4 lines (8a19e683), and
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx * 256u]);
   workgroupBarrier();
@@ -918,10 +806,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- many elements to one result: sum, 1 workgroups of 128
+// ---- many elements to one result: sum, 1 workgroups of 128, 10 words
 // reduction
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
@@ -930,8 +816,6 @@ fn finish(v1: f32) -> f32 {
   return v1;
 }
 @compute @workgroup_size(128)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let row_group = group;
   let segment = 0u;
   let ty = thread / 1u;
@@ -948,10 +832,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
   shared_words[thread] = bitcast<u32>(acc1);
   workgroupBarrier();
-  if (ty < 64u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u]))); }
-// … 5 more of these 2 lines (7c2049c6), and
+  if (ty < 64u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 64u])));
+  }
+// … 5 more of these 4 lines (96395c3a), and
   workgroupBarrier();
-  if (ty < 1u) { shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u]))); }
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>((bitcast<f32>(shared_words[thread]) + bitcast<f32>(shared_words[thread + 1u])));
+  }
   workgroupBarrier();
   let red1 = bitcast<f32>(shared_words[tx]);
   workgroupBarrier();
@@ -963,10 +851,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- product: matmul_bias_activation, 4 workgroups of 64
+// ---- product: matmul_bias_activation, 4 workgroups of 64, 14 words
 // product, tiles of 32x32x8
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
@@ -979,9 +865,6 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   let v4 = tern_max_f32(v2, v3);
   return v4;
 }
-@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let tiles = params.v[1].x * params.v[1].y;
   let batch = group / tiles;
   let tile = group - batch * tiles;
@@ -1067,19 +950,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scan: cumsum, 6 workgroups of 256
+// ---- scan: cumsum, 6 workgroups of 256, 8 words
 // scan
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 var<workgroup> sums: array<f32, 256>;
 fn combine(a: f32, b: f32) -> f32 {
   return (a + b);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let line = group / 1u;
   let part = group - line * 1u;
   let begin = part * params.v[0].z;
@@ -1139,32 +1017,27 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scan of a long line: cumsum, 3 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words
 // scan, sums of segments
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-var<workgroup> sums: array<i32, 256>;
-fn combine(a: i32, b: i32) -> i32 {
+var<workgroup> sums: array<f32, 256>;
+fn combine(a: f32, b: f32) -> f32 {
   return (a + b);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let line = group / params.v[1].x;
   let part = group - line * params.v[1].x;
   let begin = part * params.v[1].w;
   let end = min(begin + params.v[1].w, params.v[0].z);
-  var sum = i32();
+  var sum = f32();
   for (var i = begin + thread * 4u; i < end; i += 256u * 4u) {
     let at = i;
     let w0 = (params.v[0].w + at) / 4u;
     let q1 = b0[w0 + 0u];
-    let x2 = bitcast<i32>(q1.x);
-    let x3 = bitcast<i32>(q1.y);
-    let x4 = bitcast<i32>(q1.z);
-    let x5 = bitcast<i32>(q1.w);
+    let x2 = bitcast<f32>(q1.x);
+    let x3 = bitcast<f32>(q1.y);
+    let x4 = bitcast<f32>(q1.z);
+    let x5 = bitcast<f32>(q1.w);
     sum = combine(sum, x2);
     sum = combine(sum, x3);
     sum = combine(sum, x4);
@@ -1182,40 +1055,35 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scan of a long line: cumsum, 3 workgroups of 256
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words
 // scan, segments
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
-var<workgroup> sums: array<i32, 256>;
-fn combine(a: i32, b: i32) -> i32 {
+var<workgroup> sums: array<f32, 256>;
+fn combine(a: f32, b: f32) -> f32 {
   return (a + b);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let line = group / params.v[1].y;
   let part = group - line * params.v[1].y;
   let begin = part * params.v[2].x;
   let end = min(begin + params.v[2].x, params.v[0].z);
-  var carry = i32();
-  if (part + params.v[1].w > 0u) { carry = bitcast<i32>(b2[line * params.v[1].z + params.v[1].w + part - 1u]); }
+  var carry = f32();
+  if (part + params.v[1].w > 0u) { carry = bitcast<f32>(b2[line * params.v[1].z + params.v[1].w + part - 1u]); }
   for (var start = begin; start < end; start += 256u * 4u) {
-    var s0 = i32();
-    var s1 = i32();
-    var s2 = i32();
-    var s3 = i32();
+    var s0 = f32();
+    var s1 = f32();
+    var s2 = f32();
+    var s3 = f32();
     let i0 = start + thread * 4u + 0u;
     let line_at0 = i0;
     if (i0 < end) {
       let w0 = (params.v[0].w + line_at0) / 4u;
       let q1 = b0[w0 + 0u];
-      let x2 = bitcast<i32>(q1.x);
-      let x3 = bitcast<i32>(q1.y);
-      let x4 = bitcast<i32>(q1.z);
-      let x5 = bitcast<i32>(q1.w);
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
       s0 = x2;
       s1 = x3;
       s2 = x4;
@@ -1256,19 +1124,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scan of columns: cumsum, 64 workgroups of 256
+// ---- scan of columns: cumsum, 64 workgroups of 256, 8 words
 // scan, columns
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<f32, 256>;
 fn combine(a: f32, b: f32) -> f32 {
   return (a + b);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let column = thread % 32u;
   let line = group * 32u + column;
   let row = thread / 32u;
@@ -1320,10 +1183,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- sort: sort, 3 workgroups of 256
+// ---- sort: sort, 3 workgroups of 256, 9 words
 // sort, blocks
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> keys: array<u32, 8>;
@@ -1335,9 +1196,6 @@ fn tern_sort_key(x: f32) -> u32 {
   if (magnitude == 0u) { return 0x80000000u; }
   return select(bits | 0x80000000u, ~bits, bits > 0x80000000u);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let first = group * 8u;
   for (var i = thread * 4u; i < 8u; i += 256u * 4u) {
     let line = (first + i) / params.v[1].w;
@@ -1402,17 +1260,12 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- sort: sort, 1 workgroups of 256
+// ---- sort: sort, 1 workgroups of 256, 14 words
 // sort, results
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read_write> b2: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> b3: array<u32>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let i = (group * 256u + thread) * 4u;
   if (i >= params.v[0].z * params.v[0].y) { return; }
   let line = i / params.v[0].z;
@@ -1433,51 +1286,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b2[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
 }
 
-// ---- sort of a long line: sort, 256 workgroups of 256
-// sort, reading
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 8u;
-  if (i >= params.v[0].z * params.v[0].y) { return; }
-  let line = i / params.v[0].z;
-  let at = i - line * params.v[0].z;
-  let w0 = (params.v[0].w + at) / 8u;
-  let q1 = b0[w0 + 0u];
-  let x2 = tern_f16_first(q1.x);
-  let x3 = tern_f16_second(q1.x);
-  let x4 = tern_f16_first(q1.y);
-  let x5 = tern_f16_second(q1.y);
-  let x6 = tern_f16_first(q1.z);
-  let x7 = tern_f16_second(q1.z);
-  let x8 = tern_f16_first(q1.w);
-  let x9 = tern_f16_second(q1.w);
-  b1[i + 0u] = tern_f32_to_f16_bits(x2);
-// … 6 more of these 1 lines (7d4a79ad), and
-  b1[i + 7u] = tern_f32_to_f16_bits(x9);
-}
-
-// ---- sort of a long line: sort, 128 workgroups of 256
+// ---- sort of a long line: sort, 128 workgroups of 256, 8 words
 // sort, counts of digits
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> counts: array<atomic<u32>, 256>;
 fn key_of(w: u32, flip: u32) -> u32 {
-  let magnitude = w & 0x7fffu;
-  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
-  if (magnitude == 0u) { key = 0x8000u; }
-  if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (flip & 0xffffu);
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
   let block = group - line * params.v[0].w;
@@ -1501,23 +1317,14 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b1[(line * 256u + thread) * params.v[0].w + block] = atomicLoad(&counts[thread]);
 }
 
-// ---- sort of a long line: sort, 256 workgroups of 256
+// ---- sort of a long line: sort, 256 workgroups of 256, 6 words
 // sort, adding up counts
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<u32, 256>;
 fn key_of(w: u32, flip: u32) -> u32 {
-  let magnitude = w & 0x7fffu;
-  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
-  if (magnitude == 0u) { key = 0x8000u; }
-  if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (flip & 0xffffu);
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].z * 256u) { return; }
   let first = group * params.v[0].w;
   var carry = 0u;
@@ -1553,10 +1360,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   if (thread == 0u) { b1[group] = carry; }
 }
 
-// ---- sort of a long line: sort, 128 workgroups of 256
+// ---- sort of a long line: sort, 128 workgroups of 256, 11 words
 // sort, moving by digits
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
@@ -1566,15 +1371,8 @@ var<workgroup> masks: array<atomic<u32>, 2048>;
 var<workgroup> next: array<u32, 256>;
 var<workgroup> sums: array<u32, 256>;
 fn key_of(w: u32, flip: u32) -> u32 {
-  let magnitude = w & 0x7fffu;
-  var key = select(w | 0x8000u, w ^ 0xffffu, w > 0x8000u);
-  if (magnitude == 0u) { key = 0x8000u; }
-  if (magnitude > 0x7c00u) { key = 0xffffu; }
-  return key ^ (flip & 0xffffu);
+  return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
   let block = group - line * params.v[0].w;
@@ -1627,41 +1425,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- sort of a long line: sort, 256 workgroups of 256
-// sort, writing
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
-@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> b2: array<u32>;
-@group(0) @binding(4) var<storage, read> b3: array<u32>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
-  let i = (group * 256u + thread) * 8u;
-  if (i >= params.v[0].z * params.v[0].y) { return; }
-  let line = i / params.v[0].z;
-  let at = i - line * params.v[0].z;
-  let sorted = line * params.v[0].z + at;
-  let place0 = b3[sorted + 0u];
-// … 6 more of these 1 lines (44cc1555), and
-  let place7 = b3[sorted + 7u];
-  let bits0 = b2[sorted + 0u];
-  let x0 = tern_f16_bits_to_f32(bits0);
-// … 6 more of these 2 lines (c5254b57), and
-  let bits7 = b2[sorted + 7u];
-  let x7 = tern_f16_bits_to_f32(bits7);
-  let w0 = (params.v[0].w + at) / 8u;
-  b0[w0 + 0u] = vec4<u32>(tern_f32_pair_to_f16(x0, x1), tern_f32_pair_to_f16(x2, x3), tern_f32_pair_to_f16(x4, x5), tern_f32_pair_to_f16(x6, x7));
-  let w1 = (params.v[1].x + at) / 4u;
-  b1[w1 + 0u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place0)), bitcast<u32>(bitcast<i32>(place1)), bitcast<u32>(bitcast<i32>(place2)), bitcast<u32>(bitcast<i32>(place3)));
-  b1[w1 + 1u] = vec4<u32>(bitcast<u32>(bitcast<i32>(place4)), bitcast<u32>(bitcast<i32>(place5)), bitcast<u32>(bitcast<i32>(place6)), bitcast<u32>(bitcast<i32>(place7)));
-}
-
-// ---- the first of a line: topk, 13 workgroups of 256
+// ---- the first of a line: topk, 13 workgroups of 256, 11 words
 // selection
-struct Params { v: array<vec4<u32>, 3> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<u32>;
@@ -1673,9 +1438,6 @@ var<workgroup> alike: array<atomic<u32>, 1024>;
 fn key_of(w: u32, flip: u32) -> u32 {
   return tern_sort_key(bitcast<f32>(w)) ^ flip;
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].z * params.v[0].w) { return; }
   let line = group / params.v[0].w;
   let part = group - line * params.v[0].w;
@@ -1808,10 +1570,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   }
 }
 
-// ---- scatter: scatter_add, 1 workgroups of 256
+// ---- scatter: scatter_add, 1 workgroups of 256, 16 words
 // scatter
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
@@ -1819,9 +1579,6 @@ struct Params { v: array<vec4<u32>, 4> }
 fn combine(a: f32, b: f32) -> f32 {
   return (a + b);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let t = group * 256u + thread;
   if (t >= params.v[0].y) { return; }
   let entry = t / params.v[0].z;
@@ -1862,16 +1619,11 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
 }
 
-// ---- scatter to many: scatter_add, 12 workgroups of 256
+// ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words
 // scatter, reading the table
-struct Params { v: array<vec4<u32>, 2> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let t = group * 256u + thread;
   if (t >= params.v[0].y) { return; }
   let index = bitcast<i32>(b1[params.v[1].y + t]);
@@ -1883,10 +1635,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b0[params.v[1].x + t] = bitcast<u32>(bitcast<i32>(place));
 }
 
-// ---- scatter to many: scatter_add, 1 workgroups of 256
+// ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words
 // scatter, sorted
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
@@ -1894,9 +1644,6 @@ struct Params { v: array<vec4<u32>, 4> }
 fn combine(a: f32, b: f32) -> f32 {
   return (a + b);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   let t = group * 256u + thread;
   if (t >= params.v[0].y) { return; }
   let wanted = t / params.v[0].z;
@@ -1942,10 +1689,8 @@ fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_in
   b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
 }
 
-// ---- scatter of many to few: scatter_add, 9 workgroups of 256
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words
 // scatter, fetched
-struct Params { v: array<vec4<u32>, 4> }
-@group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;
 @group(0) @binding(2) var<storage, read> b1: array<u32>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
@@ -1954,9 +1699,6 @@ var<workgroup> values: array<f32, 1024>;
 fn combine(a: f32, b: f32) -> f32 {
   return (a + b);
 }
-@compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group_id: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-  let group = group_id.x + group_id.y * params.v[0].x;
   if (group >= params.v[0].y) { return; }
   let tiles = (params.v[0].z + 4u - 1u) / 4u;
   let wanted = group / tiles;

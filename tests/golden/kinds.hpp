@@ -11,8 +11,9 @@
 namespace tern::test {
 
 struct Kind {
-  // Where the text is reviewed; what is shown nowhere differs by little from others.
-  enum Shown { in_both, in_cuda, nowhere };
+  // Where the text is reviewed. What CUDA prints of the same files as WebGPU is shown for WebGPU alone, and what
+  // differs by little from others nowhere.
+  enum Shown { in_both, in_wgsl, in_cuda, nowhere };
   const char* name;
   DType dtype;  // in which it is reviewed
   Shown shown;
@@ -22,14 +23,19 @@ struct Kind {
 inline std::vector<Kind> elementwise_kinds() {
   using P = Printing;
   return {
-      {"contiguous, in vectors", f32, Kind::in_both, [](P& p, DType d) { abs(p.make({1000}, d)); }},
+      {"contiguous, in vectors", f32, Kind::in_both, [](P& p, DType d) { p.make({1000}, d) * p.make({1000}, d); }},
       {"packed halves", bf16, Kind::in_both, [](P& p, DType d) { p.make({1000}, d) * p.make({1000}, d); }},
-      {"a broadcast row", f32, Kind::in_both, [](P& p, DType d) { p.make({7, 5}, d) + p.make({5}, d); }},
+      {"a broadcast row", f32, Kind::in_wgsl, [](P& p, DType d) { p.make({7, 5}, d) + p.make({5}, d); }},
       {"strided", f32, Kind::nowhere, [](P& p, DType d) { p.make({7, 5, 3}, d).permute({2, 0, 1}).contiguous(); }},
-      {"several results", f32, Kind::in_both,
+      {"several results", f32, Kind::in_wgsl,
+       [](P& p, DType d) {
+         const Var x(p.make({64}, d)), y(p.make({64}, d));
+         backward(x * y, p.make({64}, d));
+       }},
+      {"a gradient in one pass", f32, Kind::nowhere,
        [](P& p, DType d) { silu_mul_bwd(p.make({64}, d), p.make({64}, d), p.make({64}, d)); }},
-      {"a gated activation", f16, Kind::in_both, [](P& p, DType d) { silu_mul(p.make({64}, d), p.make({64}, d)); }},
-      {"by index", f32, Kind::in_both, [](P& p, DType d) { take(p.make({9, 4}, d), p.make({3}, i32)); }},
+      {"a gated activation", f16, Kind::in_wgsl, [](P& p, DType d) { silu_mul(p.make({64}, d), p.make({64}, d)); }},
+      {"by index", f32, Kind::in_wgsl, [](P& p, DType d) { take(p.make({9, 4}, d), p.make({3}, i32)); }},
       {"across, in tiles", f32, Kind::in_both, [](P& p, DType d) { p.make({64, 48}, d).transpose(0, 1).contiguous(); }},
       {"across, with an operand along", f32, Kind::nowhere,
        [](P& p, DType d) { p.make({3, 64, 48}, d).transpose(1, 2) + p.make({3, 48, 64}, d); }},
@@ -46,7 +52,16 @@ inline std::vector<Kind> reducing_kinds() {
   using P = Printing;
   return {
       {"rows", f32, Kind::in_both, [](P& p, DType d) { softmax(p.make({300, 16}, d)); }},
-      {"rows with a mean and a variance", f32, Kind::in_both,
+      {"rows with a mean and a variance", f32, Kind::in_wgsl,
+       [](P& p, DType d) {
+         row_formula(
+             [](auto u) {
+               auto c = u - mean(u);
+               return c * mean(c * c);
+             },
+             p.make({300, 16}, d));
+       }},
+      {"rows with weights", f32, Kind::nowhere,
        [](P& p, DType d) { layer_norm(p.make({300, 16}, d), p.make({16}, d), p.make({16}, d)); }},
       {"rows whose values serve in several passes", f32, Kind::in_cuda,
        [](P& p, DType d) {
@@ -64,9 +79,9 @@ inline std::vector<Kind> reducing_kinds() {
        }},
       {"rows that step", f32, Kind::nowhere, [](P& p, DType d) { softmax(p.make({30, 101}, d)); }},
       {"sums of rows", f32, Kind::nowhere, [](P& p, DType d) { sum(p.make({30, 128}, d), {1}); }},
-      {"columns", f32, Kind::in_both, [](P& p, DType d) { sum(p.make({64, 300}, d), {0}); }},
+      {"columns", f32, Kind::in_wgsl, [](P& p, DType d) { sum(p.make({64, 300}, d), {0}); }},
       {"maxima of columns", f32, Kind::nowhere, [](P& p, DType d) { max(p.make({64, 300}, d), {0}); }},
-      {"many elements to one result", f32, Kind::in_both, [](P& p, DType d) { sum(p.make({1 << 20}, d)); }},
+      {"many elements to one result", f32, Kind::in_wgsl, [](P& p, DType d) { sum(p.make({1 << 20}, d)); }},
   };
 }
 
@@ -89,9 +104,9 @@ inline std::vector<Kind> product_kinds() {
 inline std::vector<Kind> line_kinds() {
   using P = Printing;
   return {
-      {"scan", f32, Kind::in_both, [](P& p, DType d) { cumsum(p.make({6, 100}, d), 1); }},
-      {"scan of a long line", i8, Kind::in_both, [](P& p, DType d) { cumsum(p.make({20000}, d), 0); }},
-      {"scan of columns", f32, Kind::in_both, [](P& p, DType d) { cumsum(p.make({100, 2048}, d), 0); }},
+      {"scan", f32, Kind::in_wgsl, [](P& p, DType d) { cumsum(p.make({6, 100}, d), 1); }},
+      {"scan of a long line", f32, Kind::in_wgsl, [](P& p, DType d) { cumsum(p.make({20000}, d), 0); }},
+      {"scan of columns", f32, Kind::in_wgsl, [](P& p, DType d) { cumsum(p.make({100, 2048}, d), 0); }},
       {"scan of one element each", f32, Kind::nowhere, [](P& p, DType d) { cumsum(p.make({6, 101}, d), 1); }},
       {"scan backwards", f32, Kind::nowhere,
        [](P& p, DType d) {
@@ -103,19 +118,19 @@ inline std::vector<Kind> line_kinds() {
          const Var x(p.make({100, 2048}, d));
          backward(cumsum(x, 0), p.make({100, 2048}, d));
        }},
-      {"sort", f32, Kind::in_both, [](P& p, DType d) { sort(p.make({3, 8}, d), 1); }},
+      {"sort", f32, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({3, 8}, d), 1); }},
       {"sort of a line", f32, Kind::in_cuda, [](P& p, DType d) { sort(p.make({3, 3000}, d), 1); }},
-      {"sort of a long line", f16, Kind::in_both, [](P& p, DType d) { sort(p.make({1 << 19}, d), 0); }},
+      {"sort of a long line", f32, Kind::in_both, [](P& p, DType d) { sort(p.make({1 << 19}, d), 0); }},
       {"sort of long lines", f32, Kind::nowhere, [](P& p, DType d) { sort(p.make({2, 5000}, d), 1, true); }},
-      {"the first of a line", f32, Kind::in_both, [](P& p, DType d) { topk(p.make({100000}, d), 3, 0); }},
+      {"the first of a line", f32, Kind::in_wgsl, [](P& p, DType d) { topk(p.make({100000}, d), 3, 0); }},
       {"the first of many", f32, Kind::nowhere, [](P& p, DType d) { topk(p.make({2, 100000}, d), 3000, 1, false); }},
-      {"scatter", f32, Kind::in_both,
+      {"scatter", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({9, 4}, d), p.make({3}, i32), p.make({3, 4}, d)); }},
-      {"scatter to many", f32, Kind::in_both,
+      {"scatter to many", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({99, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter of a long table", f32, Kind::nowhere,
        [](P& p, DType d) { scatter_add(p.make({999, 4}, d), p.make({9000}, i32), p.make({9000, 4}, d)); }},
-      {"scatter of many to few", f32, Kind::in_both,
+      {"scatter of many to few", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({9, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter with a table for each line", f32, Kind::in_cuda,
        [](P& p, DType d) { scatter_add(p.make({9, 64}, d), p.make({300, 64}, i32), p.make({300, 64}, d)); }},

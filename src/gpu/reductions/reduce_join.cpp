@@ -6,87 +6,77 @@
 
 namespace tern::detail_gpu {
 
-std::string JoinText::word(const std::string& at, std::size_t e) const {
-  const auto threads = static_cast<std::size_t>(tiling.threads());
-  return cat(wide ? "shared_pairs" : "shared_words", "[", at, e ? cat(" + ", e * threads, "u") : std::string(), "]");
-}
-std::string JoinText::value(const std::string& at, std::size_t e) const {
-  return cat("bitcast<", type, ">(", word(at, e), ")");
+namespace {
+
+constexpr const char* kTree =
+#include "gpu/reductions/reduce_join.wgsl.inc"
+    ;
+constexpr const char* kWarps =
+#include "gpu/reductions/reduce_join.cu.inc"
+    ;
+
+Holes all_pieces() {
+  Holes all = pieces(kTree);
+  all.merge(pieces(kWarps));
+  return all;
 }
 
-std::string JoinText::text(const std::function<std::string(const std::string&, const std::string&)>& combined) const {
-  const std::size_t group = from.size();
-  std::string lines;
-  if (tiling.along == 1) {
-    for (std::size_t e = 0; e < group; ++e) lines += cat("let ", to[e], " = ", from[e], ";\n");
-    return lines;
+}  // namespace
+
+Holes JoinText::names() const {
+  static const auto& file = *new Holes(all_pieces());  // outlives what is in static storage
+  Holes holes = file;
+  const auto threads = static_cast<std::size_t>(tiling.threads());
+  holes["results"] = join(to, " ");
+  for (std::size_t n = 0; n < to.size(); ++n) {
+    const std::string further = n ? cat(" + ", n * threads, "u") : std::string();
+    const std::string word = cat(wide ? "shared_pairs" : "shared_words", "[", kFirst, further, "]");
+    holes["word_" + to[n]] = word, holes["value_" + to[n]] = cat("bitcast<", type, ">(", word, ")");
+    holes["part_" + to[n]] = from[n];
   }
-  if (!dialect.from_neighbour("", 1, tiling.threads()).empty()) return in_warps(combined);
-  const char* const bits = wide ? "u64" : "u32";
-  const int distance = tiling.rows ? 1 : tiling.across;
-  for (std::size_t e = 0; e < group; ++e) lines += cat(word("thread", e), " = bitcast<", bits, ">(", from[e], ");\n");
-  lines += dialect.barrier();
-  for (int half = tiling.along / 2; half > 0; half /= 2) {
-    std::string one;
-    for (std::size_t e = 0; e < group; ++e) {
-      const std::string other = cat("thread + ", half * distance, "u");
-      one += cat(word("thread", e), " = bitcast<", bits, ">(", combined(value("thread", e), value(other, e)), ");",
-                 group > 1 ? "\n" : " ");
-    }
-    lines += group > 1 ? cat("if (ty < ", half, "u) {\n", indented(one), "}\n")
-                       : cat("if (ty < ", half, "u) { ", one, "}\n");
-    lines += dialect.barrier();
-  }
-  const std::string first = tiling.rows ? cat("tx * ", tiling.along, "u") : std::string("tx");
-  for (std::size_t e = 0; e < group; ++e) lines += cat("let ", to[e], " = ", value(first, e), ";\n");
-  return lines + dialect.barrier();
+  holes["bits"] = cat("bitcast<", wide ? "u64" : "u32", ">");
+  holes["barrier"] = dialect.barrier();
+  return holes;
+}
+
+std::string JoinText::text(const std::string& combined) const {
+  Holes holes = names();
+  holes["combined"] = combined;
+  if (tiling.along == 1) return fill_holes("$take_parts\n", holes);
+  return dialect.from_neighbour("", 1, tiling.threads()).empty() ? tree(holes) : in_warps(holes);
+}
+
+std::string JoinText::tree(Holes& holes) const {
+  holes["halves"] = powers_of_two(tiling.along, true);
+  for (int half = 1; half < tiling.along; half *= 2)
+    holes[cat("reach_", half)] = cat(half * (tiling.rows ? 1 : tiling.across), "u");
+  holes["first"] = tiling.rows ? cat("tx * ", tiling.along, "u") : std::string("tx");
+  return fill_holes("$tree\n", holes);
 }
 
 /// Without barriers within a warp: softmax of 16384 x 1024 bf16 on an H200 spent two thirds of its time in them.
-std::string JoinText::in_warps(const Combined& combined) const {
+std::string JoinText::in_warps(Holes& holes) const {
   const int unit = tiling.rows ? 1 : tiling.across, threads = tiling.threads();
   const int lanes = unit < kWarp ? std::min(tiling.along, kWarp / unit) : 1;  // of a warp, for one kept position
-  std::string lines;
-  for (std::size_t e = 0; e < from.size(); ++e) {
-    const std::string part = cat("warp_", to[e]);
-    lines += cat("var ", part, " = ", from[e], ";\n");
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      const std::string other = cat(part, "_", distance);
-      lines += cat("let ", other, " = ", dialect.from_neighbour(part, distance * unit, threads), ";\n");
-      lines += cat(part, " = ", combined(part, other), ";\n");
-    }
-  }
-  if (lanes < tiling.along) return lines + of_warps(combined, lanes);
-  // Of equal numbers with different bits (0 and -0) each invocation may have kept another.
+  holes["distances"] = powers_of_two(lanes, true);
+  for (int distance = 1; distance < lanes; distance *= 2)
+    holes[cat("from_", distance)] = dialect.from_neighbour(kFirst, distance * unit, threads);
+  if (lanes < tiling.along) return fill_holes("$in_warp\n", holes) + of_warps(holes, lanes);
   const std::string first = tiling.rows ? cat("(thread & ", kWarp - lanes, "u)") : cat("(thread & ", unit - 1, "u)");
-  for (std::size_t e = 0; e < from.size(); ++e)
-    lines += cat("let ", to[e], " = ", dialect.from_lane(cat("warp_", to[e]), first, threads), ";\n");
-  return lines;
+  holes["from_first"] = dialect.from_lane(kFirst, first, threads);
+  return fill_holes("$in_warp\n$share_first\n", holes);
 }
 
 /// What the warps have, a result for every so many lanes: everyone joins all of it, in the same order.
-std::string JoinText::of_warps(const Combined& combined, int lanes) const {
+std::string JoinText::of_warps(Holes& holes, int lanes) const {
   const int parts = tiling.along / lanes;
-  const char* const bits = wide ? "u64" : "u32";
   const std::string part = lanes > 1 ? cat("ty / ", lanes, "u") : std::string("ty");
-  const std::string mine =
-      tiling.rows ? cat("tx * ", parts, "u + ", part) : cat("(", part, ") * ", tiling.across, "u + tx");
-  std::string stores, lines;
-  for (std::size_t e = 0; e < from.size(); ++e)
-    stores += cat(word(mine, e), " = bitcast<", bits, ">(warp_", to[e], ");\n");
-  lines += lanes > 1 ? cat("if (ty % ", lanes, "u == 0u) {\n", indented(stores), "}\n") : stores;
-  lines += dialect.barrier();
-  const auto at = [&](int k) {
-    return tiling.rows ? cat("tx * ", parts, "u + ", k, "u") : cat("tx + ", k * tiling.across, "u");
-  };
-  for (std::size_t e = 0; e < from.size(); ++e) {
-    lines += cat("var ", to[e], " = ", value(at(0), e), ";\n");
-    for (int k = 1; k < parts; ++k) {
-      const std::string other = cat("of_", to[e], "_", k);
-      lines += cat("let ", other, " = ", value(at(k), e), ";\n", to[e], " = ", combined(to[e], other), ";\n");
-    }
-  }
-  return lines + dialect.barrier();
+  holes["mine"] = tiling.rows ? cat("tx * ", parts, "u + ", part) : cat("(", part, ") * ", tiling.across, "u + tx");
+  holes["lanes"] = cat(lanes);
+  holes["later_parts"] = numbers(1, parts);
+  for (int k = 0; k < parts; ++k)
+    holes[cat("place_", k)] = tiling.rows ? cat("tx * ", parts, "u + ", k, "u") : cat("tx + ", k * tiling.across, "u");
+  return fill_holes(lanes > 1 ? "$leave_first\n$join_warps\n" : "$leave\n$join_warps\n", holes);
 }
 
 }  // namespace tern::detail_gpu

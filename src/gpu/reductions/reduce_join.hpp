@@ -1,6 +1,6 @@
-// The text that joins what the invocations of a workgroup reduced.
+// The text that joins what the invocations of a workgroup reduced: fills the pieces of reduce_join.wgsl and, where
+// there are warps, reduce_join.cu.
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,15 +18,14 @@ struct JoinText {
   bool wide;                          // that has 64 bits
   std::vector<std::string> from, to;  // for each kept position of the group: the invocation's part, and the result
 
-  /// `combined`: two parts joined.
-  std::string text(const std::function<std::string(const std::string& a, const std::string& b)>& combined) const;
+  /// `combined`: two parts joined, of kFirst and kSecond.
+  std::string text(const std::string& combined) const;
 
  private:
-  using Combined = std::function<std::string(const std::string&, const std::string&)>;
-  std::string in_warps(const Combined& combined) const;
-  std::string of_warps(const Combined& combined, int lanes) const;
-  std::string word(const std::string& at, std::size_t e) const;
-  std::string value(const std::string& at, std::size_t e) const;
+  Holes names() const;
+  std::string tree(Holes& holes) const;
+  std::string in_warps(Holes& holes) const;
+  std::string of_warps(Holes& holes, int lanes) const;
 };
 
 }  // namespace tern::detail_gpu

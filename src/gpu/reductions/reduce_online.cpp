@@ -1,10 +1,8 @@
 #include "gpu/reductions/reduce_online.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "gpu/text/printer.hpp"
-#include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
 
@@ -12,65 +10,34 @@ using detail::Lane;
 using detail::Leaf;
 using detail::OnlineSum;
 
-std::string OnlineText::bits(const std::string& x) const {
-  return cat("bitcast<", lane_ == Lane::f64 ? "u64" : "u32", ">(", x, ")");
-}
-
-/// By its bits: a compiler of WGSL may take it that there are no infinities.
-std::string OnlineText::exponent_is(const std::string& x, const char* is) const {
-  return cat("(", bits(x), " & ", exponent(), ") ", is, " ", exponent());
-}
-std::string OnlineText::finite(const std::string& m) const {
-  return cat("select(", literal(Number(0.0), lane_), ", ", m, ", ", exponent_is(m, "!="), ")");
-}
-
-std::string OnlineText::power(const std::string& x, const std::string& shift) const {
-  return exp(leaf(Leaf::sub, x, shift));
-}
-
-std::string OnlineText::scale(const std::string& sum, const std::string& before, const std::string& now) const {
-  const std::string factor = exp(leaf(Leaf::sub, before, finite(now)));
-  return cat("if (", bits(before), " != ", bits(now), ") { ", sum, " = ", leaf(Leaf::mul, sum, factor), "; }\n");
-}
-
-std::string OnlineText::joined(const Sum& sum, const Sum& part, const std::string& copy,
-                               const std::string& both) const {
-  return cat("var ", copy, " = ", part.sum, ";\n", scale(copy, part.max, both), scale(sum.sum, sum.max, both));
-}
-
-std::string OnlineText::finished(const std::string& sum, const std::string& m, const std::string& shift) const {
-  return leaf(Leaf::mul, sum, exp(leaf(Leaf::sub, finite(m), shift)));
-}
-
-std::string OnlineText::reciprocal(const std::string& count) const {
-  return leaf(Leaf::div, literal(Number(1.0), lane_), leaf(Leaf::maximum, count, literal(Number(1.0), lane_)));
-}
-
-std::string OnlineText::delta(const std::string& a, const std::string& b, const std::string& count) const {
-  const std::string zero = literal(Number(0.0), lane_);
-  return cat("select(", leaf(Leaf::sub, a, b), ", ", zero, ", ", a, " == ", b, " || ", count, " == ", zero, ")");
-}
-
-/// Where d is 0 nothing may change: 0 times an infinity is NaN. A sum that overflowed stays what it is, as it does
-/// where the mean is known beforehand; but where the mean becomes infinite, an infinite element makes it NaN.
-std::string OnlineText::add_where_moved(const std::string& sum, const std::string& d, const std::string& change) const {
-  return cat("if (", d, " != ", literal(Number(0.0), lane_), " && (", exponent_is(sum, "!="), " || ",
-             exponent_is(d, "=="), ")) { ", sum, " = ", leaf(Leaf::add, sum, leaf(Leaf::mul, d, change)), "; }\n");
-}
-std::string OnlineText::move(const std::string& sum, const std::string& d, const Lower& lower) const {
-  if (lower.first.empty()) return add_where_moved(sum, d, lower.zeroth);
-  return add_where_moved(sum, d, plus(plus(lower.first, lower.first), leaf(Leaf::mul, d, lower.zeroth)));
-}
-std::string OnlineText::move_last(const std::string& sum, const std::string& d, const Lower& lower) const {
-  if (lower.first.empty()) return add_where_moved(sum, d, lower.zeroth);
-  return add_where_moved(sum, d, difference(plus(lower.first, lower.first), leaf(Leaf::mul, d, lower.zeroth)));
-}
-
 namespace {
 
-/// What a sum is corrected by, where reductions have these names.
-template <class Names> OnlineText::Lower lower_of(const OnlineSum& sum, const Names& name, int e) {
-  return {name(sum.lower[0], e), sum.power == 2 ? name(sum.lower[1], e) : std::string()};
+constexpr const char* kOnline =
+#include "gpu/reductions/reduce_online.wgsl.inc"
+    ;
+
+/// The pieces of the file in a compute type, f32 or f64.
+Holes pieces_in(const Dialect& dialect, Lane lane) {
+  static const auto& file = *new Holes(pieces(kOnline));  // outlives what is in static storage
+  Holes holes = file;
+  for (const auto& [name, leaf] :
+       {std::pair{"add", Leaf::add}, std::pair{"sub", Leaf::sub}, std::pair{"mul", Leaf::mul},
+        std::pair{"div", Leaf::div}, std::pair{"max", Leaf::maximum}})
+    holes[name] = dialect.leaf(leaf, lane, {kFirst, kSecond});
+  holes["exp"] = dialect.leaf(Leaf::exp, lane, {kFirst});
+  holes["zero"] = literal(Number(0.0), lane), holes["one"] = literal(Number(1.0), lane);
+  holes["bits"] = cat("bitcast<", lane == Lane::f64 ? "u64" : "u32", ">");
+  holes["exponent"] = lane == Lane::f64 ? "0x7ff0000000000000ull" : "0x7f800000u";
+  return holes;
+}
+
+/// What a moment is corrected by, over d, by lower ones of these names: the count, and for squares the first moment.
+std::string change(const OnlineSum& sum, const std::string& d, const std::string& count, const std::string& first,
+                   const char* of_squares = "change_of_squares") {
+  return sum.power == 2 ? cat("$", of_squares, "(", d, ", ", count, ", ", first, ")") : count;
+}
+template <class Names> std::string first_moment(const OnlineSum& sum, const Names& name, int e) {
+  return sum.power == 2 ? name(sum.lower[1], e) : std::string();
 }
 
 }  // namespace
@@ -85,7 +52,6 @@ OnlineWalk::OnlineWalk(const Dialect& dialect, const detail::Program& program, c
   for (const int step : reductions) {
     const OnlineSum* const sum = online_sum(program, step);
     if (!sum) continue;
-    sums_.push_back(sum);
     const auto same =
         std::find_if(pivots_.begin(), pivots_.end(), [&](const Pivot& p) { return p.step == sum->pivot; });
     if (same == pivots_.end()) pivots_.push_back({sum->pivot, {sum}});
@@ -93,11 +59,28 @@ OnlineWalk::OnlineWalk(const Dialect& dialect, const detail::Program& program, c
   }
 }
 
+/// Names of sums and means, for so many kept positions.
+Holes OnlineWalk::names_of(const Pivot& pivot, int positions) const {
+  Holes holes = pieces_in(dialect_, lane(pivot.step));
+  const auto count = static_cast<int>(pivot.sums.size());
+  holes["sums"] = numbers(0, count), holes["positions"] = numbers(0, positions);
+  std::string& last_first = holes["last_first"];
+  for (int s = count - 1; s >= 0; --s) last_first += cat(s, s ? " " : "");
+  for (int e = 0; e < positions; ++e) {
+    for (int s = 0; s < count; ++s)
+      holes[cat("sum_", s, "_", e)] = accumulator_(pivot.sums[static_cast<std::size_t>(s)]->sum, e);
+    if (pivot.moments()) holes[cat("mean_", e)] = mean_name(pivot, e);
+  }
+  return holes;
+}
+
 std::string OnlineWalk::declare() const {
-  std::string lines = has_moments() ? "var steps = 0u;\n" : "";
-  for (const Pivot& pivot : pivots_)
-    for (int e = 0; e < kept_ && pivot.moments(); ++e)
-      lines += cat("var ", mean_name(pivot, e), " = ", literal(Number(0.0), lane(pivot.step)), ";\n");
+  std::string lines;
+  for (const Pivot& pivot : pivots_) {
+    if (!pivot.moments()) continue;
+    const Holes holes = names_of(pivot, kept_);
+    lines += fill_holes(lines.empty() ? "$declare_steps\n$declare_means\n" : "$declare_means\n", holes);
+  }
   return lines;
 }
 
@@ -113,147 +96,140 @@ std::string OnlineWalk::before(Io& io) {
     }
   };
   for (const Pivot& pivot : pivots_) {
-    if (pivot.moments()) keep(pivot.sums[0]->count);
+    if (pivot.moments()) keep(pivot.count());
     for (const OnlineSum* sum : pivot.sums) keep(pivot.moments() ? sum->lower[0] : pivot.step);
   }
   return lines;
 }
 
 std::string OnlineWalk::after(Io& io, const Values& arguments) {
-  std::string lines, follow;
-  for (const Pivot& pivot : pivots_)
-    if (pivot.moments()) follow += follow_means(io, pivot);
-  if (!follow.empty()) lines += cat("steps += 1u;\nif ((steps & (steps - 1u)) == 0u) {\n", indented(follow), "}\n");
+  std::string lines;
+  Holes in_time;
+  std::string& follow = in_time["follow"];
   for (const Pivot& pivot : pivots_) {
-    for (int e = 0; e < kept_ && !pivot.moments(); ++e)
-      for (const OnlineSum* sum : pivot.sums)
-        lines += text(pivot).scale(accumulator_(sum->sum, e), before_.at({pivot.step, e}), accumulator_(pivot.step, e));
+    if (!pivot.moments()) continue;
+    if (in_time.size() == 1) in_time.merge(pieces_in(dialect_, lane(pivot.step)));
+    follow += follow_means(io, pivot);
+  }
+  if (!follow.empty()) lines = fill_holes("$follow_means_in_time\n", in_time);
+  for (const Pivot& pivot : pivots_) {
+    if (!pivot.moments()) lines += follow_maxima(pivot);
     lines += terms(io, pivot, arguments);
   }
   return lines;
 }
 
-/// Makes the sums so far those for the mean that there is now. Whatever they are for, they are right; that of at least
-/// half of what was seen is near enough to the mean for no more than a factor of 4 in the squares' sum. Moved with
-/// every step, the eight columns that an invocation has of bf16 took 2 to 3 times as long.
 std::string OnlineWalk::follow_means(Io& io, const Pivot& pivot) const {
-  const OnlineText t = text(pivot);
-  const std::string reciprocal = io.unique("n");
-  std::string lines =
-      cat("let ", reciprocal, " = ", t.reciprocal(accumulator_(pivot.sums[0]->count, 0)), ";\n");
+  Holes holes = names_of(pivot, kept_);
+  holes["over"] = io.unique("n");
+  holes["count"] = accumulator_(pivot.count(), 0), holes["count_before"] = before_.at({pivot.count(), 0});
   for (int e = 0; e < kept_; ++e) {
-    const std::string mean = mean_name(pivot, e), now = io.unique("m"), d = io.unique("delta");
-    lines += cat("let ", now, " = ", t.mean(accumulator_(pivot.step, e), reciprocal), ";\n");
-    lines += cat("let ", d, " = ", t.delta(mean, now, before_.at({pivot.sums[0]->count, 0})), ";\n", mean, " = ", now,
-                 ";\n");
-    for (auto sum = pivot.sums.rbegin(); sum != pivot.sums.rend(); ++sum)
-      lines += t.move(accumulator_((*sum)->sum, e), d,
-                      {before_.at({(*sum)->lower[0], e}), lower_of(**sum, accumulator_, e).first});
-  }
-  return lines;
-}
-
-/// Adds the elements' terms.
-std::string OnlineWalk::terms(Io& io, const Pivot& pivot, const Values& arguments) const {
-  const OnlineText t = text(pivot);
-  const std::vector<std::string>& values = arguments.at(pivot.step);
-  std::vector<std::string> shifts;
-  std::string lines;
-  for (int e = 0; e < kept_; ++e) {
-    shifts.push_back(io.unique("s"));
-    lines += cat("let ", shifts.back(), " = ",
-                 pivot.moments() ? mean_name(pivot, e) : t.finite(accumulator_(pivot.step, e)), ";\n");
-  }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const int e = kept_ > 1 ? static_cast<int>(i) : 0;
-    const std::string& shift = shifts[static_cast<std::size_t>(e)];
-    const std::string base = io.unique("p");
-    lines +=
-        cat("let ", base, " = ", pivot.moments() ? t.difference(values[i], shift) : t.power(values[i], shift), ";\n");
-    for (const OnlineSum* sum : pivot.sums) {
-      std::string term = sum->power == 2 ? t.product(base, base) : base;
-      if (sum->weight >= 0) term = t.product(arguments.at(sum->sum)[i], term);
-      const std::string to = accumulator_(sum->sum, e);
-      lines += cat(to, " = ", t.plus(to, term), ";\n");
+    holes[cat("now_", e)] = io.unique("m"), holes[cat("d_", e)] = io.unique("delta");
+    holes[cat("total_", e)] = accumulator_(pivot.step, e);
+    for (std::size_t s = 0; s < pivot.sums.size(); ++s) {
+      const OnlineSum& sum = *pivot.sums[s];
+      holes[cat("change_", s, "_", e)] =
+          change(sum, cat("$d_", e), before_.at({sum.lower[0], e}), first_moment(sum, accumulator_, e));
     }
   }
-  return lines;
+  return fill_holes("$follow_means\n", holes);
 }
 
-std::string OnlineWalk::join(Io& io, const std::function<std::string(int step)>& part) {
+std::string OnlineWalk::follow_maxima(const Pivot& pivot) const {
+  Holes holes = names_of(pivot, kept_);
+  for (int e = 0; e < kept_; ++e)
+    holes[cat("before_", e)] = before_.at({pivot.step, e}), holes[cat("top_", e)] = accumulator_(pivot.step, e);
+  return fill_holes("$follow_maxima\n", holes);
+}
+
+std::string OnlineWalk::terms(Io& io, const Pivot& pivot, const Values& arguments) const {
+  const std::vector<std::string>& values = arguments.at(pivot.step);
+  Holes holes = names_of(pivot, kept_);
+  for (int e = 0; e < kept_; ++e) {
+    holes[cat("shift_", e)] = io.unique("s");
+    holes[cat("shift_of_", e)] =
+        pivot.moments() ? mean_name(pivot, e) : cat("$finite(", accumulator_(pivot.step, e), ")");
+  }
+  holes["values"] = numbers(0, static_cast<int>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const int e = kept_ > 1 ? static_cast<int>(i) : 0;
+    const std::string base = holes[cat("base_", i)] = io.unique("p");
+    const std::string difference = cat("$sub(", values[i], ", $shift_", e, ")");
+    holes[cat("base_of_", i)] = pivot.moments() ? difference : cat("$exp(", difference, ")");
+    for (std::size_t s = 0; s < pivot.sums.size(); ++s) {
+      const OnlineSum& sum = *pivot.sums[s];
+      std::string& term = holes[cat("term_", s, "_", i)] = sum.power == 2 ? cat("$mul(", base, ", ", base, ")") : base;
+      if (sum.weight >= 0) term = cat("$mul(", arguments.at(sum.sum)[i], ", ", term, ")");
+      holes[cat("to_", s, "_", i)] = accumulator_(sum.sum, e);
+    }
+  }
+  return fill_holes("$terms\n", holes);
+}
+
+std::string OnlineWalk::join(Io& io, const Part& part) {
   std::string lines;
   for (const Pivot& pivot : pivots_)
     lines += pivot.moments() ? join_moments(io, pivot, part) : join_powers(io, pivot, part);
   return lines;
 }
-std::string OnlineWalk::join_powers(Io& io, const Pivot& pivot, const std::function<std::string(int)>& part) const {
-  const OnlineText t = text(pivot);
-  const std::string top = accumulator_(pivot.step, 0), both = io.unique("m");
-  std::string lines =
-      cat("let ", both, " = ", dialect_.leaf(Leaf::maximum, lane(pivot.step), {top, part(pivot.step)}), ";\n");
-  for (const OnlineSum* s : pivot.sums) {
-    const std::string sum = accumulator_(s->sum, 0), copy = io.unique("part");
-    lines += t.joined({sum, top}, {part(s->sum), part(pivot.step)}, copy, both);
-    lines += cat(sum, " = ", t.plus(sum, copy), ";\n");
-  }
-  return lines;
+std::string OnlineWalk::join_powers(Io& io, const Pivot& pivot, const Part& part) const {
+  Holes holes = names_of(pivot, 1);
+  holes["top"] = accumulator_(pivot.step, 0), holes["part_top"] = part(pivot.step);
+  holes["both"] = io.unique("m");
+  for (std::size_t s = 0; s < pivot.sums.size(); ++s)
+    holes[cat("copy_", s)] = io.unique("part"), holes[cat("part_", s)] = part(pivot.sums[s]->sum);
+  return fill_holes("$join_powers\n", holes);
 }
-std::string OnlineWalk::join_moments(Io& io, const Pivot& pivot, const std::function<std::string(int)>& part) const {
-  const OnlineText t = text(pivot);
-  const int count = pivot.sums[0]->count;
-  const auto accumulator = [&](int step) { return accumulator_(step, 0); };
-  const std::string mean = mean_name(pivot, 0), both = io.unique("m"), d = io.unique("delta"),
-                    of_part = io.unique("delta");
-  std::string lines = cat(
-      "let ", both, " = ",
-      t.mean(t.plus(accumulator(pivot.step), part(pivot.step)), t.reciprocal(t.plus(accumulator(count), part(count)))),
-      ";\n");
-  lines += cat("let ", d, " = ", t.delta(mean, both, accumulator(count)), ";\n", mean, " = ", both, ";\n");
-  lines += cat("let ", of_part, " = ", t.delta(t.mean(part(pivot.step), t.reciprocal(part(count))), both, part(count)),
-               ";\n");
-  for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
-    const OnlineSum& s = **it;
-    const auto part_of = [&](int step, int) { return part(step); };
-    const std::string sum = accumulator(s.sum), copy = io.unique("part");
-    lines += cat("var ", copy, " = ", part(s.sum), ";\n", t.move(copy, of_part, lower_of(s, part_of, 0)),
-                 t.move(sum, d, lower_of(s, accumulator_, 0)), sum, " = ", t.plus(sum, copy), ";\n");
+std::string OnlineWalk::join_moments(Io& io, const Pivot& pivot, const Part& part) const {
+  const auto part_of = [&](int step, int) { return part(step); };
+  Holes holes = names_of(pivot, 1);
+  holes["total"] = accumulator_(pivot.step, 0), holes["count"] = accumulator_(pivot.count(), 0);
+  holes["part_total"] = part(pivot.step), holes["part_count"] = part(pivot.count());
+  holes["both"] = io.unique("m"), holes["d"] = io.unique("delta"), holes["part_d"] = io.unique("delta");
+  for (std::size_t s = pivot.sums.size(); s-- > 0;) {
+    const OnlineSum& sum = *pivot.sums[s];
+    const int zeroth = sum.lower[0];
+    holes[cat("copy_", s)] = io.unique("part"), holes[cat("part_", s)] = part(sum.sum);
+    holes[cat("part_change_", s)] = change(sum, "$part_d", part(zeroth), first_moment(sum, part_of, 0));
+    holes[cat("change_", s)] = change(sum, "$d", accumulator_(zeroth, 0), first_moment(sum, accumulator_, 0));
   }
-  return lines;
+  return fill_holes("$join_moments\n", holes);
 }
 
 std::string OnlineWalk::align(Io& io) const {
   std::string lines;
   for (const Pivot& pivot : pivots_) {
-    const OnlineText t = text(pivot);
-    const std::string reciprocal = io.unique("n");
+    Holes holes = names_of(pivot, kept_);
+    holes["over"] = io.unique("n");
     if (pivot.moments())
-      lines += cat("let ", reciprocal, " = ", t.reciprocal(result_(pivot.sums[0]->count, 0)), ";\n");
+      holes["joined_count"] = result_(pivot.count(), 0), holes["count"] = accumulator_(pivot.count(), 0);
     for (int e = 0; e < kept_; ++e) {
-      const std::string d = io.unique("delta");
-      if (pivot.moments())
-        lines += cat("let ", d, " = ",
-                     t.delta(mean_name(pivot, e), t.mean(result_(pivot.step, e), reciprocal),
-                             accumulator_(pivot.sums[0]->count, 0)),
-                     ";\n");
-      for (auto it = pivot.sums.rbegin(); it != pivot.sums.rend(); ++it) {
-        const OnlineSum& s = **it;
-        const std::string sum = accumulator_(s.sum, e);
-        lines += pivot.moments() ? t.move(sum, d, lower_of(s, accumulator_, e))
-                                 : t.scale(sum, accumulator_(pivot.step, e), result_(pivot.step, e));
+      holes[cat("d_", e)] = io.unique("delta");
+      holes[cat("top_", e)] = accumulator_(pivot.step, e);
+      holes[cat("joined_top_", e)] = holes[cat("joined_total_", e)] = result_(pivot.step, e);
+      for (std::size_t s = 0; s < pivot.sums.size() && pivot.moments(); ++s) {
+        const OnlineSum& sum = *pivot.sums[s];
+        holes[cat("change_", s, "_", e)] =
+            change(sum, cat("$d_", e), accumulator_(sum.lower[0], e), first_moment(sum, accumulator_, e));
       }
     }
+    lines += fill_holes(pivot.moments() ? "$align_moments\n" : "$align_powers\n", holes);
   }
   return lines;
 }
 
 std::string OnlineWalk::finished(Io& io, int sum, int e, const std::string& raw, const std::string& shift) const {
   const OnlineSum& s = *online_sum(program_, sum);
-  const OnlineText t{dialect_, lane(sum)};
-  const std::string to = result_(sum, e), pivot = result_(s.pivot, e);
-  if (s.power == 0) return cat(to, " = ", t.finished(raw, pivot, shift), ";\n");
-  const std::string d = io.unique("delta");
-  return cat("let ", d, " = ", t.delta(t.mean(pivot, t.reciprocal(result_(s.count, 0))), shift, result_(s.count, 0)),
-             ";\n", t.move_last(to, d, lower_of(s, result_, e)));
+  Holes holes = pieces_in(dialect_, lane(sum));
+  holes["sum"] = result_(sum, e), holes["joined"] = raw, holes["shift"] = shift;
+  if (s.power == 0) {
+    holes["top"] = result_(s.pivot, e);
+    return fill_holes("$finish_powers\n", holes);
+  }
+  holes["d"] = io.unique("delta");
+  holes["total"] = result_(s.pivot, e), holes["count"] = result_(s.count, 0);
+  holes["change"] = change(s, "$d", result_(s.lower[0], e), first_moment(s, result_, e), "change_of_squares_by_last");
+  return fill_holes("$finish_moments\n", holes);
 }
 
 }  // namespace tern::detail_gpu

@@ -37,7 +37,7 @@ class ReduceText : ReduceValues {
     for (std::size_t p = 0; p < kernel_.passes.size(); ++p) passes += pass(p);
     const std::string once = results();
     holes["outputs_after_all_passes"] = last_outputs();
-    holes["results"] = once.empty() ? once : cat("if (inside && ty == 0u) {\n", indented(once), "}\n");
+    holes["results"] = once.empty() ? once : with_lines("$if_first\n", once);
     const std::string body = fill_holes(kKernel, holes);
     std::vector<Shared> shared;
     for (const auto& [type, name] : {std::pair{"u32", "shared_words"}, std::pair{"u64", "shared_pairs"}})
@@ -64,16 +64,24 @@ class ReduceText : ReduceValues {
     holes["kept_coordinates"] = kept_coordinates_;
   }
 
+  /// A piece of reduce_traversal.wgsl around lines.
+  static std::string with_lines(const char* piece, const std::string& lines) {
+    Holes holes = reduce_pieces();
+    holes["lines"] = lines;
+    return fill_holes(piece, holes);
+  }
   /// Results of passes of earlier kernels.
   std::string known_results() const {
     std::string lines;
+    Holes holes = reduce_pieces();
+    holes["kept_count"] = io_.param(kernel_.kept_slot), holes["kept_group"] = cat(kernel_.kept_group());
     for (std::size_t i = 0; i < kernel_.stage.known.size(); ++i) {
       const Access& a = kernel_.plan.access(kernel_.known_access[i]);
       const int s = kernel_.stage.known[i].step;
-      const std::string k = cat(" + min(k, ", io_.param(kernel_.kept_slot), " - ", kernel_.kept_group(), "u)");
+      holes["loaded"] = io_.loaded(a, kFirst), holes["base"] = io_.param(a.base);
       for (int e = 0; e < kernel_.positions(s); ++e) {
-        const std::string at = cat(io_.param(a.base), k, e ? cat(" + ", e, "u") : std::string());
-        lines += cat("let ", red(s, e), " = ", io_.loaded(a, at), ";\n");
+        holes["result"] = red(s, e), holes["further"] = e ? cat(" + ", e, "u") : std::string();
+        lines += fill_holes("$known\n", holes);
       }
     }
     return lines;
@@ -81,7 +89,11 @@ class ReduceText : ReduceValues {
 
   // ---- passes ----
   OnlineWalk online_walk(const std::vector<int>& reductions) const {
-    return {dialect_, kernel_.program, reductions, kernel_.kept_group(), [this](int s, int e) { return acc(s, e); },
+    return {dialect_,
+            kernel_.program,
+            reductions,
+            kernel_.kept_group(),
+            [this](int s, int e) { return acc(s, e); },
             [this](int s, int e) { return red(s, e); }};
   }
 
@@ -113,21 +125,23 @@ class ReduceText : ReduceValues {
     const std::vector<int> last = kernel_.outputs_of_pass(kernel_.stage.last + 1);
     if (kernel_.stage.splits || last.empty()) return "";
     OnlineWalk none = online_walk({});
-    return cat("if (inside) {\n", indented(traversal(visit(none, kernel_.passes.size(), {}, last))), "}\n");
+    return with_lines("$if_inside\n", traversal(visit(none, kernel_.passes.size(), {}, last)));
   }
 
   /// The arrays of what is held, and the loads of the rows.
   std::string hold() {
-    std::string lines, loads;
+    Holes holes = reduce_pieces();
+    std::string &kept = holes["kept"], &held = holes["held"], loads;
+    holes["kept_count"] = cat(kernel_.held.steps * kernel_.group);
     for (const auto& list : kernel_.held.values)
-      for (const int s : list)
-        lines += cat(printer_.type(s), " kept", s, "[", kernel_.held.steps * kernel_.group, "];\n");
+      for (const int s : list) kept += cat(kept.empty() ? "" : " ", s), holes[cat("type_", s)] = printer_.type(s);
     for (const int a : kernel_.held.accesses) {
       const int vectors = kernel_.group * kernel_.plan.access(a).size() / kVectorBytes;
-      lines += cat("vec4<u32> held", a, "[", kernel_.held.steps * vectors, "];\n");
+      held += cat(held.empty() ? "" : " ", a), holes[cat("vectors_", a)] = cat(kernel_.held.steps * vectors);
       loads += io_.hold(a, position(true), cat("held", a), "u");
     }
-    return lines + cat("if (inside) {\n", indented(traversal(loads)), "}\n");
+    holes["load"] = traversal(loads);
+    return fill_holes("$hold_rows\n", holes);
   }
   /// The body of a traversal: the functions of a pass, its reductions, and what it writes.
   std::string visit(OnlineWalk& walk, std::size_t pass, const std::vector<int>& reductions,
@@ -186,7 +200,9 @@ class ReduceText : ReduceValues {
     for (const int s : reductions)
       if (!online_sum(kernel_.program, s))
         body += cat(acc(s, 0), " = ", printer_.combined(s, acc(s, 0), parts.at(s)), ";\n");
-    return cat("for (var r = ty; r < end; r += ", kernel_.tiling.along, "u) {\n", indented(body), "}\n");
+    Holes holes = reduce_pieces();
+    holes["along"] = cat(kernel_.tiling.along), holes["visit"] = body;
+    return fill_holes("$join_partials\n", holes);
   }
 
   /// All invocations of a row (or of a group of columns) get the results. Reductions that join alike wait together.
@@ -201,7 +217,7 @@ class ReduceText : ReduceValues {
         for (int e = 0; e < kernel_.positions(reductions[k]); ++e)
           join.from.push_back(acc(reductions[k], e)), join.to.push_back(joined(reductions[k], e));
       shared_ = std::max(shared_, static_cast<int>(join.from.size()));
-      lines += join.text([&](const std::string& a, const std::string& b) { return printer_.combined(s, a, b); });
+      lines += join.text(printer_.combined(s, kFirst, kSecond));
     }
     return lines;
   }
@@ -216,7 +232,7 @@ class ReduceText : ReduceValues {
     std::string body = calls(f, position(false), shifts);
     for (int e = 0; e < kernel_.kept_group(); ++e)
       body += walk.finished(io_, s, e, joined(s, e), shifts[static_cast<std::size_t>(e)]);
-    return lines + cat("if (inside) {\n", indented(body), "}\n");
+    return lines + with_lines("$if_inside\n", body);
   }
 
   // ---- results ----

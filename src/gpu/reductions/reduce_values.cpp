@@ -5,13 +5,32 @@ namespace tern::detail_gpu {
 using detail::StepKind;
 
 namespace {
+
+constexpr const char* kTraversal =
+#include "gpu/reductions/reduce_traversal.wgsl.inc"
+    ;
+constexpr const char* kHeld =
+#include "gpu/reductions/reduce_held.cu.inc"
+    ;
+Holes all_pieces() {
+  Holes all = pieces(kTraversal);
+  all.merge(pieces(kHeld));
+  return all;
+}
+
 /// How values are computed: in the quick functions of 16 bits where that is all the program gives.
 const Dialect& values_dialect(const ReducePlan& kernel) {
   std::vector<int> all;
   for (const detail::ProgramOutput& output : kernel.program.outputs) all.push_back(output.step);
   return dialect_for(kernel.backend.dialect(), kernel.program, all);
 }
+
 }  // namespace
+
+const Holes& reduce_pieces() {
+  static const auto& all = *new Holes(all_pieces());  // outlives what is in static storage
+  return all;
+}
 
 ReduceValues::ReduceValues(const ReducePlan& kernel)
     : kernel_(kernel),
@@ -57,8 +76,8 @@ std::string ReduceValues::position_value(int s, const Position& at, int e) const
 }
 
 Function ReduceValues::function(const std::string& name, const std::vector<int>& wanted, std::size_t pass) {
-  Function f = printer_.function(name, wanted,
-                                 [&](int i) { return kernel_.is_source(i) || kernel_.held.before(pass, i); });
+  Function f =
+      printer_.function(name, wanted, [&](int i) { return kernel_.is_source(i) || kernel_.held.before(pass, i); });
   functions_ += f.text;
   return f;
 }
@@ -93,15 +112,17 @@ std::vector<std::string> ReduceValues::results_of(const Function& f, const std::
   return results;
 }
 
-std::string ReduceValues::traversal(const std::string& body) const {
+std::string ReduceValues::traversal(const std::string& visit) const {
   const int along = kernel_.tiling.along, group = kernel_.reduced_group();
-  if (kernel_.held())
-    return cat("#pragma unroll\nfor (u32 u = 0u; u < ", kernel_.held.steps, "u; ++u) {\n  let r = (ty + u * ", along,
-               "u) * ", group, "u;\n  if (r < end) {\n", indented(indented(body)), "  }\n}\n");
+  Holes holes = reduce_pieces();
+  holes["along"] = cat(along), holes["group"] = cat(group), holes["visit"] = visit;
+  if (kernel_.held()) {
+    holes["steps"] = cat(kernel_.held.steps);
+    return fill_holes("$traversal_of_held\n", holes);
+  }
   std::vector<std::string> unused;
-  const std::string coordinates = io_.coordinates(kernel_.reduced, "r", "d", unused);
-  return cat("for (var r = begin + ty * ", group, "u; r < end; r += ", along * group, "u) {\n",
-             indented(coordinates + body), "}\n");
+  holes["stride"] = cat(along * group), holes["coordinates"] = io_.coordinates(kernel_.reduced, "r", "d", unused);
+  return fill_holes("$traversal\n", holes);
 }
 
 }  // namespace tern::detail_gpu

@@ -9,6 +9,9 @@
 
 namespace tern::detail_gpu {
 
+/// The pieces of reduce_traversal.wgsl and reduce_held.cu.
+const Holes& reduce_pieces();
+
 class ReduceValues {
  protected:
   explicit ReduceValues(const ReducePlan& kernel);
@@ -30,8 +33,8 @@ class ReduceValues {
   std::string calls(const Function& f, const Position& at, std::vector<std::string>& values);
   /// Result i of each of the calls.
   static std::vector<std::string> results_of(const Function& f, const std::vector<std::string>& values, std::size_t i);
-  /// The loop over an invocation's part of the reduced range.
-  std::string traversal(const std::string& body) const;
+  /// The loop over an invocation's part of the reduced range, with the lines of a step.
+  std::string traversal(const std::string& visit) const;
 
   const ReducePlan& kernel_;
   const Dialect& dialect_;  // of values

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace tern::detail_gpu {
 namespace {
@@ -56,6 +57,32 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(0, line.find('\n'));
 }
 
+/// The lines up to the $end of what stands before `at`, as far to the left as that; `at` moves behind it.
+std::string block_at(std::string_view text, std::size_t& at) {
+  std::string body;
+  for (int depth = 1;;) {
+    const std::string_view line = line_at(text, at), words = trimmed(line);
+    at += line.size();
+    depth += words.starts_with("$for ") ? 1 : words == "$end" ? -1 : 0;
+    if (depth == 0) return body;
+    body += line.substr(line.starts_with("  ") ? 2 : 0);
+  }
+}
+
+/// Takes the list of arguments apart whose parenthesis is at `at`, which moves behind its end.
+std::vector<std::string> arguments_at(std::string_view text, std::size_t& at) {
+  std::vector<std::string> list(1);
+  for (int depth = 1; depth > 0;) {
+    const char c = text[++at];
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (c == ',' && depth == 1) list.emplace_back();
+    else if (depth > 0 && (c != ' ' || !list.back().empty())) list.back() += c;
+  }
+  ++at;
+  return list;
+}
+std::string argument(std::size_t k) { return std::to_string(k); }
+
 /// The text with what stands between $for and $end as often as it is for.
 std::string unrolled(std::string_view text, const Holes& holes) {
   if (text.find("$for ") == text.npos) return std::string(text);
@@ -67,14 +94,7 @@ std::string unrolled(std::string_view text, const Holes& holes) {
       result += line;
       continue;
     }
-    std::string body;
-    for (int depth = 1;;) {
-      const std::string_view inner = line_at(text, at), words = trimmed(inner);
-      at += inner.size();
-      depth += words.starts_with("$for ") ? 1 : words == "$end" ? -1 : 0;
-      if (depth == 0) break;
-      body += inner.substr(inner.starts_with("  ") ? 2 : 0);  // as far to the left as $for
-    }
+    const std::string body = block_at(text, at);
     const std::size_t in = head.find(" in ");
     const std::string list = fill_holes(head.substr(in + 4), holes);
     for (std::size_t begin = 0, end; begin < list.size(); begin = end + 1) {
@@ -97,7 +117,12 @@ std::string fill_holes(std::string_view file, const Holes& holes) {
       continue;
     }
     auto [name, end] = name_at(text, at);
-    std::string lines = fill_holes(filling(holes, name), holes);
+    std::string lines = filling(holes, name);
+    if (end < text.size() && text[end] == '(' && lines.find("${0}") != lines.npos) {
+      const std::vector<std::string> arguments = arguments_at(text, end);
+      for (std::size_t k = 0; k < arguments.size(); ++k) lines = with_value(lines, argument(k), arguments[k]);
+    }
+    lines = fill_holes(lines, holes);
     if (lines.ends_with('\n')) lines.pop_back();  // the hole's own line ends as well
     const std::string margin = indentation(result);
     const bool begins_line = margin.size() == result.size() - (result.rfind('\n') + 1);
@@ -110,6 +135,24 @@ std::string fill_holes(std::string_view file, const Holes& holes) {
     at = end;
   }
   return result;
+}
+
+Holes pieces(std::string_view file) {
+  Holes found;
+  for (std::size_t at = 0; at < file.size();) {
+    const std::string_view line = line_at(file, at), head = trimmed(line);
+    at += line.size();
+    if (!head.starts_with("$define ")) continue;
+    const std::string_view name = head.substr(8, head.find('(') - 8);
+    std::string body = block_at(file, at);
+    if (std::size_t parenthesis = 8 + name.size(); parenthesis < head.size()) {
+      const std::vector<std::string> parameters = arguments_at(head, parenthesis);
+      for (std::size_t k = 0; k < parameters.size(); ++k)
+        body = with_value(body, parameters[k], "${" + argument(k) + "}");
+    }
+    found[std::string(name)] = body;
+  }
+  return found;
 }
 
 }  // namespace tern::detail_gpu
