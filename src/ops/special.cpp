@@ -10,8 +10,24 @@
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/special.hpp"
 
 namespace tern {
+
+namespace detail {
+namespace {
+/// stirling_rest times z, by 1/z².
+constexpr double kStirling[] = {0.08333333333333333,    -0.002777777777774819, 0.0007936507916595258,
+                                -0.0005952375748326184, 0.0008416819215726276, -0.001912308703536899,
+                                0.006170995245104829,   -0.022755897916882394, 0.059261685874747075};
+}  // namespace
+Expr polynomial(Expr x, std::span<const double> c) {
+  Expr y = c.back();
+  for (std::size_t k = c.size() - 1; k-- > 0;) y = y * x + c[k];
+  return y;
+}
+Expr stirling_rest(Expr z) { return polynomial(1 / (z * z), kStirling) / z; }
+}  // namespace detail
 
 using namespace detail;
 
@@ -20,12 +36,6 @@ namespace {
 constexpr double kPi = std::numbers::pi, kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Σ c[k]·x^k.
-Expr polynomial(Expr x, std::span<const double> c) {
-  Expr y = c.back();
-  for (std::size_t k = c.size() - 1; k-- > 0;) y = y * x + c[k];
-  return y;
-}
 /// x from the nearest integer: of numbers below 1/2 themselves, with their sign.
 Expr fraction(Expr x) { return where(abs(x) < 0.5, x, x - round(x)); }
 
@@ -53,15 +63,11 @@ constexpr double kLgQ[] = {1.0,
                            0.0010719011833829695,
                            2.227590798499883e-05,
                            1.3389486766719532e-07};
-/// log Γ(z) - (z - 1/2)(log z - 1) - (log 2π - 1)/2 for z >= 5: 1/z times this of 1/z².
-constexpr double kStirling[] = {0.08333333333333333,    -0.002777777777774819, 0.0007936507916595258,
-                                -0.0005952375748326184, 0.0008416819215726276, -0.001912308703536899,
-                                0.006170995245104829,   -0.022755897916882394, 0.059261685874747075};
 
 /// log Γ(1 + v) for v >= -1/4.
 Expr lgamma_above(Expr v) {
   const Expr w = v + 0.25, z = 1 + v, near = v * (v - 1) * (polynomial(w, kLgP) / polynomial(w, kLgQ));
-  const Expr far = (v + 0.5) * (log(z) - 1) + (0.41893853320467274 + polynomial(1 / (z * z), kStirling) / z);
+  const Expr far = (v + 0.5) * (log(z) - 1) + (0.41893853320467274 + stirling_rest(z));
   return where(v < 4, near, far);
 }
 // Γ(x) = Γ(1 + x)/x below 3/4; Γ(x)·Γ(-x) = -π/(x·sin πx).

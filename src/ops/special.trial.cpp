@@ -50,6 +50,17 @@ double modified(int order, double x) {
   return sum;
 }
 
+/// P(a, x) by its series.
+double gamma_series(double a, double x) {
+  double term = std::exp(a * std::log(x) - x - std::lgamma(a + 1)), sum = term;
+  for (int n = 1; n < 200; ++n) term *= x / (a + n), sum += term;
+  return sum;
+}
+/// I_x(2, 3).
+double beta_2_3(double x) { return x * x * (6 - 8 * x + 3 * x * x); }
+/// Like x, all of this value.
+template <class T> Tensor same(const T& x, double value) { return full_like(elements(x), value); }
+
 const Entries special_functions{
     special("lgamma", "log |Γ(x)|", 1.7, TERN_CALL(lgamma), [](double x) { return std::lgamma(x); }),
     special("digamma", "The derivative of log Γ(x)", 1.7, TERN_CALL(digamma),
@@ -79,6 +90,51 @@ const Entries special_functions{
             [](double x) { return modified(0, x) * std::exp(-x); }),
     special("i1e", "I1(x)·e^(-|x|), which does not overflow", 9.5, TERN_CALL(i1e),
             [](double x) { return modified(1, x) * std::exp(-x); }),
+    {.name = "gammainc",
+     .family = Family::special,
+     .arguments = "a, x",
+     .says = "P(a, x) = ∫ t^(a - 1)·e^-t dt / Γ(a) from 0 to x, for finite a > 0 and x >= 0 (else NaN)",
+     .tolerance = kPieces,
+     .samples = {{.shapes = one,
+                  .call = [](const auto& x) { return gammainc(same(x, 2.5), x + 1.5); },
+                  .reference = shifted(1.5, [](double x) { return gamma_series(2.5, x); })},
+                 {.with = "a large a",
+                  .shapes = one,
+                  .call = [](const auto& x) { return gammainc(same(x, 30), x + 29.0); },
+                  .reference = shifted(29, [](double x) { return gamma_series(30, x); })}},
+     .bad = {{dtype, {"gammainc", "floats"}, [](auto make) { gammainc(make({2}), make({2}, i32)); }},
+             {ErrorKind::shape, {"[2]", "[3]"}, [](auto make) { gammainc(make({2}), make({3})); }}}},
+    {.name = "gammaincc",
+     .family = Family::special,
+     .arguments = "a, x",
+     .says = "Q(a, x) = 1 - P(a, x)",
+     .tolerance = kPieces,
+     .samples = {{.shapes = one,
+                  .call = [](const auto& x) { return gammaincc(same(x, 1.5), x + 4.0); },
+                  .reference = shifted(4, [](double x) { return 1 - gamma_series(1.5, x); })}},
+     .bad = {{dtype, {"gammaincc", "floats"}, [](auto make) { gammaincc(make({2}), make({2}, i32)); }}}},
+    {.name = "betainc",
+     .family = Family::special,
+     .arguments = "a, b, x",
+     .says =
+         "I_x(a, b) = ∫ t^(a - 1)·(1 - t)^(b - 1) dt / B(a, b) from 0 to x, for a and b above 0 and to 1000, 0 <= x "
+         "<= 1 (else NaN)",
+     .tolerance = kPieces,
+     .samples = {{.shapes = one,
+                  .call = [](const auto& x) { return betainc(same(x, 2), same(x, 3), 0.25 * x + 0.5); },
+                  .reference =
+                      [](const auto& x) { return shifted(0, [](double v) { return beta_2_3(0.25 * v + 0.5); })(x); }}},
+     .bad = {{dtype, {"betainc", "floats"}, [](auto make) { betainc(make({2}), make({2}), make({2}, i32)); }}}},
+    {.name = "nextafter",
+     .family = Family::special,
+     .arguments = "x, y",
+     .says = "The floating-point number after x in the direction of y: x where they are equal",
+     .differentiable = false,
+     .tolerance = {0, "exact, as tests/contract/incomplete.cpp holds"},
+     .samples = {{.shapes = one,
+                  .call = [](const auto& x) { return nextafter(x, x); },
+                  .reference = [](const auto& x) { return x; }}},
+     .bad = {{dtype, {"nextafter", "floats"}, [](auto make) { nextafter(make({2}), make({2}, i32)); }}}},
 };
 
 }  // namespace
