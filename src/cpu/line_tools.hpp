@@ -1,15 +1,19 @@
 // What the primitives along one axis share.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include "backend/backend.hpp"
+#include "backend/combine.hpp"
 #include "cpu/machine/threads.hpp"
 #include "cpu/tape/walker.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
+
+using detail::Combine;
 
 /// Calls f with a value of the C++ type behind a 4- or 8-byte dtype.
 template <class F> void with_type(DType dtype, const char* op, F f) {
@@ -24,12 +28,19 @@ template <class F> void with_type(DType dtype, const char* op, F f) {
 }
 template <class T> T* pointer(const detail::View& view) { return static_cast<T*>(view.storage->data()) + view.offset; }
 
-template <class T> T combined(Leaf leaf, T a, T b) {
+template <class T> T combined(Combine how, T a, T b) {
   using U = std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;  // wraps
-  switch (leaf) {
-    case Leaf::mul: return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-    case Leaf::maximum: return a > b || a != a ? a : b;
-    case Leaf::minimum: return a < b || a != a ? a : b;
+  switch (how) {
+    case Combine::mul: return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
+    case Combine::maximum: return a > b || a != a ? a : b;
+    case Combine::minimum: return a < b || a != a ? a : b;
+    case Combine::last: return b;
+    case Combine::logaddexp:
+      if constexpr (std::is_floating_point_v<T>) {
+        if (a == b) return a + static_cast<T>(0.6931471805599453);  // infinities, too, which have no difference
+        return (a > b || a != a ? a : b) + std::log1p(std::exp(-std::abs(a - b)));
+      }
+      return b;
     default: return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
   }
 }

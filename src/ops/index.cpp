@@ -1,11 +1,10 @@
-// Selecting by index: take, gather and their transpose scatter_add; sort, top k and running sums; comparing.
+// Selecting by index: take, gather and their transpose scatter_add; sort and top k; comparing.
 #include <string>
 
 #include "backend/instruments/trace.hpp"
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
-#include "primitives/scan/scan.hpp"
 #include "primitives/scatter/scatter.hpp"
 #include "primitives/sort/sort.hpp"
 #include "tern/ops.hpp"
@@ -280,25 +279,8 @@ template Var scatter_add(const Tensor&, const Tensor&, const Var&, int);
 template Var scatter_add(const Var&, const Tensor&, const Tensor&, int);
 template Var scatter_add(const Var&, const Tensor&, const Var&, int);
 
-// ---- along an axis: running sums, sort ----
+// ---- along an axis: sort ----
 namespace {
-Tensor scanned(const Tensor& x, int axis, bool reverse) {
-  require_defined("cumsum", "x", x);
-  const int a = normalize_axis("cumsum", axis, x.dim());
-  if (x.dtype() == DType::boolean || (is_integer(x.dtype()) && dtype_size(x.dtype()) < 4))
-    return scanned(x.to(DType::i32), axis, reverse);
-  Backend& backend = x.impl()->storage->backend();
-  backend.require<ScanRequest>("cumsum");
-  Tensor result = make_tensor(x.shape(), x.dtype(), backend);
-  run(backend,
-      ScanRequest{"cumsum", Leaf::add, x.shape(), a, reverse, view_over(x, x.shape()), view_over(result, x.shape())});
-  return result;
-}
-Var scanned(const Var& x, int axis, bool reverse) {
-  return record_one("cumsum", {&x, 1}, scanned(x.value(), axis, reverse), {}, [axis, reverse](const RuleContext& c) {
-    return PoolVector<Var>{scanned(c.grads[0], axis, !reverse)};
-  });
-}
 struct Order {
   Tensor values, indices;
 };
@@ -327,7 +309,6 @@ template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) 
 }
 }  // namespace
 
-template <TensorOrVar T> T cumsum(const T& x, int axis) { return scanned(x, axis, false); }
 template <TensorOrVar T> Sorted<T> sort(const T& x, int axis, bool descending) {
   Order order = ordered("sort", value_of(x), axis, descending);
   if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
@@ -339,7 +320,6 @@ template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis, bo
   if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
   else return {gather(x, order.indices, axis), order.indices};
 }
-TERN_INSTANCES_1(ResultOf, cumsum, int)
 TERN_INSTANCES_1(Sorted, sort, int, bool)
 TERN_INSTANCES_1(Sorted, topk, std::int64_t, int, bool)
 

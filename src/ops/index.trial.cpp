@@ -232,6 +232,7 @@ const Entries by_index{
      .family = Family::indices,
      .arguments = "x, axis",
      .says = "Running sums along an axis; booleans and narrow integers give i32, which wraps as other integers do",
+     .aliases = {"cumulative_sum"},
      .tolerance = kRunningSums,
      .archived = {running_sum(kArchivedSide), running_sum(5000), running_sum(1 << 17),
                   [](DType dtype) { return cumsum(Var(square(dtype), is_floating(dtype)), 1); }},

@@ -118,6 +118,14 @@ inline std::vector<Kind> line_kinds() {
          const Var x(p.make({100, 2048}, d));
          backward(cumsum(x, 0), p.make({100, 2048}, d));
        }},
+      {"scan of products, extremes and exponentials", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         for (const Shape& shape : {Shape{6, 100}, Shape{20000}, Shape{2048, 100}}) {
+           const Tensor x = p.make(shape, d);
+           cumulative_prod(x, 0), cummax(x, 0), cummin(x, shape.rank() - 1);
+           if (is_floating(d)) logcumsumexp(x, shape.rank() - 1);
+         }
+       }},
       {"sort", f32, Kind::in_wgsl, [](P& p, DType d) { sort(p.make({3, 8}, d), 1); }},
       {"sort of a line", f32, Kind::in_cuda, [](P& p, DType d) { sort(p.make({3, 3000}, d), 1); }},
       {"sort of a long line", f32, Kind::in_both, [](P& p, DType d) { sort(p.make({1 << 19}, d), 0); }},

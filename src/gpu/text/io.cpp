@@ -1,7 +1,9 @@
 #include "gpu/text/io.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "gpu/text/printer.hpp"
 #include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
@@ -169,8 +171,7 @@ std::string Io::hold(int index, const Position& at, const std::string& array, co
   const int per_vector = kVectorBytes / a.size(), vectors = at.group / per_vector;
   const std::string start = unique("w"), first = cat(array, "[", group, " * ", vectors, "u");
   std::string lines = cat("let ", start, " = (", element(a, at, 0), ") / ", per_vector, "u;\n");
-  for (int i = 0; i < vectors; ++i)
-    lines += cat(first, " + ", i, "u] = b", a.binding, "[", start, " + ", i, "u];\n");
+  for (int i = 0; i < vectors; ++i) lines += cat(first, " + ", i, "u] = b", a.binding, "[", start, " + ", i, "u];\n");
   held_[index] = first;
   return lines;
 }
@@ -324,10 +325,44 @@ std::string Io::store_words(const Access& a, const Position& at, const std::vect
   return lines;
 }
 
-std::string combining_function(const Dialect& dialect, detail::Leaf leaf, detail::Lane lane) {
+namespace {
+/// log(eᵃ + eᵇ) = max(a, b) + log(1 + e^-|a - b|); equal infinities have no difference.
+std::string logaddexp(const Dialect& dialect, detail::Lane lane) {
+  const auto leaf = [&](detail::Leaf l, std::vector<std::string> x) { return dialect.leaf(l, lane, x); };
+  const std::string distance = leaf(detail::Leaf::abs, {leaf(detail::Leaf::sub, {"a", "b"})});
+  return cat("  if (a == b) { return ", leaf(detail::Leaf::add, {"a", literal(Number(0.6931471805599453), lane)}),
+             "; }\n  return ",
+             leaf(detail::Leaf::add, {leaf(detail::Leaf::maximum, {"a", "b"}),
+                                      leaf(detail::Leaf::softplus, {leaf(detail::Leaf::neg, {distance})})}),
+             ";\n");
+}
+}  // namespace
+
+std::string combining_function(const Dialect& dialect, detail::Combine how, detail::Lane lane) {
   const char* const type = lane_name(lane);
-  return cat(dialect.pure_function_head("combine", {{type, "a"}, {type, "b"}}, type), "  return ",
-             dialect.leaf(leaf, lane, {"a", "b"}), ";\n}\n");
+  const auto of_leaf = [&](detail::Leaf leaf) { return cat("  return ", dialect.leaf(leaf, lane, {"a", "b"}), ";\n"); };
+  const auto body = [&]() -> std::string {
+    switch (how) {
+      case detail::Combine::mul: return of_leaf(detail::Leaf::mul);
+      case detail::Combine::maximum: return of_leaf(detail::Leaf::maximum);
+      case detail::Combine::minimum: return of_leaf(detail::Leaf::minimum);
+      case detail::Combine::logaddexp: return logaddexp(dialect, lane);
+      case detail::Combine::last: return "  return b;\n";
+      default: return of_leaf(detail::Leaf::add);
+    }
+  };
+  return cat(dialect.pure_function_head("combine", {{type, "a"}, {type, "b"}}, type), body(), "}\n");
+}
+
+std::string combining_identity(detail::Combine how, detail::Lane lane) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (how) {
+    case detail::Combine::mul: return literal(Number(1.0), lane);
+    case detail::Combine::minimum: return extreme_literal(true, lane);
+    case detail::Combine::maximum: return extreme_literal(false, lane);
+    case detail::Combine::logaddexp: return literal(Number(-infinity), lane);
+    default: return cat(lane_name(lane), "()");
+  }
 }
 
 }  // namespace tern::detail_gpu

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/combine.hpp"
 #include "gpu/plan/plan.hpp"
 
 namespace tern::detail_gpu {
@@ -77,8 +78,9 @@ class Io {
 /// A stored element as a value of its lane, and back to the bits that are stored.
 std::string unpacked(DType dtype, const std::string& bits);
 std::string packed(DType dtype, const std::string& value);
-/// The function combine(a, b) of a leaf.
-std::string combining_function(const Dialect& dialect, detail::Leaf leaf, detail::Lane lane);
+/// The function combine(a, b), and what it leaves as it is.
+std::string combining_function(const Dialect& dialect, detail::Combine how, detail::Lane lane);
+std::string combining_identity(detail::Combine how, detail::Lane lane);
 /// Two values of f16 or bf16 in a word.
 std::string packed_pair(DType dtype, const std::string& low, const std::string& high);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "formula/rule.hpp"
 #include "gpu/text/text.hpp"
@@ -28,6 +29,16 @@ bool rounds_integer(const Program& program, const Step& step) {
 }
 
 }  // namespace
+
+std::string extreme_literal(bool highest, Lane lane) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (lane) {
+    case Lane::i64: return literal(Number(highest ? INT64_MAX : INT64_MIN), lane);
+    case Lane::u32: return highest ? "0xffffffffu" : "0u";
+    case Lane::i32: return highest ? "bitcast<i32>(0x7fffffffu)" : "bitcast<i32>(0x80000000u)";
+    default: return literal(Number(highest ? infinity : -infinity), lane);
+  }
+}
 
 std::string literal(const Number& number, Lane lane) {
   char text[48];
@@ -80,11 +91,7 @@ std::string ProgramPrinter::type(int step) const { return lane_name(kernel_lane(
 std::string ProgramPrinter::identity(int step) const {
   const Step& s = at(step);
   const double value = detail::rule_of(s.leaf).identity;
-  if (s.lane == Lane::f32 || s.lane == Lane::f64 || std::isfinite(value)) return literal(Number(value), s.lane);
-  const bool highest = value > 0;
-  if (s.lane == Lane::i64) return literal(Number(highest ? INT64_MAX : INT64_MIN), s.lane);
-  if (s.lane == Lane::u32) return highest ? "0xffffffffu" : "0u";
-  return highest ? "bitcast<i32>(0x7fffffffu)" : "bitcast<i32>(0x80000000u)";
+  return std::isfinite(value) ? literal(Number(value), s.lane) : extreme_literal(value > 0, s.lane);
 }
 
 std::string ProgramPrinter::combined(int step, const std::string& a, const std::string& b) const {

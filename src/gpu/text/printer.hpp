@@ -60,6 +60,8 @@ std::vector<int> sources_of(const detail::Program& program, const std::vector<in
                             const std::function<bool(int)>& is_source);
 /// A number as a literal of a lane type.
 std::string literal(const Number& number, detail::Lane lane);
+/// The highest or the lowest number of a lane type, of floats an infinity.
+std::string extreme_literal(bool highest, detail::Lane lane);
 /// The lane a step's value has in a kernel. Where there are no lanes of 64 bits, f64 only serves to round an integer
 /// once, and is f32.
 detail::Lane kernel_lane(const detail::Step& step, bool native);

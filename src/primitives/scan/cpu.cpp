@@ -24,7 +24,7 @@ struct ScannedLine {
   std::vector<std::int64_t> lanes;
 };
 
-template <class T, Leaf kCombine> void scan_line(T* x, std::int64_t n, bool reverse) {
+template <class T, Combine kCombine> void scan_line(T* x, std::int64_t n, bool reverse) {
   const auto at = [&](std::int64_t i) -> T& { return x[reverse ? n - 1 - i : i]; };
   T before{};
   for (std::int64_t begin = 0; begin < n; begin += kRun) {
@@ -43,7 +43,7 @@ template <class T> struct Sums {
   T run[kTogether], before[kTogether];
 };
 /// The next element of each of these lines, the i-th of them: in the same order as scan_line.
-template <class T, Leaf kCombine> void scan_row(Sums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
+template <class T, Combine kCombine> void scan_row(Sums<T>& sums, T* x, std::int64_t columns, std::int64_t i) {
   if (i % kRun == 0) {
     for (std::int64_t c = 0; i > 0 && c < columns; ++c)
       sums.before[c] = i == kRun ? sums.run[c] : combined(kCombine, sums.before[c], sums.run[c]);
@@ -65,20 +65,23 @@ class Scan {
     const std::int64_t lines = lines_of(r_.space, r_.axis).count();
     const bool lie_so = r_.input.strides[static_cast<std::size_t>(r_.axis)] == 1;
     with_type(type_of_lanes(lane_), r_.op, [&]<class T>(T) {
-      const auto with = [&]<Leaf kCombine>() {
+      const auto with = [&]<Combine kCombine>() {
         lines > 1 && (!lie_so || n_ < kShortLine) ? by_rows<T, kCombine>(lines) : by_lines<T, kCombine>(lines);
       };
       switch (r_.combine) {
-        case Leaf::mul: return with.template operator()<Leaf::mul>();
-        case Leaf::maximum: return with.template operator()<Leaf::maximum>();
-        case Leaf::minimum: return with.template operator()<Leaf::minimum>();
-        default: return with.template operator()<Leaf::add>();
+        case Combine::mul: return with.template operator()<Combine::mul>();
+        case Combine::maximum: return with.template operator()<Combine::maximum>();
+        case Combine::minimum: return with.template operator()<Combine::minimum>();
+        case Combine::logaddexp:
+          if constexpr (std::is_floating_point_v<T>) return with.template operator()<Combine::logaddexp>();
+          else return;
+        default: return with.template operator()<Combine::add>();
       }
     });
   }
 
  private:
-  template <class T, Leaf kCombine> void by_lines(std::int64_t count) const {
+  template <class T, Combine kCombine> void by_lines(std::int64_t count) const {
     const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
     for_lines(count, n_, [&](std::int64_t first, std::int64_t last) {
       std::vector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().lanes;
@@ -92,7 +95,7 @@ class Scan {
   }
 
   /// Positions with the axis outermost: a row has the i-th elements of all lines.
-  template <class T, Leaf kCombine> void by_rows(std::int64_t lines) const {
+  template <class T, Combine kCombine> void by_rows(std::int64_t lines) const {
     AxisOrder order = along(r_.space, r_.axis);
     const AxisOrder others = lines_of(r_.space, r_.axis);
     for (int i = 0; i < others.rank; ++i)
@@ -104,7 +107,7 @@ class Scan {
                   scan_columns<T, kCombine>(input, output, lines, chunk * kTogether);
               });
   }
-  template <class T, Leaf kCombine>
+  template <class T, Combine kCombine>
   void scan_columns(const Walker& input, const Walker& output, std::int64_t lines, std::int64_t column) const {
     alignas(64) T block[kBlock];
     Sums<T> sums;

@@ -74,7 +74,9 @@ std::vector<std::string> in_order(std::vector<std::string> values, bool reverse)
 Holes shared_holes(const ScanText& t, int together) {
   const LinePlan& l = t.l;
   const bool whole = t.slots.sums < 0;
-  return {{"type", lane_name(detail::lane_of(t.r.input.dtype))},
+  const Lane lane = detail::lane_of(t.r.input.dtype);
+  return {{"type", lane_name(lane)},
+          {"identity", combining_identity(t.r.combine, lane)},
           {"barrier", l.backend.dialect().barrier()},
           {"threads", cat(kScanThreads)},
           {"length", l.p(l.length_slot)},

@@ -1,5 +1,6 @@
 // Primitive `scan`: running combinations along an axis.
 #pragma once
+#include "backend/combine.hpp"
 #include "backend/primitive.hpp"
 
 namespace tern::detail {
@@ -7,7 +8,7 @@ namespace tern::detail {
 /// Inclusive scan along an axis.
 struct ScanRequest {
   const char* op = "";
-  Leaf combine = Leaf::add;
+  Combine combine = Combine::add;
   Shape space;
   int axis = 0;
   bool reverse = false;

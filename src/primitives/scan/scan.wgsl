@@ -20,11 +20,11 @@ let part = group - line * $parts;
 let begin = part * $part_length;
 let end = min(begin + $part_length, $length);
 $coordinates
-var carry = $type();
+var carry = $identity;
 $carry_in
 for (var start = begin; start < end; start += ${threads}u * ${each}u) {
   $for e in $elements
-    var s$e = $type();
+    var s$e = $identity;
   $end
   $for g in $groups
     let i$g = start + thread * ${each}u + ${g}u;

@@ -19,12 +19,12 @@ let line = group * ${columns}u + column;
 let row = thread / ${columns}u;
 let inside = line < $lines;
 $coordinates
-var carry = $type();
+var carry = $identity;
 for (var start = 0u; start < $length; start += ${rows}u * ${rows_each}u) {
   $for e in $elements
     let i$e = start + row * ${rows_each}u + ${e}u;
     let at$e = ${from_the_end}i$e;
-    var s$e = $type();
+    var s$e = $identity;
     if (inside && i$e < $length) {
       $load_$e
     }

@@ -8,7 +8,7 @@ let part = group - line * $parts;
 let begin = part * $part_length;
 let end = min(begin + $part_length, $length);
 $coordinates
-var sum = $type();
+var sum = $identity;
 for (var i = begin + thread * ${group}u; i < end; i += ${threads}u * ${group}u) {
   let at = ${from_the_end}i;
   $load

@@ -54,7 +54,7 @@ template <class Row> void for_rows(const ScatterRequest& r, const Shape& space, 
 }
 
 /// In the order of the space, one element after the other.
-template <class T, Leaf kCombine> void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
+template <class T, Combine kCombine> void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
   const T* const source = pointer<T>(r.source);
   T* const output = pointer<T>(r.output);
   const std::int32_t* const table = pointer<std::int32_t>(r.target.table);
@@ -83,10 +83,11 @@ template <class T, Leaf kCombine> void scatter_part(const ScatterRequest& r, con
 }
 template <class T> void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
   switch (r.combine) {
-    case Leaf::mul: return scatter_part<T, Leaf::mul>(r, space, first);
-    case Leaf::maximum: return scatter_part<T, Leaf::maximum>(r, space, first);
-    case Leaf::minimum: return scatter_part<T, Leaf::minimum>(r, space, first);
-    default: return scatter_part<T, Leaf::add>(r, space, first);
+    case Combine::mul: return scatter_part<T, Combine::mul>(r, space, first);
+    case Combine::maximum: return scatter_part<T, Combine::maximum>(r, space, first);
+    case Combine::minimum: return scatter_part<T, Combine::minimum>(r, space, first);
+    case Combine::last: return scatter_part<T, Combine::last>(r, space, first);
+    default: return scatter_part<T, Combine::add>(r, space, first);
   }
 }
 

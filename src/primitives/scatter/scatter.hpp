@@ -1,5 +1,6 @@
 // Primitive `scatter`: elements combined into places that an index table names.
 #pragma once
+#include "backend/combine.hpp"
 #include "backend/primitive.hpp"
 
 namespace tern::detail {
@@ -7,7 +8,7 @@ namespace tern::detail {
 /// output[…, table(i), …] ⊕= source[…, i, …] in increasing order of i. The output is initialised by the caller.
 struct ScatterRequest {
   const char* op = "";
-  Leaf combine = Leaf::add;
+  Combine combine = Combine::add;
   Shape space;  // of the source
   View source, output;
   Gather target;

@@ -1,0 +1,82 @@
+// Entries of running results along an axis (cumulative.cpp).
+#include <cmath>
+
+#include "ops/lines.trial.hpp"
+
+namespace tern::operations {
+namespace {
+
+using enum ErrorKind;
+
+/// What f makes of the result so far and the next element.
+template <class F> auto running(F f) {
+  return [f](const std::vector<Values>& x) {
+    return by_rows(x[0], [&](Line line) {
+      for (std::size_t i = 1; i < line.size(); ++i) line[i] = f(line[i - 1], line[i]);
+      return line;
+    });
+  };
+}
+template <class F, class R> std::vector<Sample> samples(F call, R reference) {
+  return {{.with = "rows",
+           .shapes = matrix_of,
+           .call = [call](const auto& x) { return call(x, 1); },
+           .reference = reference},
+          {.with = "columns",
+           .shapes = matrix_of,
+           .call = [call](const auto& x) { return call(x.mT(), 0).mT(); },
+           .reference = reference}};
+}
+template <class F> std::vector<BadInput> bad(const char* name, F call) {
+  return {{index, {name, "axis 2", "out of range"}, [call](auto make) { call(make({2, 3}), 2); }}};
+}
+#define TERN_CALL(name) [](const auto& x, int axis) { return name(x, axis); }
+#define TERN_VALUES(name) [](const auto& x, int axis) { return name(x, axis).values; }
+
+const Entries running_results{
+    {.name = "cumulative_prod",
+     .family = Family::statistics,
+     .arguments = "x, axis",
+     .says = "The running products along an axis; booleans and narrow integers give i32, which wraps as other integers "
+             "do",
+     .aliases = {"cumprod"},
+     .tolerance = {40, "36 products"},
+     .recorded_roundings = 40,
+     .samples = samples(TERN_CALL(cumulative_prod), running([](double a, double b) { return a * b; })),
+     .bad = bad("cumulative_prod", TERN_CALL(cumulative_prod))},
+    {.name = "cummax",
+     .family = Family::statistics,
+     .arguments = "x, axis",
+     .says = "The largest of the elements up to each, along an axis, and its position (i32), of equal ones the last; "
+             "from the first NaN on, NaN",
+     .tolerance = {0, "elements are chosen"},
+     .samples = samples(TERN_VALUES(cummax), running([](double a, double b) { return std::max(a, b); })),
+     .bad = bad("cummax", TERN_VALUES(cummax))},
+    {.name = "cummin",
+     .family = Family::statistics,
+     .arguments = "x, axis",
+     .says = "The smallest of the elements up to each; otherwise like cummax",
+     .tolerance = {0, "elements are chosen"},
+     .samples = samples(TERN_VALUES(cummin), running([](double a, double b) { return std::min(a, b); })),
+     .bad = bad("cummin", TERN_VALUES(cummin))},
+    {.name = "logcumsumexp",
+     .family = Family::statistics,
+     .arguments = "x, axis",
+     .says = "log Σ exp(x) of the elements up to each, along an axis, whatever the size of x",
+     .tolerance = {150, "36 sums of exponentials, each of four roundings"},
+     .recorded_roundings = 150,
+     .samples = samples(TERN_CALL(logcumsumexp), running([](double a, double b) {
+                          return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+                        })),
+     .bad = {{index,
+              {"logcumsumexp", "axis 2"},
+              [](auto make) {
+                logcumsumexp(make({2, 3}), 2);
+              }},
+             {dtype, {"logcumsumexp", "floating", "i32"}, [](auto make) { logcumsumexp(make({2}, i32), 0); }}}},
+};
+#undef TERN_CALL
+#undef TERN_VALUES
+
+}  // namespace
+}  // namespace tern::operations
