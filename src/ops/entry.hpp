@@ -15,7 +15,7 @@
 namespace tern::operations {
 
 /// The heading in docs/ops.md that an operation stands under.
-enum class Family { reductions, products, rows, indices, joins, views, creation, random, compositions };
+enum class Family { reductions, products, rows, indices, joins, views, creation, complex, random, compositions };
 
 /// How large the operands are that are asked for. A sample says what the two numbers stand for.
 struct Sizes {
