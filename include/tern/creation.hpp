@@ -49,6 +49,7 @@ template <TensorOrVar T> T triu(const T& x, std::int64_t k = 0);
 namespace detail {
 /// What positions are given as in a formula whose results have this dtype.
 inline DType coordinate_dtype(DType result) {
+  if (is_complex(result)) return real_dtype(result);
   return !is_floating(result) || dtype_size(result) == 8 ? result : DType::f32;
 }
 template <class F, std::size_t... I>

@@ -9,13 +9,13 @@
 
 namespace tern {
 
-/// The type of a tensor's elements.
-enum class DType : std::uint8_t { boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64 };
-inline constexpr int kDTypeCount = 11;
+/// The type of a tensor's elements. c64 and c128 are complex: pairs of f32 and f64, the real part first.
+enum class DType : std::uint8_t { boolean, u8, i8, i16, i32, u32, i64, f16, bf16, f32, f64, c64, c128 };
+inline constexpr int kDTypeCount = 13;
 
 inline constexpr DType boolean = DType::boolean, u8 = DType::u8, i8 = DType::i8, i16 = DType::i16,
                        i32 = DType::i32, u32 = DType::u32, i64 = DType::i64, f16 = DType::f16,
-                       bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64;
+                       bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64, c64 = DType::c64, c128 = DType::c128;
 
 namespace detail {
 constexpr std::uint16_t float_to_half_bits(float value) {
@@ -79,25 +79,35 @@ struct bfloat16 {
 
 /// Bytes of one element.
 constexpr std::size_t dtype_size(DType dtype) {
-  constexpr std::size_t sizes[kDTypeCount] = {1, 1, 1, 2, 4, 4, 8, 2, 2, 4, 8};
+  constexpr std::size_t sizes[kDTypeCount] = {1, 1, 1, 2, 4, 4, 8, 2, 2, 4, 8, 8, 16};
   return sizes[static_cast<int>(dtype)];
 }
 /// "f32", "boolean", …
 constexpr std::string_view to_string(DType dtype) {
-  constexpr std::string_view names[kDTypeCount] = {"boolean", "u8",  "i8",   "i16", "i32", "u32",
-                                                   "i64",     "f16", "bf16", "f32", "f64"};
+  constexpr std::string_view names[kDTypeCount] = {"boolean", "u8",   "i8",  "i16", "i32", "u32", "i64",
+                                                   "f16",     "bf16", "f32", "f64", "c64", "c128"};
   return names[static_cast<int>(dtype)];
 }
 /// Prints "f32".
 std::ostream& operator<<(std::ostream& stream, DType dtype);
-constexpr bool is_floating(DType dtype) { return dtype >= DType::f16; }
+constexpr bool is_floating(DType dtype) { return dtype >= DType::f16 && dtype <= DType::f64; }
+constexpr bool is_complex(DType dtype) { return dtype >= DType::c64; }
+/// Whether tensors of it have gradients: floating and complex ones.
+constexpr bool is_differentiable(DType dtype) { return dtype >= DType::f16; }
+/// The dtype of the real and imaginary parts of a complex one; others are their own.
+constexpr DType real_dtype(DType dtype) {
+  return dtype == DType::c64 ? DType::f32 : dtype == DType::c128 ? DType::f64 : dtype;
+}
+/// The complex dtype whose parts hold values of this one: c128 of f64 and c128, else c64.
+constexpr DType complex_dtype(DType dtype) { return real_dtype(dtype) == DType::f64 ? DType::c128 : DType::c64; }
 constexpr bool is_integer(DType dtype) { return dtype >= DType::u8 && dtype <= DType::i64; }
 constexpr bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::u32; }
 
 /// The dtype that tensors of these two dtypes are computed in together: of one kind the smallest that holds every value
 /// of both (i8 and u8: i16, i32 and u32: i64, f16 and bf16: f32), of a float and an integer the float's, of a boolean
-/// and anything the other's.
+/// and anything the other's, of a complex one and another the complex one of what real numbers of both become.
 constexpr DType promote_types(DType a, DType b) {
+  if (is_complex(a) || is_complex(b)) return complex_dtype(promote_types(real_dtype(a), real_dtype(b)));
   if (a == b || b == DType::boolean) return a;
   if (a == DType::boolean) return b;
   if (is_floating(a) != is_floating(b)) return is_floating(a) ? a : b;
@@ -121,6 +131,18 @@ template <> struct DTypeOf<float16> { static constexpr DType value = DType::f16;
 template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::bf16; };
 template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
+/// std::complex<float> or <double>, recognised by its shape: <complex> would be a third of what tern.hpp takes to parse.
+template <class T>
+concept ComplexNumber = requires(const T& z) {
+  typename T::value_type;
+  requires std::is_same_v<typename T::value_type, float> || std::is_same_v<typename T::value_type, double>;
+  requires std::is_same_v<std::remove_cvref_t<decltype(z.real())>, typename T::value_type>;
+  requires std::is_same_v<std::remove_cvref_t<decltype(z.imag())>, typename T::value_type>;
+  requires sizeof(T) == 2 * sizeof(typename T::value_type);
+};
+template <ComplexNumber T> struct DTypeOf<T> {
+  static constexpr DType value = sizeof(T) == 8 ? DType::c64 : DType::c128;
+};
 }  // namespace detail
 
 /// C++ types that can be elements of a tensor.

@@ -48,6 +48,7 @@ class Expr {
   Expr(Number number);
   template <class T> requires std::is_arithmetic_v<T>
   Expr(T number) : Expr(Number(number)) {}
+  template <detail::ComplexNumber T> Expr(const T& number);
   constexpr const detail::Node* node() const { return node_; }
   constexpr bool defined() const { return node_ != nullptr; }
   template <class B> requires std::same_as<B, bool>
@@ -67,9 +68,13 @@ concept Plain =
     std::is_arithmetic_v<T> || std::same_as<T, float16> || std::same_as<T, bfloat16> || std::same_as<T, Number>;
 template <class T>
 concept Field = std::same_as<T, Expr> || TensorOrVar<T>;
-/// Arguments of a pointwise function: at least one symbolic value, Tensor or Var; plain numbers beside them.
+/// Arguments of a pointwise function: at least one symbolic value, Tensor or Var; plain numbers beside them, which may
+/// be complex.
 template <class... A>
-concept PointwiseArgs = (Field<A> || ...) && ((Field<A> || Plain<A>) && ...);
+concept PointwiseArgs = (Field<A> || ...) && ((Field<A> || Plain<A> || ComplexNumber<A>) && ...);
+/// The number re + i·im inside a formula.
+Expr complex_of(Expr re, Expr im);
+Expr part_of(Expr z, bool imaginary);
 
 struct LiveSlot;
 template <class T> inline constexpr bool is_standard_list = false;
@@ -97,10 +102,13 @@ struct Argument {
   const Var* var = nullptr;
   Number number;
   const LiveSlot* live = nullptr;  // of a number (or a tensor that holds it) that replays read anew
+  bool is_complex = false;         // a complex number
+  double imaginary = 0;            // of a complex number
   Argument(const Tensor& t) : tensor(&t) {}
   Argument(const Var& v) : var(&v) {}
   Argument(const Expr&) {}  // never reached: symbolic calls are inlined
   template <Plain T> Argument(const T& n) : number(Number(n)) {}
+  template <ComplexNumber T> Argument(const T& z) : number(z.real()), is_complex(true), imaginary(z.imag()) {}
 };
 
 /// Values a capturing lambda was traced with; shared by copies of its Pointwise, gone with the last of them.
@@ -284,6 +292,9 @@ class Pointwise {
 template <class F> Pointwise(F) -> Pointwise<detail::outputs_of<F>>;
 template <class F> Pointwise(const char*, F) -> Pointwise<detail::outputs_of<F>>;
 template <class F, class D> Pointwise(const char*, F, D) -> Pointwise<detail::outputs_of<F>>;
+
+template <detail::ComplexNumber T>
+Expr::Expr(const T& number) : Expr(detail::complex_of(Expr(number.real()), Expr(number.imag()))) {}
 
 /// Reductions inside a formula, over the axes the formula is applied along.
 Expr sum(Expr x);

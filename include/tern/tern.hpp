@@ -3,6 +3,7 @@
 #include "tern/autodiff.hpp"
 #include "tern/capture.hpp"
 #include "tern/checkpoint.hpp"
+#include "tern/complex.hpp"
 #include "tern/compositions.hpp"
 #include "tern/creation.hpp"
 #include "tern/cuda.hpp"

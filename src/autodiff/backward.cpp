@@ -301,6 +301,9 @@ Gradients backward(const Var& y, const BackwardOptions& options) {
         ErrorKind::autograd,
         "backward: a value of shape " + to_string(y.shape()) +
             " needs a seed (the gradient of the loss with respect to it); only one-element values have 1 by default");
+  if (is_complex(y.dtype()))
+    throw Error(ErrorKind::autograd, "backward: a loss must be real, got " + detail::describe(y.value()) +
+                                         "; take real(y) or abs(y), or pass a seed");
   return detail::backward_from(y, detail::one_like(y), options);
 }
 

@@ -45,7 +45,7 @@ void bury(std::shared_ptr<void>&& what) {
 
 Var::Var(Tensor value, bool requires_grad) : value_(std::move(value)), meta_(detail::make_pooled<detail::VarMeta>()) {
   detail::require_defined("Var", "value", value_);
-  if (requires_grad && !is_floating(value_.dtype()))
+  if (requires_grad && !is_differentiable(value_.dtype()))
     throw Error(ErrorKind::dtype, "Var: only floating-point tensors can require a gradient, got " +
                                       detail::describe(value_) + "; pass requires_grad = false");
   meta_->id = next_number(), meta_->requires_grad = requires_grad;
@@ -210,7 +210,7 @@ void finish_recording(const std::shared_ptr<RecordedFn>& fn, std::span<const Ten
   fn->keep(std::move(saved), outputs);
   for (std::size_t k = 0; k < results.size(); ++k) {
     auto meta = make_pooled<VarMeta>();
-    meta->id = fn->sequence() + 1 + k, meta->requires_grad = is_floating(outputs[k].dtype());
+    meta->id = fn->sequence() + 1 + k, meta->requires_grad = is_differentiable(outputs[k].dtype());
     meta->grad_fn = fn, meta->output = static_cast<int>(k);
     results[k] = Var(outputs[k], std::move(meta));
   }

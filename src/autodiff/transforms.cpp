@@ -12,7 +12,7 @@ namespace {
 /// Among values that derivatives are taken of or by, at least one must be floating.
 void require_floating(const char* op, const char* what, std::span<const Var> variables) {
   for (const Var& v : variables)
-    if (is_floating(v.dtype())) return;
+    if (is_differentiable(v.dtype())) return;
   if (!variables.empty())
     throw Error(ErrorKind::dtype, std::string(op) + ": " + what + " must be floating-point to have a derivative, got " +
                                       describe(variables[0].value()) + "; convert it with .to(f32)");
@@ -39,7 +39,7 @@ void check_seeds(const char* op, const char* what, std::span<const Var> seeds, c
                             describe(wanted) + ", got " + describe(seed));
     };
     if (seed.shape() != wanted.shape()) fail(ErrorKind::shape, "shape");
-    if (is_floating(wanted.dtype()) && seed.dtype() != wanted.dtype()) fail(ErrorKind::dtype, "dtype");
+    if (is_differentiable(wanted.dtype()) && seed.dtype() != wanted.dtype()) fail(ErrorKind::dtype, "dtype");
     require_same_device(op, wanted, seed);
   }
 }
@@ -53,6 +53,9 @@ void check_one_element(const char* op, const Var& y) {
     throw Error(ErrorKind::autograd,
                 std::string(op) + ": the function must return one element, it returned shape " + to_string(y.shape()));
   require_floating(op, "the function's result", {&y, 1});
+  if (is_complex(y.dtype()))
+    throw Error(ErrorKind::autograd, std::string(op) + ": the function must return a real number, it returned " +
+                                         describe(y.value()));
 }
 std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like) {
   for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = or_zeros(gradients[i], like[i]);

@@ -44,7 +44,11 @@ struct GradientGraph {
   mutable std::vector<std::unique_ptr<Plan>> plans;
 };
 
+struct RealFormula;  // formula/complex.hpp
+
 struct Graph::Caches {
+  Caches();
+  ~Caches();
   /// The last found: most graphs are asked for one gradient and one program only, which then takes no lock.
   std::atomic<const GradientGraph*> last_gradient{nullptr};
   std::atomic<const Program*> last_program{nullptr};
@@ -52,6 +56,7 @@ struct Graph::Caches {
   std::vector<std::unique_ptr<GradientGraph>> gradients;
   std::vector<std::unique_ptr<Program>> programs;
   std::vector<std::pair<IndexSet, const Graph*>> with_numbers;
+  std::vector<std::unique_ptr<const RealFormula>> in_real_numbers;
 };
 
 /// The graph of outputs whose inputs are these, renumbered. Derivatives of derivatives would take ever more that none

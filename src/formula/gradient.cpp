@@ -76,7 +76,7 @@ class ReverseSweep {
   void through_call(const Node& node, const Cotangent& g) {
     std::vector<Expr> args;
     for (const Node* arg : node.args) args.push_back(Expr(arg));
-    const std::vector<Expr> partials = substitute(node.definition->derivative, args);
+    const std::vector<Expr> partials = node.definition->partials_at(args);
     for (std::size_t i = 0; i < partials.size(); ++i)
       add(node.args[i], passed(g, g.value * partials[i], g.open * partials[i]), node.full);
   }

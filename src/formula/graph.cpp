@@ -35,7 +35,8 @@ std::uint64_t content_hash(const Node& n) {
   std::uint64_t hash = mix(static_cast<std::uint64_t>(n.kind) + 1, n.full ? 2 : 1);
   if (n.kind == NodeKind::leaf) hash = mix(hash, hash_text(rule_of(n.leaf).name));
   if (n.kind == NodeKind::constant) hash = mix(mix(hash, number_bits(n.number)), n.number.is_integer);
-  if (n.kind == NodeKind::call) hash = mix(mix(hash, n.definition->value->key), n.definition->derivative->key);
+  if (n.kind == NodeKind::call) hash = mix(hash, n.definition->value->key);
+  if (n.kind == NodeKind::call && n.definition->derivative) hash = mix(hash, n.definition->derivative->key);
   hash = mix(hash, static_cast<std::uint64_t>(static_cast<std::int64_t>(n.index)));
   for (const Node* arg : n.args) hash = mix(hash, arg->hash);
   return hash;
@@ -162,13 +163,28 @@ Expr make_call(const Definition* definition, std::span<const Expr> args) {
   return intern(std::move(node));
 }
 
-const Definition* make_definition(const Graph* value, const Graph* derivative) {
+const Definition* make_definition(const Graph* value, const Graph* derivative, Definition::PartialsOf partials) {
   Arena& a = arena();
   const std::lock_guard hold(a.lock);
   for (const Definition& d : a.definitions)
-    if (d.value == value && d.derivative == derivative) return &d;
-  return &a.definitions.emplace_back(Definition{value, derivative});
+    if (d.value == value && d.derivative == derivative && d.partials == partials) return &d;
+  return &a.definitions.emplace_back(Definition{value, derivative, partials});
 }
+std::vector<Expr> Definition::partials_at(std::span<const Expr> x) const {
+  return partials ? partials(x) : substitute(derivative, x);
+}
+
+namespace {
+bool speaks_of_complex(const Node& node) {
+  switch (node.leaf) {
+    case Leaf::real_part:
+    case Leaf::imag_part:
+    case Leaf::complex_of: return true;
+    case Leaf::cast: return node.index >= 0 && is_complex(static_cast<DType>(node.index));
+    default: return node.kind == NodeKind::call && node.definition->value->complex;
+  }
+}
+}  // namespace
 
 const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
   if (static_cast<std::size_t>(inputs) > kMostInputs)
@@ -201,6 +217,7 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
     if (it->second->outputs == graph.outputs && it->second->inputs == inputs) return it->second;
   for (const Node* node : topological(graph.outputs)) {
     graph.axis_sums |= node->leaf == Leaf::sum && node->index != 0;
+    graph.complex |= speaks_of_complex(*node);
     if (node->kind == NodeKind::input) {
       graph.used_inputs.set(static_cast<std::size_t>(node->index));
       if (!node->full) graph.reduced_inputs.set(static_cast<std::size_t>(node->index));

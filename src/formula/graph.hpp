@@ -49,6 +49,7 @@ struct Graph {
   /// A sum in it names its axis (`index` -1 or -2; else 0: the reduced axes): it cannot be typed until that is
   /// rewritten.
   bool axis_sums = false;
+  bool complex = false;  // complex numbers stand in it whatever the operands are: it cannot be typed
   std::uint64_t key = 0;
   const Graph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)
   IndexSet used_inputs;     // some output depends on it
@@ -58,10 +59,14 @@ struct Graph {
   std::unique_ptr<Caches> caches;
 };
 
-/// A formula whose derivative was declared: call(x…) = value(x…), ∂call/∂x_i = derivative output i.
+/// A formula whose derivative was declared: call(x…) = value(x…), ∂call/∂x_i = derivative output i, or what a function
+/// gives where it is asked for: in that the same formula may stand.
 struct Definition {
+  using PartialsOf = std::vector<Expr> (*)(std::span<const Expr> x);
   const Graph* value = nullptr;
-  const Graph* derivative = nullptr;  // same inputs, one output for each differentiable input
+  const Graph* derivative = nullptr;  // same inputs, one output for each differentiable input; or null
+  PartialsOf partials = nullptr;
+  std::vector<Expr> partials_at(std::span<const Expr> x) const;
 };
 
 /// Indices of `cast` nodes to the type of args[1]: a conversion, and that of a gradient, which no integer gets.
@@ -91,7 +96,8 @@ class Derivation {
   Derivation& operator=(const Derivation&) = delete;
 };
 Expr make_call(const Definition* definition, std::span<const Expr> args);
-const Definition* make_definition(const Graph* value, const Graph* derivative);
+const Definition* make_definition(const Graph* value, const Graph* derivative,
+                                  Definition::PartialsOf partials = nullptr);
 /// Throws unsupported where there are more than kMostInputs.
 const Graph* make_graph(std::span<const Expr> outputs, int inputs);
 

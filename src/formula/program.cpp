@@ -243,6 +243,17 @@ const OnlineSum* online_sum(const Program& program, int sum) {
   return nullptr;
 }
 
+namespace {
+void require_real(const char* op, const Graph* graph, std::span<const InputType> inputs) {
+  for (const InputType& input : inputs)
+    if (is_complex(input.dtype))
+      throw Error(ErrorKind::dtype, std::string(op) + ": does not take complex numbers, got an operand of dtype " +
+                                        std::string(to_string(input.dtype)) + "; take real(z), imag(z) or abs(z)");
+  if (graph->complex)
+    throw Error(ErrorKind::dtype, std::string(op) + ": complex numbers stand in the formula, which are not taken here");
+}
+}  // namespace
+
 const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs) {
   Graph::Caches& caches = *graph->caches;
   const auto is_it = [&](const Program& p) {
@@ -261,6 +272,7 @@ const Program& type_program(const char* op, const Graph* graph, std::span<const 
     const std::shared_lock hold(caches.lock);
     if (const Program* found = find()) return *found;
   }
+  require_real(op, graph, inputs);
   auto typed = std::make_unique<Program>(Typing(op, graph, inputs).run());
   const std::unique_lock hold(caches.lock);
   if (const Program* found = find()) return *found;

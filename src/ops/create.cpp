@@ -34,7 +34,21 @@ template <class T> T converted(std::int64_t value) {
 }
 
 /// Values on the host in another dtype: every one is a double or an int64_t, exactly.
+std::unique_ptr<std::byte[]> convert(const void* data, std::size_t count, DType from, DType to);
+/// The same where `to` is complex.
+std::unique_ptr<std::byte[]> convert_to_complex(const void* data, std::size_t count, DType from, DType to) {
+  const std::size_t size = dtype_size(real_dtype(to));
+  if (is_complex(from)) return convert(data, 2 * count, real_dtype(from), real_dtype(to));
+  const auto parts = convert(data, count, from, real_dtype(to));
+  std::unique_ptr<std::byte[]> result(new std::byte[2 * count * size]());
+  for (std::size_t i = 0; i < count; ++i) std::memcpy(result.get() + 2 * i * size, parts.get() + i * size, size);
+  return result;
+}
 std::unique_ptr<std::byte[]> convert(const void* data, std::size_t count, DType from, DType to) {
+  if (is_complex(to)) return convert_to_complex(data, count, from, to);
+  if (is_complex(from))
+    throw Error(ErrorKind::dtype, "tensor: complex values are not converted to " + std::string(to_string(to)) +
+                                      "; take real(z), imag(z) or abs(z) of a complex tensor");
   std::unique_ptr<std::byte[]> result(new std::byte[count * dtype_size(to)]);
   with_element(from, [&]<class From>(std::type_identity<From>) {
     using Exact = std::conditional_t<std::is_integral_v<From>, std::int64_t, double>;
@@ -117,7 +131,7 @@ DefaultDType::~DefaultDType() { chosen_dtype = before_; }
 
 Tensor full(const Shape& shape, Number value, const Options& options) {
   static const Graph* const graph = like_first(make_input(1), 2);
-  if (!is_floating(options.dtype) && !value.is_integer && value.real != std::trunc(value.real))
+  if (!is_differentiable(options.dtype) && !value.is_integer && value.real != std::trunc(value.real))
     throw Error(ErrorKind::dtype, "full: " + std::to_string(value.real) + " is not a value of dtype " +
                                       std::string(to_string(options.dtype)));
   return generate("full", graph, shape, options, {&value, 1});
@@ -198,6 +212,8 @@ const Graph* linspace_graph(bool halves) {
 }  // namespace
 
 Tensor arange(Number begin, Number end, Number step, const Options& options) {
+  if (is_complex(options.dtype))
+    return arange(begin, end, step, {.dtype = real_dtype(options.dtype), .device = options.device}).to(options.dtype);
   if (!is_floating(options.dtype)) begin = as_integer(begin), step = as_integer(step);
   const std::int64_t count = checked_count(begin, end, step, options.dtype);
   static const Graph *const graph = arange_graph(false), *const halves = arange_graph(true);

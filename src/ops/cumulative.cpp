@@ -3,9 +3,10 @@
 
 #include "backend/instruments/trace.hpp"
 
-#include "ops/fused.hpp"
+#include "ops/complex_calls.hpp"
 #include "ops/instances.hpp"
 #include "primitives/scan/scan.hpp"
+#include "tern/complex.hpp"
 #include "tern/statistics.hpp"
 
 namespace tern {
@@ -91,7 +92,11 @@ template <TensorOrVar T> Sorted<T> running_extreme(const char* op, Combine combi
 
 }  // namespace
 
-template <TensorOrVar T> T cumsum(const T& x, int axis) { return running_sum(x, axis, false); }
+template <TensorOrVar T> T cumsum(const T& x, int axis) {
+  if (is_complex_tensor(value_of(x)))
+    return as_pairs("cumsum", x, axis, [](const T& pairs, int a) { return cumsum(pairs, a); });
+  return running_sum(x, axis, false);
+}
 template <TensorOrVar T> T cumulative_prod(const T& x, int axis) {
   constexpr const char* op = "cumulative_prod";
   if constexpr (std::same_as<T, Tensor>) return scanned(op, Combine::mul, widened(op, x), axis);

@@ -28,6 +28,7 @@ enum class Family {
   creation,
   random,
   special,
+  complex,
   compositions
 };
 

@@ -35,6 +35,7 @@ const char* title(Family family) {
     case Family::joins: return "Joining and splitting";
     case Family::views: return "Views, copies and conversions";
     case Family::creation: return "Creation";
+    case Family::complex: return "Complex numbers";
     case Family::random: return "Random numbers";
     case Family::neural: return "Neural networks";
     case Family::compositions: return "Compositions";

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/instruments/trace.hpp"
+#include "ops/complex_calls.hpp"
 
 namespace tern::detail {
 
@@ -152,6 +153,7 @@ PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments
 
 void run_fused(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
                std::span<Tensor> outputs) {
+  if (of_complex_numbers(call, arguments)) return complex_call(call, arguments, into, outputs);
   const Shape natural = broadcast_space(call.op, arguments);
   run_over(call.space ? *call.space : natural, with_numbers(call, arguments), arguments, into, outputs);
 }
@@ -494,12 +496,14 @@ FusedBackward saving(const Shape& space, const FusedCall& call, std::span<const 
   return rule;
 }
 
-void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::span<Var> results) {
+void fused(const FusedCall& any_call, std::span<const Argument> arguments, std::span<Var> results,
+           std::span<const Tensor> into) {
+  if (of_complex_numbers(any_call, arguments)) return complex_call(any_call, arguments, into, results);
   const FusedCall call = with_numbers(any_call, arguments);
   Slots<Tensor, 3> outputs(results.size());
   Shape space = broadcast_space(call.op, arguments);
   if (call.space) space = *call.space;
-  run_over(space, call, arguments, {}, outputs);
+  run_over(space, call, arguments, into, outputs);
   if (call.drops_axes)
     for (Tensor& output : outputs) output = output.reshape(without_axes(space, call.reduced));
   const bool tracks = grad_enabled() && std::any_of(arguments.begin(), arguments.end(),

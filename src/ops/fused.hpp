@@ -78,7 +78,8 @@ void run_over(const Shape& space, const FusedCall& call, std::span<const Argumen
               std::span<const Tensor> into, std::span<Tensor> outputs);
 
 /// The same on variables, recorded where one is tracked.
-void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results);
+void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Var> results,
+           std::span<const Tensor> into = {});
 /// The same on tensors, which records nothing.
 inline void fused(const FusedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) {
   run_fused(call, arguments, {}, results);

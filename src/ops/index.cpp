@@ -3,11 +3,11 @@
 
 #include "backend/instruments/trace.hpp"
 
-#include "ops/fused.hpp"
+#include "ops/complex_calls.hpp"
 #include "ops/instances.hpp"
 #include "primitives/scatter/scatter.hpp"
 #include "primitives/sort/sort.hpp"
-#include "tern/ops.hpp"
+#include "tern/complex.hpp"
 
 namespace tern {
 
@@ -253,20 +253,49 @@ Var recorded_scatter(const Var& x, const Scatter& scatter, const Var& source, in
 }
 }  // namespace
 
+namespace {
+bool is_complex_tensor(const Tensor& x) { return x.defined() && is_complex(x.dtype()); }
+/// move(pairs, axis): what moves elements along an axis moves the parts of complex ones as pairs.
+template <class T, class Move> T as_pairs(const char* op, const T& x, int axis, const Move& move) {
+  return view_as_complex(move(view_as_real(x), normalize_axis(op, axis, x.dim())));
+}
+/// One index for both parts.
+Tensor for_pairs(const Tensor& indices) {
+  Shape shape = require_defined("gather", "indices", indices).shape();
+  shape.push_back(2);
+  return indices.unsqueeze(-1).broadcast_to(shape);
+}
+}  // namespace
+
 template <TensorOrVar T> T take(const T& x, const Tensor& indices, int axis) {
+  if (is_complex_tensor(value_of(x)))
+    return as_pairs("take", x, axis, [&](const T& pairs, int a) { return take(pairs, indices, a); });
   const Tensor positions = take_indices(value_of(x), indices, axis);
   return selected("take", x, positions, axis, take_at(value_of(x), positions, axis, indices.dtype()));
 }
 template <TensorOrVar T> T gather(const T& x, const Tensor& indices, int axis) {
+  if (is_complex_tensor(value_of(x)))
+    return as_pairs("gather", x, axis, [&](const T& pairs, int a) { return gather(pairs, for_pairs(indices), a); });
   const Tensor positions = gather_indices(value_of(x), indices, axis);
   return selected("gather", x, positions, axis, gather_at(value_of(x), positions, axis, indices.dtype()));
 }
+namespace {
+template <class T> T complex_scatter_add(const T& x, const Tensor& indices, const T& source, int axis) {
+  check_indices("scatter_add", value_of(x), indices);
+  const int a = normalize_axis("scatter_add", axis, x.dim());
+  const bool take_like = is_take_like(value_of(x), indices, value_of(source), a);
+  const Tensor at = take_like ? indices : for_pairs(indices);
+  return view_as_complex(scatter_add(view_as_real(x), at, view_as_real(source), a));
+}
+}  // namespace
 template <TensorOrVar X, TensorOrVar S>
 ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, int axis) {
   if (value_of(x).defined() && value_of(source).defined() && x.dtype() != source.dtype()) {
     const DType both = promote_types(x.dtype(), source.dtype());
     return scatter_add(x.to(both), indices, source.to(both), axis);
   }
+  if (is_complex_tensor(value_of(x)) && is_complex_tensor(value_of(source)))
+    return complex_scatter_add(operand_as<ResultOf<X, S>>(x), indices, operand_as<ResultOf<X, S>>(source), axis);
   const Scatter scatter = checked_scatter(value_of(x), indices, value_of(source), axis);
   Tensor result = run_scatter(value_of(x), scatter, value_of(source));
   if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return result;
@@ -286,7 +315,7 @@ struct Order {
 };
 /// The first k along the axis; all of them where k is negative.
 Order ordered(const char* op, const Tensor& x, int axis, bool descending, std::int64_t k = -1) {
-  require_defined(op, "x", x);
+  require_defined(op, "x", x), require_real(op, "x", x);
   const int a = normalize_axis(op, axis, x.dim());
   if (x.shape()[static_cast<std::size_t>(a)] > 2147483647)
     throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
@@ -359,7 +388,7 @@ const Graph* close_integers_graph() {
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   require_defined("allclose", "a", a), require_defined("allclose", "b", b);
-  const bool floating = is_floating(a.dtype()) || is_floating(b.dtype());
+  const bool floating = is_differentiable(a.dtype()) || is_differentiable(b.dtype());
   const auto lacks_f64 = [](const Tensor& t) { return !t.impl()->storage->backend().supports(DType::f64); };
   if (!floating && a.device() == b.device() && lacks_f64(a))
     return allclose(a.to(cpu()), b.to(cpu()), rtol, atol, equal_nan);

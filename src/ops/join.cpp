@@ -1,4 +1,5 @@
 // Joining and splitting.
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -6,7 +7,7 @@
 #include "backend/instruments/trace.hpp"
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
-#include "tern/ops.hpp"
+#include "tern/complex.hpp"
 
 namespace tern {
 
@@ -94,13 +95,28 @@ template <class T> PoolVector<T> converted(std::span<const T> parts) {
     for (const T& part : parts) list.push_back(part.to(dtype));
   return list;
 }
+/// Parts of one dtype, or of which one is undefined.
+template <class T> bool are_complex(std::span<const T> parts) {
+  return std::ranges::all_of(parts, [](const T& p) { return p.defined() && is_complex(p.dtype()); }) && !parts.empty();
+}
+Tensor along_axis(std::span<const Tensor> tensors, int axis);
+Var along_axis(std::span<const Var> vars, int axis);
+/// As pairs of real numbers, each of which is moved whole.
+template <class T> T complex_along_axis(std::span<const T> parts, int axis) {
+  const int a = normalize_axis("concatenate", axis, parts[0].dim());
+  PoolVector<T> pairs;
+  for (const T& part : parts) pairs.push_back(view_as_real(part));
+  return view_as_complex(along_axis(std::span<const T>(pairs), a));
+}
 Tensor along_axis(std::span<const Tensor> tensors, int axis) {
   if (const PoolVector<Tensor> list = converted(tensors); !list.empty()) return along_axis(list, axis);
+  if (are_complex(tensors)) return complex_along_axis(tensors, axis);
   PoolVector<std::int64_t> begins;
   return joined(tensors, axis, begins);
 }
 Var along_axis(std::span<const Var> vars, int axis) {
   if (const PoolVector<Var> list = converted(vars); !list.empty()) return along_axis(list, axis);
+  if (are_complex(vars)) return complex_along_axis(vars, axis);
   PoolVector<std::int64_t> begins;
   Tensor result = joined(vars, axis, begins);
   return record_one("concatenate", vars, std::move(result), {}, [begins, axis](const RuleContext& c) {

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <string>
 
+#include "ops/complex_products.hpp"
 #include "ops/gemm.hpp"
 #include "ops/instances.hpp"
 #include "process/fork.hpp"
@@ -15,6 +16,7 @@ using namespace detail;
 namespace {
 
 template <TensorOrVar T> T product_of_matrices(const T& a, const T& b) {
+  if (is_complex(a.dtype()) || is_complex(b.dtype())) return complex_product(a, b);
   const Shape batch = product_shape("matmul", value_of(a), value_of(b)).batch;
   if constexpr (std::same_as<T, Var>) return product("matmul", a, b, batch);
   else {

@@ -1,6 +1,7 @@
 // Printing like NumPy: nested brackets, aligned columns, the middle of long axes left out.
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdio>
 #include <ostream>
 #include <string>
@@ -28,7 +29,7 @@ struct Format {
     constexpr std::streamsize untouched = 6, most = 1000;
     const std::streamsize asked = stream.precision();
     const bool own = asked == untouched && letter == 'g';  // nobody has said how many digits
-    digits = own ? (dtype == DType::f64 ? 8 : dtype == DType::f32 ? 6 : 4)
+    digits = own ? (real_dtype(dtype) == DType::f64 ? 8 : real_dtype(dtype) == DType::f32 ? 6 : 4)
                  : static_cast<int>(asked < 0 ? untouched : std::min(asked, most));
   }
   std::string operator()(double value) const {
@@ -40,6 +41,12 @@ struct Format {
   }
 };
 
+/// As NumPy: 1.+2.j
+template <class T> std::string text_of(std::complex<T> value, const Format& format) {
+  const std::string imaginary = format(static_cast<double>(value.imag()));
+  const bool has_sign = imaginary[0] == '-' || imaginary[0] == '+';
+  return format(static_cast<double>(value.real())) + (has_sign ? "" : "+") + imaginary + "j";
+}
 template <class T> std::string text_of(T value, const Format& format) {
   if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
   else if constexpr (std::is_integral_v<T>) return std::to_string(static_cast<long long>(value));
@@ -51,7 +58,9 @@ class Printer {
   Printer(std::ostream& stream, const Tensor& t)
       : stream_(stream), format_(stream, t.dtype()), shape_(t.shape()), abridged_(t.numel() > kShowAll) {
     require_values("print");
-    with_element(t.dtype(), [&]<class T>(std::type_identity<T>) { collect<T>(t, 0); });
+    if (t.dtype() == DType::c64) collect<std::complex<float>>(t, 0);
+    else if (t.dtype() == DType::c128) collect<std::complex<double>>(t, 0);
+    else with_element(t.dtype(), [&]<class T>(std::type_identity<T>) { collect<T>(t, 0); });
   }
   void print() { axis(0); }
 

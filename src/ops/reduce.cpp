@@ -3,7 +3,7 @@
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
-#include "tern/ops.hpp"
+#include "tern/complex.hpp"
 
 namespace tern {
 
@@ -17,6 +17,7 @@ struct Reduction {
   const char* op;
   const Graph* graph;
   bool empty_allowed = true;
+  Var (*of_complex)(const Var& x, const Axes& axes, bool keepdim) = nullptr;  // where the graph is of real numbers
 };
 
 std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes) {
@@ -32,6 +33,7 @@ std::uint32_t checked_mask(const Reduction& r, const Tensor& x, const Axes& axes
 
 template <TensorOrVar T> T run(const Reduction& r, const T& x, const Axes& axes, bool keepdim) {
   const std::uint32_t mask = checked_mask(r, value_of(x), axes);
+  if (r.of_complex && is_complex(x.dtype())) return operand_as<T>(r.of_complex(as_var(x), axes, keepdim));
   const Argument arguments[] = {Argument(x)};
   return fused_one<T>({r.op, r.graph, mask, {}, {}, !keepdim}, arguments);
 }
@@ -64,12 +66,19 @@ Expr variance(Expr x) {
   const Expr centred = x - mean(x);
   return sum(centred * centred) / maximum(extent() - 1, 0);  // of nothing 0 / 0, and not 0 / -1
 }
+/// Σ |z - mean|² / (n - 1)
+Var complex_variance(const Var& z, const Axes& axes, bool keepdim) {
+  return var(real(z), axes, keepdim) + var(imag(z), axes, keepdim);
+}
 const Reduction& var_reduction() {
-  static const Reduction r{"var", graph_of([](auto x) { return variance(x); })};
+  static const Reduction r{"var", graph_of([](auto x) { return variance(x); }), true, complex_variance};
   return r;
 }
 const Reduction& std_reduction() {
-  static const Reduction r{"std", graph_of([](auto x) { return sqrt(variance(x)); })};
+  static const Reduction r{"std", graph_of([](auto x) { return sqrt(variance(x)); }), true,
+                           [](const Var& z, const Axes& axes, bool keepdim) {
+                             return sqrt(complex_variance(z, axes, keepdim));
+                           }};
   return r;
 }
 /// The norm does not depend on the scale, which has no gradient therefore. Where all is 0 the root is not taken.
@@ -80,7 +89,10 @@ const Reduction& norm_reduction() {
                              auto scaled = x / scale;
                              auto squares = sum(scaled * scaled);
                              return scale * where(squares == 0, 0, sqrt(squares));
-                           })};
+                           }),
+                           true, [](const Var& z, const Axes& axes, bool keepdim) {
+                             return norm(abs(z), axes, keepdim);
+                           }};
   return r;
 }
 template <class Best> const Graph* arg_graph(Best best) {
@@ -141,6 +153,8 @@ template <class> using TensorOf = Tensor;
 template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim) {
   if constexpr (std::same_as<T, Var>)
     if (tracked({&x, 1})) return product_tree(x, checked_mask(prod_reduction(), x.value(), axes), keepdim);
+  if (is_complex(require_defined("prod", "x", value_of(x)).dtype()))
+    return operand_as<T>(product_tree(as_var(x), checked_mask(prod_reduction(), value_of(x), axes), keepdim));
   return run(prod_reduction(), x, axes, keepdim);
 }
 TERN_INSTANCES_1(ResultOf, prod, const Axes&, bool)

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "backend/recording/capture.hpp"
-#include "ops/fused.hpp"
+#include "ops/complex_calls.hpp"
 #include "ops/instances.hpp"
 #include "ops/neural/losses.hpp"
 #include "tern/ops.hpp"
@@ -20,6 +20,7 @@ std::uint32_t row_axis(const char* op, const Tensor& x, int axis) {
 }
 void check_row_operand(const char* op, const char* name, const Tensor& x, const Tensor& operand) {
   require_defined(op, "x", x), require_defined(op, name, operand);
+  require_real(op, "x", x), require_real(op, name, operand);
   if (x.dim() < 1 || operand.dim() != 1 || operand.size(0) != x.size(-1))
     throw Error(ErrorKind::shape, std::string(op) + ": " + name +
                                       " must have one element for each of the last axis: x is " + describe(x) + ", " +

@@ -139,6 +139,13 @@ void Tensor::read_item(void* destination, DType wanted) const {
   const TensorImpl& t = checked(*this, "item");
   if (t.numel != 1)
     throw Error(ErrorKind::shape, "item: the tensor must have one element, it is " + describe(*this));
+  if (wanted == DType::c128 && t.dtype == DType::c64) {
+    std::array<float, 2> parts{};
+    read(parts.data(), t.dtype, "item");
+    const std::array<double, 2> wide{parts[0], parts[1]};
+    std::memcpy(destination, &wide, sizeof wide);
+    return;
+  }
   const bool widens = wanted == DType::f64 ? is_floating(t.dtype) : wanted == DType::i64 && is_integer(t.dtype);
   if (!widens || t.dtype == wanted) return read(destination, wanted, "item");
   std::byte element[8];
@@ -185,8 +192,9 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
 namespace {
 /// Throws dtype where a result of dtype `both` is of another kind than the tensor, in place of which it is to stand.
 void require_keeps_dtype(const char* op, const Tensor& target, DType both) {
-  const bool one_kind =
-      is_floating(both) ? is_floating(target.dtype()) : is_integer(both) && is_integer(target.dtype());
+  const bool one_kind = is_complex(both)    ? is_complex(target.dtype())
+                        : is_floating(both) ? is_floating(target.dtype())
+                                            : is_integer(both) && is_integer(target.dtype());
   if (both == target.dtype() || one_kind) return;
   throw Error(ErrorKind::dtype, std::string(op) + ": in place " + describe(target) +
                                     " keeps its dtype, and the result would be " + std::string(to_string(both)) +
@@ -482,7 +490,7 @@ Var Var::to(Device device) const {
 
 namespace detail {
 Var alias(const Var& x) {
-  if (!x.requires_grad()) return Var(x.value(), is_floating(x.dtype()));
+  if (!x.requires_grad()) return Var(x.value(), is_differentiable(x.dtype()));
   return record("alias", {&x, 1}, {x.value()}, {}, [](const RuleContext& c) { return PoolVector<Var>{c.grads[0]}; })[0];
 }
 Var zeros_like(const Var& x) { return as_var(zeros(x.shape(), {.dtype = x.dtype(), .device = x.device()})); }

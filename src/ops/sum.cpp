@@ -135,10 +135,10 @@ const Graph* sum_graph(const Tensor& x, std::uint32_t mask, std::optional<DType>
   return sum_of_converted(to);
 }
 const Graph* mean_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
-  const DType from = x.dtype(), to = asked.value_or(is_floating(from) ? from : DType::f32);
-  if (!is_floating(to))
+  const DType from = x.dtype(), to = asked.value_or(is_differentiable(from) ? from : DType::f32);
+  if (!is_differentiable(to))
     throw Error(ErrorKind::dtype, "mean: needs a floating-point dtype, got " + std::string(to_string(to)));
-  if (is_floating(from)) {
+  if (is_differentiable(from)) {
     static const Graphs graphs = graphs_by_dtype([](Expr v, DType d) { return mean(cast(v, d)); });
     return to == from ? plain_mean() : of_dtype(graphs, to);
   }

@@ -55,7 +55,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     const std::lock_guard hold(lock_);
     return gpu_.stats();
   }
-  bool supports(DType dtype) const override { return dtype != DType::f64 && dtype != DType::i64; }
+  bool supports(DType dtype) const override { return real_dtype(dtype) != DType::f64 && dtype != DType::i64; }
   const detail_gpu::Limits& limits() const override { return gpu_.limits(); }
   const detail_gpu::Dialect& dialect() const override { return detail_gpu::wgsl(abilities_); }
   Storage& index_flags() override { return *flags_; }

@@ -1,12 +1,13 @@
 // From a dtype to the C++ type of its elements.
 #pragma once
+#include <stdexcept>
 #include <type_traits>
 
 #include "tern/dtype.hpp"
 
 namespace tern::detail {
 
-/// run(std::type_identity<T>()) with the element type of a dtype.
+/// run(std::type_identity<T>()) with the element type of a dtype of real numbers.
 template <class Run> decltype(auto) with_element(DType dtype, const Run& run) {
   switch (dtype) {
     case DType::boolean: return run(std::type_identity<bool>());
@@ -20,6 +21,8 @@ template <class Run> decltype(auto) with_element(DType dtype, const Run& run) {
     case DType::bf16: return run(std::type_identity<bfloat16>());
     case DType::f32: return run(std::type_identity<float>());
     case DType::f64: break;
+    case DType::c64:
+    case DType::c128: throw std::logic_error("with_element: complex elements are pairs of real ones");
   }
   return run(std::type_identity<double>());
 }

@@ -1,0 +1,44 @@
+// Formulas of complex numbers, written in real ones: a complex operand is two, its real and its imaginary part, and so
+// is a complex result. What types, differentiates and runs graphs sees no other.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "formula/graph.hpp"
+
+namespace tern::detail {
+
+/// A number of a formula: re + i·im, or real where im is undefined.
+struct Complex {
+  Expr re = {}, im = {};
+  bool is_complex() const { return im.defined(); }
+};
+
+/// A formula in real numbers. Its inputs are the original's in their order, complex ones as two, the real part first;
+/// so are its outputs.
+struct RealFormula {
+  bool on_parts = false;  // as on_each_part gives it: null, or with the original's inputs and outputs
+  IndexSet complex_inputs, floating_inputs;
+  DType operands = DType::boolean, results = DType::boolean;
+  const Graph* graph = nullptr;
+  std::vector<bool> complex_outputs;
+};
+
+/// The formula for these inputs complex; kept with the graph. `operands`: what floating operands and parts are
+/// converted to, where they are of several dtypes; `results`: what the parts of complex results are converted to; no
+/// conversion where it is boolean. Throws dtype, naming what has no meaning for complex numbers.
+const RealFormula& in_real_numbers(const char* op, const Graph* graph, const IndexSet& complex_inputs,
+                                   const IndexSet& floating_inputs, DType operands, DType results);
+
+/// The graph that gives each part of every result from the same part of the operands (and from real ones), as x + y,
+/// 2·x and sum(x) do; kept with the graph. Null where there is none.
+const Graph* on_each_part(const Graph* graph, const IndexSet& complex_inputs);
+
+/// What leaf(x…) is where one of them is complex. Throws dtype where it has no meaning.
+Complex complex_leaf(const char* op, Leaf leaf, std::span<const Complex> x);
+/// The same of a formula with a declared derivative, where there is a rule for it; else (both undefined) its
+/// expression is taken.
+Complex complex_call(const char* op, const Definition* definition, std::span<const Complex> x);
+
+}  // namespace tern::detail

@@ -1,0 +1,394 @@
+// What each elementary function is of complex numbers: the one place.
+//
+// Sums, products and what is made of them are differentiated as they stand here. The others are holomorphic functions
+// with their own derivative: f(x + iy) = u + iv has ∂u/∂x = ∂v/∂y = Re f' and ∂v/∂x = -∂u/∂y = Im f', so that their
+// values may be computed by cases and with scales, of which derivatives of no order know. Edge values are those of
+// C's <complex.h> (Annex G) where a line below names them.
+#include <array>
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "formula/complex.hpp"
+#include "tern/error.hpp"
+
+namespace tern::detail {
+namespace {
+
+using Values = std::span<const Complex>;
+
+Complex real(Expr x) { return {x}; }
+Expr imaginary(const Complex& z) { return z.is_complex() ? z.im : make_constant(0); }
+Complex both(const Complex& z) { return {z.re, imaginary(z)}; }
+
+Complex operator+(const Complex& z, const Complex& w) {
+  if (!z.is_complex() && !w.is_complex()) return {z.re + w.re};
+  return {z.re + w.re, !z.is_complex() ? w.im : !w.is_complex() ? z.im : z.im + w.im};
+}
+Complex operator-(const Complex& z) { return z.is_complex() ? Complex{-z.re, -z.im} : Complex{-z.re}; }
+Complex operator-(const Complex& z, const Complex& w) {
+  if (!z.is_complex() && !w.is_complex()) return {z.re - w.re};
+  return {z.re - w.re, !z.is_complex() ? -w.im : !w.is_complex() ? z.im : z.im - w.im};
+}
+Complex operator*(const Complex& z, const Complex& w) {
+  if (!z.is_complex()) return w.is_complex() ? Complex{z.re * w.re, z.re * w.im} : Complex{z.re * w.re};
+  if (!w.is_complex()) return {z.re * w.re, z.im * w.re};
+  return {z.re * w.re - z.im * w.im, z.re * w.im + z.im * w.re};
+}
+Complex times_i(const Complex& z) { return {-z.im, z.re}; }
+Complex over_i(const Complex& z) { return {z.im, -z.re}; }
+Expr larger(const Complex& z) { return maximum(abs(z.re), abs(z.im)); }
+Expr smaller(const Complex& z) { return minimum(abs(z.re), abs(z.im)); }
+Expr infinite(const Complex& z) { return bit_or(isinf(z.re), isinf(z.im)); }
+
+// ---- holomorphic functions: F::value(z…) and F::slopes(z…), the derivative by each argument ----
+
+/// The arguments of F as the expressions they consist of, and back. Bit i of Mask: argument i is complex.
+template <unsigned Mask, int N> constexpr int expression_count() {
+  int count = 0;
+  for (int i = 0; i < N; ++i) count += Mask >> i & 1 ? 2 : 1;
+  return count;
+}
+template <unsigned Mask, int N> std::array<Complex, N> as_complex(std::span<const Expr> x) {
+  std::array<Complex, N> z;
+  for (std::size_t i = 0, at = 0; i < N; ++i) {
+    z[i].re = x[at++];
+    if (Mask >> i & 1) z[i].im = x[at++];
+  }
+  return z;
+}
+
+template <class F, unsigned Mask, bool Imaginary> std::vector<Expr> partials_of(std::span<const Expr> x) {
+  const auto slopes = F::slopes(as_complex<Mask, F::arity>(x));
+  std::vector<Expr> partials;
+  for (std::size_t i = 0; i < F::arity; ++i) {
+    const Complex slope = both(slopes[i]);
+    partials.push_back(Imaginary ? slope.im : slope.re);
+    if (Mask >> i & 1) partials.push_back(Imaginary ? slope.re : -slope.im);
+  }
+  return partials;
+}
+template <class F, unsigned Mask, bool Imaginary> const Definition* definition_of() {
+  static const Definition* const definition = [] {
+    constexpr int n = expression_count<Mask, F::arity>();
+    std::vector<Expr> x;
+    for (int i = 0; i < n; ++i) x.push_back(make_input(i));
+    const Complex y = F::value(as_complex<Mask, F::arity>(x));
+    const Expr part = Imaginary ? y.im : y.re;
+    return make_definition(make_graph({&part, 1}, n), nullptr, &partials_of<F, Mask, Imaginary>);
+  }();
+  return definition;
+}
+template <class F, unsigned Mask> Complex called(std::span<const Expr> x) {
+  return {make_call(definition_of<F, Mask, false>(), x), make_call(definition_of<F, Mask, true>(), x)};
+}
+/// F of these arguments, one of which at least is complex.
+template <class F> Complex of(const std::array<Complex, F::arity>& z) {
+  std::vector<Expr> x;
+  unsigned mask = 0;
+  for (std::size_t i = 0; i < F::arity; ++i) {
+    x.push_back(z[i].re);
+    if (z[i].is_complex()) x.push_back(z[i].im), mask |= 1u << i;
+  }
+  if constexpr (F::arity == 1) return called<F, 1>(x);
+  else return mask == 1 ? called<F, 1>(x) : mask == 2 ? called<F, 2>(x) : called<F, 3>(x);
+}
+using One = std::array<Complex, 1>;
+using Two = std::array<Complex, 2>;
+
+/// A factor by which numbers are neither so large that twice their size overflows nor so small that digits are lost,
+/// whichever float type they are of.
+Expr moderating(Expr size) { return where(size >= 1, 0.5, where(size < 0x1p-110, 0x1p110, 1)); }
+
+/// z / w, both divided by sizes, so that nothing overflows or vanishes where the quotient does not. By 0 it is that of
+/// the parts by 0, by an infinity 0.
+struct Quotient {
+  static constexpr int arity = 2;
+  static Complex value(const Two& x) {
+    const Complex &z = x[0], &w = x[1];
+    const Expr of_z = moderating(z.is_complex() ? larger(z) : abs(z.re)), size = larger(w), of_w = moderating(size);
+    const Expr divisor = where(bit_and(size > 0, isfinite(size)), size * of_w, 1), endless = infinite(w);
+    const auto unit = [&](Expr part) {
+      return where(endless, copysign(where(isinf(part), 1, 0), part), part * of_w / divisor);
+    };
+    const Expr c = unit(w.re), d = unit(w.im);
+    const Expr squares = c * c + d * d, scale = where(endless, std::numeric_limits<double>::infinity(), divisor);
+    const Expr none = size == 0, a = z.re * of_z, factor = of_w / of_z;
+    const auto part = [&](Expr top, Expr of_none) {
+      return where(none, of_none / abs(w.re), top / squares / scale * factor);
+    };
+    if (!z.is_complex()) return {part(a * c, z.re), part(-(a * d), 0 * z.re)};
+    const Expr b = z.im * of_z;
+    return {part(a * c + b * d, z.re), part(b * c - a * d, z.im)};
+  }
+  static Two slopes(const Two& x);
+};
+Complex operator/(const Complex& z, const Complex& w) {
+  if (w.is_complex()) return of<Quotient>({z, w});
+  return z.is_complex() ? Complex{z.re / w.re, z.im / w.re} : Complex{z.re / w.re};
+}
+Two Quotient::slopes(const Two& x) { return {real(1) / x[1], -(x[0] / x[1] / x[1])}; }
+
+/// C's edge values at infinite real parts; from 64 on in two factors, of which e^x alone would overflow too early.
+struct Exp {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Expr &a = x[0].re, &b = x[0].im;
+    const Expr far = a >= 64, size = exp(where(far, a - 32, a)), factor = where(far, 7.896296018268069e13, 1);
+    const Expr none = a == -std::numeric_limits<double>::infinity();
+    return {where(none, 0, size * cos(b) * factor), where(b == 0, b, where(none, 0, size * sin(b) * factor))};
+  }
+  static One slopes(const One& x);
+};
+Complex exp(const Complex& z) { return of<Exp>({z}); }
+One Exp::slopes(const One& x) { return {exp(x[0])}; }
+
+/// log|z| near 1 from |z|² - 1, elsewhere from the larger part and the ratio of the parts.
+struct Log {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Expr m = larger(x[0]), n = smaller(x[0]);
+    const Expr near = bit_and(m > 0.5, m < 2), ratio = where(bit_and(m > 0, isfinite(m)), n / m, 0);
+    const Expr more = where(near, (m - 1) * (m + 1) + n * n, ratio * ratio);
+    const Expr size = 0.5 * log1p(more) + where(near, 0, log(m));
+    return {where(infinite(x[0]), std::numeric_limits<double>::infinity(), size), atan2(x[0].im, x[0].re)};
+  }
+  static One slopes(const One& x) { return {real(1) / x[0]}; }
+};
+Complex log(const Complex& z) { return of<Log>({both(z)}); }
+
+/// The root with a real part that is not negative, of C's edge values; scaled, so that |z| does not overflow.
+struct Sqrt {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Expr size = larger(x[0]), large = size >= 0x1p100, small = size < 0x1p-100;
+    const Expr scale = where(large, 0x1p-4, where(small, 0x1p100, 1)), back = where(large, 4, where(small, 0x1p-50, 1));
+    const Expr a = abs(x[0].re) * scale, b = abs(x[0].im) * scale, endless = isinf(b);
+    const Expr root = sqrt(0.5 * (a + hypot(a, b)));
+    const Expr other = where(root == 0, 0, where(endless, b, 0.5 * b / root)), right = x[0].re >= 0;
+    const Expr re = where(right, root, other), im = where(right, other, root);
+    return {where(endless, b, re * back), copysign(where(endless, b, im * back), x[0].im)};
+  }
+  static One slopes(const One& x);
+};
+Complex sqrt(const Complex& z) { return of<Sqrt>({z}); }
+One Sqrt::slopes(const One& x) { return {real(0.5) / sqrt(x[0])}; }
+
+/// bounded·growing, 0 where `bounded` is and the other infinite.
+Expr product(Expr bounded, Expr growing) { return where(bounded == 0, bounded * copysign(1, growing), bounded * growing); }
+
+struct Sinh {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    return {product(cos(x[0].im), sinh(x[0].re)), product(sin(x[0].im), cosh(x[0].re))};
+  }
+  static One slopes(const One& x);
+};
+struct Cosh {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    return {product(cos(x[0].im), cosh(x[0].re)), product(sin(x[0].im), sinh(x[0].re))};
+  }
+  static One slopes(const One& x) { return {of<Sinh>(x)}; }
+};
+One Sinh::slopes(const One& x) { return {of<Cosh>(x)}; }
+Complex sinh(const Complex& z) { return of<Sinh>({z}); }
+Complex cosh(const Complex& z) { return of<Cosh>({z}); }
+Complex sin(const Complex& z) { return over_i(sinh(times_i(z))); }
+Complex cos(const Complex& z) { return cosh(times_i(z)); }
+
+/// Kahan's form: no cancellation; beyond 20 the real part is ±1.
+struct Tanh {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Expr &a = x[0].re, &b = x[0].im;
+    const Expr far = abs(a) > 20, s = sinh(where(far, 0, a)), t = tan(b), beta = 1 + t * t;
+    const Expr divisor = 1 + beta * s * s, decay = 4 * (sin(b) * cos(b)) * tern::exp(-2 * abs(a));
+    return {where(far, copysign(1, a), beta * tern::sqrt(1 + s * s) * s / divisor), where(far, decay, t / divisor)};
+  }
+  static One slopes(const One& x);
+};
+Complex tanh(const Complex& z) { return of<Tanh>({z}); }
+Complex tan(const Complex& z) { return over_i(tanh(times_i(z))); }
+One Tanh::slopes(const One& x) {
+  const Complex inverse = real(1) / cosh(x[0]);  // 1 - tanh² cancels
+  return {inverse * inverse};
+}
+
+struct Expm1 {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Expr &a = x[0].re, &b = x[0].im, s = tern::sin(0.5 * b);
+    return {tern::expm1(a) * cos(b) - 2 * s * s, where(b == 0, b, tern::exp(a) * tern::sin(b))};
+  }
+  static One slopes(const One& x) { return {exp(x[0])}; }
+};
+/// log(1 + z), near 0 from |1 + z|² - 1 = x(2 + x) + y².
+struct Log1p {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Expr &a = x[0].re, &b = x[0].im, near = larger(x[0]) < 0.5;
+    const Complex far = Log::value({Complex{1 + a, b}});
+    return {where(near, 0.5 * tern::log1p(where(near, a * (2 + a) + b * b, 0)), far.re), far.im};
+  }
+  static One slopes(const One& x) { return {real(1) / (real(1) + x[0])}; }
+};
+
+/// exp(w·log z); 0^w is 0 where w has a positive real part, and 1 where w is 0.
+struct Pow {
+  static constexpr int arity = 2;
+  static Complex value(const Two& x) {
+    const Complex &z = x[0], &w = x[1];
+    const Complex power = Exp::value({w * Log::value({both(z)})});
+    const Expr at_none = w.is_complex() ? bit_and(w.re == 0, w.im == 0) : w.re == 0;
+    const Expr of_none = z.is_complex() ? bit_and(z.re == 0, z.im == 0) : z.re == 0, vanishes = bit_and(of_none, w.re > 0);
+    return {where(at_none, 1, where(vanishes, 0, power.re)), where(bit_or(at_none, vanishes), 0, power.im)};
+  }
+  static Two slopes(const Two& x);
+};
+Complex pow(const Complex& z, const Complex& w) { return of<Pow>({z, w}); }
+/// By the exponent: 0 of the base 0.
+Two Pow::slopes(const Two& x) {
+  const Complex z = both(x[0]), power = pow(x[0], x[1]);
+  const Expr none = bit_and(z.re == 0, z.im == 0);
+  const Complex by_exponent = power * log(Complex{where(none, 1, z.re), z.im});
+  return {x[1] * pow(x[0], x[1] - real(1)), {where(none, 0, by_exponent.re), where(none, 0, by_exponent.im)}};
+}
+
+// ---- the inverse functions, after Kahan (1987): the cuts are C's ----
+Complex root_product(const Complex& z) { return sqrt(real(1) - z) * sqrt(real(1) + z); }
+struct Asin {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Complex s = Sqrt::value({real(1) - x[0]}), t = Sqrt::value({real(1) + x[0]});
+    return {tern::atan2(x[0].re, (s * t).re), tern::asinh(s.re * t.im - s.im * t.re)};
+  }
+  static One slopes(const One& x) { return {real(1) / root_product(x[0])}; }
+};
+struct Acos {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Complex s = Sqrt::value({real(1) - x[0]}), t = Sqrt::value({real(1) + x[0]});
+    return {2 * tern::atan2(s.re, t.re), tern::asinh(t.re * s.im - t.im * s.re)};
+  }
+  static One slopes(const One& x) { return {real(-1) / root_product(x[0])}; }
+};
+struct Acosh {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Complex s = Sqrt::value({x[0] - real(1)}), t = Sqrt::value({x[0] + real(1)});
+    return {tern::asinh(s.re * t.re + s.im * t.im), 2 * tern::atan2(s.im, t.re)};
+  }
+  static One slopes(const One& x) { return {real(1) / (sqrt(x[0] - real(1)) * sqrt(x[0] + real(1)))}; }
+};
+/// |1 + z|² / |1 - z|² = 1 + 4x / |1 - z|².
+struct Atanh {
+  static constexpr int arity = 1;
+  static Complex value(const One& x) {
+    const Expr &a = x[0].re, &b = x[0].im;
+    const Complex below = Log::value({Complex{1 - a, -b}}), above = Log::value({Complex{1 + a, b}});
+    const Expr near = larger(x[0]) < 0.5, distance = (1 - a) * (1 - a) + b * b;
+    const Expr re = where(near, 0.25 * tern::log1p(4 * a / where(near, distance, 1)), 0.5 * (above.re - below.re));
+    return {re, 0.5 * (above.im - below.im)};
+  }
+  static One slopes(const One& x) { return {real(1) / ((real(1) - x[0]) * (real(1) + x[0]))}; }
+};
+Complex asinh(const Complex& z) { return over_i(of<Asin>({times_i(z)})); }
+Complex atan(const Complex& z) { return over_i(of<Atanh>({times_i(z)})); }
+
+/// z / |z|, 0 of 0.
+Complex sign(const Complex& z) {
+  const Expr scale = where(larger(z) >= 0x1p100, 0x1p-4, 1), a = z.re * scale, b = z.im * scale;
+  const Expr none = bit_and(z.re == 0, z.im == 0), size = where(none, 1, tern::hypot(a, b));
+  return {where(none, 0, a / size), where(none, 0, b / size)};
+}
+Complex chosen(Values x) {
+  const Expr condition = x[0].is_complex() ? bit_or(x[0].re != 0, x[0].im != 0) : x[0].re;
+  const Expr re = where(condition, x[1].re, x[2].re);
+  if (!x[1].is_complex() && !x[2].is_complex()) return {re};
+  return {re, where(condition, imaginary(x[1]), imaginary(x[2]))};
+}
+
+using RuleOf = Complex (*)(Values);
+/// Null: it has no meaning for complex numbers.
+RuleOf rule_of_leaf(Leaf leaf) {
+  switch (leaf) {
+    case Leaf::real_part: return [](Values x) { return real(x[0].re); };
+    case Leaf::imag_part: return [](Values x) { return real(imaginary(x[0])); };
+    case Leaf::complex_of:
+      return [](Values x) { return !x[1].is_complex() ? Complex{x[0].re, x[0].is_complex() ? x[0].im + x[1].re : x[1].re}
+                                                      : both(x[0]) + times_i(x[1]); };
+    case Leaf::add: return [](Values x) { return x[0] + x[1]; };
+    case Leaf::sub: return [](Values x) { return x[0] - x[1]; };
+    case Leaf::mul: return [](Values x) { return x[0] * x[1]; };
+    case Leaf::div: return [](Values x) { return x[0] / x[1]; };
+    case Leaf::neg: return [](Values x) { return -x[0]; };
+    case Leaf::equal:
+      return [](Values x) { return real(bit_and(x[0].re == x[1].re, imaginary(x[0]) == imaginary(x[1]))); };
+    case Leaf::not_equal:
+      return [](Values x) { return real(bit_or(x[0].re != x[1].re, imaginary(x[0]) != imaginary(x[1]))); };
+    case Leaf::where: return chosen;
+    case Leaf::detach: return [](Values x) { return Complex{detach(x[0].re), detach(x[0].im)}; };
+    case Leaf::abs: return [](Values x) { return real(tern::hypot(x[0].re, x[0].im)); };
+    case Leaf::sign: return [](Values x) { return sign(x[0]); };
+    case Leaf::exp: return [](Values x) { return exp(x[0]); };
+    case Leaf::expm1: return [](Values x) { return of<Expm1>({x[0]}); };
+    case Leaf::exp2: return [](Values x) { return exp(x[0] * real(0.6931471805599453)); };
+    case Leaf::log: return [](Values x) { return log(x[0]); };
+    case Leaf::log1p: return [](Values x) { return of<Log1p>({x[0]}); };
+    case Leaf::log2: return [](Values x) { return log(x[0]) * real(1.4426950408889634); };
+    case Leaf::log10: return [](Values x) { return log(x[0]) * real(0.4342944819032518); };
+    case Leaf::sqrt: return [](Values x) { return sqrt(x[0]); };
+    case Leaf::rsqrt: return [](Values x) { return real(1) / sqrt(x[0]); };
+    case Leaf::pow: return [](Values x) { return pow(x[0], x[1]); };
+    case Leaf::sin: return [](Values x) { return sin(x[0]); };
+    case Leaf::cos: return [](Values x) { return cos(x[0]); };
+    case Leaf::tan: return [](Values x) { return tan(x[0]); };
+    case Leaf::tanh: return [](Values x) { return tanh(x[0]); };
+    case Leaf::atan: return [](Values x) { return atan(x[0]); };
+    case Leaf::sigmoid: return [](Values x) { return real(1) / (real(1) + exp(-x[0])); };
+    case Leaf::isnan: return [](Values x) { return real(bit_or(isnan(x[0].re), isnan(x[0].im))); };
+    case Leaf::isinf: return [](Values x) { return real(infinite(x[0])); };
+    case Leaf::isfinite: return [](Values x) { return real(bit_and(isfinite(x[0].re), isfinite(x[0].im))); };
+    default: return nullptr;
+  }
+}
+
+/// Of the formulas with a declared derivative: a rule, or null where the formula has no meaning.
+const std::map<const Definition*, std::pair<const char*, RuleOf>>& rules_of_calls() {
+  const auto definition = [](const Pointwise<>& formula) { return formula.graph()->outputs[0]->definition; };
+  static const std::map<const Definition*, std::pair<const char*, RuleOf>> rules{
+      {definition(op::sinh), {"sinh", [](Values x) { return sinh(x[0]); }}},
+      {definition(op::cosh), {"cosh", [](Values x) { return cosh(x[0]); }}},
+      {definition(op::asin), {"asin", [](Values x) { return of<Asin>({x[0]}); }}},
+      {definition(op::acos), {"acos", [](Values x) { return of<Acos>({x[0]}); }}},
+      {definition(op::asinh), {"asinh", [](Values x) { return asinh(x[0]); }}},
+      {definition(op::acosh), {"acosh", [](Values x) { return of<Acosh>({x[0]}); }}},
+      {definition(op::atanh), {"atanh", [](Values x) { return of<Atanh>({x[0]}); }}},
+      {definition(op::hypot), {"hypot", nullptr}},
+      {definition(op::cbrt), {"cbrt", nullptr}},
+  };
+  return rules;
+}
+
+[[noreturn]] void refuse(const char* op, const char* name) {
+  const std::string what = std::string(name) == op ? "" : std::string(name) + " ";
+  throw Error(ErrorKind::dtype, std::string(op) + ": " + what + "has no meaning for complex numbers; take real(z), " +
+                                    "imag(z) or abs(z)");
+}
+
+}  // namespace
+
+Complex complex_leaf(const char* op, Leaf leaf, std::span<const Complex> x) {
+  const RuleOf rule = rule_of_leaf(leaf);
+  if (!rule) refuse(op, rule_of(leaf).name);
+  return rule(x);
+}
+Complex complex_call(const char* op, const Definition* definition, std::span<const Complex> x) {
+  const auto found = rules_of_calls().find(definition);
+  if (found == rules_of_calls().end()) return {};
+  if (!found->second.second) refuse(op, found->second.first);
+  return found->second.second(x);
+}
+
+}  // namespace tern::detail

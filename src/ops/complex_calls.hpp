@@ -1,0 +1,37 @@
+// Calls of formulas on complex tensors, carried out as calls on their real and imaginary parts: strided views of the
+// same memory, in one kernel, of which no backend knows that they are parts.
+#pragma once
+#include <algorithm>
+
+#include "ops/fused.hpp"
+
+namespace tern::detail {
+
+inline bool is_complex(const Argument& a) {
+  return a.is_complex || (a.tensor ? a.tensor->defined() && is_complex(a.tensor->dtype())
+                                   : a.var && a.var->defined() && is_complex(a.var->dtype()));
+}
+inline bool of_complex_numbers(const FusedCall& call, std::span<const Argument> arguments) {
+  return call.graph->complex || std::ranges::any_of(arguments, [](const Argument& a) { return is_complex(a); });
+}
+/// As run_fused and fused do.
+void complex_call(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
+                  std::span<Tensor> results);
+void complex_call(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> into,
+                  std::span<Var> results);
+
+/// Real and imaginary parts of a complex tensor: views.
+struct TensorParts {
+  Tensor re, im;
+};
+TensorParts parts_of(const Tensor& z);
+struct VarParts {
+  Var re, im;
+};
+/// The gradients of both come back as one complex gradient.
+VarParts parts_of(const Var& z);
+
+/// Throws dtype where x is complex.
+void require_real(const char* op, const char* argument, const Tensor& x);
+
+}  // namespace tern::detail
