@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/fused.hpp"
+#include "tern/complex.hpp"
 
 namespace tern::detail {
 
@@ -30,6 +31,12 @@ struct VarParts {
 };
 /// The gradients of both come back as one complex gradient.
 VarParts parts_of(const Var& z);
+
+inline bool is_complex_tensor(const Tensor& x) { return x.defined() && is_complex(x.dtype()); }
+/// move(pairs, axis): what moves elements along an axis, or adds them, does so to the parts of complex ones as pairs.
+template <class T, class Move> T as_pairs(const char* op, const T& x, int axis, const Move& move) {
+  return view_as_complex(move(view_as_real(x), normalize_axis(op, axis, x.dim())));
+}
 
 /// Throws dtype where x is complex.
 void require_real(const char* op, const char* argument, const Tensor& x);

@@ -16,7 +16,7 @@ using namespace detail;
 namespace {
 
 Tensor scanned(const char* op, Combine combine, const Tensor& x, int axis, bool reverse = false) {
-  require_defined(op, "x", x);
+  require_defined(op, "x", x), require_real(op, "x", x);
   const int a = normalize_axis(op, axis, x.dim());
   Backend& backend = x.impl()->storage->backend();
   backend.require<ScanRequest>(op);

@@ -254,11 +254,6 @@ Var recorded_scatter(const Var& x, const Scatter& scatter, const Var& source, in
 }  // namespace
 
 namespace {
-bool is_complex_tensor(const Tensor& x) { return x.defined() && is_complex(x.dtype()); }
-/// move(pairs, axis): what moves elements along an axis moves the parts of complex ones as pairs.
-template <class T, class Move> T as_pairs(const char* op, const T& x, int axis, const Move& move) {
-  return view_as_complex(move(view_as_real(x), normalize_axis(op, axis, x.dim())));
-}
 /// One index for both parts.
 Tensor for_pairs(const Tensor& indices) {
   Shape shape = require_defined("gather", "indices", indices).shape();
