@@ -13,7 +13,7 @@ namespace tern::test {
 /// p[i] -= rate(i) * g[i]
 inline void step_together(const std::vector<Tensor>& p, const std::vector<Tensor>& g,
                           const std::function<double(std::size_t)>& rate) {
-  const detail::Graph* const graph =
+  const detail::FormulaGraph* const graph =
       detail::graph_of([](auto value, auto gradient, auto factor) { return value - factor * gradient; });
   std::list<detail::BoundCall> calls;
   std::vector<detail::FusedRequest> requests;
@@ -23,7 +23,7 @@ inline void step_together(const std::vector<Tensor>& p, const std::vector<Tensor
     detail::bind_call(p[i].shape(), {"step", graph, 0, {}}, arguments, {&p[i], 1}, {&result, 1}, calls.emplace_back());
     requests.push_back(calls.back().request());
   }
-  detail::run_together(*calls.front().backend, requests);
+  detail::run_horizontally(*calls.front().backend, requests);
 }
 
 }  // namespace tern::test

@@ -60,10 +60,10 @@ std::string formula_text(const char* text) {
   return result.rfind("return ", 0) == 0 ? result.substr(7) : result;
 }
 
-void formula_row(const char* name, const detail::Graph* graph, const char* text, bool truth = false) {
+void formula_row(const char* name, const detail::FormulaGraph* graph, const char* text, bool predicate = false) {
   const bool declared = graph->outputs[0]->kind == NodeKind::call;
   std::printf("| `%s` | %d | `%s` | %s |\n", name, graph->inputs, formula_text(text).c_str(),
-              truth ? "none" : declared ? "declared" : "derived");
+              predicate ? "none" : declared ? "declared" : "derived");
 }
 
 std::string in_a_cell(const char* text) {
@@ -98,14 +98,15 @@ int main(int argc, char** argv) {
       "`tern::op::name`.\n\n"
       "| name | inputs | value | derivative |\n|---|---|---|---|\n");
 #define TERN_FORMULA(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__);
-#define TERN_FORMULA_TRUTH(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__, true);
+#define TERN_FORMULA_PREDICATE(name, ...) formula_row(#name, op::name.graph(), #__VA_ARGS__, true);
 #define TERN_FORMULA_MORE(name, arity, ...) formula_row(#name, op::name##_with.graph(), #__VA_ARGS__);
 #define TERN_GATED(name, activation) formula_row(#name, op::name.graph(), "{ " #activation "(a) * b }");
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
   std::printf(
-      "\n## Leaves\n\nThe closed vocabulary of formulas, and what derivatives are made of besides. Budgets are the "
+      "\n## Elementary functions of formulas\n\nThe closed vocabulary of formulas, and what derivatives are made of "
+      "besides. Budgets are the "
       "largest error in units in the last place, on "
       "the CPU.\n\n"
       "| name | inputs | takes | f32 | f64 | gradient | edges |\n|---|---|---|---|---|---|---|\n");

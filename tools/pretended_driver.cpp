@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cuda/pack.hpp"
+#include "cuda/kernel_archive.hpp"
 
 namespace tern::tools {
 namespace {
@@ -31,8 +31,8 @@ Driver made() {
   };
   d.cuDeviceGetAttribute = [](int* value, int attribute, DeviceHandle) -> Result {
     switch (attribute) {
-      case kComputeMajor: return *value = kPackArchitecture / 10, kSuccess;
-      case kComputeMinor: return *value = kPackArchitecture % 10, kSuccess;
+      case kComputeMajor: return *value = kArchiveArchitecture / 10, kSuccess;
+      case kComputeMinor: return *value = kArchiveArchitecture % 10, kSuccess;
       case kMostShared: return *value = 163 << 10, kSuccess;
       default: return *value = 100, kSuccess;
     }

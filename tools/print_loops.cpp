@@ -91,7 +91,7 @@ std::string print_loop(const LoopPlan& plan, std::size_t index) {
     const std::string name = std::string("SimdLeaf<Leaf::") + detail::rule_of(leaf).name + ">";
     text << "    const auto v" << i << " = "
          << (arity == 2 && number ? "RunNumber<" + name + ">(d"
-                                  : name + (word & 128 ? "::RunQuick(" : "::Run(") + (word & 1 ? "di" : "d"))
+                                  : name + (word & 128 ? "::RunFast(" : "::Run(") + (word & 1 ? "di" : "d"))
          << arguments << ");\n";
   }
   for (std::uint64_t i = 0; i < outputs; ++i) text << "    access.Store(d, v" << read.next() << ", " << i << ");\n";
@@ -107,15 +107,15 @@ bool is_one_of_floats(const LoopPlan& plan) {
   return (op & 1) == 0 && detail::rule_of(static_cast<detail::Leaf>(op >> 8)).gives == detail::Gives::same;
 }
 
-/// The instances of a loop. Quick leaves are of results of 16 bits: such loops take those from memory, too, and so do
-/// single operations.
+/// The instances of a loop. Fast-math variants are of results of 16 bits: such loops take those from memory, too, and
+/// so do single operations.
 std::string instances(const LoopPlan& plan, const std::string& loop, std::size_t index) {
   const std::string name = "N::Loop" + std::to_string(index), run = "&N::RunLoop<" + name;
   const std::string halves = ", N::HalfLoop<" + name + ", DType::f16>(), N::HalfLoop<" + name + ", DType::bf16>()";
-  const bool quick = loop.find("::RunQuick(") != std::string::npos,
+  const bool fast = loop.find("::RunFast(") != std::string::npos,
              integers = loop.find("access.Integers(") != std::string::npos;
-  const std::string wide = quick ? ", nullptr" : ", " + run + ", double>";
-  return run + ", float>" + wide + (!integers && (quick || is_one_of_floats(plan)) ? halves : ", nullptr, nullptr");
+  const std::string wide = fast ? ", nullptr" : ", " + run + ", double>";
+  return run + ", float>" + wide + (!integers && (fast || is_one_of_floats(plan)) ? halves : ", nullptr, nullptr");
 }
 
 constexpr const char* kMade = "// Made by tools/print_loops.cpp.\n";

@@ -125,8 +125,8 @@ class Var {
   Var detach() const { return Var(value_, std::shared_ptr<detail::VarMeta>()); }
   /// Keeps the gradient of this intermediate variable in the result of backward.
   void retain_grad() const;
-  /// Calls hook(gradient) in every backward as soon as this variable's gradient is final, while the walk goes on: to
-  /// log it, to send it elsewhere, or, where the hook gives a Var, to go on with that instead (clipping). Throws
+  /// Calls hook(gradient) in every backward as soon as this variable's gradient is final, while the traversal goes on:
+  /// to log it, to send it elsewhere, or, where the hook gives a Var, to go on with that instead (clipping). Throws
   /// `autograd` where the variable requires no gradient. Transforms differentiate with respect to variables of their
   /// own: a hook of their argument is not called, those of intermediates are.
   template <class F> HookHandle register_hook(F hook) const {
@@ -299,12 +299,12 @@ struct BackwardOptions {
   bool keep_graph = false;    // keep saved tensors, for another backward through the same graph
 };
 /// Gradients of a one-element y with respect to every leaf it depends on. Saved tensors are freed on the way unless
-/// kept; a second walk is then an error of kind `autograd`.
+/// kept; a second traversal is then an error of kind `autograd`.
 Gradients backward(const Var& y, const BackwardOptions& options = {});
 namespace detail {
 Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& options);
-/// Gradients of the outputs with respect to exactly these targets; the walk stops at them. Undefined: independent.
-std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
+/// Gradients of the outputs with respect to exactly these targets; the traversal stops at them. Undefined: independent.
+std::vector<Var> backward_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
                          const BackwardOptions& options);
 inline Var as_var(const Tensor& t) { return Var(t, std::shared_ptr<VarMeta>()); }
 }  // namespace detail

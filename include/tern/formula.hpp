@@ -33,7 +33,7 @@ template <TensorOrVar... T> using ResultOf = typename detail::Result<T...>::type
 
 namespace detail {
 struct Node;   // one operation of an interned graph (src/formula/graph.hpp)
-struct Graph;  // an interned graph with its outputs
+struct FormulaGraph;  // an interned graph with its outputs
 template <class> inline constexpr bool always_false = false;
 }  // namespace detail
 
@@ -114,7 +114,7 @@ struct Argument {
 /// Values a capturing lambda was traced with; shared by copies of its Pointwise, gone with the last of them.
 struct Captured {
   std::atomic<int> references{1};
-  const Graph* graph = nullptr;
+  const FormulaGraph* graph = nullptr;
   std::vector<Number> values;
 };
 void release(Captured* captured) noexcept;
@@ -131,7 +131,7 @@ class Trace {
   Trace(const Trace&) = delete;
   Expr input(int index) const;
   /// Interns what was traced; `derivative` is empty, or ∂output/∂input for every input.
-  const Graph* finish(std::span<const Expr> outputs, std::span<const Expr> derivative);
+  const FormulaGraph* finish(std::span<const Expr> outputs, std::span<const Expr> derivative);
   std::vector<Number> take_values() { return std::move(values_); }
   const char* name() const { return name_; }
 
@@ -173,7 +173,7 @@ template <class R> std::vector<Expr> flatten(const R& result) {
     return std::apply([](const auto&... e) { return std::vector<Expr>{Expr(e)...}; }, result);
   else return {Expr(result)};
 }
-template <class F, class D> const Graph* run_trace(Trace& trace, const F& f, const D& derivative) {
+template <class F, class D> const FormulaGraph* run_trace(Trace& trace, const F& f, const D& derivative) {
   constexpr auto arguments = std::make_index_sequence<static_cast<std::size_t>(arity_of<F>())>{};
   std::vector<Expr> outputs = flatten(call_symbolic(f, trace, arguments)), partials;
   if constexpr (!std::is_same_v<D, std::nullptr_t>) partials = flatten(call_symbolic(derivative, trace, arguments));
@@ -189,11 +189,11 @@ template <class F, class D> Captured* trace_capturing(const char* name, const F&
 }
 
 /// Write one result for each output of the graph.
-void apply_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+void apply_tensors(const char* name, const FormulaGraph*, std::span<const Number>, std::span<const Argument>,
                    std::span<Tensor> results);
-void apply_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+void apply_vars(const char* name, const FormulaGraph*, std::span<const Number>, std::span<const Argument>,
                 std::span<Var> results);
-std::vector<Expr> apply_symbolic(const char* name, const Graph*, std::span<const Number>, std::span<const Expr>);
+std::vector<Expr> apply_symbolic(const char* name, const FormulaGraph*, std::span<const Number>, std::span<const Expr>);
 template <class T, int N> auto single(std::array<T, N>&& results) {
   if constexpr (N == 1) return std::move(results[0]);
   else return std::move(results);
@@ -233,7 +233,7 @@ class Pointwise {
     if constexpr (std::is_empty_v<F> && std::is_default_constructible_v<F> &&
                   (std::is_null_pointer_v<D> || (std::is_empty_v<D> && std::is_default_constructible_v<D>))) {
       thunk_ = [](const char* traced) {
-        static const detail::Graph* const graph = [traced] {
+        static const detail::FormulaGraph* const graph = [traced] {
           detail::Trace trace(traced, detail::arity_of<F>(), false);
           if constexpr (std::is_null_pointer_v<D>) return detail::run_trace(trace, F{}, nullptr);
           else return detail::run_trace(trace, F{}, D{});
@@ -257,7 +257,7 @@ class Pointwise {
   }
 
   constexpr const char* name() const { return name_; }
-  const detail::Graph* graph() const { return captured_ ? captured_->graph : thunk_(name_); }
+  const detail::FormulaGraph* graph() const { return captured_ ? captured_->graph : thunk_(name_); }
   std::span<const Number> values() const {
     return captured_ ? std::span<const Number>(captured_->values) : std::span<const Number>();
   }
@@ -286,7 +286,7 @@ class Pointwise {
 
  private:
   const char* name_;
-  const detail::Graph* (*thunk_)(const char* name) = nullptr;
+  const detail::FormulaGraph* (*thunk_)(const char* name) = nullptr;
   detail::Captured* captured_ = nullptr;
 };
 template <class F> Pointwise(F) -> Pointwise<detail::outputs_of<F>>;
@@ -325,8 +325,8 @@ Expr random_uniform(Expr position, Expr seed, Expr stream = 0);
   template <class... A> requires detail::WrongArgs<A...>         \
   detail::Refused name(const A&...) { TERN_REFUSE_OPERANDS(std::tuple<A...>); }
 namespace detail {
-/// Truths have no gradient: of Vars, they are plain tensors.
-template <class T> auto truth(T result) {
+/// Predicates have no gradient: of Vars, they are plain tensors.
+template <class T> auto predicate(T result) {
   if constexpr (std::same_as<T, Var>) return result.value();
   else return result;
 }
@@ -335,7 +335,7 @@ template <class T> auto truth(T result) {
 #define TERN_DECLARE_TRUTH(name)                                 \
   namespace op { extern const Pointwise<> name; }                \
   template <class... A> requires detail::PointwiseArgs<A...>     \
-  auto name(const A&... arguments) { return detail::truth(op::name(arguments...)); }
+  auto name(const A&... arguments) { return detail::predicate(op::name(arguments...)); }
 #define TERN_LEAF_TRUTH(name, arity) TERN_DECLARE_TRUTH(name)
 #define TERN_LEAF_INNER(name, arity)
 #define TERN_LEAF_REDUCE(name)
@@ -344,7 +344,7 @@ template <class T> auto truth(T result) {
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
 #define TERN_FORMULA(name, ...) TERN_DECLARE_POINTWISE(name)
-#define TERN_FORMULA_TRUTH(name, ...) TERN_DECLARE_TRUTH(name)
+#define TERN_FORMULA_PREDICATE(name, ...) TERN_DECLARE_TRUTH(name)
 #define TERN_FORMULA_MORE(name, arity, ...)                                               \
   namespace op { extern const Pointwise<> name##_with; }                                 \
   template <class... A> requires detail::PointwiseArgs<A...> && (sizeof...(A) == (arity)) \
@@ -374,7 +374,7 @@ template <TensorOrVar T> T nan_to_num(const T& x) {
   detail::Refused operator symbol(const A&, const B&) { TERN_REFUSE_OPERANDS(A); }
 #define TERN_COMPARISON(symbol, leaf)                              \
   template <class A, class B> requires detail::PointwiseArgs<A, B> \
-  auto operator symbol(const A& a, const B& b) { return detail::truth(op::leaf(a, b)); } \
+  auto operator symbol(const A& a, const B& b) { return detail::predicate(op::leaf(a, b)); } \
   TERN_REFUSING_OPERATOR(symbol)
 TERN_BINARY_OPERATOR(+, add)
 TERN_BINARY_OPERATOR(-, sub)

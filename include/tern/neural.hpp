@@ -1,5 +1,5 @@
-// What neural networks are made of: linear layers, embeddings, convolutions, norms and losses. Images are [N, C, H, W], batch and
-// channels first; how they lie in memory is told by strides.
+// What neural networks are made of: linear layers, embeddings, convolutions, norms and losses. Images are [N, C, H, W],
+// batch and channels first; how they lie in memory is told by strides.
 #pragma once
 #include <concepts>
 #include <initializer_list>
@@ -158,7 +158,8 @@ ResultOf<X, Y> binary_cross_entropy_with_logits(const X& logits, const Y& target
 struct NllOptions {
   Tensor weight = {};                       // [C], a factor of each class; none: 1
   std::optional<std::int32_t> ignored = {};  // rows with this label count nothing
-  Reduction reduction = Reduction::mean;    // mean: over the sum of the rows' weights; of no row NaN, or 0 with `.ignored`
+  Reduction reduction =
+      Reduction::mean;  // mean: over the sum of the rows' weights; of no row NaN, or 0 with `.ignored`
 };
 /// -log_probabilities[n, labels[n]], averaged (or as `.reduction` says): [N, C] and labels [N] i32 or i64.
 template <TensorOrVar T>
@@ -170,7 +171,8 @@ struct KlOptions {
 };
 /// target·(log target - x), x logarithms of probabilities, averaged (or as `.reduction` says); both of one shape. A
 /// target of 0 counts 0.
-template <TensorOrVar X, TensorOrVar Y> ResultOf<X, Y> kl_div(const X& x, const Y& target, const KlOptions& options = {});
+template <TensorOrVar X, TensorOrVar Y>
+ResultOf<X, Y> kl_div(const X& x, const Y& target, const KlOptions& options = {});
 /// Σ a·b / (|a|·|b|) along an axis, each norm at least eps; a and b of one shape.
 template <TensorOrVar A, TensorOrVar B>
 ResultOf<A, B> cosine_similarity(const A& a, const B& b, int axis = -1, double eps = 1e-8);

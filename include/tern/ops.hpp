@@ -125,10 +125,10 @@ struct EpilogueOptions {
   bool interleaved = false;
 };
 namespace detail {
-PoolVector<Tensor> epilogue_tensors(const char* name, const Graph*, std::span<const Number>, const Tensor& a,
+PoolVector<Tensor> epilogue_tensors(const char* name, const FormulaGraph*, std::span<const Number>, const Tensor& a,
                                     const Tensor& b, const EpilogueOptions&, std::span<const Argument> operands);
-PoolVector<Var> epilogue_vars(const char* name, const Graph*, std::span<const Number>, const Var& a, const Var& b,
-                              const EpilogueOptions&, std::span<const Argument> operands);
+PoolVector<Var> epilogue_vars(const char* name, const FormulaGraph*, std::span<const Number>, const Var& a,
+                              const Var& b, const EpilogueOptions&, std::span<const Argument> operands);
 template <class... T> concept EpilogueOperands = ((Field<T> || Plain<T>) && ...);
 }  // namespace detail
 /// formula(a·b, operands…) in one pass over the product, a and b at least 2-D: the formula is a Pointwise or a lambda
@@ -194,9 +194,9 @@ struct CrossEntropyOptions {
 template <TensorOrVar T, TensorOrVar L>
 T cross_entropy(const T& logits, const L& labels, const CrossEntropyOptions& options = {});
 namespace detail {
-PoolVector<Tensor> row_tensors(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
-                               const Axes& axes);
-PoolVector<Var> row_vars(const char* name, const Graph*, std::span<const Number>, std::span<const Argument>,
+PoolVector<Tensor> row_tensors(const char* name, const FormulaGraph*, std::span<const Number>,
+                               std::span<const Argument>, const Axes& axes);
+PoolVector<Var> row_vars(const char* name, const FormulaGraph*, std::span<const Number>, std::span<const Argument>,
                          const Axes& axes);
 }
 /// A formula with reductions (sum, mean, max, min) along the last axis: row_formula(formula, x, weight…).

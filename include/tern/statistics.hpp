@@ -83,8 +83,8 @@ template <TensorOrVar T> T cumulative_sum(const T& x, int axis) { return cumsum(
 /// gradient is right where elements are 0, too.
 template <TensorOrVar T> T cumulative_prod(const T& x, int axis);
 template <TensorOrVar T> T cumprod(const T& x, int axis) { return cumulative_prod(x, axis); }
-/// The largest of the elements up to each, along an axis, and its position (i32), of equal ones the last; from the first
-/// NaN on, NaN.
+/// The largest of the elements up to each, along an axis, and its position (i32), of equal ones the last; from the
+/// first NaN on, NaN.
 template <TensorOrVar T> Sorted<T> cummax(const T& x, int axis);
 /// The smallest of the elements up to each; otherwise like cummax.
 template <TensorOrVar T> Sorted<T> cummin(const T& x, int axis);

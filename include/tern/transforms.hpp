@@ -35,7 +35,7 @@ std::pair<Var, std::vector<Var>> value_and_gradients(const char* op, const F& f,
   const Var y = f(build_from<AsVars<T>>(x, at));
   check_one_element(op, y);
   const Var seed = ones_like(y);
-  std::vector<Var> g = walk_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested});
+  std::vector<Var> g = backward_to({&y, 1}, {&seed, 1}, at, {.create_graph = nested, .keep_graph = nested});
   return {nested ? y : y.detach(), owned(filled(std::move(g), at), {&seed, 1}, nested)};
 }
 /// Whether gradients of these arguments are differentiable: a Var by itself says so, Vars in containers where they are
@@ -106,8 +106,8 @@ template <class F, class T, class C> auto vjp(const F& f, const T& x, const C& c
   const std::vector<Var> y = leaves_of(value), seeds = leaves_of(cotangent);
   detail::check_results("vjp", y);
   detail::check_seeds("vjp", "cotangent", seeds, "result", y);
-  std::vector<Var> walked = detail::walk_to(y, seeds, at, {.create_graph = nested, .keep_graph = nested});
-  const std::vector<Var> g = detail::owned(detail::filled(std::move(walked), at), seeds, nested);
+  std::vector<Var> found = detail::backward_to(y, seeds, at, {.create_graph = nested, .keep_graph = nested});
+  const std::vector<Var> g = detail::owned(detail::filled(std::move(found), at), seeds, nested);
   using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
   return ValueAndResult<V, T>{detail::build_from<V>(value, y), detail::build_from<T>(x, g)};
 }
@@ -122,9 +122,9 @@ template <class F, class T, class C> auto jvp(const F& f, const T& x, const C& t
   const std::vector<Var> y = leaves_of(value);
   detail::check_results("jvp", y);
   const std::vector<Var> u = detail::aliases("jvp", detail::filled(std::vector<Var>(y.size()), y));
-  const std::vector<Var> g = detail::walk_to(y, u, at, {.create_graph = true, .keep_graph = true});
-  std::vector<Var> walked = detail::walk_to(g, seeds, u, {.create_graph = nested, .keep_graph = nested});
-  const std::vector<Var> r = detail::owned(detail::filled(std::move(walked), y), seeds, nested);
+  const std::vector<Var> g = detail::backward_to(y, u, at, {.create_graph = true, .keep_graph = true});
+  std::vector<Var> found = detail::backward_to(g, seeds, u, {.create_graph = nested, .keep_graph = nested});
+  const std::vector<Var> r = detail::owned(detail::filled(std::move(found), y), seeds, nested);
   using V = detail::Rebound<std::remove_const_t<decltype(value)>, std::conditional_t<nested, Var, Tensor>>;
   return ValueAndResult<V>{detail::build_from<V>(value, y), detail::build_from<V>(value, r)};
 }
@@ -136,8 +136,8 @@ template <class F, class T, class V> T hvp(const F& f, const T& x, const V& v) {
   detail::check_seeds("hvp", "vector", seeds, "argument", at);
   const auto here = detail::build_from<detail::AsVars<T>>(x, at);
   const std::vector<Var> g = detail::value_and_gradients("hvp", detail::of_container(f), here, true).second;
-  std::vector<Var> walked = detail::walk_to(g, seeds, at, {.create_graph = nested, .keep_graph = nested});
-  return detail::build_from<T>(x, detail::owned(detail::filled(std::move(walked), at), seeds, nested));
+  std::vector<Var> found = detail::backward_to(g, seeds, at, {.create_graph = nested, .keep_graph = nested});
+  return detail::build_from<T>(x, detail::owned(detail::filled(std::move(found), at), seeds, nested));
 }
 
 /// How a Jacobian is computed: row by row (reverse, a pass for each element of the result), column by column (forward,

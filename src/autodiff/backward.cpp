@@ -1,4 +1,4 @@
-// The reverse walk over recorded operations.
+// The reverse traversal over recorded operations.
 #include <algorithm>
 #include <optional>
 #include <queue>
@@ -47,15 +47,15 @@ namespace {
 
 /// Visits operations from the newest to the oldest: an operation's users are all newer than it, so its output gradients
 /// are complete when it is reached. No recursion, n log n for n operations.
-class Walk {
+class Traversal {
  public:
-  Walk(std::span<const Var> targets, const BackwardOptions& options) : options_(options) {
+  Traversal(std::span<const Var> targets, const BackwardOptions& options) : options_(options) {
     for (const Var& target : targets) targets_.insert_or_assign(target.id(), Var());
     stops_ = !targets.empty();
   }
 
-  /// With targets: finds the operations that a walk from these outputs must visit. Those that lead to no target belong
-  /// to whoever made them: they are neither run nor hooked nor freed.
+  /// With targets: finds the operations that a traversal from these outputs must visit. Those that lead to no target
+  /// belong to whoever made them: they are neither run nor hooked nor freed.
   void look_for_targets(std::span<const Var> outputs) {
     std::uint64_t oldest = UINT64_MAX;  // an operation that reads a target is newer than it
     for (const auto& [id, sum] : targets_)
@@ -249,11 +249,11 @@ Gradients backward_from(const Var& y, const Var& seed, const BackwardOptions& op
   if (!y.requires_grad())
     throw Error(ErrorKind::autograd, "backward: the value does not depend on any variable that requires a gradient");
   check_seed(y, seed);
-  Walk walk({}, options);
-  walk.start(y, seed);
-  walk.run();
+  Traversal traversal({}, options);
+  traversal.start(y, seed);
+  traversal.run();
   Gradients gradients;
-  gradients.map() = std::move(walk.leaves());
+  gradients.map() = std::move(traversal.leaves());
   PoolVector<Var*> all;
   all.reserve(gradients.size());
   for (auto& [id, gradient] : gradients.map()) all.push_back(&gradient);
@@ -276,19 +276,19 @@ void make_own(std::span<Var* const> results, std::span<const Var> others, bool r
   }
 }
 
-std::vector<Var> walk_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
+std::vector<Var> backward_to(std::span<const Var> outputs, std::span<const Var> seeds, std::span<const Var> targets,
                          const BackwardOptions& options) {
-  if (targets.empty()) return {};  // else a walk to all leaves, which frees what it meets
-  Walk walk(targets, options);
-  walk.look_for_targets(outputs);
+  if (targets.empty()) return {};  // else a traversal to all leaves, which frees what it meets
+  Traversal traversal(targets, options);
+  traversal.look_for_targets(outputs);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].requires_grad()) continue;
     check_seed(outputs[i], seeds[i]);
-    walk.start(outputs[i], seeds[i]);
+    traversal.start(outputs[i], seeds[i]);
   }
-  walk.run();
+  traversal.run();
   std::vector<Var> results;
-  for (const Var& target : targets) results.push_back(walk.target(target.id()));
+  for (const Var& target : targets) results.push_back(traversal.target(target.id()));
   return results;
 }
 

@@ -47,7 +47,7 @@ Metas outside_of(const std::vector<Var>& outputs, std::uint64_t first) {
   return outside;
 }
 
-/// Computes the function again, connected to what it read, and walks back through it.
+/// Computes the function again, connected to what it read, and traverses it backwards.
 struct CheckpointBackward {
   ListRule again;
   Draws draws;
@@ -98,7 +98,7 @@ struct CheckpointBackward {
     }
     for (std::size_t k = 0; k < outputs.size(); ++k)
       if (c.grads[k].defined()) from.push_back(outputs[k]), seeds.push_back(c.grads[k]);
-    const std::vector<Var> found = walk_to(from, seeds, targets, {.create_graph = nested, .keep_graph = nested});
+    const std::vector<Var> found = backward_to(from, seeds, targets, {.create_graph = nested, .keep_graph = nested});
     std::vector<Var> grads;
     std::size_t i = 0;
     for (const Var& x : c.saved) grads.push_back(x.requires_grad() ? found[i++] : Var());

@@ -32,7 +32,7 @@ GradCheck check_gradients(const char* op, const ListFunction& f, std::vector<Ten
   const std::vector<Var> results = f(at);
   check_results(op, results);
   const Var y = weighted_sum(joined(results)), seed = ones_like(y);
-  const std::vector<Var> analytic = walk_to({&y, 1}, {&seed, 1}, at, {});
+  const std::vector<Var> analytic = backward_to({&y, 1}, {&seed, 1}, at, {});
   const auto value_at = [&](std::size_t argument, std::int64_t entry, double step) {
     std::vector<Var> moved;  // constants: nothing is recorded but what f differentiates itself
     for (const Tensor& t : x) moved.push_back(as_var(t));
@@ -89,7 +89,7 @@ GradCheck check_second_gradients(const ListFunction& f, std::vector<Tensor> x) {
     const RecordingScope recording;
     const std::vector<Var> here = aliases(op, {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)});
     const std::vector<Var> y = f(here);
-    std::vector<Var> g = filled(walk_to(y, all.subspan(count), here, {.create_graph = true}), here);
+    std::vector<Var> g = filled(backward_to(y, all.subspan(count), here, {.create_graph = true}), here);
     std::erase_if(g, [](const Var& v) { return !is_floating(v.dtype()); });
     return g;
   };

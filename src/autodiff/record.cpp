@@ -17,7 +17,7 @@ std::uint64_t detail::next_number(std::uint64_t count) {
 namespace {
 
 thread_local bool recording_enabled = true;
-thread_local int computations = 0;  // transforms, and walks that are recorded, running now
+thread_local int computations = 0;  // transforms, and traversals that are recorded, running now
 std::atomic<bool> leaf_hooks{false};
 
 using detail::next_number;

@@ -105,7 +105,7 @@ class Computation {
   int before_;
 };
 
-/// Whether a leaf of this process has ever had a hook: else no walk need look for one.
+/// Whether a leaf of this process has ever had a hook: else no traversal need look for one.
 bool leaf_hooks_used();
 
 bool tracked(std::span<const Var> inputs);

@@ -89,7 +89,7 @@ Var unit_column(const Var& like, std::int64_t i) {
   return indicator(like, [=](const Tensor& t) { return t.slice(-1, i, i + 1); });
 }
 
-/// Reverse and forward passes at one point: the forward ones are walks through the recorded vjp.
+/// Reverse and forward passes at one point: the forward ones traverse the recorded vjp.
 class Passes {
  public:
   Passes(std::vector<Var> y, std::vector<Var> at, bool nested)
@@ -97,15 +97,15 @@ class Passes {
 
   /// The gradients of y[k] along a seed.
   std::vector<Var> reverse(std::size_t k, const Var& seed) const {
-    return filled(walk_to({&y_[k], 1}, {&seed, 1}, at_, {.create_graph = nested_, .keep_graph = true}), at_);
+    return filled(backward_to({&y_[k], 1}, {&seed, 1}, at_, {.create_graph = nested_, .keep_graph = true}), at_);
   }
   /// The change of every y along a tangent of at[j].
   std::vector<Var> forward(std::size_t j, const Var& tangent) {
     if (cotangents_.empty()) {
       cotangents_ = aliases("jacobian", filled(std::vector<Var>(y_.size()), y_));
-      vjp_ = walk_to(y_, cotangents_, at_, {.create_graph = true, .keep_graph = true});
+      vjp_ = backward_to(y_, cotangents_, at_, {.create_graph = true, .keep_graph = true});
     }
-    return filled(walk_to({&vjp_[j], 1}, {&tangent, 1}, cotangents_, {.create_graph = nested_, .keep_graph = true}),
+    return filled(backward_to({&vjp_[j], 1}, {&tangent, 1}, cotangents_, {.create_graph = nested_, .keep_graph = true}),
                   y_);
   }
 
@@ -123,7 +123,7 @@ Var stacked(const std::vector<Var>& parts, int axis, const Shape& shape, const V
   if (parts.empty()) return as_var(zeros(shape, {.dtype = like.dtype(), .device = like.device()}));
   return detail::stacked(parts, axis).reshape(shape).to(like.dtype());
 }
-/// A forward pass costs about two reverse ones: it walks through the recorded vjp.
+/// A forward pass costs about two reverse ones: it traverses the recorded vjp.
 bool goes_forward(Mode mode, std::int64_t columns, std::int64_t rows) {
   return mode == Mode::forward || (mode == Mode::automatic && 2 * columns < rows);
 }

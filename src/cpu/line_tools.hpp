@@ -8,7 +8,7 @@
 #include "backend/backend.hpp"
 #include "backend/combine.hpp"
 #include "cpu/machine/threads.hpp"
-#include "cpu/tape/walker.hpp"
+#include "cpu/tape/cursor.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
@@ -78,9 +78,9 @@ template <class Body> void for_lines(std::int64_t count, std::int64_t length, Bo
 }
 
 /// The type of an array of lanes.
-inline DType type_of_lanes(Lane lane) {
+inline DType dtype_computed_in(ComputeType type) {
   constexpr DType wide[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
-  return wide[static_cast<int>(lane)];
+  return wide[static_cast<int>(type)];
 }
 
 }  // namespace tern::detail_cpu

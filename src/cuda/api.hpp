@@ -24,7 +24,7 @@ using Stream = StreamOf*;
 using Event = EventOf*;
 using CuModule = ModuleOf*;
 using Function = FunctionOf*;
-using Graph = GraphOf*;
+using FormulaGraph = GraphOf*;
 using GraphExec = GraphExecOf*;
 using Program = ProgramOf*;
 
@@ -98,11 +98,11 @@ inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemo
      const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps, int interleave,           \
      int swizzle, int promotion, int fill))                                                                        \
   X(cuStreamBeginCapture_v2, (Stream stream, unsigned mode))                                                       \
-  X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                            \
-  X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))                        \
+  X(cuStreamEndCapture, (Stream stream, FormulaGraph * graph))                                                            \
+  X(cuGraphInstantiateWithFlags, (GraphExec * exec, FormulaGraph graph, unsigned long long flags))                        \
   X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                                \
   X(cuGraphExecDestroy, (GraphExec exec))                                                                          \
-  X(cuGraphDestroy, (Graph graph))                                                                                 \
+  X(cuGraphDestroy, (FormulaGraph graph))                                                                                 \
   X(cuGetErrorName, (Result error, const char** text))                                                             \
   X(cuGetErrorString, (Result error, const char** text))
 
@@ -181,7 +181,7 @@ struct Nvrtc {
 
 /// The driver's functions, initialised; null with a reason where there is no driver or no GPU.
 const Driver* driver(std::string& reason);
-/// Has driver() give these in place of what it would find; before it is first called (tools/pack_kernels.cpp).
+/// Has driver() give these in place of what it would find; before it is first called (tools/archive_kernels.cpp).
 void use_driver(const Driver& functions);
 /// NVRTC's; null with a reason, which names the remedy.
 const Nvrtc* nvrtc(std::string& reason);

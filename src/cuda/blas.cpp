@@ -60,7 +60,7 @@ const detail::Choice& Products::choice(const Product& p) const {
   return detail::choice_of(device_class_, key, {0, 1, 2, 3, 4, 5, 6, 7});
 }
 
-const Products::Plan& Products::plan(const Product& p) {
+const Products::BlasPlan& Products::plan(const Product& p) {
   const std::uint32_t alignments[] = {alignment(p.b.data), alignment(p.a.data), alignment(p.out.data),
                                       alignment(p.out.data)};
   std::string key;
@@ -71,7 +71,7 @@ const Products::Plan& Products::plan(const Product& p) {
         add(matrix->batch_stride);
   for (const std::uint32_t bytes : alignments) add(bytes);
   const auto [it, fresh] = plans_.try_emplace(key);
-  Plan& made = it->second;
+  BlasPlan& made = it->second;
   if (!fresh) return made;
   if (!handle_) check(api_.cublasLtCreate(&handle_), "starting");
   const bool wide = p.a.dtype == DType::f64;
@@ -104,7 +104,7 @@ const Products::Plan& Products::plan(const Product& p) {
 }
 
 bool Products::run(const Product& p, Stream stream, DevicePointer workspace) {
-  const Plan& made = plan(p);
+  const BlasPlan& made = plan(p);
   if (made.found.empty()) return false;
   const BlasChoice& chosen = made.found[static_cast<std::size_t>((*made.choice)()) % made.found.size()];
   const double one64 = 1, zero64 = 0;

@@ -37,13 +37,13 @@ class Products {
   static constexpr std::size_t kWorkspace = 32 << 20;
 
  private:
-  struct Plan {
+  struct BlasPlan {
     BlasOperation operation = nullptr;
     BlasLayout a = nullptr, b = nullptr, out = nullptr;
     std::vector<BlasChoice> found;  // what can run, the best guess first
     const detail::Choice* choice = nullptr;
   };
-  const Plan& plan(const Product& product);
+  const BlasPlan& plan(const Product& product);
   BlasLayout layout(const Matrix& matrix, std::int64_t rows, std::int64_t columns, std::int64_t batches) const;
 
   const detail::Choice& choice(const Product& product) const;
@@ -51,7 +51,7 @@ class Products {
   const BlasApi& api_;
   std::string device_class_;
   Blas handle_ = nullptr;
-  std::unordered_map<std::string, Plan> plans_;
+  std::unordered_map<std::string, BlasPlan> plans_;
 };
 
 }  // namespace tern::detail_cuda

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cuda/api.hpp"
-#include "cuda/pack.hpp"
+#include "cuda/kernel_archive.hpp"
 #include "process/files.hpp"
 #include "tern/error.hpp"
 
@@ -104,18 +104,18 @@ std::string compiled_with(const std::string& text, const std::string& options_te
 
 KernelSource* listener = nullptr;
 
-/// The kernel of the pack, where there is no NVRTC.
+/// The kernel of the archive, where there is no NVRTC.
 std::string from_pack(const std::string& text, const std::string& doing, const std::string& no_compiler) {
   std::string reason, ptx;
-  const Pack* pack = Pack::found(reason);
+  const KernelArchive* archive = KernelArchive::found(reason);
   try {
-    if (pack) ptx = pack->ptx(text);
+    if (archive) ptx = archive->ptx(text);
   } catch (const Error& error) {
-    throw Error(ErrorKind::io, doing + ": the pack of kernels cannot be read: " + error.what());
+    throw Error(ErrorKind::io, doing + ": the kernel archive cannot be read: " + error.what());
   }
   if (ptx.empty())
     throw Error(ErrorKind::unsupported,
-                doing + ": it is none of those built in" + (pack ? "" : ", as " + reason) + ", and " + no_compiler);
+                doing + ": it is none of those built in" + (archive ? "" : ", as " + reason) + ", and " + no_compiler);
   return ptx;
 }
 
@@ -125,20 +125,20 @@ std::string compiled_anew(const std::string& text, int architecture, const std::
   return compiled_with(text, options_text(architecture), false, doing, log);
 }
 std::string compiled_to_ptx(const std::string& text, std::string& log) {
-  const std::string options = "--gpu-architecture=compute_" + std::to_string(kPackArchitecture) + kOptions;
-  return compiled_with(text, options, true, "compiling for the pack", log);
+  const std::string options = "--gpu-architecture=compute_" + std::to_string(kArchiveArchitecture) + kOptions;
+  return compiled_with(text, options, true, "compiling for the archive", log);
 }
 
 void take_kernels_from(KernelSource* source) { listener = source; }
-bool only_packed() {
+bool only_archived() {
   std::string reason;
   return listener || !nvrtc(reason);
 }
 bool is_packed(const std::string& text, detail_gpu::Layouts layouts) {
   if (listener) return listener->has(text, layouts);
   std::string reason;
-  const Pack* pack = Pack::found(reason);
-  return pack && pack->has(text);
+  const KernelArchive* archive = KernelArchive::found(reason);
+  return archive && archive->has(text);
 }
 
 std::string compiled(const std::string& text, int architecture, const std::string& doing) {

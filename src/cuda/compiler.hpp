@@ -1,4 +1,4 @@
-// CUDA C++ to machine code: by NVRTC, once, as results are kept on disk; or from the pack.
+// CUDA C++ to machine code: by NVRTC, once, as results are kept on disk; or from the archive.
 #pragma once
 #include <string>
 
@@ -7,21 +7,21 @@
 namespace tern::detail_cuda {
 
 /// The cubin of a kernel's text for an architecture (90: compute capability 9.0), from the disk or NVRTC, or where
-/// there is no NVRTC its PTX from the pack. Throws `unsupported` where it is nowhere, and `backend` with the compiler's
-/// log where the text does not compile; `doing` begins the message.
+/// there is no NVRTC its PTX from the archive. Throws `unsupported` where it is nowhere, and `backend` with the
+/// compiler's log where the text does not compile; `doing` begins the message.
 std::string compiled(const std::string& text, int architecture, const std::string& doing);
 
 /// Only the compiler: no disk. `log` receives its warnings.
 std::string compiled_anew(const std::string& text, int architecture, const std::string& doing, std::string& log);
-/// PTX for the pack (Pack in cuda/pack.hpp).
+/// PTX for the archive (KernelArchive in cuda/kernel_archive.hpp).
 std::string compiled_to_ptx(const std::string& text, std::string& log);
 
-/// Whether there is no NVRTC: kernels are those of the pack.
-bool only_packed();
-/// Whether the pack has the kernel.
+/// Whether there is no NVRTC: kernels are those of the archive.
+bool only_archived();
+/// Whether the archive has the kernel.
 bool is_packed(const std::string& text, detail_gpu::Layouts layouts);
 
-/// Stands in for the pack, in the tool that makes it.
+/// Stands in for the archive, in the tool that makes it.
 class KernelSource {
  public:
   virtual ~KernelSource() = default;

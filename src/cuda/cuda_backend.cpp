@@ -11,7 +11,7 @@
 #include "cuda/dialect.hpp"
 #include "cuda/products/gemm.hpp"
 #include "cuda/products/mma.hpp"
-#include "cuda/pack.hpp"
+#include "cuda/kernel_archive.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/plan/index_checks.hpp"
 #include "gpu/products/gemm_tiny.hpp"
@@ -42,7 +42,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     limits_.groups = 0x7fffffffu;
     limits_.param_words = 900;  // 4096 bytes of arguments
     limits_.steps = std::uint64_t{1} << 42;  // no display waits
-    limits_.native = true, limits_.packed = only_packed();
+    limits_.native = true, limits_.archived = only_archived();
     flags_ = std::make_shared<Storage>(*this, 256);
     const Call call(*this);
     gpu_.clear(pointer_of(*flags_), 256);
@@ -130,7 +130,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   }
   void multiply(const detail::GemmRequest& request) override {
     // 100,000 of 4 x 4 in bf16 took 4.6 ms in tiles of the matrix units.
-    const bool tiny = detail_gpu::is_tiny(request) && !limits_.packed;
+    const bool tiny = detail_gpu::is_tiny(request) && !limits_.archived;
     if (tiny || !run_mma(*this, request, units())) GpuBackend::multiply(request);
   }
 
@@ -145,7 +145,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
                   const std::function<std::string()>& text) override {
     require_process();
     const std::lock_guard hold(gpu_.lock());
-    const auto [known, first_time] = packed_.try_emplace(launch.key, false);
+    const auto [known, first_time] = archived_.try_emplace(launch.key, false);
     if (first_time) known->second = is_packed(text(), layouts);
     return known->second;
   }
@@ -168,9 +168,9 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
  private:
   /// As the device's, in the process that made it.
-  class Call : GpuDevice::Call {
+  class Call : CudaDevice::Call {
    public:
-    explicit Call(CudaBackend& backend) : GpuDevice::Call((backend.require_process(), backend.gpu_)) {}
+    explicit Call(CudaBackend& backend) : CudaDevice::Call((backend.require_process(), backend.gpu_)) {}
   };
 
   void plan_product(const detail::GemmRequest& request) override {
@@ -186,17 +186,17 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     for (int i = 0; i < request.batch.rank(); ++i)
       if (!(request.contracted >> i & 1)) elements *= request.batch[static_cast<std::size_t>(i)];
     if (elements == 0) return;
-    if (!run_gemm(*this, request, units(), api ? std::function<bool(const Product&)>(multiply) : nullptr))
+    if (!multiply_on_cuda(*this, request, units(), api ? std::function<bool(const Product&)>(multiply) : nullptr))
       GpuBackend::plan_product(request);
   }
   /// Without NVRTC: the instructions of 9.0 are in no PTX that other architectures run.
   MatrixUnits units() const {
-    return {limits_.packed ? kPackArchitecture : gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()};
+    return {limits_.archived ? kArchiveArchitecture : gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()};
   }
 
   class CudaRecording final : public detail::Recording {
    public:
-    CudaRecording(CudaBackend& backend, GpuDevice::Captured captured, bool checks)
+    CudaRecording(CudaBackend& backend, CudaDevice::Captured captured, bool checks)
         : backend_(backend), captured_(std::move(captured)), checks_(checks) {}
     ~CudaRecording() override {
       if (!backend_.of_this_process()) return;
@@ -211,7 +211,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
    private:
     CudaBackend& backend_;
-    GpuDevice::Captured captured_;
+    CudaDevice::Captured captured_;
     bool checks_;
   };
 
@@ -229,13 +229,13 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 
   int index_;
   std::string gpu_name_;
-  GpuDevice gpu_;
+  CudaDevice gpu_;
   detail_gpu::Limits limits_;
   std::shared_ptr<Storage> flags_, workspace_;
   std::unique_ptr<Products> products_;
   detail_gpu::IndexChecks checks_;
   std::uint32_t first_check_ = 0;
-  std::unordered_map<std::string, bool> packed_;  // whether the pack has a kernel, by the launch's key
+  std::unordered_map<std::string, bool> archived_;  // whether the archive has a kernel, by the launch's key
 };
 
 }  // namespace
@@ -243,11 +243,11 @@ class CudaBackend final : public detail_gpu::GpuBackend {
 namespace {
 /// Of CUDA's libraries, and what that means; empty where all are there.
 std::string what_is_missing() {
-  std::string reason, no_pack;
+  std::string reason, no_archive;
   if (nvrtc(reason)) return "";
-  const Pack* pack = Pack::found(no_pack);
-  return (pack ? "only the " + std::to_string(pack->size()) + " kernels that are built in can run, as "
-               : "no kernel can run, as " + no_pack + " and ") +
+  const KernelArchive* archive = KernelArchive::found(no_archive);
+  return (archive ? "only the " + std::to_string(archive->size()) + " kernels that are built in can run, as "
+               : "no kernel can run, as " + no_archive + " and ") +
          reason;
 }
 }  // namespace

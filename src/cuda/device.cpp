@@ -4,7 +4,7 @@
 
 #include "cuda/compiler.hpp"
 #include "gpu/text/show_kernel.hpp"
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cuda {
@@ -16,7 +16,7 @@ constexpr std::size_t kSmallCopy = 64 << 10;
 /// The block the calling thread was given last, as long as it has issued nothing since: a copy to it needs to wait for
 /// no more than what the block was used for before.
 struct Fresh {
-  const GpuDevice* gpu;
+  const CudaDevice* gpu;
   Memory::Block block;
 };
 constinit thread_local Fresh fresh{nullptr, {}};
@@ -36,7 +36,7 @@ std::vector<std::string> gpu_names(const Driver& driver) {
   return names;
 }
 
-GpuDevice::GpuDevice(const Driver& driver, int ordinal, std::string name)
+CudaDevice::CudaDevice(const Driver& driver, int ordinal, std::string name)
     : driver_(driver),
       context_(driver, ordinal, std::move(name)),
       streams_(context_),
@@ -47,23 +47,23 @@ GpuDevice::GpuDevice(const Driver& driver, int ordinal, std::string name)
       processors_(context_.attribute(kProcessorCount)),
       shared_bytes_(context_.attribute(kMostShared)) {}
 
-Stream GpuDevice::stream() {
+Stream CudaDevice::stream() {
   fresh = {};
   return streams_.next();
 }
 
 // ---- memory ----
-DevicePointer GpuDevice::allocate(std::size_t bytes) {
+DevicePointer CudaDevice::allocate(std::size_t bytes) {
   fresh = {this, memory_.allocate(bytes)};
   return fresh.block.pointer;
 }
 
-void GpuDevice::deallocate(DevicePointer pointer, std::size_t bytes) noexcept {
+void CudaDevice::deallocate(DevicePointer pointer, std::size_t bytes) noexcept {
   if (fresh.gpu == this && fresh.block.pointer == pointer) fresh = {};
   memory_.deallocate(pointer, bytes);
 }
 
-void GpuDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
+void CudaDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
   std::unique_lock one(up_.lock(), std::defer_lock);
   if (bytes > kSmallCopy) one.lock();
   {
@@ -86,7 +86,7 @@ void GpuDevice::upload(DevicePointer to, const void* from, std::size_t bytes) {
   streams_.follow(up_.stream(streams_));
 }
 
-void GpuDevice::download(DevicePointer from, void* to, std::size_t bytes) {
+void CudaDevice::download(DevicePointer from, void* to, std::size_t bytes) {
   const std::lock_guard one(down_.lock());
   {
     const Call call(*this);
@@ -99,17 +99,17 @@ void GpuDevice::download(DevicePointer from, void* to, std::size_t bytes) {
   else down_.download(to, from, bytes);
 }
 
-void GpuDevice::read(DevicePointer from, void* to, std::size_t bytes) {
+void CudaDevice::read(DevicePointer from, void* to, std::size_t bytes) {
   const Stream in_order = stream();
   check(driver_.cuMemcpyDtoHAsync_v2(to, from, bytes, in_order), "downloading " + std::to_string(bytes) + " bytes");
   check(driver_.cuStreamSynchronize(in_order), "waiting for kernels");
 }
 
-void GpuDevice::clear(DevicePointer to, std::size_t bytes) {
+void CudaDevice::clear(DevicePointer to, std::size_t bytes) {
   check(driver_.cuMemsetD8Async(to, 0, bytes, stream()), "clearing memory");
 }
 
-bool GpuDevice::reaches(GpuDevice& other) {
+bool CudaDevice::reaches(CudaDevice& other) {
   const auto [known, first_time] = peers_.try_emplace(&other, false);
   if (!first_time) return known->second;
   int can = 0;
@@ -119,7 +119,7 @@ bool GpuDevice::reaches(GpuDevice& other) {
   return known->second = enabled == kSuccess || enabled == kPeerAccessAlreadyEnabled;
 }
 
-bool GpuDevice::copy_from(GpuDevice& other, DevicePointer to, DevicePointer from, std::size_t bytes) {
+bool CudaDevice::copy_from(CudaDevice& other, DevicePointer to, DevicePointer from, std::size_t bytes) {
   const std::scoped_lock both(lock_, other.lock_);
   Streams::Wait written;
   Stream source = nullptr;
@@ -150,7 +150,7 @@ bool GpuDevice::copy_from(GpuDevice& other, DevicePointer to, DevicePointer from
   return true;
 }
 
-void GpuDevice::wait() {
+void CudaDevice::wait() {
   Streams::Wait waiting;
   {
     const Call call(*this);
@@ -164,7 +164,7 @@ void GpuDevice::wait() {
   streams_.end_wait(waiting);
 }
 
-void GpuDevice::require_memory(DevicePointer begin, DevicePointer end) const {
+void CudaDevice::require_memory(DevicePointer begin, DevicePointer end) const {
   unsigned type = 0;
   if (driver_.cuPointerGetAttribute(&type, kPointerMemoryType, begin) == kInvalidValue)
     throw Error(ErrorKind::device, "view: the pointer is no memory that CUDA knows; a view on " + context_.name() +
@@ -185,7 +185,7 @@ void GpuDevice::require_memory(DevicePointer begin, DevicePointer end) const {
 }
 
 // ---- kernels ----
-void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std::string()>& text) {
+void CudaDevice::launch(const detail_gpu::Launch& launch, const std::function<std::string()>& text) {
   if (launch.groups == 0) return;
   const auto found = kernels_.find(launch.key);
   const Function kernel = found != kernels_.end() ? (++stats_.hits, found->second) : compile(launch, text());
@@ -207,20 +207,20 @@ void GpuDevice::launch(const detail_gpu::Launch& launch, const std::function<std
   start(launch, kernel, arguments);
 }
 
-void GpuDevice::launch_parts(const detail_gpu::Launch& launch, Function kernel) {
+void CudaDevice::launch_parts(const detail_gpu::Launch& launch, Function kernel) {
   std::array<std::byte, detail_gpu::kPartsBytes> parts = detail_gpu::parts_of(launch);
   void* arguments[] = {parts.data()};
   start(launch, kernel, arguments);
 }
 
-void GpuDevice::start(const detail_gpu::Launch& launch, Function kernel, void** arguments) {
+void CudaDevice::start(const detail_gpu::Launch& launch, Function kernel, void** arguments) {
   const Result started =
       driver_.cuLaunchKernel(kernel, static_cast<unsigned>(launch.groups), 1, 1, launch.threads, 1, 1,
                              launch.shared_bytes, stream(), arguments, nullptr);
   if (started != kSuccess) check(started, std::string(launch.op) + ": starting a kernel");
 }
 
-void GpuDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const {
+void CudaDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const char* op) const {
   const std::uint32_t box[] = {map.box[0], map.box[1], 1}, steps[] = {1, 1, 1};
   void* address = static_cast<std::byte*>(map.storage->data()) + map.begin;
   check(driver_.cuTensorMapEncodeTiled(&data, kBoxOf16Bits, 3, address, map.sizes, map.strides, box, steps, 0,
@@ -229,7 +229,7 @@ void GpuDevice::encode(const detail_gpu::BoxMap& map, BoxMapData& data, const ch
 }
 
 /// A cubin, or PTX, which the driver compiles: what it has against that is part of the error.
-void GpuDevice::load(CuModule& module, const std::string& image, const std::string& doing) const {
+void CudaDevice::load(CuModule& module, const std::string& image, const std::string& doing) const {
   std::string log(4096, '\0');
   int options[] = {kJitErrorLog, kJitErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
@@ -239,7 +239,7 @@ void GpuDevice::load(CuModule& module, const std::string& image, const std::stri
   check(loaded, log.empty() ? doing : doing + " (" + log + ")");
 }
 
-Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
+Function CudaDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
   if (const auto same = texts_.find(text); same != texts_.end()) {
     ++stats_.hits;
     return kernels_[launch.key] = same->second;
@@ -260,15 +260,15 @@ Function GpuDevice::compile(const detail_gpu::Launch& launch, const std::string&
 }
 
 // ---- graphs ----
-void GpuDevice::begin_capture() {
+void CudaDevice::begin_capture() {
   streams_.begin_capture();
   memory_.begin_capture();
 }
 
-GpuDevice::Captured GpuDevice::end_capture() {
+CudaDevice::Captured CudaDevice::end_capture() {
   Captured result;
   result.blocks = memory_.end_capture();
-  Graph graph = nullptr;
+  FormulaGraph graph = nullptr;
   try {
     graph = streams_.end_capture();
     const Result made = driver_.cuGraphInstantiateWithFlags(&result.graph, graph, 0);
@@ -281,11 +281,11 @@ GpuDevice::Captured GpuDevice::end_capture() {
   return result;
 }
 
-void GpuDevice::replay(const Captured& captured) {
+void CudaDevice::replay(const Captured& captured) {
   check(driver_.cuGraphLaunch(captured.graph, stream()), "replay");
 }
 
-void GpuDevice::release(Captured& captured) noexcept {
+void CudaDevice::release(Captured& captured) noexcept {
   if (captured.graph) driver_.cuGraphExecDestroy(captured.graph);
   memory_.give_back(captured.blocks);
   captured = {};

@@ -18,14 +18,14 @@ namespace tern::detail_cuda {
 std::vector<std::string> gpu_names(const Driver& driver);
 
 /// What says so takes the lock itself and waits without it; everything else stands within a Call.
-class GpuDevice {
+class CudaDevice {
  public:
-  GpuDevice(const Driver& driver, int ordinal, std::string name);
+  CudaDevice(const Driver& driver, int ordinal, std::string name);
 
   /// The device's lock, and its context on the calling thread. Throws where an earlier kernel failed.
   class Call {
    public:
-    explicit Call(GpuDevice& gpu) : hold_(gpu.lock_), current_((gpu.context_.require_sound(), gpu.context_)) {}
+    explicit Call(CudaDevice& gpu) : hold_(gpu.lock_), current_((gpu.context_.require_sound(), gpu.context_)) {}
 
    private:
     std::lock_guard<std::recursive_mutex> hold_;
@@ -61,7 +61,7 @@ class GpuDevice {
   void clear(DevicePointer to, std::size_t bytes);
   /// Takes both locks itself. Copies from another GPU's memory; false, having done nothing, where there is no direct
   /// way.
-  bool copy_from(GpuDevice& other, DevicePointer to, DevicePointer from, std::size_t bytes);
+  bool copy_from(CudaDevice& other, DevicePointer to, DevicePointer from, std::size_t bytes);
   /// Takes the lock itself. Not while the calling thread captures.
   void wait();
 
@@ -95,7 +95,7 @@ class GpuDevice {
   void start(const detail_gpu::Launch& launch, Function kernel, void** arguments);
   Function compile(const detail_gpu::Launch& launch, const std::string& text);
   void load(CuModule& module, const std::string& image, const std::string& doing) const;
-  bool reaches(GpuDevice& other);
+  bool reaches(CudaDevice& other);
 
   const Driver& driver_;
   mutable std::recursive_mutex lock_;
@@ -105,7 +105,7 @@ class GpuDevice {
   Staging up_, down_;
   int architecture_ = 0, processors_ = 1, shared_bytes_ = 0;
   CacheStats stats_;
-  std::unordered_map<const GpuDevice*, bool> peers_;   // whether it can read their memory
+  std::unordered_map<const CudaDevice*, bool> peers_;   // whether it can read their memory
   std::unordered_map<std::string, Function> kernels_;  // by the launch's key
   std::unordered_map<std::string, Function> texts_;    // the same by text: programs that differ may print alike
 };

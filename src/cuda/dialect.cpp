@@ -4,7 +4,7 @@
 #include "cuda/functions.hpp"
 #include "gpu/text/spelling.hpp"
 #include "gpu/text/text.hpp"
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 
 namespace tern::detail_gpu {
 namespace {
@@ -21,26 +21,27 @@ class Cuda final : public Dialect {
   bool has_parts() const override { return true; }
   bool joins_products() const override { return halves_; }
   /// f32 shares the functions of WGSL, whose accuracy is proved there; the others have CUDA's.
-  std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
+  std::string leaf(detail::Leaf leaf, detail::ComputeType type,
+                   const std::vector<std::string>& arguments) const override {
     const Spelling& s = spelling_of(leaf);
-    if (lane != detail::Lane::f32) return fill_in(s.cuda, lane_name(lane), arguments);
+    if (type != detail::ComputeType::f32) return fill_in(s.cuda, compute_type_name(type), arguments);
     const std::string_view name = std::string_view(s.wgsl).substr(0, std::string_view(s.wgsl).find('('));
-    const std::string quick = cat(name, "_quick");
-    if (halves_ && !name.empty() && !cuda_function(quick).empty()) return cat(quick, "(", join(arguments), ")");
-    return fill_in(s.wgsl, lane_name(lane), arguments);
+    const std::string fast = cat(name, "_fast");
+    if (halves_ && !name.empty() && !cuda_function(fast).empty()) return cat(fast, "(", join(arguments), ")");
+    return fill_in(s.wgsl, compute_type_name(type), arguments);
   }
-  std::string leaf_of_number(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments,
+  std::string leaf_of_number(detail::Leaf leaf, detail::ComputeType type, const std::vector<std::string>& arguments,
                              const Number& b) const override {
     const double value = b.is_integer ? static_cast<double>(b.integer) : b.real;
-    if (lane != detail::Lane::f32 || !(value < 0 || value > 0)) return "";
+    if (type != detail::ComputeType::f32 || !(value < 0 || value > 0)) return "";
     if (leaf == detail::Leaf::maximum) return cat("tern_max_number(", join(arguments), ")");
     if (leaf == detail::Leaf::minimum) return cat("tern_min_number(", join(arguments), ")");
     return "";
   }
-  bool has_wide(detail::Leaf leaf, detail::Lane lane) const override {
+  bool has_wide(detail::Leaf leaf, detail::ComputeType type) const override {
     const std::string_view pattern = spelling_of(leaf).cuda;
     const std::size_t end = pattern.find("_$t(");
-    return end == pattern.npos || !cuda_function(cat(pattern.substr(0, end + 1), lane_name(lane))).empty();
+    return end == pattern.npos || !cuda_function(cat(pattern.substr(0, end + 1), compute_type_name(type))).empty();
   }
   std::string param(int slot) const override { return cat("params.v[", slot, "]"); }
   std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
@@ -70,7 +71,7 @@ class Cuda final : public Dialect {
   std::string from_neighbour(const std::string& value, int distance, int threads) const override {
     return cat("__shfl_xor_sync(", warp_mask(threads), ", ", value, ", ", distance, ")");
   }
-  std::string from_lane(const std::string& value, const std::string& lane, int threads) const override {
+  std::string from_invocation(const std::string& value, const std::string& lane, int threads) const override {
     return cat("__shfl_sync(", warp_mask(threads), ", ", value, ", ", lane, ")");
   }
   std::string element(int binding, int bytes, const std::string& index) const override {

@@ -20,14 +20,14 @@ namespace tern::detail {
 struct GradientGraph {
   /// The gradients that one fused call computes: those summed over one set of axes, and those summed over none.
   struct Call {
-    const Graph* graph = nullptr;
+    const FormulaGraph* graph = nullptr;
     std::vector<int> arguments;  // which of the gradient graph's inputs its own are: those it reads
     std::uint32_t reduced = 0;
     std::vector<int> inputs;   // the original inputs whose gradients its outputs are
     std::vector<bool> summed;  // whether the output is summed over `reduced` already
   };
   /// The calls for inputs broadcast along certain axes (a mask each), when the graph reduces over `reduced`.
-  struct Plan {
+  struct Calls {
     std::vector<std::uint32_t> broadcast;
     std::uint32_t reduced = 0;
     /// What gradients are converted to: where operands have different floating dtypes, those of the narrower ones (of
@@ -37,16 +37,16 @@ struct GradientGraph {
   };
   IndexSet present, wanted, outputs_read;
   bool finite_only = false;
-  const Graph* graph = nullptr;  // null where no gradient flows at all
+  const FormulaGraph* graph = nullptr;  // null where no gradient flows at all
   std::vector<int> output_of;    // for each original input: the output that holds its gradient, or -1
   IndexSet used_outputs;         // the original's outputs that it reads
   mutable ForkSafe<std::mutex> plans_lock;
-  mutable std::vector<std::unique_ptr<Plan>> plans;
+  mutable std::vector<std::unique_ptr<Calls>> plans;
 };
 
 struct RealFormula;  // formula/complex.hpp
 
-struct Graph::Caches {
+struct FormulaGraph::Caches {
   Caches();
   ~Caches();
   /// The last found: most graphs are asked for one gradient and one program only, which then takes no lock.
@@ -55,18 +55,18 @@ struct Graph::Caches {
   ForkSafe<std::shared_mutex> lock;
   std::vector<std::unique_ptr<GradientGraph>> gradients;
   std::vector<std::unique_ptr<Program>> programs;
-  std::vector<std::pair<IndexSet, const Graph*>> with_numbers;
+  std::vector<std::pair<IndexSet, const FormulaGraph*>> with_numbers;
   std::vector<std::unique_ptr<const RealFormula>> in_real_numbers;
 };
 
 /// The graph of outputs whose inputs are these, renumbered. Derivatives of derivatives would take ever more that none
 /// reads.
-const Graph* with_arguments(std::span<const Expr> outputs, std::span<const int> arguments);
+const FormulaGraph* with_arguments(std::span<const Expr> outputs, std::span<const int> arguments);
 
 /// The graph for calls in which the inputs in `numbers` are plain numbers, which do not vary along the
 /// reduced axes; kept with the graph. As full values they would make full what is computed from them: a row's mean and
 /// a number would be one value an element.
-const Graph* with_numbers(const Graph* graph, IndexSet numbers);
+const FormulaGraph* with_numbers(const FormulaGraph* graph, IndexSet numbers);
 
 /// As `outputs_read` of gradient(): all outputs where then no input is read (tanh, sigmoid, relu, exp), else none.
 inline const IndexSet& preferred_outputs() {
@@ -79,7 +79,7 @@ inline const IndexSet& preferred_outputs() {
 /// outputs_read: the outputs whose values are read in place of their expressions. Who saved them says which those are:
 /// the preference depends on `present`, and what was not saved cannot be read.
 /// Throws autograd, naming the leaf, where a derivative does not exist.
-const GradientGraph& gradient(const Graph* graph, const IndexSet& present, const IndexSet& wanted,
+const GradientGraph& gradient(const FormulaGraph* graph, const IndexSet& present, const IndexSet& wanted,
                               bool finite_only = false, const IndexSet& outputs_read = preferred_outputs());
 
 }  // namespace tern::detail

@@ -12,8 +12,8 @@
 
 namespace tern::detail {
 
-Graph::Caches::Caches() = default;
-Graph::Caches::~Caches() = default;
+FormulaGraph::Caches::Caches() = default;
+FormulaGraph::Caches::~Caches() = default;
 
 namespace {
 
@@ -50,7 +50,7 @@ class InRealNumbers {
  public:
   InRealNumbers(const char* op, Values values) : op_(op), values_(std::move(values)) {}
 
-  std::vector<Complex> outputs(const Graph* graph) {
+  std::vector<Complex> outputs(const FormulaGraph* graph) {
     for (const Node* node : topological(graph->outputs))
       if (!values_.contains(node)) values_.emplace(node, value_of(*node));
     std::vector<Complex> results;
@@ -99,7 +99,7 @@ class InRealNumbers {
   Values values_;
 };
 
-std::unique_ptr<RealFormula> derive(const char* op, const Graph* graph, const IndexSet& complex_inputs,
+std::unique_ptr<RealFormula> derive(const char* op, const FormulaGraph* graph, const IndexSet& complex_inputs,
                                     const IndexSet& floating_inputs, DType operands, DType results) {
   auto formula = std::make_unique<RealFormula>();
   formula->complex_inputs = complex_inputs, formula->floating_inputs = floating_inputs;
@@ -163,7 +163,7 @@ std::optional<Part> on_part(const Node& node, std::span<const Part> x) {
   if (!splits) return {};
   return Part{leaf_of(node, args), parts > 0};
 }
-const Graph* part_graph(const Graph* graph, const IndexSet& complex_inputs) {
+const FormulaGraph* part_graph(const FormulaGraph* graph, const IndexSet& complex_inputs) {
   std::unordered_map<const Node*, Part> values;
   for (const Node* node : topological(graph->outputs)) {
     if (node->kind == NodeKind::input) {
@@ -190,8 +190,8 @@ const Graph* part_graph(const Graph* graph, const IndexSet& complex_inputs) {
 
 /// What `make` gives, kept with the graph where `is_it` finds it.
 template <class IsIt, class Make>
-const RealFormula& kept(const Graph* graph, const IsIt& is_it, const Make& make) {
-  Graph::Caches& caches = *graph->caches;
+const RealFormula& kept(const FormulaGraph* graph, const IsIt& is_it, const Make& make) {
+  FormulaGraph::Caches& caches = *graph->caches;
   const auto find = [&]() -> const RealFormula* {
     for (const auto& formula : caches.in_real_numbers)
       if (is_it(*formula)) return formula.get();
@@ -209,7 +209,7 @@ const RealFormula& kept(const Graph* graph, const IsIt& is_it, const Make& make)
 
 }  // namespace
 
-const RealFormula& in_real_numbers(const char* op, const Graph* graph, const IndexSet& complex_inputs,
+const RealFormula& in_real_numbers(const char* op, const FormulaGraph* graph, const IndexSet& complex_inputs,
                                    const IndexSet& floating_inputs, DType operands, DType results) {
   const IndexSet floating = operands == DType::boolean ? IndexSet() : floating_inputs;
   return kept(
@@ -221,7 +221,7 @@ const RealFormula& in_real_numbers(const char* op, const Graph* graph, const Ind
       [&] { return derive(op, graph, complex_inputs, floating, operands, results); });
 }
 
-const Graph* on_each_part(const Graph* graph, const IndexSet& complex_inputs) {
+const FormulaGraph* on_each_part(const FormulaGraph* graph, const IndexSet& complex_inputs) {
   return kept(
              graph, [&](const RealFormula& f) { return f.on_parts && f.complex_inputs == complex_inputs; },
              [&] {

@@ -21,19 +21,19 @@ struct RealFormula {
   bool on_parts = false;  // as on_each_part gives it: null, or with the original's inputs and outputs
   IndexSet complex_inputs, floating_inputs;
   DType operands = DType::boolean, results = DType::boolean;
-  const Graph* graph = nullptr;
+  const FormulaGraph* graph = nullptr;
   std::vector<bool> complex_outputs;
 };
 
 /// The formula for these inputs complex; kept with the graph. `operands`: what floating operands and parts are
 /// converted to, where they are of several dtypes; `results`: what the parts of complex results are converted to; no
 /// conversion where it is boolean. Throws dtype, naming what has no meaning for complex numbers.
-const RealFormula& in_real_numbers(const char* op, const Graph* graph, const IndexSet& complex_inputs,
+const RealFormula& in_real_numbers(const char* op, const FormulaGraph* graph, const IndexSet& complex_inputs,
                                    const IndexSet& floating_inputs, DType operands, DType results);
 
 /// The graph that gives each part of every result from the same part of the operands (and from real ones), as x + y,
 /// 2·x and sum(x) do; kept with the graph. Null where there is none.
-const Graph* on_each_part(const Graph* graph, const IndexSet& complex_inputs);
+const FormulaGraph* on_each_part(const FormulaGraph* graph, const IndexSet& complex_inputs);
 
 /// What leaf(x…) is where one of them is complex. Throws dtype where it has no meaning.
 Complex complex_leaf(const char* op, Leaf leaf, std::span<const Complex> x);

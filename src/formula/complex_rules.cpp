@@ -175,7 +175,9 @@ Complex sqrt(const Complex& z) { return of<Sqrt>({z}); }
 One Sqrt::slopes(const One& x) { return {real(0.5) / sqrt(x[0])}; }
 
 /// bounded·growing, 0 where `bounded` is and the other infinite.
-Expr product(Expr bounded, Expr growing) { return where(bounded == 0, bounded * copysign(1, growing), bounded * growing); }
+Expr product(Expr bounded, Expr growing) {
+  return where(bounded == 0, bounded * copysign(1, growing), bounded * growing);
+}
 
 struct Sinh {
   static constexpr int arity = 1;
@@ -241,7 +243,8 @@ struct Pow {
     const Complex &z = x[0], &w = x[1];
     const Complex power = Exp::value({w * Log::value({both(z)})});
     const Expr at_none = w.is_complex() ? bit_and(w.re == 0, w.im == 0) : w.re == 0;
-    const Expr of_none = z.is_complex() ? bit_and(z.re == 0, z.im == 0) : z.re == 0, vanishes = bit_and(of_none, w.re > 0);
+    const Expr of_none = z.is_complex() ? bit_and(z.re == 0, z.im == 0) : z.re == 0,
+               vanishes = bit_and(of_none, w.re > 0);
     return {where(at_none, 1, where(vanishes, 0, power.re)), where(bit_or(at_none, vanishes), 0, power.im)};
   }
   static Two slopes(const Two& x);
@@ -316,8 +319,10 @@ RuleOf rule_of_leaf(Leaf leaf) {
     case Leaf::real_part: return [](Values x) { return real(x[0].re); };
     case Leaf::imag_part: return [](Values x) { return real(imaginary(x[0])); };
     case Leaf::complex_of:
-      return [](Values x) { return !x[1].is_complex() ? Complex{x[0].re, x[0].is_complex() ? x[0].im + x[1].re : x[1].re}
-                                                      : both(x[0]) + times_i(x[1]); };
+      return [](Values x) {
+        return !x[1].is_complex() ? Complex{x[0].re, x[0].is_complex() ? x[0].im + x[1].re : x[1].re}
+                                  : both(x[0]) + times_i(x[1]);
+      };
     case Leaf::add: return [](Values x) { return x[0] + x[1]; };
     case Leaf::sub: return [](Values x) { return x[0] - x[1]; };
     case Leaf::mul: return [](Values x) { return x[0] * x[1]; };

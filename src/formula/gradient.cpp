@@ -12,7 +12,7 @@ namespace {
 
 class ReverseSweep {
  public:
-  ReverseSweep(const Graph* graph, const IndexSet& wanted) : order_(topological(graph->outputs)) {
+  ReverseSweep(const FormulaGraph* graph, const IndexSet& wanted) : order_(topological(graph->outputs)) {
     for (const Node* node : order_) {
       bool active = node->kind == NodeKind::input && wanted[static_cast<std::size_t>(node->index)];
       for (const Node* arg : node->args) active |= active_.contains(arg);
@@ -87,7 +87,7 @@ class ReverseSweep {
 };
 
 /// Reads outputs in place of their expressions: see gradient().
-void read_outputs(const Graph* graph, const IndexSet& outputs_read, std::vector<Expr>& gradients) {
+void read_outputs(const FormulaGraph* graph, const IndexSet& outputs_read, std::vector<Expr>& gradients) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
   const bool preferred = outputs_read == preferred_outputs();
   Rewriter rewrite;
@@ -104,7 +104,7 @@ void read_outputs(const Graph* graph, const IndexSet& outputs_read, std::vector<
     gradients = std::move(rewritten);
 }
 
-std::unique_ptr<GradientGraph> derive(const Graph* graph, const IndexSet& present, const IndexSet& wanted,
+std::unique_ptr<GradientGraph> derive(const FormulaGraph* graph, const IndexSet& present, const IndexSet& wanted,
                                       bool finite_only, const IndexSet& outputs_read) {
   const int n = graph->inputs, m = static_cast<int>(graph->outputs.size());
   const Derivation scope;
@@ -143,9 +143,9 @@ std::unique_ptr<GradientGraph> derive(const Graph* graph, const IndexSet& presen
 
 }  // namespace
 
-const GradientGraph& gradient(const Graph* graph, const IndexSet& present, const IndexSet& wanted, bool finite_only,
-                              const IndexSet& outputs_read) {
-  Graph::Caches& caches = *graph->caches;
+const GradientGraph& gradient(const FormulaGraph* graph, const IndexSet& present, const IndexSet& wanted,
+                              bool finite_only, const IndexSet& outputs_read) {
+  FormulaGraph::Caches& caches = *graph->caches;
   const auto is_it = [&](const GradientGraph& g) {
     return g.present == present && g.wanted == wanted && g.finite_only == finite_only && g.outputs_read == outputs_read;
   };

@@ -52,8 +52,8 @@ struct Arena {
   ForkSafe<std::mutex> lock;
   std::deque<Node> nodes;
   std::unordered_multimap<std::uint64_t, const Node*> node_index;
-  std::deque<Graph> graphs;
-  std::unordered_multimap<std::uint64_t, const Graph*> graph_index;
+  std::deque<FormulaGraph> graphs;
+  std::unordered_multimap<std::uint64_t, const FormulaGraph*> graph_index;
   std::deque<Definition> definitions;
 };
 Arena& arena() {
@@ -163,7 +163,8 @@ Expr make_call(const Definition* definition, std::span<const Expr> args) {
   return intern(std::move(node));
 }
 
-const Definition* make_definition(const Graph* value, const Graph* derivative, Definition::PartialsOf partials) {
+const Definition* make_definition(const FormulaGraph* value, const FormulaGraph* derivative,
+                                  Definition::PartialsOf partials) {
   Arena& a = arena();
   const std::lock_guard hold(a.lock);
   for (const Definition& d : a.definitions)
@@ -186,13 +187,13 @@ bool speaks_of_complex(const Node& node) {
 }
 }  // namespace
 
-const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
+const FormulaGraph* make_graph(std::span<const Expr> outputs, int inputs) {
   if (static_cast<std::size_t>(inputs) > kMostInputs)
     throw Error(ErrorKind::unsupported, "a formula or derivative with " + std::to_string(inputs) +
                                             " operands, cotangents and tangents; at most " +
                                             std::to_string(kMostInputs) +
                                             " are supported: use fewer arguments or a lower order");
-  Graph graph;
+  FormulaGraph graph;
   graph.inputs = inputs;
   std::uint64_t key = mix(0x7465726e, static_cast<std::uint64_t>(inputs));
   bool calls = false;
@@ -203,7 +204,7 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
     key = mix(key, e.node()->hash);
   }
   graph.key = key;
-  const Graph* inlined = nullptr;
+  const FormulaGraph* inlined = nullptr;
   if (calls) {
     Rewriter rewrite(true);
     std::vector<Expr> values;
@@ -224,8 +225,8 @@ const Graph* make_graph(std::span<const Expr> outputs, int inputs) {
     }
   }
   graph.reduces |= graph.reduced_inputs.any();
-  graph.caches = std::make_unique<Graph::Caches>();
-  Graph* stored = &a.graphs.emplace_back(std::move(graph));
+  graph.caches = std::make_unique<FormulaGraph::Caches>();
+  FormulaGraph* stored = &a.graphs.emplace_back(std::move(graph));
   stored->inlined = inlined ? inlined : stored;
   a.graph_index.emplace(key, stored);
   return stored;
@@ -279,7 +280,7 @@ Expr Rewriter::rebuilt(const Node* node) {
 }
 
 Expr Rewriter::operator()(Expr x) {
-  // Walks in creation order instead of recursing: formulas can be long chains.
+  // Traverses in creation order instead of recursing: formulas can be long chains.
   std::vector<const Node*> pending{x.node()}, order;
   std::unordered_set<const Node*> seen;
   while (!pending.empty()) {
@@ -294,7 +295,7 @@ Expr Rewriter::operator()(Expr x) {
   return map_.at(x.node());
 }
 
-std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args) {
+std::vector<Expr> substitute(const FormulaGraph* graph, std::span<const Expr> args) {
   Rewriter rewrite;
   for (int i = 0; i < graph->inputs; ++i) {
     rewrite.replace(make_input(i).node(), args[static_cast<std::size_t>(i)]);
@@ -305,7 +306,7 @@ std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args) {
   return results;
 }
 
-const Graph* with_arguments(std::span<const Expr> outputs, std::span<const int> arguments) {
+const FormulaGraph* with_arguments(std::span<const Expr> outputs, std::span<const int> arguments) {
   Rewriter rewrite;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     for (const bool full : {true, false})
@@ -315,26 +316,26 @@ const Graph* with_arguments(std::span<const Expr> outputs, std::span<const int> 
   return make_graph(renumbered, static_cast<int>(arguments.size()));
 }
 
-const Graph* with_numbers(const Graph* graph, IndexSet numbers) {
+const FormulaGraph* with_numbers(const FormulaGraph* graph, IndexSet numbers) {
   numbers &= graph->used_inputs & ~graph->reduced_inputs;
   if (!graph->reduces || numbers.none()) return graph;
-  const auto find = [&]() -> const Graph* {
+  const auto find = [&]() -> const FormulaGraph* {
     for (const auto& [mask, result] : graph->caches->with_numbers)
       if (mask == numbers) return result;
     return nullptr;
   };
   {
     const std::shared_lock hold(graph->caches->lock);
-    if (const Graph* found = find()) return found;
+    if (const FormulaGraph* found = find()) return found;
   }
   Rewriter rewrite;
   for (int i = 0; i < graph->inputs; ++i)
     if (numbers[static_cast<std::size_t>(i)]) rewrite.replace(make_input(i).node(), make_input(i, false));
   std::vector<Expr> outputs;
   for (const Node* output : graph->outputs) outputs.push_back(rewrite(Expr(output)));
-  const Graph* const result = make_graph(outputs, graph->inputs);
+  const FormulaGraph* const result = make_graph(outputs, graph->inputs);
   const std::unique_lock hold(graph->caches->lock);
-  if (const Graph* found = find()) return found;
+  if (const FormulaGraph* found = find()) return found;
   return graph->caches->with_numbers.emplace_back(numbers, result).second;
 }
 

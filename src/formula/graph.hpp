@@ -42,7 +42,7 @@ struct Node {
 };
 
 /// An interned list of output nodes with the number of inputs (parameters included).
-struct Graph {
+struct FormulaGraph {
   std::vector<const Node*> outputs;
   int inputs = 0;
   bool reduces = false;  // it depends on what the reduced axes are
@@ -51,7 +51,7 @@ struct Graph {
   bool axis_sums = false;
   bool complex = false;  // complex numbers stand in it whatever the operands are: it cannot be typed
   std::uint64_t key = 0;
-  const Graph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)
+  const FormulaGraph* inlined = nullptr;  // the same with calls replaced by their values (itself where there are none)
   IndexSet used_inputs;     // some output depends on it
   IndexSet reduced_inputs;  // it has one element along the reduced axes
 
@@ -63,8 +63,8 @@ struct Graph {
 /// gives where it is asked for: in that the same formula may stand.
 struct Definition {
   using PartialsOf = std::vector<Expr> (*)(std::span<const Expr> x);
-  const Graph* value = nullptr;
-  const Graph* derivative = nullptr;  // same inputs, one output for each differentiable input; or null
+  const FormulaGraph* value = nullptr;
+  const FormulaGraph* derivative = nullptr;  // same inputs, one output for each differentiable input; or null
   PartialsOf partials = nullptr;
   std::vector<Expr> partials_at(std::span<const Expr> x) const;
 };
@@ -96,10 +96,10 @@ class Derivation {
   Derivation& operator=(const Derivation&) = delete;
 };
 Expr make_call(const Definition* definition, std::span<const Expr> args);
-const Definition* make_definition(const Graph* value, const Graph* derivative,
+const Definition* make_definition(const FormulaGraph* value, const FormulaGraph* derivative,
                                   Definition::PartialsOf partials = nullptr);
 /// Throws unsupported where there are more than kMostInputs.
-const Graph* make_graph(std::span<const Expr> outputs, int inputs);
+const FormulaGraph* make_graph(std::span<const Expr> outputs, int inputs);
 
 /// Whether x is the constant 0 (of either sign) or a given constant.
 bool is_zero(Expr x);
@@ -126,6 +126,6 @@ class Rewriter {
 };
 
 /// graph's outputs with its inputs replaced by `args` (parameters included).
-std::vector<Expr> substitute(const Graph* graph, std::span<const Expr> args);
+std::vector<Expr> substitute(const FormulaGraph* graph, std::span<const Expr> args);
 
 }  // namespace tern::detail

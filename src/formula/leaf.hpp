@@ -17,9 +17,9 @@ inline constexpr int kLeafCount = static_cast<int>(Leaf::count);
 
 /// The types values have inside a kernel. Narrower types are widened on load: f16 and bf16 to f32; boolean, u8, i8
 /// and i16 to i32 (booleans beside 8-byte values to i64).
-enum class Lane : std::uint8_t { f32, f64, i32, u32, i64 };
-inline constexpr int kLaneCount = 5;
+enum class ComputeType : std::uint8_t { f32, f64, i32, u32, i64 };
+inline constexpr int kComputeTypeCount = 5;
 inline constexpr unsigned kF32 = 1, kF64 = 2, kI32 = 4, kU32 = 8, kI64 = 16;
-inline constexpr unsigned kFloatLanes = kF32 | kF64, kIntLanes = kI32 | kU32 | kI64,
-                          kAllLanes = kFloatLanes | kIntLanes;
+inline constexpr unsigned kFloatTypes = kF32 | kF64, kIntegerTypes = kI32 | kU32 | kI64,
+                          kAllTypes = kFloatTypes | kIntegerTypes;
 }  // namespace tern::detail

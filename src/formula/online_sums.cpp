@@ -10,7 +10,7 @@ int OnlineSums::undetached(int step) const {
   return step;
 }
 
-/// The maximum that lets sum(exp(x - shift)) be taken in its walk, if `power` is that exp(x - shift); or nothing.
+/// The maximum that lets sum(exp(x - shift)) be taken in its pass, if `power` is that exp(x - shift); or nothing.
 std::optional<OnlineSum> OnlineSums::as_power(int power) const {
   const Step& exp = at(power);
   if (exp.kind != StepKind::leaf || exp.leaf != Leaf::exp || !exp.full) return {};
@@ -21,13 +21,13 @@ std::optional<OnlineSum> OnlineSums::as_power(int power) const {
   for (int i = 0; i < power; ++i) {
     const Step& max = at(i);
     if (max.kind == StepKind::reduce && max.leaf == Leaf::max && undetached(max.args[0]) == x &&
-        max.lane == exp.lane && max.phase == at(shift).phase)
+        max.type == exp.type && max.phase == at(shift).phase)
       return OnlineSum{i, -1, shift};
   }
   return {};
 }
 
-/// The pivot that lets sum((x - mean)^n) be taken in the walk that gives mean(x), if `value` is that x - mean; or
+/// The pivot that lets sum((x - mean)^n) be taken in the pass that gives mean(x), if `value` is that x - mean; or
 /// nothing.
 std::optional<OnlineSum> OnlineSums::as_centred(int value) const {
   const Step& difference = at(value);
@@ -79,7 +79,7 @@ std::optional<OnlineSum> OnlineSums::as_moment(int argument) {
   return online;
 }
 
-/// What the sum of `argument` is taken with, if it takes no walk of its own.
+/// What the sum of `argument` is taken with, if it takes no pass of its own.
 std::optional<OnlineSum> OnlineSums::as_online_sum(int argument) {
   std::optional<OnlineSum> online = as_power(argument);
   if (!online) online = as_moment(argument);
@@ -107,20 +107,20 @@ std::optional<OnlineSum> OnlineSums::base_of(int power) const {
   return exponential ? exponential : as_centred(power);
 }
 
-int OnlineSums::walk_of_sum(int value) {
+int OnlineSums::pass_of_sum(int value) {
   const std::optional<OnlineSum> online = as_online_sum(value);
-  return online ? at(online->pivot).walk : at(value).walk + 1;
+  return online ? at(online->pivot).pass : at(value).pass + 1;
 }
 
 int OnlineSums::add(Step step) {
   std::optional<OnlineSum> online = as_online_sum(step.args[0]);
-  if (!online) return builder_.sum_in_walk(step, builder_.walk_of(step));
+  if (!online) return builder_.sum_in_pass(step, builder_.pass_of(step));
   const Step pivot = at(online->pivot);
   if (online->power > 0) {
     Step lower = pivot;
     lower.args[0] = builder_.one_of(pivot);
-    online->count = online->lower[0] = builder_.sum_in_walk(lower, pivot.walk);
-    if (online->weight >= 0) lower.args[0] = online->weight, online->lower[0] = builder_.sum_in_walk(lower, pivot.walk);
+    online->count = online->lower[0] = builder_.sum_in_pass(lower, pivot.pass);
+    if (online->weight >= 0) lower.args[0] = online->weight, online->lower[0] = builder_.sum_in_pass(lower, pivot.pass);
   }
   if (online->power == 2) {
     Step lower = step;
@@ -128,7 +128,7 @@ int OnlineSums::add(Step step) {
     if (online->weight >= 0) lower.args[0] = builder_.product_of(online->weight, lower.args[0]);
     online->lower[1] = add(lower);
   }
-  return builder_.sum_in_walk(step, pivot.walk, online);
+  return builder_.sum_in_pass(step, pivot.pass, online);
 }
 
 }  // namespace tern::detail

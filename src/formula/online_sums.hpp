@@ -1,4 +1,4 @@
-// Sums that are taken in the walk of another reduction which they wait for: OnlineSum in program.hpp.
+// Sums that are taken in the pass of another reduction which they wait for: OnlineSum in program.hpp.
 #pragma once
 #include <optional>
 #include <vector>
@@ -12,14 +12,14 @@ class OnlineSums {
  public:
   explicit OnlineSums(ProgramBuilder& builder) : builder_(builder) {}
 
-  /// Appends a sum of floats, in the walk of a reduction that it waits for where that can be.
+  /// Appends a sum of floats, in the pass of a reduction that it waits for where that can be.
   int add(Step step);
-  /// The walk that gives the sum of a value.
-  int walk_of_sum(int value);
+  /// The pass that gives the sum of a value.
+  int pass_of_sum(int value);
   /// The pivot for which `power` is an exp(x - shift), or an x - mean(x); or nothing.
   std::optional<OnlineSum> base_of(int power) const;
-  /// Whether a full value is known in the walk that gives reduction `pivot`.
-  bool is_known_to(int pivot, int value) const { return at(value).full && at(value).walk < at(pivot).walk; }
+  /// Whether a full value is known in the pass that gives reduction `pivot`.
+  bool is_known_to(int pivot, int value) const { return at(value).full && at(value).pass < at(pivot).pass; }
 
  private:
   const Step& at(int step) const { return builder_.at(step); }

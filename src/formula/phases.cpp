@@ -1,4 +1,4 @@
-// A program without the sums that are taken in another reduction's walk.
+// A program without the sums that are taken in another reduction's pass.
 #include <algorithm>
 #include <atomic>
 
@@ -11,7 +11,7 @@ std::uint64_t next_program_serial() {
   return ++serial;
 }
 
-Program with_a_walk_for_each_phase(const Program& program) {
+Program with_a_pass_for_each_phase(const Program& program) {
   Program result = program;
   result.steps.clear(), result.online.clear(), result.phases = 1;
   std::vector<char> needed(program.steps.size());
@@ -31,12 +31,12 @@ Program with_a_walk_for_each_phase(const Program& program) {
       step.phase =
           std::max(step.phase, result.steps[static_cast<std::size_t>(arg)].phase + (step.kind == StepKind::reduce));
     }
-    step.walk = step.phase;
+    step.pass = step.phase;
     result.phases = std::max(result.phases, step.phase + 1);
     result.steps.push_back(step);
   }
   for (ProgramOutput& output : result.outputs) output.step = place[static_cast<std::size_t>(output.step)];
-  result.walks = result.phases;
+  result.passes = result.phases;
   result.serial = next_program_serial();
   return result;
 }

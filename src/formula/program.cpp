@@ -21,7 +21,7 @@ namespace {
 /// Gives each node the type that its operands have, and appends the steps that compute it.
 class Typing {
  public:
-  Typing(const char* op, const Graph* graph, std::span<const InputType> inputs)
+  Typing(const char* op, const FormulaGraph* graph, std::span<const InputType> inputs)
       : op_(op), graph_(graph->inlined), types_(op, inputs) {
     program_.graph = graph_;
     program_.inputs.assign(inputs.begin(), inputs.end());
@@ -35,18 +35,18 @@ class Typing {
       const Type type = types_.of(output);
       const DType dtype = type.weak ? types_.default_dtype() : type.dtype;
       int step = emit(output, dtype);
-      if (dtype == DType::boolean) step = builder_.converted(step, Lane::i32);
+      if (dtype == DType::boolean) step = builder_.converted(step, ComputeType::i32);
       program_.outputs.push_back(
           {step, dtype, program_.steps[static_cast<std::size_t>(step)].full || !program_.reduces});
     }
     for (const Step& step : program_.steps) {
       program_.phases = std::max(program_.phases, step.phase + 1);
-      program_.walks = std::max(program_.walks, step.walk + 1);
+      program_.passes = std::max(program_.passes, step.pass + 1);
     }
     program_.serial = next_program_serial();
     program_.steps.shrink_to_fit();  // kept for the life of the process
     if (!program_.online.empty())
-      program_.in_phases = std::make_shared<const Program>(with_a_walk_for_each_phase(program_));
+      program_.in_phases = std::make_shared<const Program>(with_a_pass_for_each_phase(program_));
     return std::move(program_);
   }
 
@@ -113,7 +113,7 @@ class Typing {
       const Wanted argument = resolved({node.args[i], argument_dtype(node, i, operand)});
       const auto found = emitted_.find(argument);
       if (found == emitted_.end()) return argument;
-      builder_.converted(found->second, argument_lane(node, i, operand));
+      builder_.converted(found->second, argument_type(node, i, operand));
     }
     return {};
   }
@@ -121,7 +121,8 @@ class Typing {
   DType operand_dtype(const Node& node, DType dtype) const {
     const Rule& rule = rule_of(node.leaf);
     const Type unified = types_.unify(node, rule.gives == Gives::branch ? 1 : 0);
-    const DType operand = unified.weak ? (rule.gives == Gives::truth ? types_.default_dtype() : dtype) : unified.dtype;
+    const DType operand =
+        unified.weak ? (rule.gives == Gives::predicate ? types_.default_dtype() : dtype) : unified.dtype;
     return rule.reduction ? reduced_dtype(node.leaf, operand) : operand;
   }
   static bool is_condition(const Node& node, std::size_t i) {
@@ -130,20 +131,20 @@ class Typing {
   static DType argument_dtype(const Node& node, std::size_t i, DType operand) {
     return is_condition(node, i) ? DType::boolean : operand;
   }
-  static Lane argument_lane(const Node& node, std::size_t i, DType operand) {
-    const Lane lane = lane_of(operand);
-    return !is_condition(node, i) ? lane : is_wide_lane(lane) ? Lane::i64 : Lane::i32;
+  static ComputeType argument_type(const Node& node, std::size_t i, DType operand) {
+    const ComputeType type = compute_type_of(operand);
+    return !is_condition(node, i) ? type : is_wide(type) ? ComputeType::i64 : ComputeType::i32;
   }
   /// The type in which a cast's argument is emitted.
   DType cast_operand(const Node& node, DType to) const {
-    const bool whole_lane = to != DType::boolean && dtype_size(to) >= 4;
-    const bool becomes = types_.of(node.args[0]).weak && whole_lane && node.index != kCastGradient;
+    const bool fills_type = to != DType::boolean && dtype_size(to) >= 4;
+    const bool becomes = types_.of(node.args[0]).weak && fills_type && node.index != kCastGradient;
     return becomes ? to : types_.concrete(node.args[0]);
   }
 
   int emit_new(const Node& node, DType dtype) {
     Step step;
-    step.dtype = dtype, step.lane = lane_of(dtype), step.full = node.full, step.index = node.index,
+    step.dtype = dtype, step.type = compute_type_of(dtype), step.full = node.full, step.index = node.index,
     step.number = node.number;
     switch (node.kind) {
       case NodeKind::input:
@@ -173,22 +174,22 @@ class Typing {
   int emit_cast(const Node& node, DType to) {
     const DType from = cast_operand(node, to);
     int value = emit(node.args[0], from);
-    const Lane lane = lane_of(to);
+    const ComputeType type = compute_type_of(to);
     if (node.index == kCastGradient && !is_floating(to)) {  // a gradient arriving at an integer: none
-      return builder_.number(0, lane, to);
+      return builder_.number(0, type, to);
     }
     if (to == from) return value;
     if (to == DType::boolean) {
-      const Lane given = at(value).result_lane();
+      const ComputeType given = at(value).result_type();
       return builder_.binary(Leaf::not_equal, value, builder_.number(0, given), given, DType::boolean);
     }
     if (is_floating(to) && dtype_size(to) == 2) {  // through f64, so that it rounds once
-      if (at(value).result_lane() != Lane::f32) value = builder_.converted(value, Lane::f64);
-      return builder_.converted(builder_.unary(StepKind::wrap, value, at(value).result_lane(), to), lane);
+      if (at(value).result_type() != ComputeType::f32) value = builder_.converted(value, ComputeType::f64);
+      return builder_.converted(builder_.unary(StepKind::wrap, value, at(value).result_type(), to), type);
     }
     const bool saturate = is_floating(from);
-    value = builder_.converted(value, lane);
-    if (is_integer(to) && dtype_size(to) < 4) return builder_.unary(StepKind::wrap, value, lane, to, saturate);
+    value = builder_.converted(value, type);
+    if (is_integer(to) && dtype_size(to) < 4) return builder_.unary(StepKind::wrap, value, type, to, saturate);
     // The same lanes may hold another logical type (i8 to i32): the step is shared, the type is the node's.
     return value;
   }
@@ -199,32 +200,32 @@ class Typing {
     if (node.leaf == Leaf::sum && is_floating(operand)) {
       if (const Expr sums = rewrites_.rewritten(node); sums.defined()) return emit(sums.node(), dtype);
     }
-    const Lane lane = lane_of(operand);
+    const ComputeType type = compute_type_of(operand);
     Step step;
     step.kind = rule.reduction ? StepKind::reduce : StepKind::leaf;
-    step.leaf = node.leaf, step.lane = lane, step.dtype = dtype, step.full = node.full;
+    step.leaf = node.leaf, step.type = type, step.dtype = dtype, step.full = node.full;
     for (std::size_t i = 0; i < node.args.size(); ++i) {
       int arg =
-          builder_.converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_lane(node, i, operand));
+          builder_.converted(emit(node.args[i], argument_dtype(node, i, operand)), argument_type(node, i, operand));
       if (rule.counts && i == 1) arg = builder_.counted(arg, operand);
       step.args[i] = arg;
       step.phase = std::max(step.phase, at(arg).phase);
     }
     if (rule.reduction) ++step.phase;
     if (node.leaf == Leaf::bit_not && operand == DType::boolean) {
-      const int one = builder_.number(1, lane, DType::boolean);
-      return builder_.binary(Leaf::bit_xor, step.args[0], one, lane, DType::boolean);
+      const int one = builder_.number(1, type, DType::boolean);
+      return builder_.binary(Leaf::bit_xor, step.args[0], one, type, DType::boolean);
     }
-    const bool sums = step.kind == StepKind::reduce && step.leaf == Leaf::sum && is_float_lane(lane);
+    const bool sums = step.kind == StepKind::reduce && step.leaf == Leaf::sum && is_float(type);
     const int result = sums ? online_.add(step) : builder_.push(step);
     const bool narrow = is_integer(dtype) && dtype_size(dtype) < 4;
     return narrow && rule.gives == Gives::same && rule.takes != Takes::any
-               ? builder_.unary(StepKind::wrap, result, lane, dtype)
+               ? builder_.unary(StepKind::wrap, result, type, dtype)
                : result;
   }
 
   const char* op_;
-  const Graph* graph_;
+  const FormulaGraph* graph_;
   Types types_;
   std::map<const Node*, int> nesting_;  // how many reductions wait for each other, up to a node; 0: none
   std::vector<const Node*> deep_;
@@ -244,7 +245,7 @@ const OnlineSum* online_sum(const Program& program, int sum) {
 }
 
 namespace {
-void require_real(const char* op, const Graph* graph, std::span<const InputType> inputs) {
+void require_real(const char* op, const FormulaGraph* graph, std::span<const InputType> inputs) {
   for (const InputType& input : inputs)
     if (is_complex(input.dtype))
       throw Error(ErrorKind::dtype, std::string(op) + ": does not take complex numbers, got an operand of dtype " +
@@ -254,8 +255,8 @@ void require_real(const char* op, const Graph* graph, std::span<const InputType>
 }
 }  // namespace
 
-const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs) {
-  Graph::Caches& caches = *graph->caches;
+const Program& type_program(const char* op, const FormulaGraph* graph, std::span<const InputType> inputs) {
+  FormulaGraph::Caches& caches = *graph->caches;
   const auto is_it = [&](const Program& p) {
     return std::equal(p.inputs.begin(), p.inputs.end(), inputs.begin(), inputs.end());
   };

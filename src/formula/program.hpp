@@ -1,4 +1,4 @@
-// A graph with types: what backends execute or print. One list of steps in order, each in a lane type.
+// A graph with types: what backends execute or print. One list of steps in order, each in a compute type.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -10,13 +10,13 @@
 namespace tern::detail {
 
 enum class StepKind : std::uint8_t {
-  input,     // element of operand `index`, of type `dtype`, widened to `lane`
-  number,    // constant `number`, converted to `lane`
-  param,     // operand `index` is a plain number, converted to `lane`
-  extent,    // number of elements along the reduced axes, converted to `lane`
+  input,     // element of operand `index`, of type `dtype`, widened to `type`
+  number,    // constant `number`, converted to `type`
+  param,     // operand `index` is a plain number, converted to `type`
+  extent,    // number of elements along the reduced axes, converted to `type`
   position,  // i32 coordinate along axis `index`, or kOrdinalAxis: position within the reduced axes
-  leaf,      // elementwise leaf of `args` in `lane` (of the arguments; a truth result has integer lanes as wide)
-  convert,   // args[0] from lane `from` to `lane`; floats to integers saturate, NaN gives 0
+  leaf,      // elementwise leaf of `args` in `type` (of the arguments; a predicate has integer lanes as wide)
+  convert,   // args[0] from type `from` to `type`; floats to integers saturate, NaN gives 0
   wrap,      // args[0] reduced to what `dtype` can hold: integers wrap, floats round to nearest even
   reduce,    // reduction `leaf` of args[0] over the reduced axes
 };
@@ -24,19 +24,19 @@ enum class StepKind : std::uint8_t {
 struct Step {
   StepKind kind = StepKind::leaf;
   Leaf leaf = Leaf::count;
-  Lane lane = Lane::f32;     // of the result; for leaves with truth results: of the arguments
-  Lane from = Lane::f32;     // convert: of the argument
-  DType dtype = DType::f32;  // logical type of the result (boolean for truths)
+  ComputeType type = ComputeType::f32;  // of the result; for leaves with results that are predicates: of the arguments
+  ComputeType from = ComputeType::f32;     // convert: of the argument
+  DType dtype = DType::f32;  // logical type of the result (boolean for predicates)
   bool full = true;          // varies along the reduced axes
   bool saturate = false;     // wrap of a float-to-integer conversion: clamp instead of wrapping
   int phase = 0;             // number of reductions that must be finished before it can be computed
-  int walk = 0;              // number of walks over the reduced axes that must be finished before it can be computed
+  int pass = 0;              // number of passes over the reduced axes that must be finished before it can be computed
   int index = 0;
   Number number;
   int args[3] = {-1, -1, -1};
 
   /// The lanes the result is stored in.
-  Lane result_lane() const;
+  ComputeType result_type() const;
 };
 
 struct ProgramOutput {
@@ -52,7 +52,7 @@ struct InputType {
   friend bool operator==(const InputType&, const InputType&) = default;
 };
 
-/// A sum whose terms wait for a reduction of the same axes, its pivot, and that is yet taken in the pivot's walk: with
+/// A sum whose terms wait for a reduction of the same axes, its pivot, and that is yet taken in the pivot's pass: with
 /// what the pivot is so far, and corrected where that changes.
 ///
 /// power 0: sum(exp(x - shift)) where shift is a reduced value that waits for max(x), as softmax has it, and logsumexp.
@@ -78,13 +78,13 @@ struct OnlineSum {
 };
 
 struct Program {
-  const Graph* graph = nullptr;
+  const FormulaGraph* graph = nullptr;
   std::vector<InputType> inputs;
   std::vector<Step> steps;  // arguments before their users
   std::vector<ProgramOutput> outputs;
   int phases = 1;
-  /// As phases, where the sums in `online` take no walk of their own.
-  int walks = 1;
+  /// As phases, where the sums in `online` take no pass of their own.
+  int passes = 1;
   std::vector<OnlineSum> online;  // a sum behind those it is corrected by
   bool reduces = false;
   /// Inputs that are plain numbers and meet integers of this dtype, whose range they must be in.
@@ -94,26 +94,26 @@ struct Program {
   };
   std::vector<IntegralNumber> integral_numbers;
   std::uint64_t serial = 0;                // unique, for caches keyed by program
-  /// The same with a walk for every phase, for who reads memory only once; null where that is this one.
+  /// The same with a pass for every phase, for who reads memory only once; null where that is this one.
   std::shared_ptr<const Program> in_phases;
 };
 
 /// Types `graph` for operands of these types; kept with the graph. `op` names the operation in errors.
 /// Throws dtype where types do not fit together.
-const Program& type_program(const char* op, const Graph* graph, std::span<const InputType> inputs);
+const Program& type_program(const char* op, const FormulaGraph* graph, std::span<const InputType> inputs);
 
 /// Program::in_phases, of a program with sums in `online`.
-Program with_a_walk_for_each_phase(const Program& program);
+Program with_a_pass_for_each_phase(const Program& program);
 std::uint64_t next_program_serial();
 
 /// The entry of program.online that is about this sum; null where there is none.
 const OnlineSum* online_sum(const Program& program, int sum);
 
 /// The dtype a program computes T in: f32 for 16-bit floats, i32 for narrow integers and booleans.
-Lane lane_of(DType dtype);
+ComputeType compute_type_of(DType dtype);
 /// Whether the number is a value of an integer dtype (or boolean).
 bool fits(const Number& number, DType dtype);
-bool is_float_lane(Lane lane);
-bool is_wide_lane(Lane lane);
+bool is_float(ComputeType type);
+bool is_wide(ComputeType type);
 
 }  // namespace tern::detail

@@ -19,7 +19,7 @@ enum class Takes : std::uint8_t {
 /// What type it returns.
 enum class Gives : std::uint8_t {
   same,     // the type of its arguments
-  truth,    // boolean
+  predicate,    // boolean
   branch,   // the type of the second and third argument (where)
 };
 

@@ -28,8 +28,8 @@ bool SumRewrites::take_apart(const Node* node, Leaf leaf, Factors& f, std::size_
   return f.weights.emplace_back(leaf, node), true;
 }
 
-/// What sum(scalar · weight · power) is as scalar · sum(weight · power), which takes no walk of its own: the terms of
-/// the sum in softmax's gradient are divided by another sum of that walk. Only of exponentials, which are at most 1
+/// What sum(scalar · weight · power) is as scalar · sum(weight · power), which takes no pass of its own: the terms of
+/// the sum in softmax's gradient are divided by another sum of that pass. Only of exponentials, which are at most 1
 /// where their shift is the maximum, and of scalars that wait for the mean: elsewhere one may be there to keep squares
 /// from overflowing. Or nothing.
 Expr SumRewrites::scaled_sum(const Node& sum) {
@@ -40,7 +40,7 @@ Expr SumRewrites::scaled_sum(const Node& sum) {
     if (!online_.is_known_to(base.pivot, emit_(weight))) return {};
   if (base.power > 0 && !f.weights.empty()) {
     const auto early = std::stable_partition(f.scalars.begin(), f.scalars.end(), [&](const auto& scalar) {
-      return at(emit_(scalar.second)).walk >= at(base.pivot).walk;
+      return at(emit_(scalar.second)).pass >= at(base.pivot).pass;
     });
     f.weights.insert(f.weights.end(), early, f.scalars.end()), f.scalars.erase(early, f.scalars.end());
   }
@@ -90,14 +90,14 @@ bool SumRewrites::split(const Node* node, bool negative, std::vector<Term>& term
   return !terms.back().scalars.empty();
 }
 
-/// What sum(r · a + s · b) is as r · sum(a) + s · sum(b), where those wait for fewer walks: so layer norm's gradient
+/// What sum(r · a + s · b) is as r · sum(a) + s · sum(b), where those wait for fewer passes: so layer norm's gradient
 /// has the sum of what its mean gets. Or nothing.
 Expr SumRewrites::split_sum(const Node& sum) {
   std::vector<Term> terms;
   if (!split(sum.args[0], false, terms) || terms.size() < 2) return {};
-  int parts = 0;  // walks that their sums take
-  for (const Term& term : terms) parts = std::max(parts, online_.walk_of_sum(emit_(term.value)));
-  if (parts >= online_.walk_of_sum(emit_(sum.args[0]))) return {};
+  int parts = 0;  // passes that their sums take
+  for (const Term& term : terms) parts = std::max(parts, online_.pass_of_sum(emit_(term.value)));
+  if (parts >= online_.pass_of_sum(emit_(sum.args[0]))) return {};
   Expr result;
   for (const Term& term : terms) {
     Expr part = make_leaf(Leaf::sum, {Expr(term.value)}, sum.index);

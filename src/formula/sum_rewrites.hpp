@@ -1,4 +1,4 @@
-// Sums written otherwise, as products and sums of sums that wait for fewer walks.
+// Sums written otherwise, as products and sums of sums that wait for fewer passes.
 #pragma once
 #include <functional>
 #include <optional>

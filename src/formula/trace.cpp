@@ -27,7 +27,7 @@ void fail_undefined(const char* what, std::size_t index) {
                                     "a product as Expr p = 1");
 }
 
-const Graph* Trace::finish(std::span<const Expr> outputs, std::span<const Expr> derivative) {
+const FormulaGraph* Trace::finish(std::span<const Expr> outputs, std::span<const Expr> derivative) {
   const auto check = [&](std::span<const Expr> results, const std::string& what) {
     for (std::size_t k = 0; k < results.size(); ++k)
       if (!results[k].defined())
@@ -46,7 +46,7 @@ const Graph* Trace::finish(std::span<const Expr> outputs, std::span<const Expr> 
   if (total > kMaxInputs)
     throw Error(ErrorKind::unsupported, std::string(name_) + ": a formula has at most " + std::to_string(kMaxInputs) +
                                             " arguments and captured numbers, this one has " + std::to_string(total));
-  const Graph* value = make_graph(outputs, total);
+  const FormulaGraph* value = make_graph(outputs, total);
   if (derivative.empty()) return value;
   const Definition* definition = make_definition(value, make_graph(derivative, total));
   std::vector<Expr> args;
@@ -59,7 +59,7 @@ void release(Captured* captured) noexcept {
   if (captured->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete captured;
 }
 
-std::vector<Expr> apply_symbolic(const char* name, const Graph* graph, std::span<const Number> values,
+std::vector<Expr> apply_symbolic(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                                  std::span<const Expr> arguments) {
   if (arguments.size() + values.size() != static_cast<std::size_t>(graph->inputs))
     throw Error(ErrorKind::shape, std::string(name) + ": takes " +

@@ -88,7 +88,7 @@ Type Types::infer(const Node& node) const {
     fail("where needs a boolean condition, got " + std::string(to_string(concrete(node.args[0]))));
   const Type type = unify(node, chooses ? 1 : 0);
   check(node, rule, type);
-  if (rule.gives == Gives::truth) return {DType::boolean, false};
+  if (rule.gives == Gives::predicate) return {DType::boolean, false};
   if (rule.reduction) return {reduced_dtype(node.leaf, type.weak ? default_ : type.dtype), false};
   return type;
 }

@@ -4,7 +4,7 @@
 
 #include "backend/instruments/trace.hpp"
 #include "gpu/elementwise_plan.hpp"
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 #include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
@@ -15,8 +15,8 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 31;  // of a launch: i
 
 std::vector<std::int64_t> sizes_of(const Shape& space) { return {space.begin(), space.end()}; }
 
-const detail::Graph* identity_graph() {
-  static const detail::Graph* const graph = [] {
+const detail::FormulaGraph* identity_graph() {
+  static const detail::FormulaGraph* const graph = [] {
     const Expr x = detail::make_input(0);
     return detail::make_graph({&x, 1}, 1);
   }();
@@ -32,7 +32,7 @@ bool run_kernel(GpuBackend& backend, const Elementwise& job, Layouts layouts) {
   if (detail::tracing())
     detail::note(cat("elementwise, ", e.group, e.group == 1 ? " element" : " elements", " an invocation",
                      e.across >= 0 ? ", in tiles, " : ", ", launch.groups, " workgroups of ", launch.threads));
-  if (e.is_part()) job.together->add(launch, print);
+  if (e.is_part()) job.horizontal->add(launch, print);
   else backend.queue(launch, print);
   return true;
 }
@@ -98,7 +98,7 @@ class Fitting {
     if (!fit_windows()) return;
     fit_bindings();
     const bool indexed = std::ranges::any_of(job_.inputs, [](const Operand& o) { return o.gather != nullptr; });
-    if (!keep_.empty() || !copy_back_.empty() || indexed) job_.together = nullptr;
+    if (!keep_.empty() || !copy_back_.empty() || indexed) job_.horizontal = nullptr;
     run_in_layouts(backend_.limits(),
                    [this](Layouts layouts) { return run_kernel(backend_, job_, layouts); });
     for (const auto& [from, to, space] : copy_back_) copy_view(backend_, job_.op, from, to, space);
@@ -115,7 +115,7 @@ class Fitting {
     gather = &job_.gathers[i];
   }
   void halve(const std::vector<const View*>& which) {
-    if (!keep_.empty()) job_.together = nullptr;
+    if (!keep_.empty()) job_.horizontal = nullptr;
     Elementwise first, second;
     if (!split(job_, which, first, second))
       throw Error(ErrorKind::unsupported,

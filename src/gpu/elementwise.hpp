@@ -5,7 +5,7 @@
 
 #include "gpu/gpu_backend.hpp"
 #include "gpu/plan/plan.hpp"
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 
 namespace tern::detail_gpu {
 
@@ -24,7 +24,7 @@ struct Elementwise {
   std::vector<Operand> inputs;
   std::vector<Gather> gathers;  // of a split job: what its inputs' gathers point at
   std::vector<Stored> known, outputs;
-  Together* together = nullptr;  // where its launch goes, if it is one with nothing to do before or after
+  Horizontal* horizontal = nullptr;  // where its launch goes, if it is one with nothing to do before or after
 };
 
 /// Runs it in as many launches as the limits ask for.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 
 namespace tern::detail_gpu {
 
@@ -20,7 +20,7 @@ ElementwisePlan::ElementwisePlan(GpuBackend& backend, const Elementwise& job, La
 }
 
 bool ElementwisePlan::is_part() const {
-  return job.together && most_parts(plan.launch.bindings.size(), plan.launch.params.size()) > 0;
+  return job.horizontal && most_parts(plan.launch.bindings.size(), plan.launch.params.size()) > 0;
 }
 bool ElementwisePlan::is_source(int step) const {
   const StepKind kind = program.steps[static_cast<std::size_t>(step)].kind;

@@ -22,7 +22,7 @@ struct ElementwisePlan {
 
   /// Every operand lies in vectors along the last axis.
   bool in_vectors() const { return axes.sizes.size() == kVectorAxes && group > 1 && plan.in_vectors(); }
-  /// Whether the kernel is one of parts (together.hpp).
+  /// Whether the kernel is one of parts (horizontal.hpp).
   bool is_part() const;
   /// Whether the step's value is read, or follows from where the invocation stands.
   bool is_source(int step) const;
@@ -35,7 +35,7 @@ struct ElementwisePlan {
   const Elementwise& job;
   const detail::Program& program;
   Plan plan;
-  Axes axes;
+  MergedAxes axes;
   std::vector<int> known, wanted, sources;  // steps: their values are stored, are to be stored, and are read
   std::vector<int> access, outputs;         // accesses of the sources, -1 for positions, and of what is stored
   std::vector<int> slots, origin_slots, ordinal_strides, tile_slots;  // parameters

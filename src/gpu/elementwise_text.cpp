@@ -53,7 +53,7 @@ void name_run(Holes& holes, const ElementwisePlan& e, const Io& io, Position& at
 
 /// Coordinates of the other axes than a tile's two; a tile's are `across` and `along`.
 std::string coordinates_of_tile(const ElementwisePlan& e, const Io& io, Position& at) {
-  Axes others;
+  MergedAxes others;
   for (std::size_t i = 0; i + 1 < e.axes.sizes.size(); ++i)
     if (static_cast<int>(i) != e.across)
       others.sizes.push_back(e.axes.sizes[i]), others.slots.push_back(e.axes.slots[i]);
@@ -75,8 +75,8 @@ std::string read_tiles(const ElementwisePlan& e, Io& io, const Position& at, Loa
     const std::string tile = cat("tile", s);
     std::vector<std::string> values;
     reads += io.load(e.access[s], at, values);
-    const detail::Lane lane = detail::lane_of(e.plan.access(e.access[s]).dtype());
-    shared.push_back({lane_name(lane), tile, static_cast<int>(e.group * rows * kPitch)});
+    const detail::ComputeType type = detail::compute_type_of(e.plan.access(e.access[s]).dtype());
+    shared.push_back({compute_type_name(type), tile, static_cast<int>(e.group * rows * kPitch)});
     for (int i = 0; i < e.group; ++i) {
       reads += cat(tile, "[(thread / ", kAcross, "u * ", e.group, "u + ", i, "u) * ", kPitch, "u + thread % ", kAcross,
                    "u] = ", values[static_cast<std::size_t>(i)], ";\n");

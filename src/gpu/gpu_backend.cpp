@@ -25,8 +25,8 @@ void GpuBackend::require_supported(const char* op, const detail::Program& progra
   for (const detail::ProgramOutput& output : program.outputs) require_supported(op, output.dtype);
   if (!dialect().native()) return require_supported(op, unsupported_dtype(program));
   for (const detail::Step& step : program.steps)
-    if (step.kind == detail::StepKind::leaf && detail::is_wide_lane(step.lane) &&
-        !dialect().has_wide(step.leaf, step.lane))
+    if (step.kind == detail::StepKind::leaf && detail::is_wide(step.type) &&
+        !dialect().has_wide(step.leaf, step.type))
       throw Error(ErrorKind::unsupported, std::string(op) + ": " + detail::rule_of(step.leaf).name +
                                               " has no kernel for dtype " + std::string(to_string(step.dtype)) +
                                               " on " + device().to_string());
@@ -47,6 +47,6 @@ const GemmTiles& GpuBackend::gemm_tiles() {
   return *tiles;
 }
 
-void GpuBackend::plan_product(const detail::GemmRequest& r) { run_gemm(*this, r); }
+void GpuBackend::plan_product(const detail::GemmRequest& r) { multiply_on_gpu(*this, r); }
 
 }  // namespace tern::detail_gpu

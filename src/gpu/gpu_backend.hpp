@@ -48,7 +48,7 @@ class GpuBackend : public detail::Backend {
     if (Preparing* preparing = Preparing::current()) preparing->launched(planned);
     launch(planned, text);
   }
-  /// Whether the kernel can be had (Limits::packed).
+  /// Whether the kernel can be had (Limits::archived).
   virtual bool has_kernel(Layouts, const Launch& /*launch*/, const std::function<std::string()>& /*text*/) {
     return true;
   }

@@ -184,7 +184,7 @@ void call_in_parts(const FusedCall& call, const Operands& operands, std::span<co
 
 /// The call on numbers beside each other: parts are elements along one more axis.
 template <TensorOrVar T>
-void call_on_each_part(const FusedCall& call, const Graph* graph, std::span<const Argument> arguments,
+void call_on_each_part(const FusedCall& call, const FormulaGraph* graph, std::span<const Argument> arguments,
                        std::span<const Tensor> given, std::span<T> results) {
   RealArguments<T> real(arguments.size());
   for (const Argument& a : arguments) {
@@ -207,9 +207,10 @@ void run_complex(const FusedCall& call, std::span<const Argument> arguments, std
                  std::span<T> results) {
   const Shape natural = broadcast_space(call.op, arguments), space = call.space.value_or(natural);
   const Operands operands(arguments);
-  const bool parts_apart = !operands.numbers && space.rank() < kMaxRank && operands.rank < kMaxRank &&
-                           std::ranges::all_of(given, [](const Tensor& t) { return !t.defined() || is_complex(t.dtype()); });
-  if (const Graph* const graph = parts_apart ? on_each_part(call.graph, operands.complex) : nullptr)
+  const bool parts_apart =
+      !operands.numbers && space.rank() < kMaxRank && operands.rank < kMaxRank &&
+      std::ranges::all_of(given, [](const Tensor& t) { return !t.defined() || is_complex(t.dtype()); });
+  if (const FormulaGraph* const graph = parts_apart ? on_each_part(call.graph, operands.complex) : nullptr)
     return call_on_each_part(call, graph, arguments, given, results);
   call_in_parts(call, operands, arguments, space, given, results);
 }

@@ -28,7 +28,7 @@ template <class R> R complex_rows(const R& x) {
 }
 /// [.., K, N] → [.., 2K, N]: each row, and behind it the row times i.
 template <class R> R rows_and_turned(const R& z) {
-  static const Graph* const graph = graph_of([](auto x) {
+  static const FormulaGraph* const graph = graph_of([](auto x) {
     const auto first = index(x, -2) == 0;
     return complex_of(where(first, tern::real(x), -tern::imag(x)), where(first, tern::imag(x), tern::real(x)));
   });

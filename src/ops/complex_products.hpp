@@ -4,8 +4,8 @@
 
 namespace tern::detail {
 
-/// The batch of products of [.., M, K] and [.., K, N], of which one at least is complex, as one product of real numbers.
-/// Throws dtype where the other is neither floating nor complex.
+/// The batch of products of [.., M, K] and [.., K, N], of which one at least is complex, as one product of real
+/// numbers. Throws dtype where the other is neither floating nor complex.
 template <TensorOrVar R> R complex_product(const R& a, const R& b);
 
 }  // namespace tern::detail

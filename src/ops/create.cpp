@@ -102,7 +102,7 @@ void HostValues::join(std::span<const HostValues> rows) {
 
 namespace {
 /// Runs a graph of numbers only (or positions) into a new tensor.
-Tensor generate(const char* op, const Graph* graph, const Shape& shape, const Options& options,
+Tensor generate(const char* op, const FormulaGraph* graph, const Shape& shape, const Options& options,
                 std::span<const Number> numbers) {
   Backend& backend = backend_of(options.device);
   backend.require<FusedRequest>(op);
@@ -113,7 +113,7 @@ Tensor generate(const char* op, const Graph* graph, const Shape& shape, const Op
   return result;
 }
 /// f(x, numbers…) cast to the type of x.
-const Graph* like_first(Expr value, int inputs) {
+const FormulaGraph* like_first(Expr value, int inputs) {
   const Expr e = make_leaf(Leaf::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&e, 1}, inputs);
 }
@@ -130,7 +130,7 @@ DefaultDType::DefaultDType(DType dtype) : before_(chosen_dtype) {
 DefaultDType::~DefaultDType() { chosen_dtype = before_; }
 
 Tensor full(const Shape& shape, Number value, const Options& options) {
-  static const Graph* const graph = like_first(make_input(1), 2);
+  static const FormulaGraph* const graph = like_first(make_input(1), 2);
   if (!is_differentiable(options.dtype) && !value.is_integer && value.real != std::trunc(value.real))
     throw Error(ErrorKind::dtype, "full: " + std::to_string(value.real) + " is not a value of dtype " +
                                       std::string(to_string(options.dtype)));
@@ -201,10 +201,10 @@ Expr position_like(const Expr& x, bool halves) {
   return halves ? cast(index(x, 0), DType::f32) : make_leaf(Leaf::cast, {index(x, 0), x}, kCastLike);
 }
 bool is_half(DType dtype) { return is_floating(dtype) && dtype_size(dtype) == 2; }
-const Graph* arange_graph(bool halves) {
+const FormulaGraph* arange_graph(bool halves) {
   return like_first(make_input(1) + position_like(make_input(0), halves) * make_input(2), 3);
 }
-const Graph* linspace_graph(bool halves) {
+const FormulaGraph* linspace_graph(bool halves) {
   const Expr x = make_input(0), step = position_like(x, halves) * make_input(2);
   return like_first(where(index(x, 0) == make_input(4), make_input(3), make_input(1) + step), 5);
 }
@@ -216,7 +216,7 @@ Tensor arange(Number begin, Number end, Number step, const Options& options) {
     return arange(begin, end, step, {.dtype = real_dtype(options.dtype), .device = options.device}).to(options.dtype);
   if (!is_floating(options.dtype)) begin = as_integer(begin), step = as_integer(step);
   const std::int64_t count = checked_count(begin, end, step, options.dtype);
-  static const Graph *const graph = arange_graph(false), *const halves = arange_graph(true);
+  static const FormulaGraph *const graph = arange_graph(false), *const halves = arange_graph(true);
   // Of one value the step counts for nothing, and may be infinite in the dtype.
   const Number numbers[] = {begin, count < 2 ? Number(0) : wrapped(step, options.dtype)};
   return generate("arange", is_half(options.dtype) ? halves : graph, Shape{count}, options, numbers);
@@ -226,7 +226,7 @@ Tensor linspace(double begin, double end, std::int64_t count, const Options& opt
   if (count < 0) throw Error(ErrorKind::shape, "linspace: the count is negative");
   if (count > kMostPositions) throw Error(ErrorKind::shape, "linspace: more than 2^31-1 values");
   const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
-  static const Graph *const graph = linspace_graph(false), *const halves = linspace_graph(true);
+  static const FormulaGraph *const graph = linspace_graph(false), *const halves = linspace_graph(true);
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype,
                 "linspace: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
@@ -236,7 +236,7 @@ Tensor linspace(double begin, double end, std::int64_t count, const Options& opt
 }
 
 Tensor eye(std::int64_t size, const Options& options) {
-  static const Graph* const graph = [] {
+  static const FormulaGraph* const graph = [] {
     const Expr x = make_input(0);
     return like_first(index(x, 0) == index(x, 1), 1);
   }();

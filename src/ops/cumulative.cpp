@@ -78,7 +78,7 @@ Tensor places_of(const char* op, const Tensor& x, const Tensor& extremes, int ax
   Shape shape;
   for (int i = 0; i < x.dim(); ++i) shape.push_back(i == a ? n : 1);
   const Tensor number = arange(0, n, 1, {.dtype = DType::i32, .device = x.device()}).reshape(shape);
-  static const Graph* const graph =
+  static const FormulaGraph* const graph =
       graph_of([](auto v, auto top, auto at) { return where((v == top) | (v != v), at, 0); });
   const Argument arguments[] = {Argument(x), Argument(extremes), Argument(number)};
   return scanned(op, Combine::maximum, fused_one<Tensor>({op, graph, 0, {}}, arguments), axis);

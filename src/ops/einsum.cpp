@@ -220,7 +220,7 @@ template <TensorOrVar R> Labelled<R> by_elements(const Labelled<R>& a, const Lab
   if (c.summed.empty()) return {x * y, kept};
   const Argument arguments[] = {Argument(x), Argument(y)};
   const std::uint32_t reduced = ((1u << c.summed.size()) - 1) << kept.size();
-  static const Graph* const graph = graph_of([](auto p, auto q) { return sum(p * q); });
+  static const FormulaGraph* const graph = graph_of([](auto p, auto q) { return sum(p * q); });
   return {fused_one<R>({kOp, graph, reduced, {}, {}, true}, arguments), kept};
 }
 /// A batch of products of matrices [rows, summed] and [summed, columns].

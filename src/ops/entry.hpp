@@ -174,8 +174,8 @@ struct ArchivedCall {
   }
   std::function<Var(DType)> run;
 };
-// Kernels depend on sizes only by which of them a request is made of: rows that one kernel walks, or those so few and
-// long that they are cut into segments.
+// Kernels depend on sizes only by which of them a request is made of: rows that one kernel traverses, or those so few
+// and long that they are cut into segments.
 inline constexpr std::int64_t kArchivedSide = 64;
 inline Shape archived_square() { return {kArchivedSide, kArchivedSide}; }
 inline Shape archived_long_rows() { return {2, 1 << 20}; }

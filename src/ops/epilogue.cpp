@@ -14,8 +14,8 @@ namespace detail {
 namespace {
 
 /// An epilogue as it is recorded: with what its backward reads of the product.
-struct Plan {
-  const Graph* graph = nullptr;    // the epilogue; a hidden last output where no other holds what backward reads
+struct GradientPlan {
+  const FormulaGraph* graph = nullptr;    // the epilogue; a hidden last output where no other holds what backward reads
   IndexSet outputs_read;           // outputs read in place of their expressions
   IndexSet used;                   // inputs that backward reads
 };
@@ -25,12 +25,12 @@ bool can_be_saved(const Node& node) {
   if (node.kind == NodeKind::input) return node.index == 0;
   if (node.kind != NodeKind::leaf) return false;
   const Rule& rule = rule_of(node.leaf);
-  return rule.vjp && rule.gives != Gives::truth;
+  return rule.vjp && rule.gives != Gives::predicate;
 }
 
 /// The node to save so that backward reads neither the accumulator nor more operands than it must: of act(acc + bias)
 /// it is the sum. Always a valid choice: the accumulator itself. An output that is there anyway is preferred.
-const Node* node_to_save(const Graph* graph, const Graph* gradients, const IndexSet& tensors) {
+const Node* node_to_save(const FormulaGraph* graph, const FormulaGraph* gradients, const IndexSet& tensors) {
   const Expr probe = make_input(1 << 16);
   const Node* best = nullptr;
   int best_cost = 1 << 20;
@@ -49,7 +49,7 @@ const Node* node_to_save(const Graph* graph, const Graph* gradients, const Index
   return best;
 }
 
-Plan make_plan(const Graph* graph, const IndexSet& wanted, const IndexSet& tensors) {
+GradientPlan make_plan(const FormulaGraph* graph, const IndexSet& wanted, const IndexSet& tensors) {
   const IndexSet all = first_indices(graph->outputs.size());
   const GradientGraph& preferred = gradient(graph, all, wanted);
   if (!preferred.graph || !preferred.graph->used_inputs[0])
@@ -60,7 +60,7 @@ Plan make_plan(const Graph* graph, const IndexSet& wanted, const IndexSet& tenso
   for (const Node* node : graph->outputs) outputs.push_back(Expr(node));
   while (at < outputs.size() && outputs[at].node() != saved) ++at;
   if (at == outputs.size()) outputs.push_back(Expr(saved));
-  Plan plan{make_graph(outputs, graph->inputs), one_index(at), {}};
+  GradientPlan plan{make_graph(outputs, graph->inputs), one_index(at), {}};
   const GradientGraph& g =
       gradient(plan.graph, first_indices(outputs.size()), wanted, false, plan.outputs_read);
   plan.used = g.graph->used_inputs;
@@ -69,28 +69,28 @@ Plan make_plan(const Graph* graph, const IndexSet& wanted, const IndexSet& tenso
 
 /// What plans are kept by; they are kept for good.
 struct PlanKey {
-  const Graph* graph = nullptr;
+  const FormulaGraph* graph = nullptr;
   IndexSet wanted, tensors;
   bool operator==(const PlanKey&) const = default;
 };
 struct PlanKeyHash {
   std::size_t operator()(const PlanKey& key) const {
     const std::hash<IndexSet> of_set;
-    return std::hash<const Graph*>()(key.graph) ^ of_set(key.wanted) ^ of_set(key.tensors) << 1;
+    return std::hash<const FormulaGraph*>()(key.graph) ^ of_set(key.wanted) ^ of_set(key.tensors) << 1;
   }
 };
-const Plan& shared_plan_of(const PlanKey& key) {
+const GradientPlan& shared_plan_of(const PlanKey& key) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& known = *new std::unordered_map<PlanKey, Plan, PlanKeyHash>;  // which stay where they are
+  static auto& known = *new std::unordered_map<PlanKey, GradientPlan, PlanKeyHash>;  // which stay where they are
   const std::lock_guard hold(lock);
   const auto found = known.find(key);
   return found != known.end() ? found->second
                               : known.emplace(key, make_plan(key.graph, key.wanted, key.tensors)).first->second;
 }
 /// The last this thread asked for is found without the lock.
-const Plan& plan_of(const PlanKey& key) {
+const GradientPlan& plan_of(const PlanKey& key) {
   thread_local PlanKey last_key;
-  thread_local const Plan* last = nullptr;
+  thread_local const GradientPlan* last = nullptr;
   if (!(last_key == key)) last = &shared_plan_of(key), last_key = key;
   return *last;
 }
@@ -122,7 +122,7 @@ struct EpilogueBackward {
 
 }  // namespace
 
-void product_with_epilogue(const char* op, const Graph* graph, const Shape& space, const Var& a, const Var& b,
+void product_with_epilogue(const char* op, const FormulaGraph* graph, const Shape& space, const Var& a, const Var& b,
                            std::span<const Argument> operands, std::span<Var> results) {
   const Shape batch = batch_of(space);
   SmallVector<const Var*, 8> inputs;
@@ -139,7 +139,7 @@ void product_with_epilogue(const char* op, const Graph* graph, const Shape& spac
     for (std::size_t k = 0; k < results.size(); ++k) results[k] = as_var(outputs[k]);
     return;
   }
-  const Plan& plan = plan_of({graph, wanted_of_epilogue(mask), tensors});
+  const GradientPlan& plan = plan_of({graph, wanted_of_epilogue(mask), tensors});
   Slots<Tensor, 3> outputs(plan.graph->outputs.size());
   run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
   EpilogueBackward rule;

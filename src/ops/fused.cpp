@@ -127,7 +127,7 @@ void check_position(const char* op, const Step& step, const Shape& space, std::u
 void check_coordinates(const char* op, const Program& program, const Shape& space, std::uint32_t reduced) {
   for (const Step& step : program.steps)
     if (step.kind == StepKind::position ||
-        (step.kind == StepKind::extent && !is_float_lane(step.lane) && !is_wide_lane(step.lane)))
+        (step.kind == StepKind::extent && !is_float(step.type) && !is_wide(step.type)))
       check_position(op, step, space, reduced);
 }
 
@@ -222,13 +222,13 @@ bool is_narrower(std::span<const DType> narrower, std::size_t i) {
 }
 /// The gradient of input i, converted where that is of a narrower dtype than others. One that is summed afterwards is
 /// converted after that.
-Expr narrowed(Expr gradient, const GradientGraph::Plan& plan, std::size_t i, bool summed) {
+Expr narrowed(Expr gradient, const GradientGraph::Calls& plan, std::size_t i, bool summed) {
   const bool now = is_narrower(plan.narrower, i) && (summed || plan.broadcast[i] == 0);
   return now ? cast(gradient, plan.narrower[i]) : gradient;
 }
 
 /// Groups gradients by the axes their inputs were broadcast along; those summed over nothing join the first group.
-std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const GradientGraph::Plan& plan) {
+std::vector<GradientGraph::Call> group_gradients(const GradientGraph& g, const GradientGraph::Calls& plan) {
   const bool graph_reduces = g.graph->reduces;
   std::vector<GradientGraph::Call> calls;
   std::vector<std::vector<Expr>> outputs;
@@ -271,7 +271,7 @@ const std::vector<GradientGraph::Call>& gradient_calls(const GradientGraph& g, s
     if (plan->reduced == reduced && std::ranges::equal(plan->broadcast, broadcast) &&
         std::ranges::equal(plan->narrower, narrower))
       return plan->calls;
-  auto plan = std::make_unique<GradientGraph::Plan>();
+  auto plan = std::make_unique<GradientGraph::Calls>();
   plan->broadcast.assign(broadcast.begin(), broadcast.end()), plan->reduced = reduced;
   plan->narrower.assign(narrower.begin(), narrower.end());
   plan->calls = group_gradients(g, *plan);
@@ -293,14 +293,14 @@ std::uint32_t broadcast_axes(const Shape& shape, const Shape& space) {
 namespace {
 
 /// (x…) → (sum(x)…)
-const Graph* sums_graph(std::size_t count) {
+const FormulaGraph* sums_graph(std::size_t count) {
   const auto make = [](std::size_t n) {
     std::vector<Expr> outputs;
     for (std::size_t i = 0; i < n; ++i) outputs.push_back(sum(make_input(static_cast<int>(i))));
     return make_graph(outputs, static_cast<int>(n));
   };
-  static const std::array<const Graph*, 9> few = [&] {
-    std::array<const Graph*, 9> graphs{};
+  static const std::array<const FormulaGraph*, 9> few = [&] {
+    std::array<const FormulaGraph*, 9> graphs{};
     for (std::size_t n = 1; n < graphs.size(); ++n) graphs[n] = make(n);
     return graphs;
   }();
@@ -330,7 +330,7 @@ class FusedBackward::Sums {
         const bool joins = together.empty() || (p.axes == together[0].axes && p.g.shape() == together[0].g.shape());
         (joins ? together : apart).push_back(std::move(p));
       }
-      run_together(together);
+      run_horizontally(together);
       pending_ = std::move(apart);
     }
   }
@@ -342,7 +342,7 @@ class FusedBackward::Sums {
     Var g;
   };
 
-  void run_together(std::span<const Pending> list) {
+  void run_horizontally(std::span<const Pending> list) {
     PoolVector<Argument> arguments;
     for (const Pending& p : list) arguments.push_back(Argument(p.g));
     PoolVector<Var> values(list.size());
@@ -530,7 +530,7 @@ Var sum_to(const Var& x, const Shape& shape) {
 }
 
 namespace {
-void check_arguments(const char* name, const Graph* graph, std::size_t values, std::size_t arguments) {
+void check_arguments(const char* name, const FormulaGraph* graph, std::size_t values, std::size_t arguments) {
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values;
   if (arguments != expected)
     throw Error(ErrorKind::shape, std::string(name) + ": takes " + std::to_string(expected) + " arguments, got " +
@@ -549,14 +549,14 @@ void with_values(std::span<const Number> values, std::span<const Argument> argum
 }
 }  // namespace
 
-void apply_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+void apply_tensors(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                    std::span<const Argument> arguments, std::span<Tensor> results) {
   check_arguments(name, graph, values.size(), arguments.size());
   with_values(values, arguments, [&](std::span<const Argument> all) {
     run_fused({name, graph, 0, {}}, all, {}, results);
   });
 }
-void apply_vars(const char* name, const Graph* graph, std::span<const Number> values,
+void apply_vars(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                 std::span<const Argument> arguments, std::span<Var> results) {
   check_arguments(name, graph, values.size(), arguments.size());
   with_values(values, arguments, [&](std::span<const Argument> all) { fused({name, graph, 0, {}}, all, results); });

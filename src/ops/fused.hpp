@@ -37,7 +37,7 @@ struct Wide {
 
 struct FusedCall {
   const char* op = "";
-  const Graph* graph = nullptr;
+  const FormulaGraph* graph = nullptr;
   std::uint32_t reduced = 0;   // axes (a bit each) that reductions in the graph run over
   std::optional<Shape> space;  // none: what the arguments broadcast to
   Wide wide = {};
@@ -98,7 +98,7 @@ PoolVector<Var> fused(const FusedCall& call, std::span<const Argument> arguments
 /// inputs.
 struct FusedBackward {
   const char* op = "";
-  const Graph* graph = nullptr;
+  const FormulaGraph* graph = nullptr;
   std::uint32_t reduced = 0;
   Shape space;
   struct Input {
@@ -151,8 +151,8 @@ Shape broadcast_space(const char* op, std::span<const Argument> arguments);
 Var sum_to(const Var& x, const Shape& shape);
 
 /// The graph of a formula traced once from a captureless lambda.
-template <class F> const Graph* graph_of(F f) {
-  static const Graph* const graph = Pointwise<outputs_of<F>>(f).graph();
+template <class F> const FormulaGraph* graph_of(F f) {
+  static const FormulaGraph* const graph = Pointwise<outputs_of<F>>(f).graph();
   return graph;
 }
 

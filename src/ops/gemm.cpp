@@ -35,7 +35,7 @@ View matrix_view(const Tensor& t, const Shape& batch) {
   return view;
 }
 
-const Graph* plain_epilogue() {
+const FormulaGraph* plain_epilogue() {
   return graph_of([](auto acc) { return acc; });
 }
 

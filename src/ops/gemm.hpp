@@ -23,7 +23,7 @@ ProductShape product_shape(const char* op, const Tensor& a, const Tensor& b);
 /// epilogue sees it.
 struct ProductCall {
   const char* op = "";
-  const Graph* epilogue = nullptr;  // null: the product itself
+  const FormulaGraph* epilogue = nullptr;  // null: the product itself
   Shape batch;
   std::optional<DType> acc_type;
 };
@@ -41,7 +41,7 @@ Var product(const char* op, const Var& a, const Var& b, const Shape& batch, std:
 /// each broadcasting to batch + [m, n]. Backward is one fused pass for the epilogue, then the products. What that pass
 /// reads of the product (the pre-activation, an output, nothing) is found from the graph. `results`: one for each
 /// output. `space`: batch + [m, n], of operands that were checked (product_shape).
-void product_with_epilogue(const char* op, const Graph* graph, const Shape& space, const Var& a, const Var& b,
+void product_with_epilogue(const char* op, const FormulaGraph* graph, const Shape& space, const Var& a, const Var& b,
                            std::span<const Argument> operands, std::span<Var> results);
 
 /// batch + [m, n]

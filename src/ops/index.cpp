@@ -100,7 +100,7 @@ template <class F> void with_context(const char* op, int axis, const Tensor& x, 
 /// `indices` are i32, which x has places for (require_places).
 Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Layout& layout, int axis, DType given,
                bool wraps = true) {
-  static const Graph* const identity = graph_of([](auto v) { return v; });
+  static const FormulaGraph* const identity = graph_of([](auto v) { return v; });
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *x.impl();
   Gather gather = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
@@ -217,7 +217,7 @@ void detail::require_index_dtype(const char* op, const char* name, const Tensor&
 
 Tensor detail::as_i32(const char* op, const Tensor& indices, std::int32_t invalid) {
   if (indices.dtype() == DType::i32) return indices;
-  static const Graph* const graph = graph_of([](auto i, auto other) {
+  static const FormulaGraph* const graph = graph_of([](auto i, auto other) {
     return cast(where(bit_and(i >= INT32_MIN, i <= INT32_MAX), i, other), DType::i32);
   });
   const Argument arguments[] = {Argument(indices), Argument(invalid)};
@@ -362,14 +362,14 @@ Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
 }
 
 namespace {
-const Graph* close_graph() {
+const FormulaGraph* close_graph() {
   return graph_of([](auto x, auto y, auto rtol, auto atol) {  // x - y is NaN for equal infinities
     const auto near = bit_and(abs(y) < Expr(kInf), abs(x - y) <= atol + rtol * abs(y));
     return bit_or(x == y, near);
   });
 }
 /// Of integers, through i64: their distance as an unsigned number, against the tolerance rounded down.
-const Graph* close_integers_graph() {
+const FormulaGraph* close_integers_graph() {
   return graph_of([](auto x, auto y, auto rtol, auto atol) {
     const auto a = cast(x, DType::i64), b = cast(y, DType::i64);
     const auto distance = where(a > b, a - b, b - a);  // modulo 2^64
@@ -388,7 +388,7 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool e
   if (!floating && a.device() == b.device() && lacks_f64(a))
     return allclose(a.to(cpu()), b.to(cpu()), rtol, atol, equal_nan);
   const Argument arguments[] = {Argument(a), Argument(b), Argument(rtol), Argument(atol)};
-  const Graph* const graph = floating ? close_graph() : close_integers_graph();
+  const FormulaGraph* const graph = floating ? close_graph() : close_integers_graph();
   Tensor result = fused_one<Tensor>({"allclose", graph, 0, {}}, arguments);
   if (equal_nan && floating) result = bit_or(result, bit_and(a != a, b != b));
   return all(result).item<bool>();

@@ -18,7 +18,7 @@ namespace {
 template <class T>
 void copy_parts(std::span<const T> parts, std::size_t axis, std::span<const std::int64_t> begins,
                 const Tensor& result) {
-  static const Graph* const identity = graph_of([](auto v) { return v; });
+  static const FormulaGraph* const identity = graph_of([](auto v) { return v; });
   constexpr std::size_t kAtOnce = 256;  // copies of a call
   // 16-bit floats as i16: through f32, a signalling NaN would become a quiet one.
   const DType dtype = is_floating(result.dtype()) && dtype_size(result.dtype()) == 2 ? DType::i16 : result.dtype();
@@ -28,7 +28,7 @@ void copy_parts(std::span<const T> parts, std::size_t axis, std::span<const std:
   PoolVector<View> views(parts.size());
   PoolVector<FusedRequest> requests;
   const auto run_all = [&] {
-    if (!requests.empty()) run_together(result.impl()->storage->backend(), requests);
+    if (!requests.empty()) run_horizontally(result.impl()->storage->backend(), requests);
     requests.clear();
   };
   for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -45,26 +45,26 @@ template <TensorOrVar T> T with_vectors(const T& a, const T& b) {
 }
 
 /// Graphs made from an activation, kept by what they are made for.
-template <class Make> const Graph* cached(const Graph* activation, int variant, Make make) {
+template <class Make> const FormulaGraph* cached(const FormulaGraph* activation, int variant, Make make) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static std::map<std::pair<const Graph*, int>, const Graph*>& known =
-      *new std::map<std::pair<const Graph*, int>, const Graph*>;
+  static std::map<std::pair<const FormulaGraph*, int>, const FormulaGraph*>& known =
+      *new std::map<std::pair<const FormulaGraph*, int>, const FormulaGraph*>;
   const std::lock_guard hold(lock);
-  const Graph*& graph = known[{activation, variant}];
+  const FormulaGraph*& graph = known[{activation, variant}];
   if (!graph) graph = make();
   return graph;
 }
 enum Variant { kActivated, kActivatedAndPre, kRecomputed, kRecomputedPropagating, kWithSum };
 
 /// activation(x) with the activation's parameters numbered from `first` on.
-Expr activate(const Graph* activation, Expr x, int first) {
+Expr activate(const FormulaGraph* activation, Expr x, int first) {
   std::vector<Expr> args{x};
   for (int i = 1; i < activation->inputs; ++i) args.push_back(make_input(first + i - 1));
   return substitute(activation, args)[0];
 }
 
 /// Epilogue (acc, bias, parameters…) → activation(acc + bias) [, acc + bias].
-const Graph* forward_graph(const Graph* activation, bool with_pre) {
+const FormulaGraph* forward_graph(const FormulaGraph* activation, bool with_pre) {
   return cached(activation, with_pre ? kActivatedAndPre : kActivated, [&] {
     const Expr pre = make_input(0) + make_input(1), y = activate(activation, pre, 2);
     const Expr outputs[] = {y, pre};
@@ -106,7 +106,7 @@ std::uint32_t all_but_last(int rank) { return (1u << (rank - 1)) - 1; }
 
 /// epilogue(a·b, operands…) over `space`, recorded where R is Var.
 template <TensorOrVar R>
-void run_epilogue(const char* op, const Graph* epilogue, const Shape& space, const R& a, const R& b,
+void run_epilogue(const char* op, const FormulaGraph* epilogue, const Shape& space, const R& a, const R& b,
                   std::span<const Argument> operands, std::span<R> results) {
   if constexpr (std::same_as<R, Var>) product_with_epilogue(op, epilogue, space, a, b, operands, results);
   else run_product({op, epilogue, batch_of(space), {}}, a, b, operands, {}, results);
@@ -154,7 +154,7 @@ ResultOf<A, B, C> matmul_bias(const A& a, const B& b, const C& bias) {
 
 namespace {
 constexpr const char* kResidual = "matmul_bias_residual";
-const Graph* residual_graph() {
+const FormulaGraph* residual_graph() {
   return graph_of([](auto acc, auto bias, auto residual) { return acc + bias + residual; });
 }
 /// The space of the result.
@@ -213,7 +213,7 @@ namespace {
 constexpr const char* kBwd = "matmul_bias_activation_bwd";
 
 /// Epilogue (acc, bias, grad, parameters…) → grad · activation'(acc + bias): the pre-activation is never stored.
-const Graph* recomputed_graph(const Graph* activation, bool finite_only) {
+const FormulaGraph* recomputed_graph(const FormulaGraph* activation, bool finite_only) {
   return cached(activation, finite_only ? kRecomputed : kRecomputedPropagating, [&] {
     const GradientGraph& g = gradient(activation, 1, 1, finite_only);
     const Expr pre = make_input(0) + make_input(1);
@@ -269,7 +269,7 @@ struct PreGradient {
 
 /// (x, bias, grad, parameters…) → d = grad · activation'(x + bias) and Σ d in `sum_dtype`, summed before d is rounded
 /// to `dtype`. 16-bit operands are widened first.
-const Graph* summed_graph(const Graph* recomputed, DType dtype, DType sum_dtype) {
+const FormulaGraph* summed_graph(const FormulaGraph* recomputed, DType dtype, DType sum_dtype) {
   return cached(recomputed, kWithSum + static_cast<int>(dtype) * 16 + static_cast<int>(sum_dtype), [&] {
     const bool narrow = dtype_size(dtype) == 2;
     std::vector<Expr> args;
@@ -282,8 +282,9 @@ const Graph* summed_graph(const Graph* recomputed, DType dtype, DType sum_dtype)
   });
 }
 
-PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, const Tensor& bias, const Tensor& grad,
-                                std::span<const Number> values, DType sum_dtype, const Tensor& into = {}) {
+PreGradient from_pre_activation(const FormulaGraph* recomputed, const Tensor& pre, const Tensor& bias,
+                                const Tensor& grad, std::span<const Number> values, DType sum_dtype,
+                                const Tensor& into = {}) {
   PoolVector<Argument> list{Argument(pre), bias.defined() ? Argument(bias) : Argument(0), Argument(grad)};
   for (const Number& value : values) list.push_back(Argument(value));
   const PoolVector<Tensor> results =
@@ -295,9 +296,9 @@ PreGradient from_pre_activation(const Graph* recomputed, const Tensor& pre, cons
 /// 16-bit operands without a saved pre-activation: strips of rows of it, in f32, so that Σ d adds unrounded values and
 /// d is the only M×N temporary. A strip is what the backend likes (on the CPU it stays in cache, and packing b again
 /// for each costs little); where one holds all rows, there are two calls.
-PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
-                      std::span<const Number> values, DType sum_dtype) {
-  static const Graph* const unrounded = graph_of([](auto acc) { return cast(acc, DType::f32); });
+PreGradient in_strips(const FormulaGraph* recomputed, const Tensor& grad, const Tensor& a, const Tensor& b,
+                      const Tensor& bias, std::span<const Number> values, DType sum_dtype) {
+  static const FormulaGraph* const unrounded = graph_of([](auto acc) { return cast(acc, DType::f32); });
   const std::int64_t rows = grad.size(-2),
                      row_bytes = std::max<std::int64_t>(1, grad.numel() / std::max<std::int64_t>(rows, 1) * 4);
   const std::int64_t strip = std::max<std::int64_t>(64, a.impl()->storage->backend().strip_bytes() / row_bytes);
@@ -322,20 +323,20 @@ PreGradient in_strips(const Graph* recomputed, const Tensor& grad, const Tensor&
 
 PreGradient pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, const Tensor& bias,
                          const Pointwise<>& activation, const MatmulBwdOptions& options) {
-  const Graph* graph = activation.graph();
+  const FormulaGraph* graph = activation.graph();
   const bool finite_only = options.nonfinite == NonFinite::zero, wants_bias = options.wanted.d_bias;
   // Sums of 16-bit gradients are rounded where they are made, unless they are yet to be added to something.
   const bool adds = options.accumulate_into && options.accumulate_into->d_bias.defined();
   const DType sum_dtype = adds && dtype_size(bias.dtype()) == 2 ? DType::f32 : bias.dtype();
   const GradientGraph& g = gradient(graph, 1, 1, finite_only);
   if (g.graph && g.graph->outputs[0]->kind == NodeKind::input) {  // identity
-    static const Graph* const wide_sum = graph_of([](auto x) { return sum(cast(x, DType::f32)); });
+    static const FormulaGraph* const wide_sum = graph_of([](auto x) { return sum(cast(x, DType::f32)); });
     if (!wants_bias || sum_dtype == grad.dtype())
       return {grad, wants_bias ? sum_to(as_var(grad), bias.shape()).value() : Tensor()};
     const Argument list[] = {Argument(grad)};
     return {grad, run_fused({kBwd, wide_sum, all_but_last(grad.dim()), {}}, list)[0].reshape(bias.shape())};
   }
-  const Graph* recomputed = recomputed_graph(graph, finite_only);
+  const FormulaGraph* recomputed = recomputed_graph(graph, finite_only);
   if (options.pre_activation.defined()) {
     if (wants_bias)
       return from_pre_activation(recomputed, options.pre_activation, {}, grad, activation.values(), sum_dtype);
@@ -354,7 +355,7 @@ PreGradient pre_gradient(const Tensor& grad, const Tensor& a, const Tensor& b, c
 /// Writes sum = sum + result or returns the result.
 Tensor accumulated_product(const Tensor& a, const Tensor& b, const Shape& shape, Tensor* sum) {
   const bool adds = sum && sum->defined();
-  static const Graph* const add = graph_of([](auto acc, auto before) { return acc + before; });
+  static const FormulaGraph* const add = graph_of([](auto acc, auto before) { return acc + before; });
   if (!adds) return product(kBwd, as_var(a), as_var(b), batch_of(shape)).value();
   const Argument before[] = {Argument(*sum)};
   run_product({kBwd, add, batch_of(shape), sum->dtype()}, a, b, before, {sum, 1});

@@ -103,7 +103,7 @@ Shape parted(Shape shape, const EpilogueOptions& options) {
 struct AxisCall {
   int axis = 0;
   std::vector<std::size_t> outputs;
-  const Graph* graph = nullptr;
+  const FormulaGraph* graph = nullptr;
 };
 
 /// The axis that an output sums over, or 0. Throws unsupported where a reduction names no axis, or two are there.
@@ -134,7 +134,7 @@ Expr without_named_axes(const Node* output) {
   return rewrite(Expr(output));
 }
 
-std::vector<AxisCall> make_calls(const char* name, const Graph* graph) {
+std::vector<AxisCall> make_calls(const char* name, const FormulaGraph* graph) {
   std::vector<AxisCall> calls;
   std::vector<std::size_t> unsummed;
   for (std::size_t k = 0; k < graph->outputs.size(); ++k) {
@@ -155,16 +155,16 @@ std::vector<AxisCall> make_calls(const char* name, const Graph* graph) {
 }
 
 /// make_calls, kept by graph.
-const std::vector<AxisCall>& calls_of(const char* name, const Graph* graph) {
+const std::vector<AxisCall>& calls_of(const char* name, const FormulaGraph* graph) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& known = *new std::map<const Graph*, std::vector<AxisCall>>;
+  static auto& known = *new std::map<const FormulaGraph*, std::vector<AxisCall>>;
   const std::lock_guard hold(lock);
   const auto found = known.find(graph);
   return found != known.end() ? found->second : known.emplace(graph, make_calls(name, graph)).first->second;
 }
 
 /// Checks everything that does not depend on single operands; gives the shape of the result.
-Shape checked_space(const char* name, const Graph* graph, std::size_t values, const Tensor& a, const Tensor& b,
+Shape checked_space(const char* name, const FormulaGraph* graph, std::size_t values, const Tensor& a, const Tensor& b,
                     const EpilogueOptions& options, std::size_t operands) {
   const ProductShape p = product_shape(kOp, a, b);
   if (options.parts < 1 || p.n % options.parts != 0)
@@ -264,10 +264,10 @@ struct StackedBackward {
 /// The graph with the accumulators in `parts` that backward reads as further, hidden outputs, and which those are: they
 /// are computed with in f32 and saved in 16 bits, as a pre-activation is.
 struct SavingParts {
-  const Graph* graph;
+  const FormulaGraph* graph;
   IndexSet hidden = preferred_outputs();  // as outputs_read of gradient()
 };
-SavingParts saving_parts(const Graph* graph, const IndexSet& wanted, const IndexSet& parts) {
+SavingParts saving_parts(const FormulaGraph* graph, const IndexSet& wanted, const IndexSet& parts) {
   const std::size_t m = graph->outputs.size();
   const GradientGraph& g = gradient(graph, first_indices(m), wanted);
   const IndexSet read = g.graph ? g.graph->used_inputs & parts : IndexSet();
@@ -309,7 +309,7 @@ void fused_over_parts(const FusedCall& any_call, const Shape& space, const Var& 
 }
 
 /// What does not fit into one epilogue: the product, then a pass over it for each axis summed over.
-PoolVector<Var> in_passes(const char* name, const Graph* graph, const Var& a, const Var& b, const Shape& space,
+PoolVector<Var> in_passes(const char* name, const FormulaGraph* graph, const Var& a, const Var& b, const Shape& space,
                           const EpilogueOptions& options, std::span<const Argument> operands) {
   // The formula and its sums are of what is not rounded yet.
   const bool halves = dtype_size(a.dtype()) == 2;
@@ -336,7 +336,7 @@ PoolVector<Var> in_passes(const char* name, const Graph* graph, const Var& a, co
 
 }  // namespace
 
-PoolVector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+PoolVector<Tensor> epilogue_tensors(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                                     const Tensor& a, const Tensor& b, const EpilogueOptions& options,
                                     std::span<const Argument> operands) {
   if (const std::optional<DType> dtype = product_dtype(a, b))
@@ -349,7 +349,7 @@ PoolVector<Tensor> epilogue_tensors(const char* name, const Graph* graph, std::s
   for (const Var& v : in_passes(name, graph, as_var(a), as_var(b), space, options, list)) results.push_back(v.value());
   return results;
 }
-PoolVector<Var> epilogue_vars(const char* name, const Graph* graph, std::span<const Number> values, const Var& a,
+PoolVector<Var> epilogue_vars(const char* name, const FormulaGraph* graph, std::span<const Number> values, const Var& a,
                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
   if (const std::optional<DType> dtype = product_dtype(a.value(), b.value()))
     return epilogue_vars(name, graph, values, a.to(*dtype), b.to(*dtype), options, operands);

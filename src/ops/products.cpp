@@ -86,7 +86,7 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> vecdot(const A& a, const 
   const Argument arguments[] = {Argument(a), Argument(b)};
   const Shape space = broadcast_space(op, arguments);
   const int at = normalize_axis(op, axis, space.rank());
-  static const Graph* const graph = graph_of([](auto x, auto y) { return sum(x * y); });
+  static const FormulaGraph* const graph = graph_of([](auto x, auto y) { return sum(x * y); });
   return fused_one<ResultOf<A, B>>({op, graph, 1u << at, {}, {}, true}, arguments);
 }
 

@@ -65,7 +65,7 @@ template <TensorOrVar T> T chosen(const char* op, const T& x, const Places& at) 
   const T low = element(at.low), high = at.low == at.high ? low : element(at.high);
   const T last = element({static_cast<std::int32_t>(x.size(-1) - 1)});  // NaN where there is one
   // From the nearer end, so that of two equal ones the result is no other; infinities have no difference.
-  static const Graph* const graph = graph_of([](auto a, auto b, auto top, auto share) {
+  static const FormulaGraph* const graph = graph_of([](auto a, auto b, auto top, auto share) {
     const auto d = b - a;
     const auto between = where(share < 0.5, a + share * d, b - (1 - share) * d);
     const auto mixed = where(isinf(a) | isinf(b), (1 - share) * a + share * b, between);

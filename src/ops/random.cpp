@@ -90,7 +90,7 @@ std::array<Expr, 2> random_pair(Layout layout) {
   return {where(first, c[0], c[2]), where(first, c[1], c[3])};
 }
 /// The graph of a value of each element, cast to the dtype that is asked for, which is that of input 0.
-const Graph* draw_graph(Expr value, int inputs) {
+const FormulaGraph* draw_graph(Expr value, int inputs) {
   const Expr result = make_leaf(Leaf::cast, {value, make_input(0)}, kCastLike);
   return make_graph({&result, 1}, inputs);
 }
@@ -104,7 +104,7 @@ Expr wide_unit(Expr high, Expr low) {
   return (upper * constant(0x1p26) + lower) * constant(0x1p-53);
 }
 /// Uniform with as many bits as the dtype holds: one more would round to 1.
-const Graph* uniform_graph(DType dtype, Layout layout) {
+const FormulaGraph* uniform_graph(DType dtype, Layout layout) {
   const int bits = dtype == DType::f16 ? 11 : dtype == DType::bf16 ? 8 : 24;
   if (dtype != DType::f64) return draw_graph(unit(random_word(layout), bits), 5);
   const auto [high, low] = random_pair(layout);
@@ -112,17 +112,17 @@ const Graph* uniform_graph(DType dtype, Layout layout) {
 }
 
 /// Graphs by what decides them, each made once.
-using MakeGraph = const Graph* (*)(DType, Layout);
-const Graph* graph_of_draw(MakeGraph make, DType dtype, Layout layout) {
+using MakeGraph = const FormulaGraph* (*)(DType, Layout);
+const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, Layout layout) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& made = *new std::map<std::tuple<MakeGraph, DType, int>, const Graph*>;
+  static auto& made = *new std::map<std::tuple<MakeGraph, DType, int>, const FormulaGraph*>;
   const std::lock_guard hold(lock);
-  const Graph*& graph = made[{make, dtype, layout.lanes}];
+  const FormulaGraph*& graph = made[{make, dtype, layout.lanes}];
   if (!graph) graph = make(dtype, layout);
   return graph;
 }
 
-const Graph* normal_graph(DType dtype, Layout layout);
+const FormulaGraph* normal_graph(DType dtype, Layout layout);
 /// `words`: how many an element takes, of the four of a block.
 Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, std::uint64_t words, DType dtype,
             Device device, std::span<const Number> extra = {}) {
@@ -185,7 +185,7 @@ Expr random_uniform(Expr position, Expr seed, Expr stream) {
 }
 
 namespace {
-const Graph* normal_graph(DType dtype, Layout layout) {
+const FormulaGraph* normal_graph(DType dtype, Layout layout) {
   if (dtype == DType::f64) return draw_graph(wide_normal_of(random_words(coordinate(0))), 5);
   const auto [a, b] = random_pair(layout);
   return draw_graph(normal_of(a, b), 5);
@@ -211,15 +211,15 @@ Expr word_parameter(int input) { return cast(make_input(input), DType::u32); }
 Number word_number(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
 
 /// low + floor(word · range / 2^32), modulo 2^32. Inputs: range and low as words.
-const Graph* narrow_integers(DType, Layout layout) {
+const FormulaGraph* narrow_integers(DType, Layout layout) {
   return draw_graph(cast(mul_high(random_word(layout), word_parameter(5)) + word_parameter(6), DType::i32), 7);
 }
 /// The same where the range is 2^32.
-const Graph* whole_words(DType, Layout layout) {
+const FormulaGraph* whole_words(DType, Layout layout) {
   return draw_graph(cast(random_word(layout) + word_parameter(6), DType::i32), 7);
 }
 /// In 64 bits. Inputs: the range's lower and upper half, and low.
-const Graph* wide_integers(DType, Layout layout) {
+const FormulaGraph* wide_integers(DType, Layout layout) {
   const Expr number = wide_mul_high(random_pair(layout), {word_parameter(5), word_parameter(6)});
   return draw_graph(number + cast(make_input(7), DType::i64), 8);
 }

@@ -15,7 +15,7 @@ constexpr int kNowhere = 2147483647;
 
 struct Reduction {
   const char* op;
-  const Graph* graph;
+  const FormulaGraph* graph;
   bool empty_allowed = true;
   Var (*of_complex)(const Var& x, const Axes& axes, bool keepdim) = nullptr;  // where the graph is of real numbers
 };
@@ -95,7 +95,7 @@ const Reduction& norm_reduction() {
                            }};
   return r;
 }
-template <class Best> const Graph* arg_graph(Best best) {
+template <class Best> const FormulaGraph* arg_graph(Best best) {
   const Expr x = make_input(0), extreme = best(x);
   const Expr nan = first_where(x, [](Expr e) { return e != e; });
   const Expr first = first_where(x, [&](Expr e) { return e == extreme; });
@@ -110,7 +110,7 @@ const Reduction& argmin_reduction() {
   static const Reduction r{"argmin", arg_graph([](Expr x) { return min(x); }), false};
   return r;
 }
-// Over nothing max of truths gives the lowest integer: the comparison makes that false, and true for min.
+// Over nothing max of predicates gives the lowest integer: the comparison makes that false, and true for min.
 const Reduction& any_reduction() {
   static const Reduction r{"any", graph_of([](auto x) { return max(cast(x != 0, DType::i32)) > 0; })};
   return r;
@@ -172,7 +172,7 @@ TERN_REDUCTION(std)
 TERN_REDUCTION(norm)
 #undef TERN_REDUCTION
 
-// Positions and truths have no gradient: they are Tensors.
+// Positions and predicates have no gradient: they are Tensors.
 #define TERN_INDEX_REDUCTION(name)                                                   \
   template <TensorOrVar T> Tensor name(const T& x, const Axes& axes, bool keepdim) { \
     return run(name##_reduction(), value_of(x), axes, keepdim);                      \

@@ -170,7 +170,7 @@ constexpr Tolerance kSums{
     185, "a rounding for each of at most 185 elements, of partial sums that the total or 1 exceeds on average"};
 constexpr Tolerance kRoots{370, "sums of 185 squares of differences, each with two roundings"};
 constexpr Tolerance kExact{0, "it is one of the elements"};
-constexpr Tolerance kPlaces{0, "it is a place or a truth"};
+constexpr Tolerance kPlaces{0, "it is a place or a predicate"};
 
 const Entries reductions{
     {.name = "sum",

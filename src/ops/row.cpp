@@ -30,45 +30,45 @@ template <class... A> std::array<Argument, sizeof...(A)> list(const A&... a) { r
 
 /// e / sum(e) by one reciprocal for each row: a division for each element takes as long as its exponential.
 template <class E> auto shares(E e) { return e * (1 / sum(e)); }
-const Graph* softmax_graph() {
+const FormulaGraph* softmax_graph() {
   return graph_of([](auto x) { return shares(exp(x - detach(max(x)))); });
 }
-const Graph* log_softmax_graph() {
+const FormulaGraph* log_softmax_graph() {
   return graph_of([](auto x) {
     auto shifted = x - detach(max(x));
     return shifted - log(sum(exp(shifted)));
   });
 }
-const Graph* rms_norm_graph() {
+const FormulaGraph* rms_norm_graph() {
   return graph_of([](auto x, auto weight, auto eps) { return x * rsqrt(mean(x * x) + eps) * weight; });
 }
-const Graph* layer_norm_graph() {
+const FormulaGraph* layer_norm_graph() {
   return graph_of([](auto x, auto weight, auto bias, auto eps) {
     auto centred = x - mean(x);
     return centred * rsqrt(mean(centred * centred) + eps) * weight + bias;
   });
 }
 /// Masked scores are -inf before the exponential: their derivative is then 0 · 0.
-const Graph* causal_softmax_graph() {
+const FormulaGraph* causal_softmax_graph() {
   return graph_of([](auto x, auto extra) {
     auto seen = index(x, -1) <= index(x, -2) + extra;
     return shares(exp(where(seen, x, -kInf) - detach(max(where(seen, x, -kInf)))));
   });
 }
-const Graph* add_rms_norm_graph() {
+const FormulaGraph* add_rms_norm_graph() {
   return graph_of([](auto x, auto residual, auto weight, auto eps) {
     auto s = x + residual;
     return std::array{s * rsqrt(mean(s * s) + eps) * weight, s};
   });
 }
-const Graph* add_layer_norm_graph() {
+const FormulaGraph* add_layer_norm_graph() {
   return graph_of([](auto x, auto residual, auto weight, auto bias, auto eps) {
     auto s = x + residual, centred = s - mean(s);
     return std::array{centred * rsqrt(mean(centred * centred) + eps) * weight + bias, s};
   });
 }
 /// -log softmax(logits)[label] of a row; labels have one element a row. The label's logit is picked before the maximum
-/// is subtracted, so that one walk along the row does for all three reductions.
+/// is subtracted, so that one pass along the row does for all three reductions.
 constexpr auto cross_entropy_of_row = [](auto logits, auto label) {
   auto top = detach(max(logits)), picked = sum(where(index(logits, -1) == label, logits, 0));
   return log(sum(exp(logits - top))) - (picked - top);
@@ -83,7 +83,7 @@ constexpr auto smoothed_cross_entropy_of_row = [](auto logits, auto label, auto 
 constexpr auto counted = [](auto logits, auto label, auto ignored) { return where(label == ignored, 0, logits); };
 
 /// Inputs: logits, label, the smoothing where there is one, then the label to ignore, or else a factor of each row.
-const Graph* cross_entropy_graph(bool smoothed, bool ignores) {
+const FormulaGraph* cross_entropy_graph(bool smoothed, bool ignores) {
   if (smoothed && ignores)
     return graph_of([](auto logits, auto label, auto smoothing, auto ignored) {
       return smoothed_cross_entropy_of_row(counted(logits, label, ignored), label, smoothing);
@@ -99,7 +99,7 @@ const Graph* cross_entropy_graph(bool smoothed, bool ignores) {
   return graph_of([](auto logits, auto label, auto factor) { return cross_entropy_of_row(logits, label) * factor; });
 }
 /// The mean of the rows whose label is not ignored; of none, 0. The count is in the rows' lanes: f32 for f16.
-const Graph* counted_mean_graph() {
+const FormulaGraph* counted_mean_graph() {
   return graph_of([](auto rows, auto label, auto ignored) {
     auto counts = label != ignored;
     auto one = make_leaf(Leaf::cast, {counts, rows}, kCastLike);
@@ -249,7 +249,7 @@ TERN_INSTANCES_2(FirstOf, cross_entropy, const CrossEntropyOptions&)
 
 namespace detail {
 namespace {
-FusedCall row_call(const char* name, const Graph* graph, std::span<const Number> values,
+FusedCall row_call(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                    std::span<const Argument> arguments, const Axes& axes, PoolVector<Argument>& all) {
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values.size();
   if (arguments.size() != expected)
@@ -265,13 +265,13 @@ FusedCall row_call(const char* name, const Graph* graph, std::span<const Number>
   return {name, graph, axis_mask(name, axes, space.rank()), {}};
 }
 }  // namespace
-PoolVector<Tensor> row_tensors(const char* name, const Graph* graph, std::span<const Number> values,
+PoolVector<Tensor> row_tensors(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                                std::span<const Argument> arguments, const Axes& axes) {
   PoolVector<Argument> all;
   const FusedCall call = row_call(name, graph, values, arguments, axes, all);
   return run_fused(call, all);
 }
-PoolVector<Var> row_vars(const char* name, const Graph* graph, std::span<const Number> values,
+PoolVector<Var> row_vars(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                          std::span<const Argument> arguments, const Axes& axes) {
   PoolVector<Argument> all;
   const FusedCall call = row_call(name, graph, values, arguments, axes, all);

@@ -60,7 +60,7 @@ Expr is_before(Expr element, Expr value, Side side) {
   return (element <= value) | not_a_value;
 }
 /// A step of bisection: where it stands then, and which element is looked at next.
-template <Side side> const Graph* step_graph() {
+template <Side side> const FormulaGraph* step_graph() {
   return graph_of([](auto low, auto element, auto value, auto step, auto n, auto next) {
     const auto reach = low + step;
     const auto passed = where((reach <= n) & is_before(element, value, side), reach, low);
@@ -75,7 +75,7 @@ Tensor bisected(const char* op, const Tensor& sorted, const Tensor& values, Side
   if (n == 0 || values.numel() == 0) return low;
   auto step = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n)));
   Tensor at = full(sorted.dim() == 1 ? Shape{} : values.shape(), step - 1, like);
-  const Graph* const graph = side == Side::left ? step_graph<Side::left>() : step_graph<Side::right>();
+  const FormulaGraph* const graph = side == Side::left ? step_graph<Side::left>() : step_graph<Side::right>();
   for (; step > 0; step /= 2) {
     const Tensor element = sorted.dim() == 1 ? take(sorted, at) : gather(sorted, at, -1);
     const Argument arguments[] = {Argument(low),  Argument(element), Argument(values),

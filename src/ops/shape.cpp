@@ -18,7 +18,7 @@ using namespace detail;
 
 namespace {
 const TensorImpl& checked(const Tensor& t, const char* op) { return *require_defined(op, "the tensor", t).impl(); }
-const Graph* identity_graph() {
+const FormulaGraph* identity_graph() {
   return graph_of([](auto x) { return x; });
 }
 /// A read that is no request to a backend.
@@ -38,9 +38,9 @@ void require_dtype(const char* op, const Tensor& t, DType wanted) {
                                     std::string(to_string(wanted)) + "; convert it with .to(" +
                                     std::string(to_string(wanted)) + ")");
 }
-const Graph* cast_graph(DType dtype) {
-  static const std::array<const Graph*, kDTypeCount> graphs = [] {
-    std::array<const Graph*, kDTypeCount> list{};
+const FormulaGraph* cast_graph(DType dtype) {
+  static const std::array<const FormulaGraph*, kDTypeCount> graphs = [] {
+    std::array<const FormulaGraph*, kDTypeCount> list{};
     for (std::size_t i = 0; i < list.size(); ++i) {
       const Expr e = cast(make_input(0), static_cast<DType>(i));
       list[i] = make_graph({&e, 1}, 1);
@@ -201,14 +201,14 @@ void require_keeps_dtype(const char* op, const Tensor& target, DType both) {
                                     "; convert one of the operands with .to()");
 }
 /// The formula of two arguments with its result converted.
-const Graph* converted(const Graph* graph, DType dtype) {
+const FormulaGraph* converted(const FormulaGraph* graph, DType dtype) {
   const Expr arguments[] = {make_input(0), make_input(1)};
   const Expr result = cast(substitute(graph, arguments)[0], dtype);
   return make_graph({&result, 1}, 2);
 }
 Tensor& update(Tensor& target, const char* op, const Pointwise<>& formula, const Argument& other) {
   checked(target, op);
-  const Graph* graph = formula.graph();
+  const FormulaGraph* graph = formula.graph();
   if (other.tensor) {
     require_defined(op, "the right-hand side", *other.tensor);
     if (broadcast_shapes(op, target.shape(), other.tensor->shape()) != target.shape())

@@ -21,7 +21,7 @@ template <class F> auto shifted(double by, F f) {
     return std::vector{y};
   };
 }
-template <class F> Entry special(const char* name, const char* says, double by, F call, double (*truth)(double)) {
+template <class F> Entry special(const char* name, const char* says, double by, F call, double (*predicate)(double)) {
   return {.name = name,
           .family = Family::special,
           .arguments = "x",
@@ -29,7 +29,7 @@ template <class F> Entry special(const char* name, const char* says, double by, 
           .tolerance = kPieces,
           .samples = {{.shapes = one,
                        .call = [by, call](const auto& x) { return call(x + by); },
-                       .reference = shifted(by, truth)}},
+                       .reference = shifted(by, predicate)}},
           .bad = {{ErrorKind::shape, {name, "undefined"}, [call](auto make) { call(decltype(make({}))()); }},
                   {ErrorKind::dtype, {name, "floats"}, [call](auto make) { call(make({2}, i32)); }}}};
 }

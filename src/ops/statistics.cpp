@@ -35,7 +35,7 @@ template <TensorOrVar T> T laid_along(const T& list, int axis, int rank) {
 
 /// A formula of x, and of a number where it has two inputs, over axes.
 template <TensorOrVar T>
-T reduced(const char* op, const Graph* graph, const T& x, const Axes& axes, bool keepdim, Number number = 0) {
+T reduced(const char* op, const FormulaGraph* graph, const T& x, const Axes& axes, bool keepdim, Number number = 0) {
   require_defined(op, "x", value_of(x));
   const FusedCall call{op, graph, axis_mask(op, axes, x.dim()), {}, {}, !keepdim};
   const Argument arguments[] = {Argument(x), Argument(number)};
@@ -53,7 +53,7 @@ Expr norm_of_order(Expr x, Expr order) {
   const auto none = total == 0;
   return where(none, 0, scale * pow(where(none, 1, total), 1 / order));
 }
-const Graph* norm_graph(double order) {
+const FormulaGraph* norm_graph(double order) {
   if (order == kInfinity) return graph_of([](auto x) { return max(abs(x)); });
   if (order == -kInfinity) return graph_of([](auto x) { return min(abs(x)); });
   if (order == 0) return graph_of([](auto x) { return sum(where(x == 0, 0 * detach(x), 1)); });
@@ -72,7 +72,7 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
   if (count > kMostPositions)
     throw Error(ErrorKind::shape, "count_nonzero: i32 cannot count the " + std::to_string(count) + " elements of " +
                                       describe(values) + "; take it in parts");
-  static const Graph* const graph = graph_of([](auto v) { return sum(cast(v != 0, DType::i32)); });
+  static const FormulaGraph* const graph = graph_of([](auto v) { return sum(cast(v != 0, DType::i32)); });
   return reduced(op, graph, values, axes, keepdim);
 }
 
@@ -84,7 +84,7 @@ template <TensorOrVar T> T nansum(const T& x, const Axes& axes, bool keepdim) {
 template <TensorOrVar T> T nanmean(const T& x, const Axes& axes, bool keepdim) {
   require_defined("nanmean", "x", value_of(x));
   if (!is_floating(x.dtype())) return mean(x, axes, keepdim);
-  static const Graph* const graph = graph_of([](auto v) {
+  static const FormulaGraph* const graph = graph_of([](auto v) {
     const auto none = isnan(v);
     return sum(where(none, 0, v)) / sum(where(none, 0 * detach(where(none, 0, v)), 1));
   });
@@ -122,7 +122,7 @@ ResultOf<X, W> average(const X& x, const W& weights, const Axes& axes, bool keep
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
   const W along = weights_along(value_of(x), weights, mask);
   check_weights(op, value_of(x), value_of(weights), value_of(along));
-  static const Graph* const graph = graph_of([](auto v, auto w) { return sum(v * w) / sum(w); });
+  static const FormulaGraph* const graph = graph_of([](auto v, auto w) { return sum(v * w) / sum(w); });
   const Argument arguments[] = {Argument(x), Argument(along)};
   return fused_one<ResultOf<X, W>>({op, graph, mask, x.shape(), {}, !keepdim}, arguments);
 }
@@ -169,7 +169,7 @@ template <TensorOrVar T> T centred(const char* op, const T& x) {
     throw Error(ErrorKind::shape, std::string(op) + ": x must have one or two axes, it is " + describe(value_of(x)));
   const T list = x.dim() == 1 ? x.unsqueeze(0) : x,
           rows = dtype_size(x.dtype()) < 4 ? list.to(DType::f32) : floating(list);
-  static const Graph* const graph = graph_of([](auto v) { return v - mean(v); });
+  static const FormulaGraph* const graph = graph_of([](auto v) { return v - mean(v); });
   return fused_one<T>({op, graph, 2, {}}, std::array{Argument(rows)});
 }
 /// In x's dtype where that is floating; without axes where x has one.
@@ -217,7 +217,8 @@ template <TensorOrVar T> T trapezoid(const T& y, double dx, int axis) {
   require_defined("trapezoid", "y", value_of(y));
   const int a = normalize_axis("trapezoid", axis, y.dim());
   const auto [after, before] = neighbours(floating(y), a);
-  static const Graph* const graph = graph_of([](auto p, auto q, auto width) { return sum(p + q) * (0.5 * width); });
+  static const FormulaGraph* const graph =
+      graph_of([](auto p, auto q, auto width) { return sum(p + q) * (0.5 * width); });
   const Argument arguments[] = {Argument(after), Argument(before), Argument(dx)};
   return fused_one<T>({"trapezoid", graph, 1u << a, {}, {}, true}, arguments);
 }
@@ -233,7 +234,7 @@ template <TensorOrVar Y, TensorOrVar X> ResultOf<Y, X> trapezoid(const Y& y, con
   const X places = line ? laid_along(x, a, y.dim()) : x;
   const auto [after, before] = neighbours(floating(y), a);
   const auto [end, begin] = neighbours(floating(places), a);
-  static const Graph* const graph =
+  static const FormulaGraph* const graph =
       graph_of([](auto p, auto q, auto r, auto s) { return sum((p + q) * (r - s)) * 0.5; });
   const Argument arguments[] = {Argument(after), Argument(before), Argument(end), Argument(begin)};
   return fused_one<ResultOf<Y, X>>({op, graph, 1u << a, {}, {}, true}, arguments);

@@ -14,7 +14,7 @@ using namespace detail;
 namespace {
 
 // ---- graphs: one for each dtype ----
-using Graphs = std::array<const Graph*, kDTypeCount>;
+using Graphs = std::array<const FormulaGraph*, kDTypeCount>;
 template <class F> Graphs graphs_by_dtype(F output) {
   Graphs list{};
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -23,25 +23,25 @@ template <class F> Graphs graphs_by_dtype(F output) {
   }
   return list;
 }
-const Graph* of_dtype(const Graphs& graphs, DType dtype) { return graphs[static_cast<std::size_t>(dtype)]; }
+const FormulaGraph* of_dtype(const Graphs& graphs, DType dtype) { return graphs[static_cast<std::size_t>(dtype)]; }
 
-const Graph* plain_sum() {
+const FormulaGraph* plain_sum() {
   return graph_of([](auto x) { return sum(x); });
 }
-const Graph* plain_mean() {
+const FormulaGraph* plain_mean() {
   return graph_of([](auto x) { return mean(x); });
 }
 /// sum(x) in its own lanes, then converted.
-const Graph* converted_sum(DType dtype) {
+const FormulaGraph* converted_sum(DType dtype) {
   static const Graphs graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(x), to); });
   return of_dtype(graphs, dtype);
 }
-const Graph* sum_of_converted(DType dtype) {
+const FormulaGraph* sum_of_converted(DType dtype) {
   static const Graphs graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(cast(x, to)), to); });
   return of_dtype(graphs, dtype);
 }
 /// Of a sum in its own lanes, divided in f64 or f32.
-const Graph* mean_of_sum(DType dtype, DType divided) {
+const FormulaGraph* mean_of_sum(DType dtype, DType divided) {
   static const auto graphs = [](DType in) {
     return graphs_by_dtype([in](Expr x, DType to) { return cast(cast(sum(x), in) / extent(), to); });
   };
@@ -49,7 +49,7 @@ const Graph* mean_of_sum(DType dtype, DType divided) {
   return of_dtype(divided == DType::f64 ? in_f64 : in_f32, dtype);
 }
 /// The mean of the elements converted to `inside`, f64 or f32.
-const Graph* mean_of_converted(DType dtype, DType inside) {
+const FormulaGraph* mean_of_converted(DType dtype, DType inside) {
   static const auto graphs = [](DType in) {
     return graphs_by_dtype([in](Expr x, DType to) { return cast(mean(cast(x, in)), to); });
   };
@@ -81,7 +81,7 @@ std::int64_t count_along(const Tensor& x, std::uint32_t mask) {
 bool has(const Tensor& x, DType dtype) { return x.impl()->storage->backend().supports(dtype); }
 
 // ---- sums of more narrow integers than i32 can hold the sum of ----
-Tensor reduced(const Graph* graph, const Tensor& x, std::uint32_t mask) {
+Tensor reduced(const FormulaGraph* graph, const Tensor& x, std::uint32_t mask) {
   return fused_one<Tensor>({"sum", graph, mask, {}}, std::array{Argument(x)});
 }
 int longest_axis(const Tensor& x, std::uint32_t mask) {
@@ -119,7 +119,7 @@ Tensor sum_in_parts(const Tensor& x, std::uint32_t mask) {
 }
 
 // ---- which graph it is; null: sum_in_parts ----
-const Graph* sum_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
+const FormulaGraph* sum_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
   const DType from = x.dtype();
   if (asked == DType::boolean) throw Error(ErrorKind::dtype, "sum: booleans hold no sums; ask for i32");
   if (!widens(from)) return !asked || asked == from ? plain_sum() : sum_of_converted(*asked);
@@ -134,7 +134,7 @@ const Graph* sum_graph(const Tensor& x, std::uint32_t mask, std::optional<DType>
   if (to == DType::i64 && has(x, to)) return fits ? converted_sum(to) : nullptr;
   return sum_of_converted(to);
 }
-const Graph* mean_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
+const FormulaGraph* mean_graph(const Tensor& x, std::uint32_t mask, std::optional<DType> asked) {
   const DType from = x.dtype(), to = asked.value_or(is_differentiable(from) ? from : DType::f32);
   if (!is_differentiable(to))
     throw Error(ErrorKind::dtype, "mean: needs a floating-point dtype, got " + std::string(to_string(to)));
@@ -153,7 +153,7 @@ Tensor mean_in_parts(const Tensor& x, std::uint32_t mask, std::optional<DType> d
   return (sum_in_parts(x, mask).to(DType::f64) / count).to(dtype.value_or(DType::f32));
 }
 
-using GraphFor = const Graph* (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
+using GraphFor = const FormulaGraph* (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
 /// What a graph cannot compute in one call: of integers, which have no gradient.
 using RunInParts = Tensor (*)(const Tensor& x, std::uint32_t mask, std::optional<DType> dtype);
 
@@ -162,7 +162,7 @@ T run(const char* op, GraphFor graph_for, RunInParts in_parts, const T& x, const
       std::optional<DType> dtype) {
   require_defined(op, "x", value_of(x));
   const std::uint32_t mask = axis_mask(op, axes, x.dim());
-  if (const Graph* const graph = graph_for(value_of(x), mask, dtype))
+  if (const FormulaGraph* const graph = graph_for(value_of(x), mask, dtype))
     return fused_one<T>({op, graph, mask, {}, {}, !keepdim}, std::array{Argument(x)});
   const Tensor result = in_parts(value_of(x), mask, dtype);
   return operand_as<T>(keepdim ? result : result.reshape(without_axes(x.shape(), mask)));

@@ -35,7 +35,7 @@ PoolVector<Var*> gradients_of(Gradients& gradients, const std::vector<Var>& para
 
 /// x → (d, Σ (x / d)²) in `result`, with d the largest |x|, so that no square overflows or vanishes. Where |x| is not
 /// finite, d is 1 and the sum says so.
-const Graph* squares_graph(DType work, DType result) {
+const FormulaGraph* squares_graph(DType work, DType result) {
   const bool wide = work == DType::f64;
   const double largest = wide ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
   const Expr x = cast(make_input(0), work), top = max(abs(x));
@@ -45,20 +45,20 @@ const Graph* squares_graph(DType work, DType result) {
   return make_graph(outputs, 1);
 }
 /// Of all gradients together: (d, sums, limit) → (norm, what scales it to the limit).
-const Graph* norm_graph() {
+const FormulaGraph* norm_graph() {
   const Expr d = make_input(0), sums = make_input(1), limit = make_input(2);
   const Expr top = max(d), part = d / top;
   const Expr norm = top * sqrt(sum(sums * (part * part)));
   const Expr outputs[] = {norm, minimum(limit / (norm + 1e-6), 1)};
   return make_graph(outputs, 3);
 }
-const Graph* scale_graph(bool narrow, DType dtype) {
+const FormulaGraph* scale_graph(bool narrow, DType dtype) {
   const DType work = dtype == DType::f64 ? DType::f64 : DType::f32;
   const Expr g = narrow ? cast(make_input(0), work) : make_input(0), scaled = g * cast(make_input(1), work);
   const Expr output = narrow ? cast(scaled, dtype) : scaled;
   return make_graph({&output, 1}, 2);
 }
-const Graph* clamp_graph(bool, DType) {
+const FormulaGraph* clamp_graph(bool, DType) {
   return graph_of([](auto g, auto limit) { return minimum(maximum(g, -limit), limit); });
 }
 
@@ -95,7 +95,7 @@ Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, 
   const Tensor parts = squares_of(list, wide ? DType::f64 : DType::f32);
   const Tensor d = parts.slice(0, 0, 1), sums = parts.slice(0, 1, 2);
   const Argument arguments[] = {Argument(d), Argument(sums), Argument(limit)};
-  static const Graph* const graph = norm_graph();
+  static const FormulaGraph* const graph = norm_graph();
   Tensor found[2];  // the norm, and the factor
   run_fused({"clip_grad_norm", graph, 3, {}}, arguments, {}, found);
   const Tensor factor = found[1].reshape({});

@@ -69,7 +69,7 @@ namespace {
 DType moment_dtype(const Tensor& p) { return p.dtype() == DType::f64 ? DType::f64 : DType::f32; }
 Tensor state_like(const Tensor& p) { return zeros(p.shape(), {.dtype = moment_dtype(p), .device = p.device()}); }
 
-const Graph* adamw_graph(bool narrow, DType dtype) {
+const FormulaGraph* adamw_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), m0 = make_input(1), v0 = make_input(2), g0 = make_input(3);
   // Of shared_numbers and own_numbers.
   const Expr decay = make_input(4), b1 = make_input(5), b2 = make_input(6), eps = make_input(7), r1 = make_input(8),
@@ -89,7 +89,7 @@ std::array<double, 2> own_numbers(const AdamWOptions& o, std::int64_t n) {
   const auto corrected = [&](double b) { return -std::expm1(static_cast<double>(n) * std::log(b)); };
   return {o.learning_rate / corrected(o.beta1), 1 / corrected(o.beta2)};
 }
-const Graph* sgd_graph(bool narrow, DType dtype) {
+const FormulaGraph* sgd_graph(bool narrow, DType dtype) {
   const Expr p0 = make_input(0), v0 = make_input(1), g0 = make_input(2), rate = make_input(3), momentum = make_input(4),
              decay = make_input(5);
   const Expr p = narrow ? cast(p0, DType::f32) : p0, g = narrow ? cast(g0, DType::f32) : g0;
@@ -177,7 +177,7 @@ void SGD::update(const GradientList& gradients) {
     if (!gradients[i]) continue;
     const Tensor& p = parameters_[i];
     const Tensor state[] = {p, velocity_[i]};
-    const Graph* const graph = graphs.of(p.dtype());
+    const FormulaGraph* const graph = graphs.of(p.dtype());
     if (recorded) updates.add(graph, state, {&gradients[i], 1}, (*recorded)[moment_dtype(p) == DType::f64].next());
     else updates.add(graph, state, {&gradients[i], 1}, plain);
   }
@@ -213,7 +213,7 @@ void AdamW::update(const GradientList& gradients) {
     if (!gradients[i]) continue;
     const Tensor& p = parameters_[i];
     const Tensor state[] = {p, first_[i], second_[i]};
-    const Graph* const graph = graphs.of(p.dtype());
+    const FormulaGraph* const graph = graphs.of(p.dtype());
     if (recorded) {
       updates.add(graph, state, {&gradients[i], 1}, (*recorded)[moment_dtype(p) == DType::f64].next());
       continue;

@@ -8,7 +8,7 @@
 
 namespace tern::detail {
 
-void Updates::add(const Graph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
+void Updates::add(const FormulaGraph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
                   std::span<const Argument> numbers) {
   PoolVector<Argument> arguments;
   for (const Tensor& s : state) arguments.push_back(Argument(s));
@@ -38,7 +38,7 @@ void Updates::run() {
   written_.clear(), read_.clear();
   SmallVector<FusedRequest, 4> requests;
   for (const BoundCall& call : calls) requests.push_back(call.request());
-  if (!requests.empty()) run_together(*calls.front().backend, requests);
+  if (!requests.empty()) run_horizontally(*calls.front().backend, requests);
 }
 
 /// Whether the next update reads what one of those before writes, or writes what one of them touches.

@@ -12,7 +12,7 @@ class Updates {
  public:
   explicit Updates(const char* op) : op_(op) {}
   /// A formula's outputs written over its first operands: (state…, read…, numbers…) → state…
-  void add(const Graph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
+  void add(const FormulaGraph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
            std::span<const Argument> numbers);
   void run();
 
@@ -29,15 +29,15 @@ class Updates {
 
 /// The graph of an update for a floating dtype; 16-bit parameters are computed with in f32, like their moments, and
 /// rounded once.
-using MakeGraph = const Graph*(bool narrow, DType dtype);
+using MakeGraph = const FormulaGraph*(bool narrow, DType dtype);
 struct Graphs {
-  const Graph *f16, *bf16, *f32, *f64;
+  const FormulaGraph *f16, *bf16, *f32, *f64;
   explicit Graphs(MakeGraph make)
       : f16(make(true, DType::f16)),
         bf16(make(true, DType::bf16)),
         f32(make(false, DType::f32)),
         f64(make(false, DType::f64)) {}
-  const Graph* of(DType dtype) const {
+  const FormulaGraph* of(DType dtype) const {
     return dtype == DType::f16 ? f16 : dtype == DType::bf16 ? bf16 : dtype == DType::f32 ? f32 : f64;
   }
 };

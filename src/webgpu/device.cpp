@@ -33,7 +33,7 @@ void lower_limits(detail_gpu::Limits& limits) {
 
 }  // namespace
 
-void GpuDevice::Faults::add(WGPUErrorType type, WGPUStringView message) {
+void WebGpuDevice::Faults::add(WGPUErrorType type, WGPUStringView message) {
   if (type == kDraftDeviceLost) lost = to_string(message);
   if (!error.empty()) return;
   error = to_string(message);
@@ -41,11 +41,12 @@ void GpuDevice::Faults::add(WGPUErrorType type, WGPUStringView message) {
   out_of_memory = type == WGPUErrorType_OutOfMemory || error.find("Not enough memory left") != std::string::npos;
 }
 
-GpuDevice::GpuDevice(const Api& api, const Adapter& adapter, std::string name) : api_(api), name_(std::move(name)) {
+WebGpuDevice::WebGpuDevice(const Api& api, const Adapter& adapter, std::string name)
+    : api_(api), name_(std::move(name)) {
   request_device(adapter);
 }
 
-GpuDevice::GpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name)
+WebGpuDevice::WebGpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name)
     : api_(api), name_(std::move(name)), adopted_(true), device_(device), queue_(queue) {
   WGPULimits limits{};
   if (api_.DeviceGetLimits(device, &limits) != WGPUStatus_Success)
@@ -56,7 +57,7 @@ GpuDevice::GpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::st
   release_errors();
 }
 
-void GpuDevice::request_device(const Adapter& adapter) {
+void WebGpuDevice::request_device(const Adapter& adapter) {
   WGPULimits limits{};
   if (api_.AdapterGetLimits(adapter.handle, &limits) != WGPUStatus_Success)
     throw Error(ErrorKind::device, name_ + ": the adapter does not tell its limits");
@@ -99,7 +100,7 @@ void GpuDevice::request_device(const Adapter& adapter) {
   set_up(limits);
 }
 
-void GpuDevice::set_up(const WGPULimits& limits) {
+void WebGpuDevice::set_up(const WGPULimits& limits) {
   limits_.bindings = limits.maxStorageBuffersPerShaderStage;
   limits_.binding_bytes = std::min<std::uint64_t>(limits.maxStorageBufferBindingSize, 0xffffff00ull);
   limits_.binding_alignment = std::max<std::uint32_t>(limits.minStorageBufferOffsetAlignment, 256);
@@ -114,7 +115,7 @@ void GpuDevice::set_up(const WGPULimits& limits) {
   check("making the device");
 }
 
-GpuDevice::~GpuDevice() {
+WebGpuDevice::~WebGpuDevice() {
   end_pass();
   if (encoder_) api_.CommandEncoderRelease(encoder_);
   release_kept();
@@ -127,7 +128,7 @@ GpuDevice::~GpuDevice() {
   api_.DeviceRelease(device_);
 }
 
-void GpuDevice::lose() { api_.DeviceDestroy(device_), poll(); }
+void WebGpuDevice::lose() { api_.DeviceDestroy(device_), poll(); }
 
 // ---- errors ----
 namespace {
@@ -135,12 +136,12 @@ namespace {
 constexpr WGPUErrorFilter kFilters[] = {WGPUErrorFilter_Validation, WGPUErrorFilter_OutOfMemory};
 }  // namespace
 
-void GpuDevice::catch_errors() {
+void WebGpuDevice::catch_errors() {
   if (!adopted_ || abandoned_) return;
   for (const WGPUErrorFilter filter : kFilters) api_.DevicePushErrorScope(device_, filter);
 }
 
-void GpuDevice::release_errors() {
+void WebGpuDevice::release_errors() {
   if (!adopted_ || abandoned_) return;
   for (std::size_t i = 0; i < std::size(kFilters); ++i) {
     WGPUPopErrorScopeCallbackInfo callback{};
@@ -153,7 +154,7 @@ void GpuDevice::release_errors() {
   }
 }
 
-void GpuDevice::check(const std::string& doing) {
+void WebGpuDevice::check(const std::string& doing) {
   release_errors(), catch_errors();
   // wgpu-native may tell of a loss by the next error alone.
   if (faults_->lost.empty() && faults_->error.find("device is lost") != std::string::npos)
@@ -169,7 +170,7 @@ void GpuDevice::check(const std::string& doing) {
 }
 
 // ---- memory ----
-Buffer* GpuDevice::create(std::uint64_t bytes, WGPUBufferUsage usage) {
+Buffer* WebGpuDevice::create(std::uint64_t bytes, WGPUBufferUsage usage) {
   WGPUBufferDescriptor descriptor{};
   descriptor.usage = usage, descriptor.size = bytes;
   const WGPUBuffer handle = api_.DeviceCreateBuffer(device_, &descriptor);
@@ -183,7 +184,7 @@ namespace {
 std::uint64_t rounded(std::uint64_t bytes) { return detail::size_class(bytes, 256); }
 }  // namespace
 
-Buffer* GpuDevice::allocate(std::uint64_t bytes) {
+Buffer* WebGpuDevice::allocate(std::uint64_t bytes) {
   const std::uint64_t size = rounded(bytes);
   if (Buffer* buffer = nullptr; kept_.take(size, buffer)) {
     if (in_use(*buffer)) waiting_bytes_ -= size;
@@ -214,7 +215,7 @@ Buffer* GpuDevice::allocate(std::uint64_t bytes) {
   return buffer;
 }
 
-void GpuDevice::deallocate(Buffer* buffer) noexcept {
+void WebGpuDevice::deallocate(Buffer* buffer) noexcept {
   const std::uint64_t size = buffer->capacity;
   const bool used = in_use(*buffer);
   // Work is done in the order it is recorded, so the buffer can be given out again at once.
@@ -233,25 +234,25 @@ void GpuDevice::deallocate(Buffer* buffer) noexcept {
   if (full) release_kept();
 }
 
-void GpuDevice::make_room(std::uint64_t size) {
+void WebGpuDevice::make_room(std::uint64_t size) {
   if (!kept_.too_full_for(size)) return;
   flush();
   release_bind_groups();  // they would keep the memory
   kept_.make_room(size, [this](Buffer* buffer, std::size_t) { destroy(buffer); });
 }
 
-void GpuDevice::release_memory() {
+void WebGpuDevice::release_memory() {
   wait();
   release_kept();
   kept_.reset_peak();
 }
 
-void GpuDevice::destroy(Buffer* buffer) noexcept {
+void WebGpuDevice::destroy(Buffer* buffer) noexcept {
   if (buffer->handle && !abandoned_) api_.BufferRelease(buffer->handle);
   delete buffer;
 }
 
-Buffer* GpuDevice::adopt(WGPUBuffer buffer) {
+Buffer* WebGpuDevice::adopt(WGPUBuffer buffer) {
   constexpr auto needed = WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst;
   if ((api_.BufferGetUsage(buffer) & needed) != needed)
     throw Error(ErrorKind::device, "view: the buffer's usage must have Storage, CopySrc and CopyDst");
@@ -259,39 +260,39 @@ Buffer* GpuDevice::adopt(WGPUBuffer buffer) {
   return new Buffer{buffer, api_.BufferGetSize(buffer) / 4 * 4, next_id_++};
 }
 
-void GpuDevice::forget(Buffer* buffer) noexcept {
+void WebGpuDevice::forget(Buffer* buffer) noexcept {
   release_bind_groups();  // they would keep its memory
   destroy(buffer);
 }
 
-void GpuDevice::release_bind_groups() {
+void WebGpuDevice::release_bind_groups() {
   if (!abandoned_)
     for (auto& [key, group] : bind_groups_) api_.BindGroupRelease(group);
   bind_groups_.clear();
 }
 
-void GpuDevice::release_kept() {
+void WebGpuDevice::release_kept() {
   release_bind_groups();
   kept_.clear([this](Buffer* buffer, std::size_t) { destroy(buffer); });
 }
 
 // ---- commands ----
-WGPUCommandEncoder GpuDevice::encoder() {
+WGPUCommandEncoder WebGpuDevice::encoder() {
   if (!encoder_) encoder_ = api_.DeviceCreateCommandEncoder(device_, nullptr), ++encoders_;
   return encoder_;
 }
-WGPUComputePassEncoder GpuDevice::pass() {
+WGPUComputePassEncoder WebGpuDevice::pass() {
   if (!pass_) pass_ = api_.CommandEncoderBeginComputePass(encoder(), nullptr);
   return pass_;
 }
-void GpuDevice::end_pass() {
+void WebGpuDevice::end_pass() {
   if (!pass_) return;
   api_.ComputePassEncoderEnd(pass_);
   api_.ComputePassEncoderRelease(pass_);
   pass_ = nullptr;
 }
 
-void GpuDevice::flush() {
+void WebGpuDevice::flush() {
   if (!encoder_) return;
   end_pass();
   // Writes to a buffer are done in the queue's order: after the submissions before, and before this one.
@@ -315,7 +316,7 @@ void GpuDevice::flush() {
   check("running kernels" + kernels);
 }
 
-std::string GpuDevice::recorded_kernels() const {
+std::string WebGpuDevice::recorded_kernels() const {
   constexpr std::size_t kMostNamed = 8;
   std::vector<std::string> names;
   for (const Pipeline* p : recorded_)
@@ -326,13 +327,13 @@ std::string GpuDevice::recorded_kernels() const {
   return text.empty() ? text : " (" + text + ")";
 }
 
-void GpuDevice::abandon(const char* during) {
+void WebGpuDevice::abandon(const char* during) {
   abandoned_ = true;
   encoder_ = nullptr, pass_ = nullptr;  // theirs is not ours any more
   faults_->lost = std::string("the driver gave it up during ") + during;
 }
 
-void GpuDevice::submit(WGPUCommandBuffer commands) {
+void WebGpuDevice::submit(WGPUCommandBuffer commands) {
   struct Call {
     const Api& api;
     WGPUQueue queue;
@@ -345,7 +346,7 @@ void GpuDevice::submit(WGPUCommandBuffer commands) {
   if (!survives_abort(run, &call)) abandon("a submission");
 }
 
-void GpuDevice::poll() {
+void WebGpuDevice::poll() {
   if (abandoned_) return;
   if (!api_.DevicePoll) return api_.InstanceProcessEvents(instance_of(api_));
   struct Call {
@@ -359,7 +360,7 @@ void GpuDevice::poll() {
   if (!survives_abort(run, &call)) abandon("a wait");
 }
 
-void GpuDevice::finish_work() {
+void WebGpuDevice::finish_work() {
   if (api_.DevicePoll) return poll();
   bool done = false;
   WGPUQueueWorkDoneCallbackInfo callback{};
@@ -372,14 +373,14 @@ void GpuDevice::finish_work() {
   poll_until([&] { return done; });
 }
 
-void GpuDevice::wait() {
+void WebGpuDevice::wait() {
   flush();
   ++waits;
   finish_work();
   check("waiting for kernels");
 }
 
-std::uint64_t GpuDevice::add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena,
+std::uint64_t WebGpuDevice::add_constants(const void* data, std::size_t bytes, std::vector<std::byte>& arena,
                                        std::size_t capacity) {
   const std::size_t padded = (bytes + 15) / 16 * 16;
   std::size_t at = (arena.size() + uniform_alignment_ - 1) / uniform_alignment_ * uniform_alignment_;
@@ -392,7 +393,7 @@ std::uint64_t GpuDevice::add_constants(const void* data, std::size_t bytes, std:
   return at;
 }
 
-void GpuDevice::upload(Buffer& to, std::uint64_t offset, const void* from, std::size_t bytes) {
+void WebGpuDevice::upload(Buffer& to, std::uint64_t offset, const void* from, std::size_t bytes) {
   const std::size_t padded = (bytes + 3) / 4 * 4;
   if (padded <= kStagingBytes / 4) {
     const std::uint64_t at = add_constants(from, bytes, staging_arena_, kStagingBytes);
@@ -412,7 +413,7 @@ void GpuDevice::upload(Buffer& to, std::uint64_t offset, const void* from, std::
   check("uploading " + std::to_string(bytes) + " bytes");
 }
 
-void GpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size_t bytes) {
+void WebGpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size_t bytes) {
   const std::uint64_t begin = offset / 4 * 4, end = (offset + bytes + 3) / 4 * 4;
   constexpr std::uint64_t kPiece = 256ull << 20;
   for (std::uint64_t piece = begin; piece < end; piece += kPiece) {
@@ -451,14 +452,14 @@ void GpuDevice::download(Buffer& from, std::uint64_t offset, void* to, std::size
   }
 }
 
-void GpuDevice::clear(Buffer& buffer) {
+void WebGpuDevice::clear(Buffer& buffer) {
   end_pass();
   api_.CommandEncoderClearBuffer(encoder(), buffer.handle, 0, buffer.capacity);
   use(buffer);
 }
 
 // ---- kernels ----
-const GpuDevice::Layout& GpuDevice::layout_of(const detail_gpu::Launch& launch) {
+const WebGpuDevice::Layout& WebGpuDevice::layout_of(const detail_gpu::Launch& launch) {
   std::string key;
   for (const detail_gpu::Binding& b : launch.bindings) key += b.written || b.atomic ? 'w' : 'r';
   const auto [it, fresh] = layouts_.try_emplace(key);
@@ -493,7 +494,7 @@ std::string kernel_name(const detail_gpu::Launch& launch, const std::string& tex
 }
 }  // namespace
 
-const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
+const WebGpuDevice::Pipeline& WebGpuDevice::compile(const detail_gpu::Launch& launch, const std::string& text) {
   const std::string whole = (launch.in_bounds ? "t" : "c") + text;
   if (const auto found = texts_.find(whole); found != texts_.end()) {  // another program, the same kernel
     ++stats_.hits;
@@ -541,14 +542,14 @@ const GpuDevice::Pipeline& GpuDevice::compile(const detail_gpu::Launch& launch, 
   return pipelines_[launch.key] = texts_[whole] = made;
 }
 
-Buffer& GpuDevice::buffer_of(const detail_gpu::Launch& launch, std::size_t k) {
+Buffer& WebGpuDevice::buffer_of(const detail_gpu::Launch& launch, std::size_t k) {
   if (auto* buffer = static_cast<Buffer*>(launch.bindings[k].storage->data())) return *buffer;
   // A storage without elements has no buffer; each binding has a stand-in of its own, so that none is bound twice.
   while (empty_.size() <= k) empty_.push_back(create(256, WGPUBufferUsage_Storage));
   return *empty_[k];
 }
 
-WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
+WGPUBindGroup WebGpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
   std::string key;
   const auto add = [&key](std::uint64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
   const std::uint64_t params_bytes = (launch.params.size() * 4 + 15) / 16 * 16;
@@ -582,7 +583,7 @@ WGPUBindGroup GpuDevice::bind_group(const detail_gpu::Launch& launch, const Pipe
   return bind_groups_[key] = group;
 }
 
-void GpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
+void WebGpuDevice::run(const detail_gpu::Launch& launch, const Pipeline& pipeline) {
   if (launch.groups == 0) return;
   check(launch.op);
   std::vector<std::uint32_t> params = launch.params;

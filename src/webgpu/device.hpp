@@ -22,15 +22,15 @@ struct Buffer {
   std::uint64_t recorded = 0;  // the encoder that used it last, counted from 1
 };
 
-class GpuDevice {
+class WebGpuDevice {
  public:
-  GpuDevice(const Api& api, const Adapter& adapter, std::string name);
+  WebGpuDevice(const Api& api, const Adapter& adapter, std::string name);
   /// Uses the program's own device, of which it holds a reference. Its errors go to the program's callback, so that
   /// calls must stand between catch_errors() and release_errors().
-  GpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name);
-  ~GpuDevice();
-  GpuDevice(const GpuDevice&) = delete;
-  GpuDevice& operator=(const GpuDevice&) = delete;
+  WebGpuDevice(const Api& api, WGPUDevice device, WGPUQueue queue, std::string name);
+  ~WebGpuDevice();
+  WebGpuDevice(const WebGpuDevice&) = delete;
+  WebGpuDevice& operator=(const WebGpuDevice&) = delete;
 
   const detail_gpu::Limits& limits() const { return limits_; }
   const CacheStats& stats() const { return stats_; }

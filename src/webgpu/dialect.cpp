@@ -15,17 +15,18 @@ class Wgsl final : public Dialect {
   Wgsl(WgslAbilities abilities, bool halves) : abilities_(abilities), halves_(halves) {}
   const Dialect& for_halves() const override { return instance(abilities_, true); }
   /// A bound is one range of bits; numbers beyond it give way to it, NaN does not.
-  std::string leaf_of_number(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments,
+  std::string leaf_of_number(detail::Leaf leaf, detail::ComputeType type, const std::vector<std::string>& arguments,
                              const Number& b) const override {
     const auto bound = static_cast<float>(b.is_integer ? static_cast<double>(b.integer) : b.real);
-    if (lane != detail::Lane::f32 || !std::isnormal(bound)) return "";
+    if (type != detail::ComputeType::f32 || !std::isnormal(bound)) return "";
     if (leaf == detail::Leaf::maximum && bound < 0) return cat("tern_at_least(", join(arguments), ")");
     if (leaf == detail::Leaf::minimum && bound > 0) return cat("tern_at_most(", join(arguments), ")");
     return "";
   }
   static const Wgsl& instance(WgslAbilities abilities, bool halves);
-  std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const override {
-    return fill_in(spelling_of(leaf).wgsl, lane_name(lane), arguments);
+  std::string leaf(detail::Leaf leaf, detail::ComputeType type,
+                   const std::vector<std::string>& arguments) const override {
+    return fill_in(spelling_of(leaf).wgsl, compute_type_name(type), arguments);
   }
   std::string param(int slot) const override { return cat("params.v[", slot / 4, "].", "xyzw"[slot % 4]); }
   std::string structure(const std::string& name, const std::vector<Named>& fields) const override {
@@ -90,7 +91,7 @@ class Wgsl final : public Dialect {
  private:
   std::string_view variant(std::string_view name) const {
     if (halves_)
-      if (const std::string_view quick = wgsl_function(cat(name, "_where_halves")); !quick.empty()) return quick;
+      if (const std::string_view fast = wgsl_function(cat(name, "_where_halves")); !fast.empty()) return fast;
     if (abilities_.fused_fma && name == "tern_residual") return wgsl_function("tern_residual_where_fused");
     if (abilities_.exact_half && name == "tern_f16_factor") return wgsl_function("tern_f16_factor_where_exact");
     if (abilities_.exact_half && name == "tern_f16_bits_to_f32")
@@ -121,9 +122,9 @@ const Wgsl& Wgsl::instance(WgslAbilities abilities, bool halves) {
 
 const Dialect& wgsl(WgslAbilities abilities) { return Wgsl::instance(abilities, false); }
 
-const char* lane_name(detail::Lane lane) {
+const char* compute_type_name(detail::ComputeType type) {
   constexpr const char* names[] = {"f32", "f64", "i32", "u32", "i64"};
-  return names[static_cast<int>(lane)];
+  return names[static_cast<int>(type)];
 }
 
 }  // namespace tern::detail_gpu

@@ -35,7 +35,7 @@ constexpr std::uint32_t kNan = 0x7fc00000;
 
 /// Whether fma(a, a, c) with a = 1 + 2^-12 and c = -(1 + 2^-11) keeps the 2^-24 that a product rounded first loses,
 /// whether the least f16 arrives as 2^-24, and what is packed. The numbers are parameters, so that nothing is folded.
-detail_gpu::WgslAbilities probe(GpuDevice& gpu, const std::shared_ptr<detail::Storage>& seen) {
+detail_gpu::WgslAbilities probe(WebGpuDevice& gpu, const std::shared_ptr<detail::Storage>& seen) {
   constexpr std::size_t kFirst = 4, kCount = kHalves.size() + 1;
   static const auto& text = *new std::string(
       "// probe\nstruct Params { v: array<vec4<u32>, " + std::to_string((kFirst + kCount + 3) / 4) +

@@ -13,9 +13,9 @@ constexpr std::size_t kMostTimed = 256;  // kernels of one call
 
 }  // namespace
 
-void GpuDevice::pause() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
+void WebGpuDevice::pause() { std::this_thread::sleep_for(std::chrono::microseconds(50)); }
 
-void GpuDevice::begin_timing() {
+void WebGpuDevice::begin_timing() {
   end_pass();
   timed_names_.clear();
   if (!queries_) {
@@ -28,7 +28,7 @@ void GpuDevice::begin_timing() {
   timing_ = true;
 }
 
-WGPUComputePassEncoder GpuDevice::timed_pass(const Pipeline& pipeline) {
+WGPUComputePassEncoder WebGpuDevice::timed_pass(const Pipeline& pipeline) {
   end_pass();
   if (timed_names_.size() == kMostTimed) return pass();
   WGPUPassTimestampWrites writes{};
@@ -42,7 +42,7 @@ WGPUComputePassEncoder GpuDevice::timed_pass(const Pipeline& pipeline) {
   return pass_ = api_.CommandEncoderBeginComputePass(encoder(), &descriptor);
 }
 
-std::string GpuDevice::end_timing() {
+std::string WebGpuDevice::end_timing() {
   timing_ = false;
   if (timed_names_.empty()) return "";
   end_pass();

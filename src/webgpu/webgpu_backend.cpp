@@ -60,7 +60,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   const detail_gpu::Dialect& dialect() const override { return detail_gpu::wgsl(abilities_); }
   Storage& index_flags() override { return *flags_; }
   bool lost() const { return gpu_.lost(); }
-  GpuDevice& gpu() { return gpu_; }
+  WebGpuDevice& gpu() { return gpu_; }
 
   /// The call's kernels are waited for, as their times are known only then.
   std::string timed(const std::function<void()>& call) override {
@@ -68,7 +68,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
     const Call hold(*this);  // what other threads do meanwhile waits, and is not counted
     gpu_.begin_timing();
     struct Guard {
-      GpuDevice& gpu;
+      WebGpuDevice& gpu;
       ~Guard() { gpu.stop_timing(); }
     } guard{gpu_};
     call();
@@ -192,7 +192,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
 
    private:
     std::lock_guard<std::recursive_mutex> hold_;
-    GpuDevice& gpu_;
+    WebGpuDevice& gpu_;
     int* depth_;
   };
 
@@ -234,7 +234,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   const bool software_ = false;
   mutable std::recursive_mutex lock_;
   mutable int depth_ = 0;  // of calls within each other
-  mutable GpuDevice gpu_;
+  mutable WebGpuDevice gpu_;
   std::shared_ptr<Storage> flags_;
   std::vector<Checked> checked_;
   std::map<WGPUBuffer, Borrowed> borrowed_;
@@ -339,7 +339,7 @@ std::shared_ptr<detail::Storage> adopt_buffer(Device device, WGPUBuffer buffer,
 }
 
 QueueCounts queue_counts(int index) {
-  const GpuDevice& gpu = backend_at(index).gpu();
+  const WebGpuDevice& gpu = backend_at(index).gpu();
   return {gpu.submissions, gpu.waits, gpu.kernels, gpu.layouts_made, gpu.bind_groups_made};
 }
 std::uint64_t set_most_waiting_bytes(int index, std::uint64_t bytes) {

@@ -1,4 +1,4 @@
-// name_bwd(grad, a, b) of every gated activation: the bits that recording and walking back give.
+// name_bwd(grad, a, b) of every gated activation: the bits that recording and backward give.
 #include "contract/compare.hpp"
 
 namespace tern::contract {

@@ -22,7 +22,7 @@ struct Steps {
   std::vector<Step> list;
   std::vector<int> outputs;
 
-  explicit Steps(const detail::Graph* graph) {
+  explicit Steps(const detail::FormulaGraph* graph) {
     std::unordered_map<const detail::Node*, int> position;
     for (const detail::Node* node : detail::topological(graph->inlined->outputs)) {
       Step step{node, {}};
@@ -38,7 +38,7 @@ struct Steps {
 template <class T> class GraphRanges {
  public:
   using Quick = std::conditional_t<sizeof(T) == 4, double, long double>;
-  explicit GraphRanges(const detail::Graph* graph, Policy policy = {})
+  explicit GraphRanges(const detail::FormulaGraph* graph, Policy policy = {})
       : steps_(graph),
         joins_(policy.on_cuda && policy.in_halves && sizeof(T) == 4),
         values_(steps_.list.size()),
@@ -107,7 +107,7 @@ template <class T> class GraphRanges {
 /// A graph on reals.
 class GraphReals {
  public:
-  explicit GraphReals(const detail::Graph* graph) : steps_(graph), values_(steps_.list.size()) {}
+  explicit GraphReals(const detail::FormulaGraph* graph) : steps_(graph), values_(steps_.list.size()) {}
   Quad operator()(std::span<const Quad> inputs, std::size_t output = 0) {
     for (std::size_t i = 0; i < steps_.list.size(); ++i) {
       const Steps::Step& step = steps_.list[i];

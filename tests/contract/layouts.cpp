@@ -167,7 +167,7 @@ void run_into(const Case& c, const std::vector<Tensor>& inputs, const Tensor& ou
 }
 /// A tensor of sentinels in the dtype of the entry's results.
 template <class S> Tensor sentinels(const Case& c, std::int64_t count) {
-  if (c.entry.truth()) return tensor(std::vector<bool>(static_cast<std::size_t>(count), true), {count}, c.device);
+  if (c.entry.predicate()) return tensor(std::vector<bool>(static_cast<std::size_t>(count), true), {count}, c.device);
   return full({count}, 113, Options{dtype_of<S>, c.device});
 }
 
@@ -213,7 +213,7 @@ TEST_P(Layouts, NothingOutsideTheOutputIsWritten) {
 TEST_P(Layouts, InPlaceAndOverlapping) {
   for_each_case([](const Case& c, auto zero) {
     using S = decltype(zero);
-    if (c.entry.truth()) return;
+    if (c.entry.predicate()) return;
     for (std::size_t i = 0; i < c.x.size(); ++i) {
       if (c.entry.condition(static_cast<int>(i))) continue;
       std::vector<Tensor> inputs = c.x;

@@ -85,11 +85,11 @@ TEST_P(Loops, AndTapeGiveTheSameBits) {
 
 int float_ops(const detail_cpu::Tape& tape) {
   return static_cast<int>(std::count_if(tape.ops.begin(), tape.ops.end(), [](const detail_cpu::TapeOp& op) {
-    return op.kind == detail_cpu::TapeOp::Kind::leaf && detail::is_float_lane(op.lane);
+    return op.kind == detail_cpu::TapeOp::Kind::leaf && detail::is_float(op.type);
   }));
 }
 /// As backward calls a gradient.
-const detail::Graph* of_what_it_reads(const detail::Graph* graph) {
+const detail::FormulaGraph* of_what_it_reads(const detail::FormulaGraph* graph) {
   std::vector<Expr> outputs;
   std::vector<int> arguments;
   for (const detail::Node* output : graph->outputs) outputs.push_back(Expr(output));
@@ -97,7 +97,7 @@ const detail::Graph* of_what_it_reads(const detail::Graph* graph) {
     if (graph->used_inputs[static_cast<std::size_t>(i)]) arguments.push_back(i);
   return detail::with_arguments(outputs, arguments);
 }
-void expect_loop(const Entry& e, const detail::Graph* graph, DType dtype, const char* what) {
+void expect_loop(const Entry& e, const detail::FormulaGraph* graph, DType dtype, const char* what) {
   std::vector<detail::InputType> types(static_cast<std::size_t>(graph->inputs), {dtype, false});
   for (int i = 0; i < e.arity(); ++i)
     if (e.condition(i)) types[static_cast<std::size_t>(i)].dtype = DType::boolean;
@@ -112,7 +112,7 @@ TEST_P(Loops, AreThereForFormulaAndGradient) {
   for (const DType dtype : {f32, f64, f16, bf16}) {
     if (e.condition(0) && dtype == f64) continue;  // conditions are widened there by an op of the tape
     expect_loop(e, e.graph(), dtype, "formula");
-    if (e.truth()) continue;
+    if (e.predicate()) continue;
     const detail::GradientGraph& g =
         detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
     if (g.graph) expect_loop(e, of_what_it_reads(g.graph), dtype, "gradient");

@@ -5,7 +5,7 @@
 namespace tern::contract {
 
 /// ∂f/∂x_i as expressions in the inputs of f alone; undefined where no gradient flows.
-inline std::vector<Expr> partials(const detail::Graph* f) {
+inline std::vector<Expr> partials(const detail::FormulaGraph* f) {
   const detail::GradientGraph& g = detail::gradient(f, 1, detail::first_indices(static_cast<std::size_t>(f->inputs)));
   std::vector<Expr> result(static_cast<std::size_t>(f->inputs)), args;
   if (!g.graph) return result;

@@ -225,7 +225,7 @@ template <class T, class Real> class Leaves {
         const Real doubt = r * static_cast<Real>(Doubt<Real>::value);
         unsure_ |= r - r == 0 && static_cast<T>(r - doubt) != static_cast<T>(r + doubt);
       }
-      // An underflow to 0 in Real gives a narrower range than the truth: safe for a filter.
+      // An underflow to 0 in Real gives a narrower range than the predicate: safe for a filter.
     }
     return range;
   }
@@ -290,7 +290,7 @@ template <class T, class Real> class Leaves {
   }
 
   Range<T> binary(L leaf, const detail::Rule& rule, const Range<T>& x, const Range<T>& y) {
-    if (rule.gives == detail::Gives::truth) return truth(leaf, x, y);
+    if (rule.gives == detail::Gives::predicate) return predicate(leaf, x, y);
     if (leaf == L::pow) return power(rule, x, y);
     Range<T> result;
     if (!x.empty() && !y.empty()) result = binary_values(leaf, rule, x, y);
@@ -315,7 +315,7 @@ template <class T, class Real> class Leaves {
         return corners(leaf, rule, x, y);
       case L::mod: return remainder(rule, x, y);
       case L::bit_and:
-      case L::bit_or: return corners(leaf, rule, x, y);  // of truths
+      case L::bit_or: return corners(leaf, rule, x, y);  // of predicates
       case L::copysign: return with_sign(x, y);
       default: return Range<T>::anything();
     }
@@ -345,7 +345,7 @@ template <class T, class Real> class Leaves {
     Range<T> result{std::min(T(0), y.lo), std::max(T(0), y.lo), false};
     return result;
   }
-  static Range<T> truth(L leaf, const Range<T>& x, const Range<T>& y) {
+  static Range<T> predicate(L leaf, const Range<T>& x, const Range<T>& y) {
     bool yes = false, no = x.nan || y.nan;
     const bool differ = !(x.lo == x.hi && y.lo == y.hi);
     if (!x.empty() && !y.empty()) {

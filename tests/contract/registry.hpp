@@ -1,4 +1,4 @@
-// The registry walked by the contract tests, made by re-including leaves.inc and formulas.inc, and what tests share.
+// The registry visited by the contract tests, made by re-including leaves.inc and formulas.inc, and what tests share.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -20,9 +20,9 @@ struct Entry {
   detail::Leaf id;  // of leaves
   int slope = 0;  // 1: stands in derivatives only, and no loops or packed kernels are made for its own; 2: so do others
                   // for its derivatives
-  bool truths = false;  // a formula with a boolean result
+  bool predicates = false;  // a formula with a boolean result
   bool later = false;   // no loops or archived kernels are made for it
-  const detail::Graph* graph() const { return op->graph(); }
+  const detail::FormulaGraph* graph() const { return op->graph(); }
   int arity() const { return graph()->inputs; }
   const detail::Rule* rule() const { return leaf ? &detail::rule_of(id) : nullptr; }
   /// Whether floats are among what it takes.
@@ -30,7 +30,7 @@ struct Entry {
     return !leaf || (rule()->takes != detail::Takes::integral && rule()->takes != detail::Takes::bits);
   }
   bool takes_integers() const { return !leaf || rule()->takes != detail::Takes::floating; }
-  bool truth() const { return truths || (leaf && rule()->gives == detail::Gives::truth); }
+  bool predicate() const { return predicates || (leaf && rule()->gives == detail::Gives::predicate); }
   /// Whether its input i is boolean (a condition).
   bool condition(int i) const { return leaf && rule()->gives == detail::Gives::branch && i == 0; }
 };
@@ -54,7 +54,7 @@ inline const std::vector<Entry>& registry() {
 #undef TERN_LEAF_REDUCE
 #define TERN_FORMULA(name, ...) {#name, &op::name, false, detail::Leaf::count},
 #define TERN_FORMULA_LATER(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, false, true},
-#define TERN_FORMULA_TRUTH(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, true, true},
+#define TERN_FORMULA_PREDICATE(name, ...) {#name, &op::name, false, detail::Leaf::count, 0, true, true},
 #define TERN_GATED(name, activation) {#name, &op::name, false, detail::Leaf::count},
 #include "tern/formulas.inc"
 #undef TERN_FORMULA

@@ -31,7 +31,7 @@ inline constinit const Pointwise<> two_sides{
 
 std::vector<Entry> all_entries() {
   std::vector<Entry> entries = entries_where([](const Entry& e) {
-    return e.takes_floats() && !e.truth() && !(e.leaf && e.id == Leaf::detach) && e.slope == 0;
+    return e.takes_floats() && !e.predicate() && !(e.leaf && e.id == Leaf::detach) && e.slope == 0;
   });
   for (const Pointwise<>* user : {&huber, &tangent, &selu_like, &cubic, &smooth_step, &two_sides})
     entries.push_back({user->name(), user, false, Leaf::count});
@@ -39,14 +39,14 @@ std::vector<Entry> all_entries() {
 }
 
 /// Pairs of expressions at whose equality a branch of these graphs changes.
-std::vector<std::pair<Expr, Expr>> compared(const std::vector<const detail::Graph*>& graphs) {
+std::vector<std::pair<Expr, Expr>> compared(const std::vector<const detail::FormulaGraph*>& graphs) {
   std::set<std::pair<const detail::Node*, const detail::Node*>> pairs;
   const detail::Node* const zero = detail::make_constant(0).node();
-  for (const detail::Graph* graph : graphs)
+  for (const detail::FormulaGraph* graph : graphs)
     for (const detail::Node* node : detail::topological(graph->inlined->outputs)) {
       if (node->kind != NodeKind::leaf) continue;
       const bool two = node->leaf == Leaf::maximum || node->leaf == Leaf::minimum ||
-                       (detail::rule_of(node->leaf).gives == detail::Gives::truth && node->args.size() == 2);
+                       (detail::rule_of(node->leaf).gives == detail::Gives::predicate && node->args.size() == 2);
       if (two) pairs.emplace(node->args[0], node->args[1]);
       if (node->leaf == Leaf::abs || node->leaf == Leaf::sign) pairs.emplace(node->args[0], zero);
     }
@@ -65,7 +65,7 @@ struct Seam {
 class Seams {
  public:
   explicit Seams(const Entry& e) : entry_(e) {
-    std::vector<const detail::Graph*> graphs{e.graph()};
+    std::vector<const detail::FormulaGraph*> graphs{e.graph()};
     for (const Expr& partial : partials(e.graph()))
       if (partial.defined()) graphs.push_back(detail::make_graph({&partial, 1}, e.arity()));
     for (const auto& [a, b] : compared(graphs)) {

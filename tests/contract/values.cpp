@@ -52,7 +52,7 @@ template <class S> void check_values(const Entry& e, Device device) {
   Columns<S> columns = inputs_of<S>(e);
   make_conditions(e, columns);
   const Tensor y = call(e, tensors_of(e, columns, device));
-  ASSERT_EQ(to_string(y.dtype()), e.truth() ? "boolean" : to_string(dtype_of<S>)) << e.name;
+  ASSERT_EQ(to_string(y.dtype()), e.predicate() ? "boolean" : to_string(dtype_of<S>)) << e.name;
   GraphRanges<Compute<S>> graph(e.graph(), policy_of<S>(device));
   Report report(std::string(e.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string());
   const double vacuous = compare_column<S>(report, graph, 0, columns, column_of<S>(y), e.leaf ? &e : nullptr);
@@ -157,12 +157,12 @@ TERN_CONTRACT(Edges, entries_where([](const Entry& e) {
 // least numbers another order overflows elsewhere. EveryOrder holds their derivatives to the CPU's on moderate numbers.
 INSTANTIATE_TEST_SUITE_P(Registry, FirstGradient,
                          testing::Combine(testing::Values(cpu()), testing::ValuesIn(entries_where([](const Entry& e) {
-                                            return e.takes_floats() && !e.truth();
+                                            return e.takes_floats() && !e.predicate();
                                           }))),
                          entry_test_name);
 
 /// The evaluator itself: what the quick references accept, __float128 accepts.
-template <class T> void check_quick(const Entry& e, const detail::Graph* graph) {
+template <class T> void check_fast_math(const Entry& e, const detail::FormulaGraph* graph) {
   GraphRanges<T> quick(graph), exact(graph);
   Columns<T> columns = tuple_inputs<T>(graph->inputs, 500);
   make_conditions(e, columns);
@@ -184,10 +184,10 @@ template <class T> void check_quick(const Entry& e, const detail::Graph* graph) 
 }
 TEST(Ranges, WhatIsQuicklyAcceptedIsRight) {
   for (const Entry& e : entries_where([](const Entry& e) { return e.takes_floats(); })) {
-    check_quick<float>(e, e.graph()), check_quick<double>(e, e.graph());
+    check_fast_math<float>(e, e.graph()), check_fast_math<double>(e, e.graph());
     const detail::GradientGraph& g =
         detail::gradient(e.graph(), 1, detail::first_indices(static_cast<std::size_t>(e.arity())));
-    if (g.graph && g.graph->inputs <= 3) check_quick<float>(e, g.graph), check_quick<double>(e, g.graph);
+    if (g.graph && g.graph->inputs <= 3) check_fast_math<float>(e, g.graph), check_fast_math<double>(e, g.graph);
   }
 }
 

@@ -118,7 +118,7 @@ TEST_F(CudaTexts, EveryProductOnMatrixUnits) {
   };
   constexpr int kFew = 2, kMany = 132;  // processors: those of a pair of workgroups, and more than there are tiles
   const DType d = DType::bf16;
-  // Tiles of 128 and 192 columns in turns, of 128 and 256 in halves, each in every transposition.
+  // Tiles of 128 and 192 columns in ping-pong, of 128 and 256 in halves, each in every transposition.
   constexpr std::int64_t kSizes[][3] = {{200, 304, 64}, {2048, 384, 2304}, {200, 104, 64}, {200, 304, 1032}};
   for (const auto& [m, n, k] : kSizes)
     for (const bool a : {false, true})

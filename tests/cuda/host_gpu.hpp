@@ -21,7 +21,7 @@
 #include "backend/tensor_impl.hpp"
 #include "cuda/dialect.hpp"
 #include "gpu/gpu_backend.hpp"
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 #include "tern/tern.hpp"
 
 namespace tern::test {
@@ -248,7 +248,7 @@ class HostCompiler {
 class HostGpu final : public detail_gpu::GpuBackend {
  public:
   explicit HostGpu(bool packed) {
-    limits_.native = true, limits_.packed = packed, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 60;
+    limits_.native = true, limits_.archived = packed, limits_.binding_bytes = 0xffffff00ull, limits_.bindings = 60;
     limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
   }
   Device device() const override { return cuda(0); }

@@ -45,7 +45,7 @@ class OnHost : public testing::Test {
 
 TEST_F(OnHost, RowsInRegisters) {
   HostGpu gpu(false);
-  const auto residual = [](auto u, auto w) {  // a value of the first walk serves in both others
+  const auto residual = [](auto u, auto w) {  // a value of the first pass serves in both others
     auto y = gelu(u), c = y - mean(y);
     return c * rsqrt(mean(c * c) + 1e-5) * w + y;
   };
@@ -133,7 +133,8 @@ TEST_F(OnHost, ReversedViews) {
   }
 }
 
-/// Layouts at random: broadcast, permuted, cut, backwards, of the pack's kernels and of those made when they are met.
+/// Layouts at random: broadcast, permuted, cut, backwards, of the archive's kernels and of those made when they are
+/// met.
 TEST_F(OnHost, PointwiseInAnyLayout) {
   std::mt19937 engine(5);
   const auto pick = [&](std::int64_t least, std::int64_t most) {
@@ -364,8 +365,8 @@ TEST_F(OnHost, RequestsInOneLaunch) {
 /// Those that have kernels of their own keep their numbers when the list is met again.
 TEST_F(OnHost, RequestsOfSeveralKindsTogether) {
   HostGpu gpu(false);
-  const detail::Graph* const scaled = detail::graph_of([](auto v, auto f) { return v * f; });
-  const detail::Graph* const centred = detail::graph_of([](auto v, auto f) { return v - f * sum(v); });
+  const detail::FormulaGraph* const scaled = detail::graph_of([](auto v, auto f) { return v * f; });
+  const detail::FormulaGraph* const centred = detail::graph_of([](auto v, auto f) { return v - f * sum(v); });
   const Tensor x = random({8}, f32);
   const double total = values(sum(x.to(f64)))[0];
   for (int round = 0; round < 3; ++round) {
@@ -380,7 +381,7 @@ TEST_F(OnHost, RequestsOfSeveralKindsTogether) {
                         calls.emplace_back());
       requests.push_back(calls.back().request());
     }
-    detail::run_together(gpu, requests);
+    detail::run_horizontally(gpu, requests);
     for (int i = 0; i < 3; ++i)
       for (int e = 0; e < 8; ++e) {
         const double v = values(x)[static_cast<std::size_t>(e)], f = i + 2.0 + round;
@@ -391,7 +392,7 @@ TEST_F(OnHost, RequestsOfSeveralKindsTogether) {
   }
 }
 
-/// A step of a formula has one value in all walks over a row: its extreme is found again, and nothing is beyond it.
+/// A step of a formula has one value in all passes over a row: its extreme is found again, and nothing is beyond it.
 TEST_F(OnHost, ARowsExtremeIsFoundAgain) {
   HostGpu gpu(false);
   const auto found = [](auto a) {

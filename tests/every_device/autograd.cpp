@@ -1,4 +1,4 @@
-// Recording and walking: what backward gives, keeps, frees and refuses; deep graphs.
+// Recording and traversing: what backward gives, keeps, frees and refuses; deep graphs.
 #include <chrono>
 #include <thread>
 
@@ -154,7 +154,7 @@ TEST_P(Autograd, WrongSeeds) {
   expect_error(dtype, {"backward", "seed", "f32[2]", "f16[2]"}, [&] { backward(x * x, ones({2}, f16)); });
   expect_error(shape, {"backward", "seed"}, [&] { backward(x * x, Tensor()); });
 }
-TEST_P(Autograd, ASecondWalkNeedsTheGraphKept) {
+TEST_P(Autograd, ASecondTraversalNeedsTheGraphKept) {
   const Var x = leaf({3}, {1}, device()), y = x * x;
   backward(y);
   expect_error(autograd, {"keep_graph"}, [&] { backward(y); });
@@ -307,7 +307,7 @@ template <class Step> void deep_chain(const char* what, Device device, Step step
     expect_values(backward(y)[x], {1}, {gradient}, what);
   }
   {
-    Var y = x;  // destroyed without a walk
+    Var y = x;  // destroyed without a traversal
     for (int i = 0; i < length; ++i) y = step(y);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

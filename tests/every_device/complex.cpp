@@ -465,7 +465,9 @@ TEST_P(ComplexNumbers, ProductsOfMatrices) {
   EXPECT_EQ(matmul(b.mT()[0], b).shape(), (Shape{4}));
   expect(outer(b.mT()[0], b[0]), b.mT()[0].reshape({7, 1}), b[0].reshape({1, 4}));
   expect_error(ErrorKind::shape, {"matmul", "c64[2, 5, 7]", "c64[2, 5, 7]"}, [&] { matmul(a, a); });
-  expect_error(ErrorKind::dtype, {"matmul", "i32", "c64"}, [&] { matmul(ones({5, 7}, {.dtype = i32, .device = device()}), b); });
+  expect_error(ErrorKind::dtype, {"matmul", "i32", "c64"}, [&] {
+    matmul(ones({5, 7}, {.dtype = i32, .device = device()}), b);
+  });
 }
 
 /// One kernel, which reads each number once and writes each result once.

@@ -104,7 +104,7 @@ TEST_P(DeepFormulas, ChainsBelowReductions) {
   row("summed", chain_of<10'000>("links", [](Expr e, Expr x, int) { return e + x; }), 40'004);
   row("negated", chain_of<10'000>("links", [](Expr e, Expr, int) { return -e; }), 4);
   row("multiplied", chain_of<10'000>("links", [](Expr e, Expr x, int) { return e * x; }), 4);
-  if (device() == cpu())  // a walk over the row each
+  if (device() == cpu())  // a pass over the row each
     row("centred", chain_of<40>("links", [](Expr e, Expr, int) { return e - mean(e) + 1; }), 4);
 }
 TEST_P(DeepFormulas, ReductionsThatWaitForEachOtherHaveALimit) {
@@ -156,7 +156,7 @@ TEST_P(DeepFormulas, UndefinedExpressionsAreErrors) {
 }
 TERN_EVERY_DEVICE(DeepFormulas);
 
-/// Chains of variables, whatever holds them together, are walked and freed without recursion.
+/// Chains of variables, whatever holds them together, are traversed and freed without recursion.
 class DeepGraphs : public test::EveryDevice {};
 constexpr int kLong = 200'000;
 
@@ -187,11 +187,11 @@ TEST_P(DeepGraphs, OfCheckpoints) {
   on_small_stack(kSmall, [&] {
     set_default_device(device());
     const int length = device() == cpu() ? kLong / 2 : 500;
-    for (const bool walked : {false, true}) {
+    for (const bool traversed : {false, true}) {
       const Var x(ones({1}));
       Var y = x * 1;
       for (int i = 0; i < length; ++i) y = checkpoint([y](const Var& v) { return y + v * 0; })(x);
-      if (!walked) continue;
+      if (!traversed) continue;
       EXPECT_EQ(test::doubles(backward(y)[x]), (std::vector<double>{1}));
     }
   });

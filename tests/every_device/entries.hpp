@@ -18,7 +18,7 @@ inline const std::vector<Entry>& entries() {
     const auto leaf = [&](const char* name, const Pointwise<>& op, detail::Leaf id) {
       const detail::Rule& rule = detail::rule_of(id);
       const bool floats = rule.takes != detail::Takes::integral && rule.takes != detail::Takes::bits;
-      all.push_back({name, &op, floats && rule.gives != detail::Gives::truth});
+      all.push_back({name, &op, floats && rule.gives != detail::Gives::predicate});
     };
 #define TERN_LEAF(name, arity) leaf(#name, op::name, detail::Leaf::name);
 #define TERN_LEAF_INNER(name, arity)
@@ -27,7 +27,7 @@ inline const std::vector<Entry>& entries() {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
-#define TERN_FORMULA_TRUTH(name, ...) all.push_back({#name, &op::name, false});
+#define TERN_FORMULA_PREDICATE(name, ...) all.push_back({#name, &op::name, false});
 #define TERN_FORMULA(name, ...) all.push_back({#name, &op::name, true});
 #define TERN_GATED(name, activation) all.push_back({#name, &op::name, true});
 #include "tern/formulas.inc"

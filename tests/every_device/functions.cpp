@@ -8,40 +8,41 @@ namespace tern::test {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
-using Truths = std::vector<bool>;
+using Predicates = std::vector<bool>;
 
 class Functions : public EveryDevice {};
 TERN_EVERY_DEVICE(Functions);
 
-Truths truths(const Tensor& t) { return t.to_vector<bool>(); }
+Predicates predicates(const Tensor& t) { return t.to_vector<bool>(); }
 
 TEST_P(Functions, WhatKindOfNumber) {
   const Tensor x = tensor({1.0f, -0.0f, kInf, -kInf, kNaN});
-  EXPECT_EQ(truths(isnan(x)), (Truths{false, false, false, false, true}));
-  EXPECT_EQ(truths(isinf(x)), (Truths{false, false, true, true, false}));
-  EXPECT_EQ(truths(x.isfinite()), (Truths{true, true, false, false, false}));
-  EXPECT_EQ(truths(signbit(tensor({1.0f, -0.0f, 0.0f, -kInf, -3.0f}))), (Truths{false, true, false, true, true}));
+  EXPECT_EQ(predicates(isnan(x)), (Predicates{false, false, false, false, true}));
+  EXPECT_EQ(predicates(isinf(x)), (Predicates{false, false, true, true, false}));
+  EXPECT_EQ(predicates(x.isfinite()), (Predicates{true, true, false, false, false}));
+  EXPECT_EQ(predicates(signbit(tensor({1.0f, -0.0f, 0.0f, -kInf, -3.0f}))),
+            (Predicates{false, true, false, true, true}));
   const Tensor whole = tensor({-2, 0, 3});
-  EXPECT_EQ(truths(isnan(whole)), (Truths{false, false, false}));
-  EXPECT_EQ(truths(isinf(whole)), (Truths{false, false, false}));
-  EXPECT_EQ(truths(isfinite(whole)), (Truths{true, true, true}));
-  EXPECT_EQ(truths(signbit(whole)), (Truths{true, false, false}));
+  EXPECT_EQ(predicates(isnan(whole)), (Predicates{false, false, false}));
+  EXPECT_EQ(predicates(isinf(whole)), (Predicates{false, false, false}));
+  EXPECT_EQ(predicates(isfinite(whole)), (Predicates{true, true, true}));
+  EXPECT_EQ(predicates(signbit(whole)), (Predicates{true, false, false}));
   static_assert(std::same_as<decltype(isnan(Var())), Tensor>);
 }
 
 TEST_P(Functions, Logical) {
   const Tensor a = tensor({0.0f, 0.0f, 2.0f, -1.0f}), b = tensor({0.0f, 3.0f, 0.0f, 0.5f});
-  EXPECT_EQ(truths(logical_and(a, b)), (Truths{false, false, false, true}));
-  EXPECT_EQ(truths(logical_or(a, b)), (Truths{false, true, true, true}));
-  EXPECT_EQ(truths(logical_xor(a, b)), (Truths{false, true, true, false}));
-  EXPECT_EQ(truths(logical_not(tensor({0, 7}))), (Truths{true, false}));
-  EXPECT_EQ(truths(logical_and(tensor({true, false}), tensor({true, true}))), (Truths{true, false}));
+  EXPECT_EQ(predicates(logical_and(a, b)), (Predicates{false, false, false, true}));
+  EXPECT_EQ(predicates(logical_or(a, b)), (Predicates{false, true, true, true}));
+  EXPECT_EQ(predicates(logical_xor(a, b)), (Predicates{false, true, true, false}));
+  EXPECT_EQ(predicates(logical_not(tensor({0, 7}))), (Predicates{true, false}));
+  EXPECT_EQ(predicates(logical_and(tensor({true, false}), tensor({true, true}))), (Predicates{true, false}));
 }
 
 TEST_P(Functions, Close) {
   const Tensor a = tensor({1.0f, 1.0f, kInf, kInf, kNaN, 5.0f}), b = tensor({1.000001f, 1.1f, kInf, -kInf, kNaN, kInf});
-  EXPECT_EQ(truths(isclose(a, b)), (Truths{true, false, true, false, false, false}));
-  EXPECT_EQ(truths(isclose(a, b, 0.2, 0)), (Truths{true, true, true, false, false, false}));
+  EXPECT_EQ(predicates(isclose(a, b)), (Predicates{true, false, true, false, false, false}));
+  EXPECT_EQ(predicates(isclose(a, b, 0.2, 0)), (Predicates{true, true, true, false, false, false}));
 }
 
 TEST_P(Functions, NumbersForWhatIsNone) {

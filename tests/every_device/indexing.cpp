@@ -8,7 +8,7 @@ namespace {
 
 constexpr auto index = ErrorKind::index, shape = ErrorKind::shape, dtype = ErrorKind::dtype;
 
-/// Views with axes walked backwards, each with the same elements in memory of their own.
+/// Views with axes in reverse, each with the same elements in memory of their own.
 struct Reversed {
   std::string name;
   Tensor view, plain;

@@ -1,4 +1,4 @@
-// Gradients of rows: a sum that is divided by another of its walk takes none of its own. Around the length up to which
+// Gradients of rows: a sum that is divided by another of its pass takes none of its own. Around the length up to which
 // rows are kept whole, at extreme values, and to the third order.
 #include "derivatives.hpp"
 
@@ -60,7 +60,7 @@ TEST_P(LongRowGradients, AroundTheLengthThatFits) {
 }
 /// The maximum grows with every element, never, once: at ±1e4; gradients of either sign, and large ones.
 TEST_P(LongRowGradients, AtLargeValuesInAnyOrder) {
-  for (const std::int64_t length : held_and_walked(device(), 2600))
+  for (const std::int64_t length : resident_and_not(device(), 2600))
     for (const DType dtype : all_floats(device()))
       for (const double size : {1.0, 6e4}) {
         const int n = static_cast<int>(length);
@@ -75,7 +75,7 @@ TEST_P(LongRowGradients, AtLargeValuesInAnyOrder) {
 }
 /// Masked scores have weight 0 whatever they were; a NaN spoils its row and no other.
 TEST_P(LongRowGradients, MaskedAndNanRows) {
-  for (const std::int64_t n : held_and_walked(device(), 2100)) {
+  for (const std::int64_t n : resident_and_not(device(), 2100)) {
     std::vector<double> plain, gradient;
     for (int i = 0; i < n; ++i) plain.push_back(std::sin(i)), gradient.push_back(std::cos(5 * i));
     std::vector<double> head = plain, tail = plain, all_but_one = plain, poisoned = plain;
@@ -114,7 +114,7 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
         },
         v, w);
   };
-  std::vector<std::int64_t> lengths = held_and_walked(device(), 1500);
+  std::vector<std::int64_t> lengths = resident_and_not(device(), 1500);
   lengths.push_back(700);
   for (const std::int64_t length : lengths)
     for (const DType dtype : wide_floats(device())) {
@@ -148,7 +148,7 @@ TEST_P(LongRowGradients, ToTheThirdOrder) {
 /// Weights of every kind, those that must wait, and scalars that must stay where they are.
 TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
   const auto total = [](const Tensor& t) { return sum(t, -1, true); };
-  std::vector<std::int64_t> lengths = held_and_walked(device(), 3000);
+  std::vector<std::int64_t> lengths = resident_and_not(device(), 3000);
   lengths.push_back(300);
   for (const std::int64_t length : lengths)
     for (const DType dtype : wide_floats(device())) {
@@ -178,7 +178,7 @@ TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
               return sum(t * where(index(b, -1) < 100, b, 0) / sum(t));
             }),
             total(p * v * (places < 100)), total(p * abs(v)));
-      check("of an earlier walk", of([](auto a, auto b) {
+      check("of an earlier pass", of([](auto a, auto b) {
               auto c = 100 * a / sum(abs(a)), t = exp(c - max(c));
               return sum(c * b * t / sum(t));
             }),
@@ -220,7 +220,7 @@ TEST_P(LongRowGradients, WeightsOfUsersFormulas) {
     }
 }
 
-/// As full values numbers would make results of one value an element, and walks that wait for them.
+/// As full values numbers would make results of one value an element, and passes that wait for them.
 TEST_P(LongRowGradients, NumbersDoNotVaryAlongRows) {
   Random random(8);
   const Tensor x = random.tensor({3, 1200}, f32, device());

@@ -87,7 +87,7 @@ TEST_P(LongRowMoments, OverSeveralAxes) {
 }
 /// The mean of what was seen so far is far from the row's, or the mean is large, or nothing varies.
 TEST_P(LongRowMoments, InAnyOrderAndFarFromZero) {
-  for (const std::int64_t n : held_and_walked(device(), 2600))
+  for (const std::int64_t n : resident_and_not(device(), 2600))
     for (const DType dtype : wide_floats(device())) {
       std::vector<double> weight, rising, falling, far, last, halves, equal(static_cast<std::size_t>(n), 3.3);
       for (int i = 0; i < n; ++i) {
@@ -110,7 +110,7 @@ TEST_P(LongRowMoments, InAnyOrderAndFarFromZero) {
 }
 /// As short rows have it, and no other row is touched.
 TEST_P(LongRowMoments, NanAndInfinityStayInTheirRows) {
-  for (const std::int64_t n : held_and_walked(device(), 2104))
+  for (const std::int64_t n : resident_and_not(device(), 2104))
     for (const double bad : {static_cast<double>(NAN), static_cast<double>(INFINITY), -static_cast<double>(INFINITY)})
       for (const std::int64_t at : {std::int64_t{0}, std::int64_t{1}, n / 2, n - 1}) {
         std::vector<double> all(static_cast<std::size_t>(3 * n));
@@ -129,8 +129,8 @@ TEST_P(LongRowMoments, NanAndInfinityStayInTheirRows) {
         EXPECT_NEAR(v[2], 0.5, 0.01);
       }
 }
-/// Gradients of a user's own norm, whose sums have scalars that wait for the variance; means of an earlier walk's
-/// values; and what must take a walk of its own.
+/// Gradients of a user's own norm, whose sums have scalars that wait for the variance; means of an earlier pass's
+/// values; and what must take a pass of its own.
 TEST_P(LongRowMoments, UsersFormulasToTheThirdOrder) {
   const auto centred = [](const Var& v) { return v - mean(v, -1, true); };
   std::vector<std::int64_t> lengths{700, 1501};
@@ -162,7 +162,7 @@ TEST_P(LongRowMoments, UsersFormulasToTheThirdOrder) {
             return sum(square(centred(v)), -1, true) * (1.0 / static_cast<double>(v.size(-1) - 1)) * v;
           });
       check(
-          "of an earlier walk",
+          "of an earlier pass",
           [](const Var& v) {
             return row_formula(
                 [](auto u) {

@@ -71,7 +71,7 @@ TEST_P(LongRows, Softmax) {
 }
 /// The maximum grows with every element, never, and once: at ±1e4, which no exponential survives.
 TEST_P(LongRows, StableAtLargeValuesInAnyOrder) {
-  for (const std::int64_t n : held_and_walked(device(), 2600))
+  for (const std::int64_t n : resident_and_not(device(), 2600))
     for (const DType dtype : all_floats(device())) {
       std::vector<double> rising, falling, last(static_cast<std::size_t>(n), -1e4), first = last;
       for (int i = 0; i < n; ++i)
@@ -135,7 +135,7 @@ void expect_as_in_short_rows(Device device, int n) {
   }
 }
 TEST_P(LongRows, InfinitiesAndNanAreThoseOfShortRows) {
-  for (const std::int64_t n : held_and_walked(device(), 2104)) expect_as_in_short_rows(device(), static_cast<int>(n));
+  for (const std::int64_t n : resident_and_not(device(), 2104)) expect_as_in_short_rows(device(), static_cast<int>(n));
 }
 
 /// Formulas that nobody registered: sums and means of exp(z - max(z)) of anything, two of them, other shifts.
@@ -149,7 +149,7 @@ TEST_P(LongRows, UsersFormulas) {
   };
   const auto top = [](const Tensor& t) { return max(t, {-1}, true); };
   const auto total = [](const Tensor& t) { return sum(t, -1, true); };
-  for (const std::int64_t n : held_and_walked(device(), 4100))
+  for (const std::int64_t n : resident_and_not(device(), 4100))
     for (const DType dtype : wide_floats(device())) {
       Random random(2);
       const Tensor x = random.tensor({3, n}, dtype, device(), -4, 4), y = random.tensor({3, n}, dtype, device(), -4, 4);
@@ -207,7 +207,7 @@ TEST_P(LongRows, Gradients) {
       });
 }
 TEST_P(LongRows, CrossEntropy) {
-  for (const std::int64_t n : held_and_walked(device(), 3000))
+  for (const std::int64_t n : resident_and_not(device(), 3000))
     for (const DType dtype : all_floats(device())) {
       const Tensor x = Random(4).tensor({4, n}, dtype, device(), -4, 4);
       const Tensor labels = tensor({0, 2999, 17, -1}).to(device());
@@ -222,7 +222,7 @@ TEST_P(LongRows, CrossEntropy) {
     }
 }
 
-/// How often x is read, as the backend counts it: the CPU in bytes, GPUs in the walks of their kernels.
+/// How often x is read, as the backend counts it: the CPU in bytes, GPUs in the passes of their kernels.
 TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   // CUDA holds rows of vectors, the CPU those of up to 8192.
   const std::int64_t length = device() == cpu() ? 9000 : device().kind() == DeviceKind::cuda ? 1501 : 1500, rows = 300;
@@ -242,10 +242,10 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
              static_cast<double>(rows * length * 4);
     }
     const std::string text = explain(f);
-    double walks = 0;
-    for (std::size_t at = text.find(" walk"); at != text.npos; at = text.find(" walk", at + 1))
-      walks += text[at - 1] - '0';
-    return walks;
+    double passes = 0;
+    for (std::size_t at = text.find(" pass"); at != text.npos; at = text.find(" pass", at + 1))
+      passes += text[at - 1] - '0';
+    return passes;
   };
   const double labels_too = 0.01;
   EXPECT_NEAR(reads([&] { softmax(x); }), 2, labels_too);
@@ -256,9 +256,9 @@ TEST_P(LongRows, AreReadOnceForTheMaximumAndTheSumAndOnceMoreForTheResult) {
   EXPECT_NEAR(reads([&] { row_formula(norm, x); }), 2, labels_too) << "the mean with the variance";
   EXPECT_NEAR(reads([&] { var(x, -1); }), 1, labels_too);
   const Var v(x), y = log_softmax(v), s = softmax(v), c = causal_softmax(v), u = row_formula(scaled, v);
-  const double both = device() == cpu() ? 2 : 1;  // the result and its gradient, in the same walks
+  const double both = device() == cpu() ? 2 : 1;  // the result and its gradient, in the same passes
   EXPECT_NEAR(reads([&] { backward(y, x); }), 2 * both, labels_too);
-  EXPECT_NEAR(reads([&] { backward(s, x); }), 2 * both, labels_too) << "what its sum is divided by is of the same walk";
+  EXPECT_NEAR(reads([&] { backward(s, x); }), 2 * both, labels_too) << "what its sum is divided by is of the same pass";
   EXPECT_NEAR(reads([&] { backward(c, x); }), 2 * both, labels_too);
   EXPECT_NEAR(reads([&] { backward(u, x); }), 2 * both, labels_too);
   const Var n = rms_norm(v, x.slice(0, 0, 1).reshape({length}));

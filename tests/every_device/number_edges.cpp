@@ -346,14 +346,14 @@ TEST_P(NumberEdges, SumsOfNarrowIntegersDoNotWrap) {
   EXPECT_EQ(sum(Var(counted, false), 0).value().to_vector<std::int64_t>(), want);
 }
 TEST_P(NumberEdges, TheDtypeOfASumIsTheCallers) {
-  const Tensor bytes = full({300}, 255, u8), truths = ones({300}, boolean), x = full({300}, 0.5);
+  const Tensor bytes = full({300}, 255, u8), predicates = ones({300}, boolean), x = full({300}, 0.5);
   EXPECT_EQ(sum(bytes, {}, false, i32).item<std::int32_t>(), 76500);
   EXPECT_EQ(sum(bytes, 0, true, f32).shape(), Shape({1}));
   EXPECT_EQ(sum(bytes, 0, false, f32).item<float>(), 76500);
   EXPECT_EQ(sum(bytes, {}, false, u8).item<std::uint8_t>(), 76500 % 256);
   EXPECT_EQ(sum(bytes, {}, false, u32).item<std::uint32_t>(), 76500u);
-  EXPECT_EQ(sum(truths, {}, false, u8).item<std::uint8_t>(), 300 % 256);
-  EXPECT_EQ(sum(truths, {}, false, f16).dtype(), f16);
+  EXPECT_EQ(sum(predicates, {}, false, u8).item<std::uint8_t>(), 300 % 256);
+  EXPECT_EQ(sum(predicates, {}, false, f16).dtype(), f16);
   EXPECT_EQ(sum(full({4}, 2147483647, i32), {}, false, f32).item<float>(), 0x1p33f);
   EXPECT_EQ(sum(x, {}, false, i32).item<std::int32_t>(), 0) << "converted first";
   EXPECT_EQ(mean(bytes, {}, false, f16).dtype(), f16);
@@ -369,7 +369,7 @@ TEST_P(NumberEdges, TheDtypeOfASumIsTheCallers) {
     EXPECT_THROW(sum(bytes, {}, false, i64), UnsupportedDType);
     return;
   }
-  EXPECT_EQ(sum(truths, {}, false, i64).item<std::int64_t>(), 300);
+  EXPECT_EQ(sum(predicates, {}, false, i64).item<std::int64_t>(), 300);
   EXPECT_EQ(sum(full({4}, 2147483647, i32), {}, false, i64).item<std::int64_t>(), 4 * 2147483647ll);
   EXPECT_EQ(whole_sum(sum(full({4}, 0.1f), {}, false, f64)), 4 * static_cast<double>(0.1f));
 }
@@ -383,9 +383,9 @@ TEST_P(NumberEdges, MeansOfIntegersAreNotRoundedOnTheWay) {
   EXPECT_EQ(doubles(mean(tensor(std::vector<std::int64_t>{(1ll << 40) + 1, -(1ll << 40)})))[0], 0.5);
 }
 TEST_P(NumberEdges, MoreTruthsThanI32CountsAreAnError) {
-  const Tensor truths = ones({1, 1}, boolean).broadcast_to({1 << 16, 1 << 15});
-  expect_error(ErrorKind::shape, {"sum", "2147483648", "i64"}, [&] { sum(truths); });
-  EXPECT_EQ(sum(truths.slice(0, 0, 16), 0).shape(), Shape({1 << 15}));
+  const Tensor predicates = ones({1, 1}, boolean).broadcast_to({1 << 16, 1 << 15});
+  expect_error(ErrorKind::shape, {"sum", "2147483648", "i64"}, [&] { sum(predicates); });
+  EXPECT_EQ(sum(predicates.slice(0, 0, 16), 0).shape(), Shape({1 << 15}));
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ TEST_P(Reduce, AllAxesByDefault) {
   expect_values(max(full({}, 5)), {}, {5});
 }
 
-// ---- positions and truths ----
+// ---- positions and predicates ----
 double first_at(const Values& v, double (*best)(const Values&)) {
   return static_cast<double>(std::find(v.begin(), v.end(), best(v)) - v.begin());
 }

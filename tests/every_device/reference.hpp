@@ -42,7 +42,7 @@ inline bool supports(Device device, DType dtype) {
 }
 /// Lengths about n, a multiple of 8: on CUDA, which keeps short rows of vectors in registers, also one that has none;
 /// on the CPU, which may keep rows of up to 8192 as one block, also a longer one.
-inline std::vector<std::int64_t> held_and_walked(Device device, std::int64_t n) {
+inline std::vector<std::int64_t> resident_and_not(Device device, std::int64_t n) {
   if (device == cpu()) return {n, n + 8192};
   return device.kind() == DeviceKind::cuda ? std::vector{n, n + 1} : std::vector{n};
 }

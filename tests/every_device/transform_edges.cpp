@@ -36,7 +36,7 @@ TEST_P(TransformEdges, IntegersBesideFloatsGetZeros) {
   EXPECT_EQ(none.dtype(), i32);
   expect_values(none, {3}, {0, 0, 0});
 }
-/// A model without free parameters: nothing else is walked, hooked or freed.
+/// A model without free parameters: nothing else is traversed, hooked or freed.
 TEST_P(TransformEdges, OfNothingLeaveOtherGraphsAlone) {
   const Var w(full({2}, 3));
   int called = 0;

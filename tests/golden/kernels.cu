@@ -1640,7 +1640,7 @@ extern "C" __global__ void __launch_bounds__(kThreads) tern_kernel(vec4<u32>* __
   Next next{0u, 0u, ring};
 #pragma unroll 1
   for (u32 i = 0u; i < kStages - 1u; ++i) { fetch_step(params, a, b, first_m, first_n, thread, ring, next); }
-  u32 of_a[2][kBlocksM][4], of_b[2][kBlocksN / 2u][4];  // in turns multiplied and read
+  u32 of_a[2][kBlocksM][4], of_b[2][kBlocksN / 2u][4];  // alternately multiplied and read
   tern_wait_copies<kStages - 2u>();
   __syncthreads();
   load<true>(of_a[0], at, warp_m, 0u, lane), load<false>(of_b[0], at + kBytesOfA, warp_n, 0u, lane);

@@ -73,26 +73,26 @@ TEST_F(GraphTest, KeysAreOfTheContent) {
 }
 TEST_F(GraphTest, ParametersOfCapturingFormulasAreInputsWithoutValues) {
   const auto make = [](double a, double b) { return Pointwise<>{"affine", [a, b](auto v) { return a * v + b; }}; };
-  const Graph* graph = make(2, 3).graph();
+  const FormulaGraph* graph = make(2, 3).graph();
   EXPECT_EQ(graph->inputs, 3);
   for (const Node* n : topological(graph->outputs)) EXPECT_NE(n->kind, NodeKind::constant);
-  std::set<const Graph*> graphs;
+  std::set<const FormulaGraph*> graphs;
   for (int i = 0; i < 10'000; ++i) graphs.insert(make(i * 1e-3, 1.0 / (i + 1)).graph());
   EXPECT_EQ(graphs.size(), 1u);
 }
 TEST_F(GraphTest, ADeclaredDerivativeStaysOneNodeUntilItIsInlined) {
-  const Graph* graph = op::silu.graph();
+  const FormulaGraph* graph = op::silu.graph();
   ASSERT_EQ(graph->outputs[0]->kind, NodeKind::call);
   EXPECT_NE(graph->inlined, graph);
   for (const Node* n : topological(graph->inlined->outputs)) EXPECT_NE(n->kind, NodeKind::call);
   EXPECT_EQ(op::relu.graph()->inlined, op::relu.graph()) << "nothing to inline";
-  const Graph* user = Pointwise<>{"twice", [](auto v) { return silu(silu(v)); }}.graph();
+  const FormulaGraph* user = Pointwise<>{"twice", [](auto v) { return silu(silu(v)); }}.graph();
   EXPECT_EQ(user->outputs[0]->kind, NodeKind::call);
 }
 TEST_F(GraphTest, LongChainsNeedNoStack) {
   Expr chain = x;
   for (int i = 0; i < 100'000; ++i) chain = exp(chain);
-  const Graph* graph = make_graph({&chain, 1}, 1);
+  const FormulaGraph* graph = make_graph({&chain, 1}, 1);
   EXPECT_EQ(topological(graph->outputs).size(), 100'001u);
   const Expr argument = y;
   EXPECT_EQ(topological(std::vector<const Node*>{substitute(graph, {&argument, 1})[0].node()}).size(), 100'001u);

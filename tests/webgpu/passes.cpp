@@ -89,7 +89,7 @@ TEST_F(Passes, PreActivationAndBiasGradientsAreOne) {
   }
 }
 /// Partial sums of many rows: they are joined by one more kernel, and what is full is written along with them.
-TEST_F(Passes, ManyRowsAreWalkedOnce) {
+TEST_F(Passes, ManyRowsAreReadOnce) {
   for (const DType dtype : {f32, f16, bf16}) {
     const Tensor a = full({20480, 8}, 0.25, dtype), b = full({8, 32}, 0.5, dtype), bias = zeros({32}, dtype);
     const Tensor grad = full({20480, 32}, 0.125, dtype), pre = zeros({20480, 32}, dtype);

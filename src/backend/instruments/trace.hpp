@@ -53,7 +53,7 @@ class Uncounted {
   TraceCounts before_;
 };
 
-/// Counts what a call reads `times` more often than once: a backend says so for operands that it walks along again.
+/// Counts what a call reads `times` more often than once: a backend says so for operands that it reads again.
 void count_read(std::int64_t times, const View& view, const Shape& space);
 
 void note(const std::string& text);

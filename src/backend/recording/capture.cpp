@@ -79,11 +79,11 @@ void CapturedCalls::add_action(std::function<void()> action) {
 
 /// Gives the numbers a place in the device's memory, so that a native recording finds them there.
 void CapturedCalls::place(LiveNumbers& live) {
-  constexpr std::size_t kBlock = 4096, kAligned = 16;  // bytes
+  constexpr std::size_t kBlockBytes = 4096, kAligned = 16;  // bytes
   const std::size_t size = dtype_size(live.dtype_), bytes = live.slots_.size() * size;
   if (live_memory_.empty() || live_memory_.back().now.size() - live_memory_.back().used < bytes) {
     LiveMemory& memory = live_memory_.emplace_back();
-    memory.now.resize(std::max(kBlock, bytes));
+    memory.now.resize(std::max(kBlockBytes, bytes));
     memory.storage = make_pooled<Storage>(backend_, memory.now.size());
     bytes_ += memory.now.size(), made_here_.insert(memory.storage.get());
   }

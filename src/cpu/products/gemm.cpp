@@ -66,11 +66,11 @@ bool streams_b(const GemmProblem& g, const GemmTypes& types) {
 
 /// Rows of A up to which B is read in place.
 Index direct_rows(const GemmProblem& g, const GemmTypes& types) {
-  const bool far = long_rows(g, types) && g.segments * g.k * g.n * types.lane_size > kOwnBytes;
+  const bool far = long_rows(g, types) && g.segments * g.k * g.n * types.compute_size > kOwnBytes;
   return std::max<Index>(types.kernels->direct_rows, far && !types.integer ? reading().far_rows : 0);
 }
 
-struct Plan {
+struct TilePlan {
   const GemmProblem& g;
   GemmTypes types;
   DepthPlan depth;
@@ -87,7 +87,7 @@ struct Plan {
   Index kept_begin = 0, kept_cols = 0;
 
   /// Whether the kernels widen B as they read it.
-  bool widens() const { return direct_b && types.size != types.lane_size; }
+  bool widens() const { return direct_b && types.size != types.compute_size; }
   Index max_rows() const {
     const Index rows = types.kernels->max_rows;
     return widens() ? std::min<Index>(rows, kWideningRows) : rows;
@@ -124,8 +124,8 @@ struct PanelOfB {
 
 /// Elements from row to row of a row-major packed block: an odd number of cache lines, so that the rows a micro-kernel
 /// reads together do not share a cache set.
-Index odd_lines(Index elements, Index lane_size) {
-  const Index line = 64 / lane_size;
+Index odd_lines(Index elements, Index compute_size) {
+  const Index line = 64 / compute_size;
   return (divide_up(elements, line) | 1) * line;
 }
 
@@ -140,35 +140,35 @@ struct PackedA {
 };
 
 /// In place, or row by row.
-PackedA rows_of_a(const Plan& plan, const Area& area, const DepthBlock& block) {
+PackedA rows_of_a(const TilePlan& plan, const Area& area, const DepthBlock& block) {
   const GemmProblem& g = plan.g;
   if (plan.direct_a && block.segments == 1)
     return {{plan.a(area.batch, block.segment, area.row, block.begin), g.a_row, g.a_col}, g.a_row, false};
-  const Index lane = plan.types.lane_size, steps = block.end - block.begin, row = odd_lines(block.depth(), lane);
-  std::byte* const to = scratch().a.reserve(area.rows * row * lane);
+  const Index width = plan.types.compute_size, steps = block.end - block.begin, row = odd_lines(block.depth(), width);
+  std::byte* const to = scratch().a.reserve(area.rows * row * width);
   for (Index s = 0; s < block.segments; ++s)
     plan.types.kernels->copy({plan.a(area.batch, block.segment + s, area.row, block.begin), g.a_row, g.a_col},
-                             area.rows, steps, to + s * steps * lane, row, steps);
+                             area.rows, steps, to + s * steps * width, row, steps);
   return {{to, row, 1}, row, false};
 }
 
 /// As suits the micro-kernels, in `calls` calls.
-PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Index calls) {
+PackedA pack_a(const TilePlan& plan, const Area& area, const DepthBlock& block, Index calls) {
   const GemmProblem& g = plan.g;
-  const Index lane = plan.types.lane_size, steps = block.end - block.begin, depth = block.depth();
+  const Index width = plan.types.compute_size, steps = block.end - block.begin, depth = block.depth();
   const bool direct = plan.direct_a && block.segments == 1;
   if (direct && g.a_row == 1 && plan.types.kernels->micro_packed)
     return {{plan.a(area.batch, block.segment, area.row, block.begin), 1, g.a_col}, 1, true};
   const bool strides = plan.widens() || !plan.types.kernels->micro_packed;  // those kernels' A has some
   if (direct || strides || area.rows < kSideBySideRows)
     return rows_of_a(plan, area, block);
-  std::byte* const to = scratch().a.reserve(area.rows * depth * lane);
+  std::byte* const to = scratch().a.reserve(area.rows * depth * width);
   for (Index s = 0; s < block.segments; ++s)
     for (Index call = 0; call < calls; ++call) {
       const Part rows = part_of(call, calls, area.rows);
       plan.types.kernels->copy(
           {plan.a(area.batch, block.segment + s, area.row + rows.begin, block.begin), g.a_col, g.a_row}, steps,
-          rows.count, to + (rows.begin * depth + s * steps * rows.count) * lane, rows.count, rows.count);
+          rows.count, to + (rows.begin * depth + s * steps * rows.count) * width, rows.count, rows.count);
     }
   return {{to, 1, 0}, depth, true, true};
 }
@@ -176,29 +176,29 @@ PackedA pack_a(const Plan& plan, const Area& area, const DepthBlock& block, Inde
 /// Packs `cols` columns of B from `col` on for one block of the depth, in panels `panel_step` elements apart; the rest
 /// of the last is 0. A strip of rows goes to all panels in turn, so that long rows are read in order: panel by panel,
 /// each 128 bytes would come from another page.
-void pack_b(const Plan& plan, Index batch, Index col, Index cols, const DepthBlock& block, std::byte* to,
+void pack_b(const TilePlan& plan, Index batch, Index col, Index cols, const DepthBlock& block, std::byte* to,
             Index panel_step) {
   const GemmProblem& g = plan.g;
-  const Index nr = plan.panel(), lane = plan.types.lane_size, steps = block.end - block.begin;
+  const Index nr = plan.panel(), width = plan.types.compute_size, steps = block.end - block.begin;
   const Index strip = g.b_col == 1 && cols > nr ? kStripRows : steps;
   for (Index s = 0; s < block.segments; ++s)
     for (Index p = 0; p < steps; p += strip)
       for (Index j = 0; j < cols; j += nr)
         plan.types.kernels->copy({plan.b(batch, block.segment + s, block.begin + p, col + j), g.b_row, g.b_col},
                                  std::min(strip, steps - p), std::min(nr, cols - j),
-                                 to + (j / nr * panel_step + (s * steps + p) * nr) * lane, nr, nr);
+                                 to + (j / nr * panel_step + (s * steps + p) * nr) * width, nr, nr);
 }
 
 /// Where the packing of all of B at `base` holds the panel at `col` of one block of the depth.
-std::byte* kept_panel(const Plan& plan, std::byte* base, Index col, const DepthBlock& block) {
+std::byte* kept_panel(const TilePlan& plan, std::byte* base, Index col, const DepthBlock& block) {
   const Index offset = block.before * plan.kept_cols + (col - plan.kept_begin) * block.depth();
-  return base + offset * plan.types.lane_size;
+  return base + offset * plan.types.compute_size;
 }
 
 /// This thread's own panel at `col` of the i-th block, and whether it has been packed; it is to be, if not.
-std::pair<std::byte*, bool> own_panel(const Plan& plan, Index col, Index i) {
+std::pair<std::byte*, bool> own_panel(const TilePlan& plan, Index col, Index i) {
   Scratch& mine = scratch();
-  std::byte* const base = mine.own.reserve(plan.kept_cols * plan.depth.total() * plan.types.lane_size);
+  std::byte* const base = mine.own.reserve(plan.kept_cols * plan.depth.total() * plan.types.compute_size);
   const Index panels = plan.kept_cols / plan.panel(),
               place = (col - plan.kept_begin) / plan.panel() * plan.depth.count + i;
   if (mine.own_job != plan.own_job) {
@@ -212,7 +212,8 @@ std::pair<std::byte*, bool> own_panel(const Plan& plan, Index col, Index i) {
 
 /// Columns of B from `col` on, `cols` of them on return, for `calls` calls on the i-th block of the depth: in place,
 /// from what is kept packed, packed here or, where A lies `side_by_side` for micro_packing, by the first call.
-PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, bool side_by_side, Index& cols, Index i) {
+PanelOfB panel_b(const TilePlan& plan, const Area& area, Index col, Index calls, bool side_by_side, Index& cols,
+                 Index i) {
   const GemmProblem& g = plan.g;
   const DepthBlock block = plan.depth[i];
   const Index nr = plan.panel(), left = area.col + area.cols - col;
@@ -227,7 +228,7 @@ PanelOfB panel_b(const Plan& plan, const Area& area, Index col, Index calls, boo
   }
   const auto [to, has] =
       plan.keeps_b ? own_panel(plan, col, i)
-                   : std::pair{scratch().b.reserve(plan.depth.longest() * nr * plan.types.lane_size), false};
+                   : std::pair{scratch().b.reserve(plan.depth.longest() * nr * plan.types.compute_size), false};
   if (has) return {to, nr, false};
   if (side_by_side && g.b_col == 1 && left >= nr && block.segments == 1) return {there, g.b_row, true, to};
   pack_b(plan, area.batch, col, cols, block, to, 0);
@@ -243,13 +244,13 @@ struct Target {
   Index group = 0;
 };
 
-void hand_over(const Plan& plan, const Target& from, const Area& area) {
+void hand_over(const TilePlan& plan, const Target& from, const Area& area) {
   plan.g.epilogue(plan.g.context, {from.data, from.row, area.batch, area.row, area.col, area.rows, area.cols});
 }
 
-void clear(const Plan& plan, const Area& area, const Target& to) {
+void clear(const TilePlan& plan, const Area& area, const Target& to) {
   for (Index i = 0; i < area.rows; ++i)
-    std::fill_n(to.data + i * to.row * plan.types.lane_size, area.cols * plan.types.lane_size, std::byte{0});
+    std::fill_n(to.data + i * to.row * plan.types.compute_size, area.cols * plan.types.compute_size, std::byte{0});
 }
 
 /// What to prefetch during a micro-kernel call: at each of its steps the lines at data + p * step.
@@ -269,15 +270,15 @@ Ahead share_of(const std::byte* data, Index bytes, Index depth, Index call, Inde
 /// last, where B is streamed, the first columns of the i-th block's next (4096 × 1024, Zen 4: 1.08); where a tile is a
 /// whole product of a batch and both operands are read in place, the operands of the next product (batches of 64³
 /// without: 0.83).
-Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index i, Index call,
+Ahead ahead_of(const TilePlan& plan, const Area& area, const PanelOfB& b, Index cols, Index left, Index i, Index call,
                Index calls) {
   const GemmProblem& g = plan.g;
-  const Index lane = plan.types.lane_size, depth = plan.depth[i].depth();
+  const Index width = plan.types.compute_size, depth = plan.depth[i].depth();
   if (left > cols && plan.keeps_b && !b.packs_to)
-    return share_of(b.data + b.row * depth * lane, b.row * lane * depth, depth, call, calls);
-  const Index size = b.stored ? plan.types.size : lane;
+    return share_of(b.data + b.row * depth * width, b.row * width * depth, depth, call, calls);
+  const Index size = b.stored ? plan.types.size : width;
   if (b.packs_to && call == 0) return {b.data + kAheadRows * b.row * size, b.row * size};
-  const bool streams = streams_b(g, plan.types), follows = !streams || size < lane || reading().ahead;
+  const bool streams = streams_b(g, plan.types), follows = !streams || size < width || reading().ahead;
   if (left > cols && follows) return {b.data + cols * size, b.row * size};
   if (left == cols && streams && follows && i + 1 < plan.depth.count) {
     const DepthBlock next = plan.depth[i + 1];
@@ -287,14 +288,14 @@ Ahead ahead_of(const Plan& plan, const Area& area, const PanelOfB& b, Index cols
       plan.direct_a && plan.direct_b && plan.depth.count == 1 && area.rows == g.m && area.cols == g.n;
   if (left > cols || !whole || calls < 2 || area.batch + 1 == g.batches) return {b.data, 0};
   const Index half = calls / 2;
-  if (call < half) return share_of(plan.a(area.batch + 1, 0, 0, 0), g.m * g.k * lane, depth, call, half);
-  return share_of(plan.b(area.batch + 1, 0, 0, 0), g.n * g.k * lane, depth, call - half, calls - half);
+  if (call < half) return share_of(plan.a(area.batch + 1, 0, 0, 0), g.m * g.k * width, depth, call, half);
+  return share_of(plan.b(area.batch + 1, 0, 0, 0), g.n * g.k * width, depth, call - half, calls - half);
 }
 
 /// The tile's accumulators, block by block of the depth: a panel of B meets all rows of A, both from L2 or nearer. The
 /// blocks but the last go to `partial`: adding to C in place costs 5 % where its rows are 4096 bytes apart.
-void multiply(const Plan& plan, const Area& area, const Target& to, const Target& partial) {
-  const Index lane = plan.types.lane_size, calls = divide_up(area.rows, plan.max_rows());
+void multiply(const TilePlan& plan, const Area& area, const Target& to, const Target& partial) {
+  const Index width = plan.types.compute_size, calls = divide_up(area.rows, plan.max_rows());
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
     const PackedA a = pack_a(plan, area, block, calls);
@@ -312,9 +313,9 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
                                             : plan.types.kernels->micro;
         const auto [r, rows] = part_of(call, calls, area.rows);
         const Ahead next = ahead_of(plan, area, panel, cols, area.cols - j, i, call, calls);
-        micro({a.first.data + r * a.row_step * lane, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
-               i == 0 ? nullptr : partial.data + (r * partial.row + j) * lane, partial.row,
-               out.data + (r * out.row + j - done) * lane, out.row, block.depth(), rows, cols, next.data, next.step,
+        micro({a.first.data + r * a.row_step * width, a.first.row, a.tight ? rows : a.first.col, b.data, b.row,
+               i == 0 ? nullptr : partial.data + (r * partial.row + j) * width, partial.row,
+               out.data + (r * out.row + j - done) * width, out.row, block.depth(), rows, cols, next.data, next.step,
                b.packs_to});
       }
       const Index end = j + cols;
@@ -325,8 +326,8 @@ void multiply(const Plan& plan, const Area& area, const Target& to, const Target
   }
 }
 
-/// The same by dot products: A and B contiguous along k, A of lane type (packed whole for the area otherwise).
-void multiply_dots(const Plan& plan, const Area& area, const Target& to, const Target&) {
+/// The same by dot products: A and B contiguous along k, A of compute type (packed whole for the area otherwise).
+void multiply_dots(const TilePlan& plan, const Area& area, const Target& to, const Target&) {
   const GemmProblem& g = plan.g;
   for (Index i = 0; i < plan.depth.count; ++i) {
     const DepthBlock block = plan.depth[i];
@@ -337,26 +338,27 @@ void multiply_dots(const Plan& plan, const Area& area, const Target& to, const T
 }
 
 /// Columns of a tile that the epilogue takes at a time, while L1 has them; 0: all at the end.
-Index group_of(const Plan& plan, const Area& area) {
+Index group_of(const TilePlan& plan, const Area& area) {
   if (!plan.by_groups || plan.depth.count == 0) return 0;
-  const Index nr = plan.panel(), group = std::max(2 * nr, kGroupBytes / (area.rows * plan.types.lane_size) / nr * nr);
+  const Index nr = plan.panel(),
+              group = std::max(2 * nr, kGroupBytes / (area.rows * plan.types.compute_size) / nr * nr);
   return group < area.cols ? group : 0;
 }
 
 /// Computes one tile of the plan's problem and hands it over: to C, or to the epilogue.
-template <class Multiply> void run_tile(const Plan& plan, const Area& area, Multiply multiply_tile) {
+template <class Multiply> void run_tile(const TilePlan& plan, const Area& area, Multiply multiply_tile) {
   const GemmProblem& g = plan.g;
-  const Index lane = plan.types.lane_size, group = group_of(plan, area);
-  std::byte* c = g.c ? static_cast<std::byte*>(g.c) + g.c_offsets[area.batch] * lane : nullptr;
+  const Index width = plan.types.compute_size, group = group_of(plan, area);
+  std::byte* c = g.c ? static_cast<std::byte*>(g.c) + g.c_offsets[area.batch] * width : nullptr;
   const bool in_place = c && !plan.turned;
-  Target tile{nullptr, odd_lines(area.cols, lane)}, to = tile;
+  Target tile{nullptr, odd_lines(area.cols, width)}, to = tile;
   if ((!in_place && !group) || plan.depth.count > 1)
-    to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * lane);
-  if (in_place) to = {c + (area.row * g.c_row + area.col) * lane, g.c_row};
+    to.data = tile.data = scratch().tile.reserve(area.rows * tile.row * width);
+  if (in_place) to = {c + (area.row * g.c_row + area.col) * width, g.c_row};
   if (group) {
     const Index row =
         group + plan.types.kernels->widest(1);  // a panel may be as wide, and begins before the group is full
-    to = {scratch().group.reserve(area.rows * row * lane), row, group};
+    to = {scratch().group.reserve(area.rows * row * width), row, group};
   }
   if (plan.depth.count == 0) {
     clear(plan, area, to);
@@ -366,23 +368,23 @@ template <class Multiply> void run_tile(const Plan& plan, const Area& area, Mult
   if (in_place || group) return;
   if (!plan.turned) return hand_over(plan, to, area);
   const Area place{area.batch, area.col, area.cols, area.row, area.rows};
-  const Index row = round_up(place.cols, 64 / lane);
-  const Target result = c ? Target{c + (place.row * g.c_row + place.col) * lane, g.c_row}
-                          : Target{scratch().turned.reserve(place.rows * row * lane), row};
-  plan.types.lanes->copy({to.data, 1, to.row}, place.rows, place.cols, result.data, result.row, place.cols);
+  const Index row = round_up(place.cols, 64 / width);
+  const Target result = c ? Target{c + (place.row * g.c_row + place.col) * width, g.c_row}
+                          : Target{scratch().turned.reserve(place.rows * row * width), row};
+  plan.types.computed->copy({to.data, 1, to.row}, place.rows, place.cols, result.data, result.row, place.cols);
   if (!c) hand_over(plan, result, place);
 }
 
 // ---- tiles and tasks
 
 /// Multiply-adds of an area, with the operands' traffic.
-Index work_of(const Plan& plan, Index rows, Index cols) {
+Index work_of(const TilePlan& plan, Index rows, Index cols) {
   return plan.depth.total() * (rows * cols + kTraffic * (rows + cols));
 }
 
 /// Halves the tiles' rows or columns; false where that would pack an operand twice for small tiles, if there is one for
 /// each thread, or they are the smallest.
-bool halve_tiles(Plan& plan, bool enough) {
+bool halve_tiles(TilePlan& plan, bool enough) {
   const Index mr = plan.max_rows(), nr = plan.panel();
   const Index again_a = plan.direct_a ? 0 : plan.tile_rows;
   const Index again_b = plan.direct_b || plan.keeps_b ? 0 : plan.tile_cols;
@@ -398,7 +400,7 @@ bool halve_tiles(Plan& plan, bool enough) {
 /// Cuts tiles down until there are enough for all threads, then makes few of them as many for each. Four for each
 /// thread level out what other programs take from them, if cutting costs no packing twice or the tiles stay large, and
 /// B is not streamed.
-void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
+void split_tiles(TilePlan& plan, Index rows, Index cols, Index batches) {
   const Index threads = max_threads();
   plan.tile_rows = std::min(plan.tile_rows, rows);
   plan.tile_cols = std::min(plan.tile_cols, round_up(cols, plan.panel()));
@@ -418,14 +420,14 @@ void split_tiles(Plan& plan, Index rows, Index cols, Index batches) {
 /// tiles are of equal size, but for whole panels of columns: 14 rows left over would cost one thread a tile more. They
 /// follow each other down the columns, so that a thread reads mostly B that it has packed, unless all of it is near.
 template <class Multiply>
-void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index cols, Multiply multiply_tile) {
+void run_tiles(const TilePlan& plan, Index batch, Index batches, Index col, Index cols, Multiply multiply_tile) {
   const Index rows = plan.g.m, nr = plan.panel(), panels = divide_up(cols, nr);
   const Index down = plan.down, across = divide_up(cols, plan.tile_cols);
   const Index tiles = batches * down * across;
   const Index tile_work = work_of(plan, rows / down, cols / across);
   const Index together =
       std::clamp<Index>(plan.sizes.task_work / std::max<Index>(tile_work, 1), 1, std::max<Index>(1, tiles));
-  const bool by_rows = plan.keeps_b && plan.depth.total() * cols * plan.types.lane_size <= kHeldBytes;
+  const bool by_rows = plan.keeps_b && plan.depth.total() * cols * plan.types.compute_size <= kHeldBytes;
   const auto task = [&](Index t) {
     for (Index i = t * together; i < std::min(tiles, (t + 1) * together); ++i) {
       const Index r = by_rows ? i / across % down : i % down, c = by_rows ? i % across : i / down % across;
@@ -439,9 +441,9 @@ void run_tiles(const Plan& plan, Index batch, Index batches, Index col, Index co
 }
 
 /// Packs the kept columns of B, by all threads.
-void pack_shared(Plan& plan, Index batch, Index cols) {
+void pack_shared(TilePlan& plan, Index batch, Index cols) {
   const Index nr = plan.panel(), width = kPackPanels * nr, chunks = divide_up(cols, width);
-  std::byte* const base = scratch().shared.reserve(plan.kept_cols * plan.depth.total() * plan.types.lane_size);
+  std::byte* const base = scratch().shared.reserve(plan.kept_cols * plan.depth.total() * plan.types.compute_size);
   parallel_for(chunks * plan.depth.count, [&](Index t) {
     const DepthBlock block = plan.depth[t / chunks];
     const Index at = t % chunks * width, col = plan.kept_begin + at;
@@ -452,9 +454,9 @@ void pack_shared(Plan& plan, Index batch, Index cols) {
 
 /// B packed for all tiles: for each range of columns that fits kSharedBytes, and for each batch unless all have the
 /// same B.
-void run_kept(Plan& plan, bool own) {
+void run_kept(TilePlan& plan, bool own) {
   const GemmProblem& g = plan.g;
-  const Index nr = plan.panel(), column = plan.depth.total() * plan.types.lane_size;
+  const Index nr = plan.panel(), column = plan.depth.total() * plan.types.compute_size;
   const Index range = std::min(round_up(g.n, nr), std::max(kSharedCols, kSharedBytes / column / nr * nr));
   const bool same = std::equal(g.b_offsets + g.segments, g.b_offsets + g.batches * g.segments, g.b_offsets);
   static std::atomic<std::uint64_t> jobs{0};
@@ -482,17 +484,17 @@ void note_way(const char* way) {
   if (detail::tracing()) detail::note(way);
 }
 
-void run_packed(Plan& plan) {
+void run_packed(TilePlan& plan) {
   const GemmProblem& g = plan.g;
-  const bool as_lanes = plan.types.size == plan.types.lane_size;
+  const bool is_computed_in = plan.types.size == plan.types.compute_size;
   const Index work = g.m * g.n * plan.depth.total();
   const bool rows_long = long_rows(g, plan.types);
   plan.direct_b = g.b_col == 1 && g.m <= direct_rows(g, plan.types);
-  const Index a_bytes = g.m * g.k * plan.types.lane_size;
+  const Index a_bytes = g.m * g.k * plan.types.compute_size;
   const bool small_a = g.m * g.k * plan.types.size <= kSmallBytes;
   const bool apart = g.a_col != 1 || !rows_collide(g.a_row, plan.types.size);
   const Index direct_cols = plan.direct_b && max_threads() > 1 ? kDirectBothCols : reading().direct_cols;
-  plan.direct_a = as_lanes && (small_a || (g.n <= direct_cols && apart));
+  plan.direct_a = is_computed_in && (small_a || (g.n <= direct_cols && apart));
   // Few columns and an A that is read in place, or is no larger than B: a tile of all rows packs its columns of B for
   // no other, and nobody waits for a barrier.
   const bool packs_little = plan.direct_a || (g.m <= g.n && max_threads() <= kWholeThreads);
@@ -500,10 +502,10 @@ void run_packed(Plan& plan) {
   // Tile by tile, a B with long rows would be packed from 128 bytes of every page.
   const bool worth = !plan.direct_b && !whole && work >= plan.sizes.shared_work &&
                      (g.m > plan.sizes.rows || (g.b_col == 1 && rows_long));
-  const Index column = plan.depth.total() * plan.types.lane_size;
+  const Index column = plan.depth.total() * plan.types.compute_size;
   plan.keeps_b = worth && kSharedBytes / column >= kSharedCols;
   const bool own = plan.keeps_b && g.b_col == 1 && column * g.n <= kOwnBytes;
-  plan.tile_cols = streams_b(g, plan.types) ? kStreamCols : plan.sizes.row_bytes / plan.types.lane_size;
+  plan.tile_cols = streams_b(g, plan.types) ? kStreamCols : plan.sizes.row_bytes / plan.types.compute_size;
   plan.tile_rows = plan.sizes.rows;
   if (worth && !plan.keeps_b) {  // each tile packs its B and its A: squarer ones
     plan.tile_rows *= 4, plan.tile_cols /= 4;
@@ -527,12 +529,12 @@ bool suits_dots(const GemmProblem& g, Index most_rows) {
   return g.m <= most_rows && g.b_row == 1 && (g.b_col != 1 || g.n == 1) && g.k >= kDotDepth;
 }
 
-void run_dots(Plan& plan) {
+void run_dots(TilePlan& plan) {
   const GemmProblem& g = plan.g;
-  plan.direct_a = plan.types.size == plan.types.lane_size && g.a_col == 1;
+  plan.direct_a = plan.types.size == plan.types.compute_size && g.a_col == 1;
   plan.direct_b = true;
   plan.tile_rows = g.m;
-  plan.tile_cols = plan.sizes.row_bytes / plan.types.lane_size;
+  plan.tile_cols = plan.sizes.row_bytes / plan.types.compute_size;
   split_tiles(plan, g.m, g.n, g.batches);
   run_tiles(plan, 0, g.batches, 0, g.n, multiply_dots);
 }
@@ -564,7 +566,7 @@ void gemm(const GemmProblem& problem) {
     const bool straight = suits_dots(problem, kDotRows);
     if (straight || suits_dots(swapped, kDotCols)) {
       const Index block = problem.k < kDotBlock ? problem.k : kDotBlock;  // one segment at a time
-      Plan plan{straight ? problem : swapped, types, {problem.k, problem.segments, block}, !straight};
+      TilePlan plan{straight ? problem : swapped, types, {problem.k, problem.segments, block}, !straight};
       note_way("dot products, as few rows or columns meet operands that lie along k");
       return run_dots(plan);
     }
@@ -573,7 +575,7 @@ void gemm(const GemmProblem& problem) {
   const bool column_major = problem.a_row == 1 && problem.a_col != 1;
   const bool turned = column_major && problem.n <= kTurnedCols && problem.m >= 4 * problem.n;
   const GemmProblem& g = turned ? swapped : problem;
-  Plan plan{g, types, {g.k, g.segments, depth_block(g, types)}, turned};
+  TilePlan plan{g, types, {g.k, g.segments, depth_block(g, types)}, turned};
   run_packed(plan);
 }
 

@@ -69,7 +69,7 @@ template <class T, class V> HWY_INLINE V MultiplyAdd(V a, V b, V c) {
   }
 }
 
-// ---- loads that widen to the lane type
+// ---- loads that widen to the compute type
 
 template <class D> HWY_INLINE hn::Vec<D> LoadLanes(D d, const hn::TFromD<D>* from) { return hn::LoadU(d, from); }
 
@@ -247,7 +247,7 @@ HWY_INLINE void StoreTile(const V (&sum)[kRows][kVectors], const GemmMicro& call
   for (int i = 0; i < kRows; ++i) {
     T* row = c + i * call.c_row;
     for (std::int64_t j = 0; j < call.cols; ++j) {
-      // One lane by Highway, so that integers wrap.
+      // One width by Highway, so that integers wrap.
       const hn::CappedTag<T, 1> one;
       const auto value = hn::Set(one, edge[i][j]);
       row[j] = hn::GetLane(from ? hn::Add(hn::Set(one, from[i * call.from_row + j]), value) : value);

@@ -13,8 +13,8 @@ struct GemmSource {
 };
 
 /// One micro-kernel call: c(i, j) = from(i, j) + Σ_p a(i, p) b(p, j), i < rows ≤ max_rows, j < cols ≤ widest(rows),
-/// p < depth; all of `Lane` type. Whole vectors of b are loaded: a row of it is readable up to `lanes`, `panel_cols` or
-/// `widest(rows)` columns, whichever is the first not below `cols`.
+/// p < depth; all of compute type. Whole vectors of b are loaded: a row of it is readable up to `lanes`, `panel_cols`
+/// or `widest(rows)` columns, whichever is the first not below `cols`.
 struct GemmMicro {
   const void* a;
   std::int64_t a_row, a_col;
@@ -32,7 +32,7 @@ struct GemmMicro {
   void* packed = nullptr;  // of micro_packing
 };
 
-/// One call of the dot kernel: c(i, j) = or += Σ_p a(i, p) b(p, j), with a of `Lane` type contiguous along p and b of
+/// One call of the dot kernel: c(i, j) = or += Σ_p a(i, p) b(p, j), with a of compute type contiguous along p and b of
 /// the operand's type contiguous along p; any number of rows and columns.
 struct GemmDot {
   const void* a;
@@ -45,7 +45,7 @@ struct GemmDot {
   bool add;
 };
 
-/// Rows of C one after the other: c(i, j) = Σ_p a(i, p) b(p, j), i < rows, j < cols, all of lane type, 1 ≤ depth ≤
+/// Rows of C one after the other: c(i, j) = Σ_p a(i, p) b(p, j), i < rows, j < cols, all of compute type, 1 ≤ depth ≤
 /// kOuterDepth. Whole vectors of b are loaded. `stream`: C, aligned to 64 bytes, passes by the caches.
 struct GemmOuter {
   const void* a;
@@ -58,7 +58,7 @@ struct GemmOuter {
 };
 inline constexpr int kOuterDepth = 4;
 
-/// Products of up to kSmallMost steps and columns, of lane type: for i < count, c(c_offsets[i]) = a(a_offsets[i]) ·
+/// Products of up to kSmallMost steps and columns, of compute type: for i < count, c(c_offsets[i]) = a(a_offsets[i]) ·
 /// b(b_offsets[i]), offsets and strides in elements; without lists of offsets each begins a step after the one before.
 struct GemmSmall {
   const void *a, *b;
@@ -78,7 +78,7 @@ struct TinySide {
   /// That are loaded for each group; 0: the operand is the same for all; kTinyQuads: each step takes four elements that
   /// lie in a run, from at[p][0] on, for each four lanes.
   int vectors;
-  std::int32_t at[kTinyDepth][kTinyLanes];  // of each lane at each step of k, counted from there
+  std::int32_t at[kTinyDepth][kTinyLanes];  // of each width at each step of k, counted from there
 };
 struct TinyUnit {
   TinySide a, b;
@@ -100,21 +100,21 @@ inline constexpr int kWideningRows = 8;
 /// of the speed of a B that is packed, with AVX2 at 2.0, 1.7, 1.3 and 1.0.
 inline constexpr int kDirectRows = 64;
 
-/// The kernels for one type of operand. `Lane` is float for f16, bf16 and f32, else the type itself.
+/// The kernels for one type of operand. The compute type is float for f16, bf16 and f32, else the type itself.
 struct GemmKernelsOf {
   std::int32_t lanes;       // of a vector
   std::int32_t max_rows;    // of a micro-kernel call
   std::int32_t panel_cols;  // the widest call with max_rows rows, and the width of packed panels of B
   std::int32_t direct_rows;  // of A up to which B is read in place
-  /// to[i * to_row + j] = Lane(from(i, j)) for j < cols, and 0 for cols ≤ j < to_cols. Some are written twice: `to` and
-  /// `from` do not overlap.
+  /// to[i * to_row + j] = compute_type(from(i, j)) for j < cols, and 0 for cols ≤ j < to_cols. Some are written twice:
+  /// `to` and `from` do not overlap.
   void (*copy)(const GemmSource& from, std::int64_t rows, std::int64_t cols, void* to, std::int64_t to_row,
                std::int64_t to_cols);
   /// The widest call with this many rows: fewer rows leave registers for more columns.
   std::int64_t (*widest)(std::int64_t rows);
   void (*micro)(const GemmMicro& call);
-  /// The same for a B of the operand's type. Where that is no lane type, of up to kWideningRows rows, and of strides in
-  /// A.
+  /// The same for a B of the operand's type. Where that is no compute type, of up to kWideningRows rows, and of strides
+  /// in A.
   void (*micro_stored)(const GemmMicro& call);
   /// The same for an A whose rows lie side by side: a(i, p) = a[p * a_col + i], whatever a_row says. Null for integers.
   void (*micro_packed)(const GemmMicro& call);
@@ -137,8 +137,8 @@ const GemmKernels& gemm_kernels();
 /// What a product of operands of one dtype takes.
 struct GemmTypes {
   const GemmKernelsOf* kernels;  // for the operands
-  const GemmKernelsOf* lanes;    // for accumulators
-  std::int64_t size, lane_size;
+  const GemmKernelsOf* computed; // for accumulators
+  std::int64_t size, compute_size;
   bool integer;
 };
 GemmTypes gemm_types(DType type);

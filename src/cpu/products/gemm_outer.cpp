@@ -51,11 +51,11 @@ class OuterRun {
   /// size, as a weight's gradient is: past the caches (1 × 1024 × 4096 f32 with backward, Zen 4 with 32 MiB: 0.7 of the
   /// time).
   bool streams() const {
-    const Index lane = types_.lane_size;
+    const Index width = types_.compute_size;
     const auto aligned = [](Index bytes) { return bytes % 64 == 0; };
-    return g_.c && g_.batches * g_.m * g_.n * lane > cache_bytes() / 2 && aligned(g_.c_row * lane) &&
+    return g_.c && g_.batches * g_.m * g_.n * width > cache_bytes() / 2 && aligned(g_.c_row * width) &&
            std::all_of(g_.c_offsets, g_.c_offsets + g_.batches, [&](Index offset) {
-             return aligned(static_cast<Index>(reinterpret_cast<std::uintptr_t>(g_.c)) + offset * lane);
+             return aligned(static_cast<Index>(reinterpret_cast<std::uintptr_t>(g_.c)) + offset * width);
            });
   }
 
@@ -64,36 +64,36 @@ class OuterRun {
   }
   /// Rows of A, all their steps side by side.
   const std::byte* take_a(Index batch, Index row, Index rows) const {
-    std::byte* const to = scratch().a.reserve(rows * depth_ * types_.lane_size);
+    std::byte* const to = scratch().a.reserve(rows * depth_ * types_.compute_size);
     for (Index s = 0; s < g_.segments; ++s)
       types_.kernels->copy({element(g_.a, g_.a_offsets[batch * g_.segments + s] + row * g_.a_row), g_.a_row, g_.a_col},
-                           rows, g_.k, to + s * g_.k * types_.lane_size, depth_, g_.k);
+                           rows, g_.k, to + s * g_.k * types_.compute_size, depth_, g_.k);
     return to;
   }
   /// Every step's row of B, in whole vectors.
   const std::byte* take_b(Index batch, Index col, Index cols, Index padded) const {
-    std::byte* const to = scratch().b.reserve(depth_ * padded * types_.lane_size);
+    std::byte* const to = scratch().b.reserve(depth_ * padded * types_.compute_size);
     for (Index s = 0; s < g_.segments; ++s)
       types_.kernels->copy({element(g_.b, g_.b_offsets[batch * g_.segments + s] + col * g_.b_col), g_.b_row, g_.b_col},
-                           g_.k, cols, to + s * g_.k * padded * types_.lane_size, padded, padded);
+                           g_.k, cols, to + s * g_.k * padded * types_.compute_size, padded, padded);
     return to;
   }
 
   void run_tile(Index batch, Index row, Index rows, Index col, Index cols) const {
-    const Index lane = types_.lane_size, line = 64 / lane, padded = divide_up(cols, line) * line;
+    const Index width = types_.compute_size, line = 64 / width, padded = divide_up(cols, line) * line;
     const std::byte* const a = take_a(batch, row, rows);
     const std::byte* const b = take_b(batch, col, cols, padded);
     GemmOuter call{a, b, padded, nullptr, g_.c_row, depth_, rows, cols, stream_};
     if (g_.c) {
-      call.c = static_cast<std::byte*>(g_.c) + (g_.c_offsets[batch] + row * g_.c_row + col) * lane;
-      return types_.lanes->outer(call);
+      call.c = static_cast<std::byte*>(g_.c) + (g_.c_offsets[batch] + row * g_.c_row + col) * width;
+      return types_.computed->outer(call);
     }
     // The epilogue takes what L1 holds.
-    const Index together = std::clamp<Index>(kGroupBytes / (padded * lane), 1, rows);
-    call.c = scratch().rows.reserve(together * padded * lane), call.c_row = padded;
+    const Index together = std::clamp<Index>(kGroupBytes / (padded * width), 1, rows);
+    call.c = scratch().rows.reserve(together * padded * width), call.c_row = padded;
     for (Index r = 0; r < rows; r += together) {
-      call.a = a + r * depth_ * lane, call.rows = std::min(together, rows - r);
-      types_.lanes->outer(call);
+      call.a = a + r * depth_ * width, call.rows = std::min(together, rows - r);
+      types_.computed->outer(call);
       g_.epilogue(g_.context, {call.c, padded, batch, row + r, col, call.rows, cols});
     }
   }

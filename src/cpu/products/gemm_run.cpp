@@ -234,7 +234,7 @@ class GemmRun {
   /// The product goes straight to the output: accumulated in it, or rounded once.
   static void place_result(GemmProblem& p, const View& out, std::size_t row, const std::int64_t* offsets) {
     auto* const data = const_cast<std::byte*>(address(out));
-    if (lanes_in_memory(out.dtype)) {
+    if (stored_as_computed(out.dtype)) {
       p.c = data, p.c_row = out.strides[row], p.c_offsets = offsets;
     } else {
       p.rounded = data, p.rounded_row = out.strides[row], p.rounded_offsets = offsets;
@@ -259,14 +259,15 @@ class GemmRun {
     const std::int64_t runs = one_run ? 1 : tile.rows, length = one_run ? tile.rows * tile.cols : tile.cols;
     const auto* from = static_cast<const std::byte*>(tile.acc);
     for (std::int64_t r = 0; r < runs; ++r)
-      runner_.store_lanes((tile.batch * rows_ + tile.row + r) * request_.n + tile.col, length,
+      runner_.store_computed((tile.batch * rows_ + tile.row + r) * request_.n + tile.col, length,
                           from + static_cast<std::size_t>(r * tile.stride) * width);
     runner_.finish();
   }
 
   /// The epilogue on one tile.
   void finish(const Tile& tile) const {
-    const std::size_t width = lane_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].lane : Lane::f32);
+    const std::size_t width =
+        compute_size(acc_ >= 0 ? tape_.values[static_cast<std::size_t>(acc_)].type : ComputeType::f32);
     if (stores_accumulators()) return store(tile, width);
     Worker w = runner_.make_worker(kBlock);
     for (std::int64_t at = 0; at < tile.cols; at += kBlock) {
@@ -316,7 +317,7 @@ class GemmRun {
 
 }  // namespace
 
-void run_gemm(const GemmRequest& request, const Tape& epilogue, const KernelTable& table) {
+void multiply_on_cpu(const GemmRequest& request, const Tape& epilogue, const KernelTable& table) {
   GemmRun(request, epilogue, table).run();
 }
 

@@ -4,5 +4,5 @@
 #include "primitives/gemm/gemm.hpp"
 
 namespace tern::detail_cpu {
-void run_gemm(const detail::GemmRequest& request, const Tape& epilogue, const KernelTable& table);
+void multiply_on_cpu(const detail::GemmRequest& request, const Tape& epilogue, const KernelTable& table);
 }  // namespace tern::detail_cpu

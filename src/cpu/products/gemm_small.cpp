@@ -64,14 +64,14 @@ class SmallRun {
     }
     if (g_.c) {
       const Index from = row * g_.c_row + (g_.steps ? batch * g_.steps->c : 0);
-      call.c = static_cast<std::byte*>(g_.c) + from * types_.lane_size, call.c_row = g_.c_row;
+      call.c = static_cast<std::byte*>(g_.c) + from * types_.compute_size, call.c_row = g_.c_row;
       if (g_.steps) call.c_step = g_.steps->c;
       else call.c_offsets = g_.c_offsets + batch;
-      return types_.lanes->small(call);
+      return types_.computed->small(call);
     }
-    call.c = detail::of_thread<Sums>().reserve(count * rows * g_.n * types_.lane_size);
+    call.c = detail::of_thread<Sums>().reserve(count * rows * g_.n * types_.compute_size);
     call.c_row = g_.n, call.c_step = rows * g_.n;
-    types_.lanes->small(call);
+    types_.computed->small(call);
     g_.epilogue(g_.context, {call.c, g_.n, 0, batch * g_.m + row, 0, count * rows, g_.n});
   }
 
@@ -105,11 +105,11 @@ class TinyRun {
     call.groups = count, call.a_group = plan_.together * g_.steps->a, call.b_group = plan_.together * g_.steps->b;
     call.c_group = plan_.together * results, call.k = g_.k, call.units = plan_.units, call.unit = plan_.unit;
     if (g_.c) {
-      call.c = static_cast<std::byte*>(g_.c) + first * results * types_.lane_size;
-      return types_.lanes->tiny(call);
+      call.c = static_cast<std::byte*>(g_.c) + first * results * types_.compute_size;
+      return types_.computed->tiny(call);
     }
-    call.c = detail::of_thread<Sums>().reserve(products * results * types_.lane_size);
-    types_.lanes->tiny(call);
+    call.c = detail::of_thread<Sums>().reserve(products * results * types_.compute_size);
+    types_.computed->tiny(call);
     g_.epilogue(g_.context, {call.c, g_.n, 0, first * g_.m, 0, products * g_.m, g_.n});
   }
 
@@ -126,7 +126,7 @@ void take_rows_apart(GemmProblem& g, GemmSteps& steps) {
 }
 
 bool run_tiny(const GemmProblem& problem, const GemmTypes& types) {
-  if (!problem.steps || !types.lanes->tiny || problem.k < 1 || problem.k > kTinyDepth) return false;
+  if (!problem.steps || !types.computed->tiny || problem.k < 1 || problem.k > kTinyDepth) return false;
   GemmProblem g = problem;
   GemmSteps steps = *problem.steps;
   take_rows_apart(g, steps);
@@ -135,7 +135,7 @@ bool run_tiny(const GemmProblem& problem, const GemmTypes& types) {
   if (g.c && ((g.n > 1 && g.m > 1 && g.c_row != g.n) || steps.c != g.m * g.n)) return false;
   if (steps.a < 0 || steps.b < 0) return false;
   const TinyPlan& plan =
-      tiny_plan({g.m, g.n, g.k, g.a_row, g.a_col, steps.a, g.b_row, g.b_col, steps.b}, types.lanes->lanes);
+      tiny_plan({g.m, g.n, g.k, g.a_row, g.a_col, steps.a, g.b_row, g.b_col, steps.b}, types.computed->lanes);
   if (plan.together == 0) return false;
   TinyRun(g, types, plan).run();
   return true;
@@ -151,7 +151,7 @@ bool is_small(const GemmProblem& g) {
 
 bool gemm_small(const GemmProblem& problem) {
   const GemmTypes types = gemm_types(problem.type);
-  if (types.size != types.lane_size) return false;
+  if (types.size != types.compute_size) return false;
   if (run_tiny(problem, types)) return true;
   if (!is_small(problem)) return false;
   SmallRun(problem, types).run();

@@ -1,4 +1,4 @@
-// How the results of tiny products lie in vectors, and from where the operands of each lane are picked.
+// How the results of tiny products lie in vectors, and from where the operands of each width are picked.
 #pragma once
 #include <cstdint>
 

@@ -8,16 +8,16 @@
 #include "tern/dtype.hpp"
 
 namespace tern::detail_cpu {
-using detail::kLaneCount;
+using detail::kComputeTypeCount;
 using detail::kLeafCount;
-using detail::Lane;
+using detail::ComputeType;
 using detail::Leaf;
 
 /// out[i] = leaf(args[0][i], …) for n elements; out may be one of the arguments.
 using LeafFn = void (*)(const void* const* args, void* out, std::size_t n);
 /// out[i] = f(in[i]); in place only where both have one size.
 using BlockFn = void (*)(const void* in, void* out, std::size_t n);
-/// out[i] = in[i * stride], widened to the dtype's lane.
+/// out[i] = in[i * stride], widened to the dtype's type.
 using StridedLoadFn = void (*)(const void* in, std::int64_t stride, void* out, std::size_t n);
 using StridedStoreFn = void (*)(const void* in, void* out, std::int64_t stride, std::size_t n);
 /// rows: out[g] = reduction of in[g * length … + length); columns: out[c] = reduction over g of in[g * length + c].
@@ -40,7 +40,7 @@ struct Fetch {
   const void* from;
   std::size_t bytes;  // of an element
 };
-/// A loop compiled ahead of time (cpu/tape/loops.hpp), for each of `rows` rows: inputs, scalars (one lane each) and
+/// A loop compiled ahead of time (cpu/tape/loops.hpp), for each of `rows` rows: inputs, scalars (one type each) and
 /// outputs of n elements; an output may be one of the inputs.
 struct LoopCall {
   const void* const* in;
@@ -79,23 +79,23 @@ struct KernelTable {
   const char* target;
   /// Elements of a row from which loops are called for its reduced values as numbers.
   std::int64_t loop_row;
-  LeafFn leaf[kLeafCount][kLaneCount];            // null where a leaf does not exist for a lane
-  LeafFn quick[kLeafCount];                       // of f32, where all results are stored in 16 bits; null: leaf will do
-  ReduceFn reduce_rows[kLeafCount][kLaneCount];
-  ReduceFn reduce_columns[kLeafCount][kLaneCount];
-  JoinFn join_rows[kLeafCount][kLaneCount];
+  LeafFn leaf[kLeafCount][kComputeTypeCount];            // null where a leaf does not exist for a type
+  LeafFn fast[kLeafCount];                       // of f32, where all results are stored in 16 bits; null: leaf will do
+  ReduceFn reduce_rows[kLeafCount][kComputeTypeCount];
+  ReduceFn reduce_columns[kLeafCount][kComputeTypeCount];
+  JoinFn join_rows[kLeafCount][kComputeTypeCount];
   HalfReduction reduce_half[kLeafCount][2];       // of f16 and of bf16; nulls where the target cannot in vectors
-  BlockFn convert[kLaneCount][kLaneCount];        // from, to; floats to integers saturate, NaN gives 0
-  BlockFn wrap[kLaneCount][kDTypeCount];          // reduced to what the dtype holds, in its lane; integers wrap
-  BlockFn clamp[kLaneCount][kDTypeCount];         // the same for narrow integers, clamping
-  BlockFn load[kDTypeCount], store[kDTypeCount];  // between memory and lane_of(dtype)
+  BlockFn convert[kComputeTypeCount][kComputeTypeCount];        // from, to; floats to integers saturate, NaN gives 0
+  BlockFn wrap[kComputeTypeCount][kDTypeCount];          // reduced to what the dtype holds, in its type; integers wrap
+  BlockFn clamp[kComputeTypeCount][kDTypeCount];         // the same for narrow integers, clamping
+  BlockFn load[kDTypeCount], store[kDTypeCount];  // between memory and compute_type_of(dtype)
   BlockFn stream[kDTypeCount];                    // store past the caches, to memory aligned to 64 bytes
   StridedLoadFn load_strided[kDTypeCount];
   StridedStoreFn store_strided[kDTypeCount];
-  BlockFn fill[kLaneCount];                       // out[i] = *in
-  MomentsFn moments_of_rows[kLaneCount], moments_of_columns[kLaneCount];  // null for integers
-  MoveMomentsFn move_moments[kLaneCount];
-  PowersFn powers_of_rows[kLaneCount];                                    // null for integers
+  BlockFn fill[kComputeTypeCount];                       // out[i] = *in
+  MomentsFn moments_of_rows[kComputeTypeCount], moments_of_columns[kComputeTypeCount];  // null for integers
+  MoveMomentsFn move_moments[kComputeTypeCount];
+  PowersFn powers_of_rows[kComputeTypeCount];                                    // null for integers
 };
 
 }  // namespace tern::detail_cpu

@@ -11,13 +11,13 @@ HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
 namespace HWY_NAMESPACE {
 
-template <Lane L> struct LaneType;
-template <> struct LaneType<Lane::f32> { using type = float; };
-template <> struct LaneType<Lane::f64> { using type = double; };
-template <> struct LaneType<Lane::i32> { using type = std::int32_t; };
-template <> struct LaneType<Lane::u32> { using type = std::uint32_t; };
-template <> struct LaneType<Lane::i64> { using type = std::int64_t; };
-template <Lane L> using LaneT = typename LaneType<L>::type;
+template <ComputeType L> struct CppTypeOf;
+template <> struct CppTypeOf<ComputeType::f32> { using type = float; };
+template <> struct CppTypeOf<ComputeType::f64> { using type = double; };
+template <> struct CppTypeOf<ComputeType::i32> { using type = std::int32_t; };
+template <> struct CppTypeOf<ComputeType::u32> { using type = std::uint32_t; };
+template <> struct CppTypeOf<ComputeType::i64> { using type = std::int64_t; };
+template <ComputeType L> using CppType = typename CppTypeOf<L>::type;
 
 template <DType D> struct MemoryType;
 template <> struct MemoryType<DType::boolean> { using type = std::uint8_t; };
@@ -33,9 +33,9 @@ template <> struct MemoryType<DType::f32> { using type = float; };
 template <> struct MemoryType<DType::f64> { using type = double; };
 template <DType D> using MemoryT = typename MemoryType<D>::type;
 
-constexpr Lane WideLane(DType d) {
-  return d == DType::f64 ? Lane::f64 : d == DType::i64 ? Lane::i64 : d == DType::u32 ? Lane::u32
-         : d >= DType::f16 ? Lane::f32 : Lane::i32;
+constexpr ComputeType WideType(DType d) {
+  return d == DType::f64 ? ComputeType::f64 : d == DType::i64 ? ComputeType::i64 : d == DType::u32 ? ComputeType::u32
+         : d >= DType::f16 ? ComputeType::f32 : ComputeType::i32;
 }
 
 // ---- leaves ----
@@ -97,20 +97,20 @@ template <class L, int kArity, class T> void LeafLoop(const void* const* args, v
   }
 }
 
-template <Leaf L, int kArity, Lane lane> constexpr LeafFn LeafKernel() {
-  if constexpr ((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u)
-    return &LeafLoop<SimdLeaf<L>, kArity, LaneT<lane>>;
+template <Leaf L, int kArity, ComputeType type> constexpr LeafFn LeafKernel() {
+  if constexpr ((SimdLeaf<L>::kTypes >> static_cast<unsigned>(type)) & 1u)
+    return &LeafLoop<SimdLeaf<L>, kArity, CppType<type>>;
   else return nullptr;
 }
 
-/// The leaf's quick version (Rule::ulp_half_cpu), of one argument.
-template <class L> struct QuickLeaf {
-  template <class D, class V> static HWY_INLINE V Run(D d, V x) { return L::RunQuick(d, x); }
+/// The fast-math variant of the function (Rule::ulp_half_cpu), of one argument.
+template <class L> struct FastLeaf {
+  template <class D, class V> static HWY_INLINE V Run(D d, V x) { return L::RunFast(d, x); }
 };
-template <Leaf L, int kArity> constexpr LeafFn QuickKernel() {
+template <Leaf L, int kArity> constexpr LeafFn FastKernel() {
   using V = hn::Vec<hn::ScalableTag<float>>;
-  if constexpr (requires(V x) { SimdLeaf<L>::RunQuick(hn::ScalableTag<float>(), x); })
-    return &LeafLoop<QuickLeaf<SimdLeaf<L>>, kArity, float>;
+  if constexpr (requires(V x) { SimdLeaf<L>::RunFast(hn::ScalableTag<float>(), x); })
+    return &LeafLoop<FastLeaf<SimdLeaf<L>>, kArity, float>;
   else return nullptr;
 }
 
@@ -222,10 +222,10 @@ void JoinRows(const void* in, std::size_t pitch, std::size_t rows, void* into, s
   for (; r < rows; ++r) JoinSome<L, 1>(d, x + r * pitch, pitch, static_cast<T*>(into), n);
 }
 
-template <Leaf L, Lane lane, bool kRows> constexpr ReduceFn ReduceKernel() {
-  if constexpr (((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u) == 0) return nullptr;
-  else if constexpr (kRows) return &ReduceRows<SimdLeaf<L>, LaneT<lane>>;
-  else return &ReduceColumns<SimdLeaf<L>, LaneT<lane>>;
+template <Leaf L, ComputeType type, bool kRows> constexpr ReduceFn ReduceKernel() {
+  if constexpr (((SimdLeaf<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
+  else if constexpr (kRows) return &ReduceRows<SimdLeaf<L>, CppType<type>>;
+  else return &ReduceColumns<SimdLeaf<L>, CppType<type>>;
 }
 
 // ---- conversions: plain loops, vectorised by the compiler for this target ----
@@ -293,17 +293,17 @@ template <DType D, bool kClamp, class T> void Wrap(const void* in, void* out, st
   for (; i < n; ++i) y[i] = WrapOne<D, kClamp>(x[i]);
 }
 
-template <DType D> HWY_INLINE LaneT<WideLane(D)> LoadOne(MemoryT<D> x) {
+template <DType D> HWY_INLINE CppType<WideType(D)> LoadOne(MemoryT<D> x) {
   if constexpr (D == DType::f16 || D == DType::bf16) return FromBits16(D, x);
-  else return static_cast<LaneT<WideLane(D)>>(x);
+  else return static_cast<CppType<WideType(D)>>(x);
 }
-template <DType D> HWY_INLINE MemoryT<D> StoreOne(LaneT<WideLane(D)> x) {
+template <DType D> HWY_INLINE MemoryT<D> StoreOne(CppType<WideType(D)> x) {
   if constexpr (D == DType::f16 || D == DType::bf16) return x == x ? ToBits16(D, x) : D == DType::f16 ? 0x7e00 : 0x7fc0;
   else return static_cast<MemoryT<D>>(x);
 }
 template <DType D> void Load(const void* in, void* out, std::size_t n) {
   const auto* x = static_cast<const MemoryT<D>*>(in);
-  auto* y = static_cast<LaneT<WideLane(D)>*>(out);
+  auto* y = static_cast<CppType<WideType(D)>*>(out);
   std::size_t i = 0;
   if constexpr (kNarrows<D>) {
     const hn::ScalableTag<float> d;
@@ -313,12 +313,12 @@ template <DType D> void Load(const void* in, void* out, std::size_t n) {
 }
 template <DType D> void LoadStrided(const void* in, std::int64_t stride, void* out, std::size_t n) {
   const auto* x = static_cast<const MemoryT<D>*>(in);
-  auto* y = static_cast<LaneT<WideLane(D)>*>(out);
+  auto* y = static_cast<CppType<WideType(D)>*>(out);
   for (std::size_t i = 0; i < n; ++i) y[i] = LoadOne<D>(x[static_cast<std::int64_t>(i) * stride]);
 }
 /// `kStream`: past the caches, from memory aligned to vectors.
 template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* out, std::size_t n) {
-  using T = LaneT<WideLane(D)>;
+  using T = CppType<WideType(D)>;
   const auto* x = static_cast<const T*>(in);
   auto* y = static_cast<MemoryT<D>*>(out);
   std::size_t i = 0;
@@ -358,7 +358,7 @@ template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* 
 template <DType D> void Store(const void* in, void* out, std::size_t n) { StoreRun<D, false>(in, out, n); }
 template <DType D> void StreamOut(const void* in, void* out, std::size_t n) { StoreRun<D, true>(in, out, n); }
 template <DType D> void StoreStrided(const void* in, void* out, std::int64_t stride, std::size_t n) {
-  const auto* x = static_cast<const LaneT<WideLane(D)>*>(in);
+  const auto* x = static_cast<const CppType<WideType(D)>*>(in);
   auto* y = static_cast<MemoryT<D>*>(out);
   for (std::size_t i = 0; i < n; ++i) y[static_cast<std::int64_t>(i) * stride] = StoreOne<D>(x[i]);
 }
@@ -371,37 +371,37 @@ template <class T> void Fill(const void* in, void* out, std::size_t n) {
 // ---- the table ----
 template <Leaf L, int kArity> void AddLeaf(KernelTable& t) {
   LeafFn* row = t.leaf[static_cast<int>(L)];
-  row[0] = LeafKernel<L, kArity, Lane::f32>(), row[1] = LeafKernel<L, kArity, Lane::f64>();
-  row[2] = LeafKernel<L, kArity, Lane::i32>(), row[3] = LeafKernel<L, kArity, Lane::u32>();
-  row[4] = LeafKernel<L, kArity, Lane::i64>();
-  t.quick[static_cast<int>(L)] = QuickKernel<L, kArity>();
+  row[0] = LeafKernel<L, kArity, ComputeType::f32>(), row[1] = LeafKernel<L, kArity, ComputeType::f64>();
+  row[2] = LeafKernel<L, kArity, ComputeType::i32>(), row[3] = LeafKernel<L, kArity, ComputeType::u32>();
+  row[4] = LeafKernel<L, kArity, ComputeType::i64>();
+  t.fast[static_cast<int>(L)] = FastKernel<L, kArity>();
 }
-template <Leaf L, Lane lane> constexpr JoinFn JoinKernel() {
-  if constexpr (((SimdLeaf<L>::kLanes >> static_cast<unsigned>(lane)) & 1u) == 0) return nullptr;
-  else return &JoinRows<SimdLeaf<L>, LaneT<lane>>;
+template <Leaf L, ComputeType type> constexpr JoinFn JoinKernel() {
+  if constexpr (((SimdLeaf<L>::kTypes >> static_cast<unsigned>(type)) & 1u) == 0) return nullptr;
+  else return &JoinRows<SimdLeaf<L>, CppType<type>>;
 }
-template <Leaf L, Lane lane> void AddReduction(KernelTable& t) {
-  t.reduce_rows[static_cast<int>(L)][static_cast<int>(lane)] = ReduceKernel<L, lane, true>();
-  t.reduce_columns[static_cast<int>(L)][static_cast<int>(lane)] = ReduceKernel<L, lane, false>();
-  t.join_rows[static_cast<int>(L)][static_cast<int>(lane)] = JoinKernel<L, lane>();
+template <Leaf L, ComputeType type> void AddReduction(KernelTable& t) {
+  t.reduce_rows[static_cast<int>(L)][static_cast<int>(type)] = ReduceKernel<L, type, true>();
+  t.reduce_columns[static_cast<int>(L)][static_cast<int>(type)] = ReduceKernel<L, type, false>();
+  t.join_rows[static_cast<int>(L)][static_cast<int>(type)] = JoinKernel<L, type>();
 }
 template <Leaf L, DType D> void AddHalfReduction(KernelTable& t) {
   using S = SimdLeaf<L>;
   using H = Half<D>;
-  if constexpr (kNarrows<D> && (S::kLanes & 1u) != 0)
+  if constexpr (kNarrows<D> && (S::kTypes & 1u) != 0)
     t.reduce_half[static_cast<int>(L)][D == DType::bf16] = {&ReduceRows<S, float, H>, &ReduceColumns<S, float, H>,
                                                             &JoinRows<S, float, H>};
 }
 template <Leaf L> void AddReductions(KernelTable& t) {
-  AddReduction<L, Lane::f32>(t), AddReduction<L, Lane::f64>(t), AddReduction<L, Lane::i32>(t);
-  AddReduction<L, Lane::u32>(t), AddReduction<L, Lane::i64>(t);
+  AddReduction<L, ComputeType::f32>(t), AddReduction<L, ComputeType::f64>(t), AddReduction<L, ComputeType::i32>(t);
+  AddReduction<L, ComputeType::u32>(t), AddReduction<L, ComputeType::i64>(t);
   AddHalfReduction<L, DType::f16>(t), AddHalfReduction<L, DType::bf16>(t);
 }
-template <Lane From> void AddConversions(KernelTable& t) {
+template <ComputeType From> void AddConversions(KernelTable& t) {
   BlockFn* row = t.convert[static_cast<int>(From)];
-  row[0] = &Convert<LaneT<From>, float>, row[1] = &Convert<LaneT<From>, double>,
-  row[2] = &Convert<LaneT<From>, std::int32_t>;
-  row[3] = &Convert<LaneT<From>, std::uint32_t>, row[4] = &Convert<LaneT<From>, std::int64_t>;
+  row[0] = &Convert<CppType<From>, float>, row[1] = &Convert<CppType<From>, double>,
+  row[2] = &Convert<CppType<From>, std::int32_t>;
+  row[3] = &Convert<CppType<From>, std::uint32_t>, row[4] = &Convert<CppType<From>, std::int64_t>;
 }
 template <DType D> void AddMemory(KernelTable& t) {
   constexpr int i = static_cast<int>(D);
@@ -409,12 +409,12 @@ template <DType D> void AddMemory(KernelTable& t) {
   t.store_strided[i] = &StoreStrided<D>;
 }
 template <DType D> void AddNarrow(KernelTable& t) {
-  t.wrap[static_cast<int>(Lane::i32)][static_cast<int>(D)] = &Wrap<D, false, std::int32_t>;
-  t.clamp[static_cast<int>(Lane::i32)][static_cast<int>(D)] = &Wrap<D, true, std::int32_t>;
+  t.wrap[static_cast<int>(ComputeType::i32)][static_cast<int>(D)] = &Wrap<D, false, std::int32_t>;
+  t.clamp[static_cast<int>(ComputeType::i32)][static_cast<int>(D)] = &Wrap<D, true, std::int32_t>;
 }
 template <DType D> void AddHalf(KernelTable& t) {
-  t.wrap[static_cast<int>(Lane::f32)][static_cast<int>(D)] = &Wrap<D, false, float>;
-  t.wrap[static_cast<int>(Lane::f64)][static_cast<int>(D)] = &Wrap<D, false, double>;
+  t.wrap[static_cast<int>(ComputeType::f32)][static_cast<int>(D)] = &Wrap<D, false, float>;
+  t.wrap[static_cast<int>(ComputeType::f64)][static_cast<int>(D)] = &Wrap<D, false, double>;
 }
 
 /// Of the time, in turn, one thread, Zen 4, softmax, log_softmax, layer norm and variance in f32 and bf16, with masks:
@@ -434,14 +434,14 @@ void FillTable(KernelTable& t) {
 #undef TERN_LEAF
 #undef TERN_LEAF_INNER
 #undef TERN_LEAF_REDUCE
-  AddConversions<Lane::f32>(t), AddConversions<Lane::f64>(t), AddConversions<Lane::i32>(t),
-      AddConversions<Lane::u32>(t), AddConversions<Lane::i64>(t);
+  AddConversions<ComputeType::f32>(t), AddConversions<ComputeType::f64>(t), AddConversions<ComputeType::i32>(t),
+      AddConversions<ComputeType::u32>(t), AddConversions<ComputeType::i64>(t);
   AddMemory<DType::boolean>(t), AddMemory<DType::u8>(t), AddMemory<DType::i8>(t), AddMemory<DType::i16>(t);
   AddMemory<DType::i32>(t), AddMemory<DType::u32>(t), AddMemory<DType::i64>(t), AddMemory<DType::f16>(t);
   AddMemory<DType::bf16>(t), AddMemory<DType::f32>(t), AddMemory<DType::f64>(t);
   AddNarrow<DType::boolean>(t), AddNarrow<DType::u8>(t), AddNarrow<DType::i8>(t), AddNarrow<DType::i16>(t);
   AddHalf<DType::f16>(t), AddHalf<DType::bf16>(t);
-  AddMoments<float>(t, Lane::f32), AddMoments<double>(t, Lane::f64);
+  AddMoments<float>(t, ComputeType::f32), AddMoments<double>(t, ComputeType::f64);
   t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
   t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
 }

@@ -11,10 +11,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using namespace tern::detail;
 
 /// A leaf without a SIMD body for any lane (reductions, casts and indices are handled elsewhere).
-template <Leaf L> struct SimdLeaf { static constexpr unsigned kLanes = 0; };
+template <Leaf L> struct SimdLeaf { static constexpr unsigned kTypes = 0; };
 
 /// 0 or 1 in integer lanes as wide as the compared ones.
-template <class D, class M> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> Truth(D, M mask) {
+template <class D, class M> HWY_INLINE hn::Vec<hn::RebindToSigned<D>> Predicate(D, M mask) {
   const hn::RebindToSigned<D> di;
   return hn::IfThenElseZero(hn::RebindMask(di, mask), hn::Set(di, 1));
 }

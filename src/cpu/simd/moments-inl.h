@@ -134,8 +134,8 @@ void PowersOfRows(const void* in, const void* shifts, void* powers, std::size_t 
   }
 }
 
-template <class T> void AddMoments(KernelTable& t, Lane lane) {
-  const auto i = static_cast<int>(lane);
+template <class T> void AddMoments(KernelTable& t, ComputeType type) {
+  const auto i = static_cast<int>(type);
   t.powers_of_rows[i] = &PowersOfRows<T>;
   t.moments_of_rows[i] = &Moments<true, T>, t.moments_of_columns[i] = &Moments<false, T>;
   t.move_moments[i] = &MoveMoments<T>;

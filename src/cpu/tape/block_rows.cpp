@@ -21,20 +21,20 @@ bool BlockRunner::shares_slot(int input) const {
 /// Places each operand: where its rows lie as lanes in memory, else in its slot; what is the same for every row is
 /// there once.
 void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
-  const auto in_memory = [&](int value, const Walker::Rectangle& matrix) {
+  const auto in_memory = [&](int value, const Cursor::Rectangle& matrix) {
     const auto v = static_cast<std::size_t>(value);
     w.at[v] = const_cast<void*>(matrix.data);
-    rows.steps[v] = matrix.row * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    rows.steps[v] = matrix.row * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
     rows.moving.push_back(value);
   };
   const auto in_slot = [&](int value) {
     const auto v = static_cast<std::size_t>(value);
     w.at[v] = slot(w, value);
-    rows.steps[v] = b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    rows.steps[v] = b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
   };
   for (const Input& input : inputs_) {
-    const auto matrix = input.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
-    if (matrix && matrix->col == 1 && lanes_in_memory(input.walker.dtype())) {
+    const auto matrix = input.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
+    if (matrix && matrix->col == 1 && stored_as_computed(input.cursor.dtype())) {
       in_memory(input.value, *matrix);
     } else if (matrix && matrix->row == 0 && !shares_slot(input.value)) {
       load(w, input, b.position, 1, b.cols, b.cols);
@@ -44,7 +44,7 @@ void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
     }
   }
   for (const Output& output : outputs_) {
-    const auto matrix = output.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    const auto matrix = output.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
     const bool lies_there = matrix && matrix->col == 1;
     if (output.direct && lies_there) {
       in_memory(output.value, *matrix);
@@ -52,7 +52,7 @@ void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
     }
     if (tape_.values[static_cast<std::size_t>(output.value)].kind == StepKind::leaf) in_slot(output.value);
     if (lies_there) {
-      const auto size = static_cast<std::int64_t>(dtype_size(output.walker.dtype()));
+      const auto size = static_cast<std::int64_t>(dtype_size(output.cursor.dtype()));
       rows.stored.push_back({&output, static_cast<std::byte*>(const_cast<void*>(matrix->data)), matrix->row * size});
     } else {
       rows.stored.push_back({&output, nullptr, 0});
@@ -65,22 +65,22 @@ void BlockRunner::store_rows(const Worker& w, const Block& b, Rows& rows) const 
     const auto v = static_cast<std::size_t>(output->value);
     const auto* const from = static_cast<const std::byte*>(w.at[v]);
     const bool streams = streams_ && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && step % 64 == 0;
-    const BlockFn store = (streams ? table_.stream : table_.store)[static_cast<int>(output->walker.dtype())];
-    const auto size = static_cast<std::int64_t>(dtype_size(output->walker.dtype()));
-    const auto lanes = b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    const BlockFn store = (streams ? table_.stream : table_.store)[static_cast<int>(output->cursor.dtype())];
+    const auto size = static_cast<std::int64_t>(dtype_size(output->cursor.dtype()));
+    const auto lanes = b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
     const bool one_run = to && step == b.cols * size && rows.steps[v] == lanes;
     if (one_run) store(from, to, static_cast<std::size_t>(b.size()));
     for (std::int64_t r = 0; r < b.rows && !one_run; ++r)
       if (to) store(from + r * rows.steps[v], to + r * step, static_cast<std::size_t>(b.cols));
-      else output->walker.store(table_, b.position + r * b.pitch, b.cols, from + r * rows.steps[v]);
+      else output->cursor.store(table_, b.position + r * b.pitch, b.cols, from + r * rows.steps[v]);
     if (to) to += b.rows * step;
   }
 }
 
 bool BlockRunner::rows_lie_there(const Block& b) const {
   const auto lie = [&](const auto& operand) {
-    const auto matrix = operand.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
-    return matrix && matrix->col == 1 && (half_rows_ || lanes_in_memory(operand.walker.dtype()));
+    const auto matrix = operand.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
+    return matrix && matrix->col == 1 && (half_rows_ || stored_as_computed(operand.cursor.dtype()));
   };
   return goes_by_rows(b) && std::all_of(inputs_.begin(), inputs_.end(), lie) &&
          std::all_of(outputs_.begin(), outputs_.end(), lie);
@@ -89,7 +89,7 @@ bool BlockRunner::rows_lie_there(const Block& b) const {
 /// The loop from and to 16-bit memory, row by row; false where an operand's rows are none there.
 bool BlockRunner::run_half_rows(Worker& w, const Block& b, Steps& steps) const {
   const auto place = [&](const auto& operand) {
-    const auto matrix = operand.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
+    const auto matrix = operand.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
     if (!matrix || matrix->col != 1) return false;
     const auto v = static_cast<std::size_t>(operand.value);
     w.at[v] = const_cast<void*>(matrix->data);
@@ -133,7 +133,7 @@ void BlockRunner::run_rows(Worker& w, const Block& whole) const {
 bool BlockRunner::are_one_run(const Block& b, const Steps& steps) const {
   const auto follows = [&](int value) {
     const auto v = static_cast<std::size_t>(value);
-    return steps[v] == b.cols * static_cast<std::int64_t>(lane_size(tape_.values[v].lane));
+    return steps[v] == b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
   };
   return b.size() <= kBlock && (b.placed < 0 || follows(b.placed)) &&
          std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return follows(i.value); }) &&

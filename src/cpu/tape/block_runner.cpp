@@ -18,8 +18,8 @@ using detail::StepKind;
 
 namespace {
 
-/// The value of a number step, in the bits of its lane.
-std::int64_t number_bits(Lane lane, const Number& n) {
+/// The value of a number step, in the bits of its type.
+std::int64_t number_bits(ComputeType type, const Number& n) {
   const auto bits = [](auto value) {
     std::int64_t result = 0;
     std::memcpy(&result, &value, sizeof value);
@@ -27,12 +27,12 @@ std::int64_t number_bits(Lane lane, const Number& n) {
   };
   // In integer lanes it is in range (checked with the call); in the others it may be infinite.
   const auto integer = [&] { return n.is_integer ? n.integer : static_cast<std::int64_t>(n.real); };
-  switch (lane) {
-    case Lane::f32: return bits(n.is_integer ? static_cast<float>(n.integer) : static_cast<float>(n.real));
-    case Lane::f64: return bits(n.is_integer ? static_cast<double>(n.integer) : n.real);
-    case Lane::i32: return bits(static_cast<std::int32_t>(integer()));
-    case Lane::u32: return bits(static_cast<std::uint32_t>(integer()));
-    case Lane::i64: return integer();
+  switch (type) {
+    case ComputeType::f32: return bits(n.is_integer ? static_cast<float>(n.integer) : static_cast<float>(n.real));
+    case ComputeType::f64: return bits(n.is_integer ? static_cast<double>(n.integer) : n.real);
+    case ComputeType::i32: return bits(static_cast<std::int32_t>(integer()));
+    case ComputeType::u32: return bits(static_cast<std::uint32_t>(integer()));
+    case ComputeType::i64: return integer();
   }
   return 0;
 }
@@ -89,8 +89,8 @@ std::int64_t bytes_of(std::span<const Operand> inputs, std::span<const detail::V
 
 }  // namespace
 
-std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
-bool lanes_in_memory(DType dtype) {
+std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
+bool stored_as_computed(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
          dtype == DType::i64;
 }
@@ -113,7 +113,7 @@ void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
 }
 
 bool lies_as(const detail::View& view, const Shape& space) {
-  return lanes_in_memory(view.dtype) && is_contiguous(view, space);
+  return stored_as_computed(view.dtype) && is_contiguous(view, space);
 }
 
 /// Whether every step is an op or a loop that run_small knows, and every operand lies right.
@@ -158,7 +158,7 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
   if (rows.count > 1) {
     for (std::size_t i = 0; i < loop.inputs.size(); ++i) in_steps[i] = rows.step(loop, loop.inputs[i]);
     for (std::size_t i = 0; i < loop.scalars.size(); ++i)
-      scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.lane_bytes) : 0;
+      scalar_steps[i] = loop.kept[i] ? static_cast<std::int64_t>(loop.compute_bytes) : 0;
     for (std::size_t i = 0; i < loop.outputs.size(); ++i) out_steps[i] = rows.step(loop, loop.outputs[i]);
   }
   (half ? half : loop.run)({in, scalars, out, rows.n, streams, rows.count, in_steps, scalar_steps, out_steps,
@@ -181,8 +181,8 @@ bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTabl
     if (!slot || (value.kind != StepKind::number && value.kind != StepKind::param)) continue;
     const Number& number =
         value.kind == StepKind::number ? value.number : r.inputs[static_cast<std::size_t>(value.index)].number;
-    const std::int64_t bits = number_bits(value.lane, number);
-    table.fill[static_cast<int>(value.lane)](&bits, slot, way.filled[v] ? n : 1);
+    const std::int64_t bits = number_bits(value.type, number);
+    table.fill[static_cast<int>(value.type)](&bits, slot, way.filled[v] ? n : 1);
   }
   // The last step may write into the output, even where that is an input as well.
   const int last = tape.ops.empty() ? -1 : tape.ops.back().result;
@@ -227,9 +227,9 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   }
   for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
     const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;
-    const int pass = in_place_ ? tape.program->walks - 1 : tape.output_pass[k];
+    const int pass = in_place_ ? tape.program->passes - 1 : tape.output_pass[k];
     outputs_.push_back(
-        {Walker(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
+        {Cursor(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
   if (skip == 0) find_patterns(full.count());
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
@@ -237,7 +237,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
   half_rows_ = find_half_loop();
   const auto lies_so = [count = full.count()](const auto& operand) {
-    return operand.walker.direct(0, count) != nullptr;
+    return operand.cursor.direct(0, count) != nullptr;
   };
   // The blocks of a product (skip > 0) are rectangles and no runs: those of few columns take lanes.
   if (skip == 0 && half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) &&
@@ -250,7 +250,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
 /// Operands that repeat after a few elements, and are read in blocks: repeated once for all blocks.
 void BlockRunner::find_patterns(std::int64_t count) {
   for (Input& input : inputs_) {
-    const std::int64_t period = input.full ? input.walker.period() : 0;
+    const std::int64_t period = input.full ? input.cursor.period() : 0;
     if (period == 0 || 2 * period > count || tape_.values[static_cast<std::size_t>(input.value)].slot < 0) continue;
     input.period = period, input.pattern = patterns_++;
   }
@@ -258,11 +258,11 @@ void BlockRunner::find_patterns(std::int64_t count) {
 void BlockRunner::fill_patterns(const Worker& w, std::int64_t fill) const {
   for (const Input& input : inputs_) {
     if (input.period == 0) continue;
-    const std::size_t lane = lane_size(tape_.values[static_cast<std::size_t>(input.value)].lane);
+    const std::size_t type = compute_size(tape_.values[static_cast<std::size_t>(input.value)].type);
     std::byte* const to = w.patterns + input.pattern * 2 * kSlotBytes;
-    input.walker.load(table_, 0, input.period, to);
-    const std::size_t wanted = static_cast<std::size_t>(std::min(fill, kBlock) + input.period) * lane;
-    for (std::size_t bytes = static_cast<std::size_t>(input.period) * lane; bytes < wanted;) {
+    input.cursor.load(table_, 0, input.period, to);
+    const std::size_t wanted = static_cast<std::size_t>(std::min(fill, kBlock) + input.period) * type;
+    for (std::size_t bytes = static_cast<std::size_t>(input.period) * type; bytes < wanted;) {
       const std::size_t more = std::min(bytes, wanted - bytes);
       std::memcpy(to + bytes, to, more);
       bytes += more;
@@ -276,14 +276,14 @@ LoopFn BlockRunner::find_half_loop() const {
   if (tape_.program->reduces || in_place_ || way_.block.size() != 1 || way_.block[0] >= 0 || outputs_.empty())
     return nullptr;
   const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
-  const DType dtype = outputs_[0].walker.dtype();
+  const DType dtype = outputs_[0].cursor.dtype();
   if (inputs_.size() != loop.inputs.size() || outputs_.size() != loop.outputs.size()) return nullptr;
   const auto read_so = [&](const Input& i) {
-    return i.full && i.walker.dtype() == dtype && std::count(loop.inputs.begin(), loop.inputs.end(), i.value) == 1;
+    return i.full && i.cursor.dtype() == dtype && std::count(loop.inputs.begin(), loop.inputs.end(), i.value) == 1;
   };
   if (!std::all_of(inputs_.begin(), inputs_.end(), read_so) ||
       !std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) {
-        return o.walker.dtype() == dtype && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
+        return o.cursor.dtype() == dtype && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
       }))
     return nullptr;
   return dtype == DType::f16 ? loop.f16 : dtype == DType::bf16 ? loop.bf16 : nullptr;
@@ -298,14 +298,14 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
   switch (value.kind) {
     case StepKind::input:
       if (value.index >= skip)
-        inputs_.push_back({v, Walker(operand().view, value.full ? full : kept, operand().gather), value.full});
+        inputs_.push_back({v, Cursor(operand().view, value.full ? full : kept, operand().gather), value.full});
       break;
     case StepKind::position:
-      inputs_.push_back({v, Walker::coordinate(full, coordinates[0]), true});
+      inputs_.push_back({v, Cursor::coordinate(full, coordinates[0]), true});
       break;
-    case StepKind::number: numbers_.push_back({v, filled, number_bits(value.lane, value.number)}); break;
-    case StepKind::param: numbers_.push_back({v, filled, number_bits(value.lane, operand().number)}); break;
-    case StepKind::extent: numbers_.push_back({v, filled, number_bits(value.lane, Number(length))}); break;
+    case StepKind::number: numbers_.push_back({v, filled, number_bits(value.type, value.number)}); break;
+    case StepKind::param: numbers_.push_back({v, filled, number_bits(value.type, operand().number)}); break;
+    case StepKind::extent: numbers_.push_back({v, filled, number_bits(value.type, Number(length))}); break;
     default: break;
   }
 }
@@ -314,7 +314,7 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
 /// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
 bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
-  if (!lanes_in_memory(outputs[k].dtype)) return false;
+  if (!stored_as_computed(outputs[k].dtype)) return false;
   if (streams_ && !made_by_loop(tape_, way_, tape_.outputs[k])) return false;  // a loop streams itself
   const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
   if (v.kind != StepKind::leaf) return false;
@@ -332,7 +332,7 @@ Worker BlockRunner::make_worker(std::int64_t fill) const {
   for (const auto& [value, filled, bits] : numbers_) {
     void* const to = w.at[static_cast<std::size_t>(value)];
     if (filled)
-      table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].lane)](
+      table_.fill[static_cast<int>(tape_.values[static_cast<std::size_t>(value)].type)](
           &bits, to, std::min(static_cast<std::size_t>(fill), slot_bytes_ / 8));
     else std::memcpy(to, &bits, sizeof bits);
   }
@@ -348,8 +348,8 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
   if (rows == 1 || pitch == cols) cols *= rows, rows = 1;
   if (reduces_in_place_) rows = 1;  // and the others follow
   void*& at = w.at[static_cast<std::size_t>(input.value)];
-  if (rows == 1 && (half_loop_ || reduces_in_place_ || lanes_in_memory(input.walker.dtype())))
-    if (const void* direct = input.walker.direct(position, cols)) {
+  if (rows == 1 && (half_loop_ || reduces_in_place_ || stored_as_computed(input.cursor.dtype())))
+    if (const void* direct = input.cursor.direct(position, cols)) {
       at = const_cast<void*>(direct);
       return;
     }
@@ -357,15 +357,15 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
   if (value.slot < 0) return;
   if (rows == 1 && input.period > 0 && cols <= kBlock) {
     at = w.patterns + input.pattern * 2 * kSlotBytes +
-         static_cast<std::size_t>(position % input.period) * lane_size(value.lane);
+         static_cast<std::size_t>(position % input.period) * compute_size(value.type);
     return;
   }
   std::byte* to = slot(w, input.value);
   at = to;
-  const std::size_t size = lane_size(value.lane);
-  if (const auto* copy = rows > 1 ? matrix_copy(input.walker.dtype()) : nullptr)
-    if (const auto matrix = input.walker.rectangle(position, rows, cols, pitch); matrix && matrix->col != 0) {
-      if (matrix->row == 1 && rows < 4 && lanes_in_memory(input.walker.dtype())) {
+  const std::size_t size = compute_size(value.type);
+  if (const auto* copy = rows > 1 ? matrix_copy(input.cursor.dtype()) : nullptr)
+    if (const auto matrix = input.cursor.rectangle(position, rows, cols, pitch); matrix && matrix->col != 0) {
+      if (matrix->row == 1 && rows < 4 && stored_as_computed(input.cursor.dtype())) {
         split_short_rows(size, {static_cast<const std::byte*>(matrix->data), matrix->col, rows, cols}, to);
         return;
       }
@@ -373,7 +373,7 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
       return;
     }
   for (std::int64_t r = 0; r < rows; ++r)
-    input.walker.load(table_, position + r * pitch, cols, to + static_cast<std::size_t>(r * cols) * size);
+    input.cursor.load(table_, position + r * pitch, cols, to + static_cast<std::size_t>(r * cols) * size);
 }
 
 void BlockRunner::load_full(Worker& w, const Block& b, int pass) const {
@@ -395,7 +395,7 @@ void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full, int pass) co
     if (pass != kAnyPass && output.pass != pass) continue;
     const bool one_run = !full || b.rows == 1 || b.pitch == b.cols;
     const void* memory =
-        one_run ? output.walker.direct(full ? b.position : b.kept_position, full ? b.size() : b.kept) : nullptr;
+        one_run ? output.cursor.direct(full ? b.position : b.kept_position, full ? b.size() : b.kept) : nullptr;
     if (memory) at = const_cast<void*>(memory);
   }
 }
@@ -406,33 +406,33 @@ void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) 
     const void* at = w.at[static_cast<std::size_t>(output.value)];
     const TapeValue& value = tape_.values[static_cast<std::size_t>(output.value)];
     if (output.direct && at != slot(w, output.value)) continue;  // written already
-    const std::size_t size = lane_size(value.lane);
+    const std::size_t size = compute_size(value.type);
     if (!full || b.rows == 1 || b.pitch == b.cols) {
-      output.walker.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at, streams_);
+      output.cursor.store(table_, full ? b.position : b.kept_position, full ? b.size() : b.kept, at, streams_);
       continue;
     }
-    const auto matrix = output.walker.rectangle(b.position, b.rows, b.cols, b.pitch);
-    if (matrix && matrix->row == 1 && b.rows < kShortRun && lanes_in_memory(output.walker.dtype())) {
-      if (const auto* copy = b.rows >= 4 ? matrix_copy(output.walker.dtype()) : nullptr)
+    const auto matrix = output.cursor.rectangle(b.position, b.rows, b.cols, b.pitch);
+    if (matrix && matrix->row == 1 && b.rows < kShortRun && stored_as_computed(output.cursor.dtype())) {
+      if (const auto* copy = b.rows >= 4 ? matrix_copy(output.cursor.dtype()) : nullptr)
         (*copy)({at, 1, b.cols}, b.cols, b.rows, const_cast<void*>(matrix->data), matrix->col, b.rows);
       else join_short_rows(size, static_cast<const std::byte*>(at),
                 {static_cast<std::byte*>(const_cast<void*>(matrix->data)), matrix->col, b.rows, b.cols});
       continue;
     }
     for (std::int64_t r = 0; r < b.rows; ++r)
-      output.walker.store(table_, b.position + r * b.pitch, b.cols,
+      output.cursor.store(table_, b.position + r * b.pitch, b.cols,
                           static_cast<const std::byte*>(at) + static_cast<std::size_t>(r * b.cols) * size, streams_);
   }
 }
 
 void BlockRunner::expand(const Worker& w, const TapeOp& op, const Block& b) const {
-  const std::size_t size = lane_size(op.lane);
+  const std::size_t size = compute_size(op.type);
   const auto* from = static_cast<const std::byte*>(w.at[static_cast<std::size_t>(op.args[0])]);
   auto* to = static_cast<std::byte*>(w.at[static_cast<std::size_t>(op.result)]);
   if (rows_) {
     const auto run = static_cast<std::size_t>(b.size() / b.kept);
     for (std::int64_t g = 0; g < b.kept; ++g)
-      table_.fill[static_cast<int>(op.lane)](from + static_cast<std::size_t>(g) * size,
+      table_.fill[static_cast<int>(op.type)](from + static_cast<std::size_t>(g) * size,
                                              to + static_cast<std::size_t>(g) * run * size, run);
   } else {
     const std::size_t bytes = static_cast<std::size_t>(b.kept) * size;
@@ -443,8 +443,8 @@ void BlockRunner::expand(const Worker& w, const TapeOp& op, const Block& b) cons
 /// Where 16-bit floats are reduced as they lie in memory: the kernels for it.
 const HalfReduction* BlockRunner::half_reduction(const TapeOp& op) const {
   for (const Input& input : inputs_)
-    if (reduces_in_place_ && input.value == op.args[0] && !lanes_in_memory(input.walker.dtype()))
-      return &table_.reduce_half[static_cast<int>(op.which)][input.walker.dtype() == DType::bf16];
+    if (reduces_in_place_ && input.value == op.args[0] && !stored_as_computed(input.cursor.dtype()))
+      return &table_.reduce_half[static_cast<int>(op.which)][input.cursor.dtype() == DType::bf16];
   return nullptr;
 }
 void BlockRunner::reduce(const TapeOp& op, const void* in, void* out, const Block& b) const {
@@ -491,9 +491,9 @@ bool BlockRunner::may_stream(const Worker& w, const TapeLoop& loop, const LoopRo
 BlockRunner::Fetches BlockRunner::fetches_for(const Block& b) const {
   Fetches list;
   for (const Input& input : inputs_) {
-    const void* const from = input.full ? input.walker.direct(b.next, b.size()) : nullptr;
-    if (from && from != input.walker.direct(b.position, b.size()))
-      list.push_back({from, dtype_size(input.walker.dtype())});
+    const void* const from = input.full ? input.cursor.direct(b.next, b.size()) : nullptr;
+    if (from && from != input.cursor.direct(b.position, b.size()))
+      list.push_back({from, dtype_size(input.cursor.dtype())});
   }
   return list;
 }
@@ -520,10 +520,10 @@ void BlockRunner::execute(const Worker& w, const Order& order, const Block& b) c
 }
 
 const Order& BlockRunner::pass(int index) const {
-  return in_place_ && index == tape_.program->walks - 1 ? way_.late : way_.passes[static_cast<std::size_t>(index)];
+  return in_place_ && index == tape_.program->passes - 1 ? way_.late : way_.passes[static_cast<std::size_t>(index)];
 }
 const std::vector<bool>& BlockRunner::needs(int pass) const {
-  return in_place_ && pass == tape_.program->walks - 1 ? tape_.needs.back()
+  return in_place_ && pass == tape_.program->passes - 1 ? tape_.needs.back()
                                                        : tape_.needs[static_cast<std::size_t>(pass)];
 }
 bool BlockRunner::reads(int pass, int index) const {
@@ -542,9 +542,9 @@ bool BlockRunner::has_full_outputs(int pass) const {
 bool BlockRunner::is_one_loop(std::int64_t count) const {
   if (half_loop_) return true;
   return way_.block.size() == 1 && way_.block[0] < 0 &&
-         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.walker, count); }) &&
+         std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) { return lies_there(i.cursor, count); }) &&
          std::all_of(outputs_.begin(), outputs_.end(),
-                     [&](const Output& o) { return o.direct && lies_there(o.walker, count); });
+                     [&](const Output& o) { return o.direct && lies_there(o.cursor, count); });
 }
 bool BlockRunner::reduce_in_place(std::int64_t count) {
   if (!tape_.online.empty() || has_full_outputs()) return false;
@@ -553,19 +553,19 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
         tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kBlock
     if (op.kind == TapeOp::Kind::reduce ? of != StepKind::input : op.full) return false;
   }
-  const auto in_lanes = [&](const Input& i) {
-    const DType dtype = i.walker.dtype();
-    return lanes_in_memory(dtype) || ((dtype == DType::f16 || dtype == DType::bf16) &&
+  const auto is_computed_in = [&](const Input& i) {
+    const DType dtype = i.cursor.dtype();
+    return stored_as_computed(dtype) || ((dtype == DType::f16 || dtype == DType::bf16) &&
                                       table_.reduce_half[static_cast<int>(Leaf::sum)][dtype == DType::bf16].rows);
   };
   reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
-    return i.full && in_lanes(i) && i.walker.direct(0, count) != nullptr;
+    return i.full && is_computed_in(i) && i.cursor.direct(0, count) != nullptr;
   });
   return reduces_in_place_;
 }
 /// Whether `count` elements are one run of lanes in memory.
-bool BlockRunner::lies_there(const Walker& walker, std::int64_t count) {
-  return lanes_in_memory(walker.dtype()) && walker.direct(0, count) != nullptr;
+bool BlockRunner::lies_there(const Cursor& cursor, std::int64_t count) {
+  return stored_as_computed(cursor.dtype()) && cursor.direct(0, count) != nullptr;
 }
 
 void BlockRunner::finish() const {

@@ -6,7 +6,7 @@
 #include "backend/backend.hpp"
 #include "backend/memory/small_vector.hpp"
 #include "cpu/tape/tape.hpp"
-#include "cpu/tape/walker.hpp"
+#include "cpu/tape/cursor.hpp"
 #include "primitives/fused/fused.hpp"
 
 namespace tern::detail_cpu {
@@ -33,22 +33,22 @@ struct Worker {
 };
 
 /// Rows that a loop is called for, of n elements each. `steps`: bytes from row to row of each value; none: rows follow
-/// each other, and scalars have a lane each.
+/// each other, and scalars have a type each.
 struct LoopRows {
   std::size_t n, count = 1;
   std::span<const std::int64_t> steps = {};
   std::span<const Fetch> fetches = {};
   std::int64_t step(const TapeLoop& loop, int value) const {
-    return steps.empty() ? static_cast<std::int64_t>(n * loop.lane_bytes) : steps[static_cast<std::size_t>(value)];
+    return steps.empty() ? static_cast<std::int64_t>(n * loop.compute_bytes) : steps[static_cast<std::size_t>(value)];
   }
 };
 
 /// Calls a loop. `streams`: past the caches. `half`: in the loop's place, from and to 16-bit memory.
 void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams = false, LoopFn half = nullptr);
 
-std::size_t lane_size(Lane lane);
+std::size_t compute_size(ComputeType type);
 /// Whether elements in memory are the lanes themselves.
-bool lanes_in_memory(DType dtype);
+bool stored_as_computed(DType dtype);
 
 /// Whether the elements follow each other in the order of the space.
 bool is_contiguous(const detail::View& view, const Shape& space);
@@ -90,7 +90,7 @@ class BlockRunner {
   void join_rows(const TapeOp& op, const void* in, void* into, const Block& b) const;
   /// Of an element of the operand that op reduces, where it lies.
   std::int64_t element_bytes(const TapeOp& op) const {
-    return half_reduction(op) ? 2 : static_cast<std::int64_t>(lane_size(op.lane));
+    return half_reduction(op) ? 2 : static_cast<std::int64_t>(compute_size(op.type));
   }
   bool has_full_outputs(int pass = kAnyPass) const;
   /// Whether pass `pass` reads input `index`, element by element.
@@ -104,8 +104,8 @@ class BlockRunner {
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
   /// Lanes for the only output from `position` on; any number of them.
-  void store_lanes(std::int64_t position, std::int64_t count, const void* lanes) const {
-    outputs_[0].walker.store(table_, position, count, lanes, streams_);
+  void store_computed(std::int64_t position, std::int64_t count, const void* lanes) const {
+    outputs_[0].cursor.store(table_, position, count, lanes, streams_);
   }
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;
@@ -117,14 +117,14 @@ class BlockRunner {
  private:
   struct Input {
     int value;
-    Walker walker;
+    Cursor cursor;
     bool full;
     /// Positions after which it repeats, where a worker keeps it repeated (Worker::patterns); else 0.
     std::int64_t period = 0;
     std::size_t pattern = 0;  // which of those
   };
   struct Output {
-    Walker walker;
+    Cursor cursor;
     int value;
     bool full, direct;
     int pass;
@@ -133,7 +133,7 @@ class BlockRunner {
   std::size_t pattern_bytes() const { return patterns_ * 2 * kSlotBytes; }
   void fill_patterns(const Worker& w, std::int64_t fill) const;
   static const Tape::Way& way_of(const Tape& tape, const KernelTable& table, std::int64_t row);
-  static bool lies_there(const Walker& walker, std::int64_t count);
+  static bool lies_there(const Cursor& cursor, std::int64_t count);
   void bind(int value, std::span<const detail::Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
             std::int64_t length, std::span<const Strides> coordinates, int skip);
   const std::vector<bool>& needs(int pass) const;
@@ -157,7 +157,7 @@ class BlockRunner {
     detail::SmallVector<const Input*, 4> loaded;   // inputs that are not, and change from row to row
     struct Stored {
       const Output* output;
-      std::byte* to;  // null: by its walker
+      std::byte* to;  // null: by its cursor
       std::int64_t step;
     };
     detail::SmallVector<Stored, 2> stored;         // outputs that are not
@@ -190,7 +190,7 @@ class BlockRunner {
   detail::SmallVector<Output, 2> outputs_;
   struct Constant {
     int value;
-    bool filled;  // else one lane is read
+    bool filled;  // else one type is read
     std::int64_t bits;
   };
   detail::SmallVector<Constant, 8> numbers_;

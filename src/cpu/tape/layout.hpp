@@ -2,7 +2,7 @@
 #pragma once
 #include "backend/memory/small_vector.hpp"
 #include "cpu/tape/tape.hpp"
-#include "cpu/tape/walker.hpp"
+#include "cpu/tape/cursor.hpp"
 #include "primitives/fused/fused.hpp"
 #include "tern/pool.hpp"
 

@@ -19,7 +19,7 @@ using detail::StepKind;
 std::atomic<bool> enabled{true};
 std::atomic<LoopListener> listening{nullptr};
 
-/// Of an op, the lanes it computes in; for a truth, those it gives are integers as wide.
+/// Of an op, the lanes it computes in; for a predicate, those it gives are integers as wide.
 class Planner {
  public:
   Planner(const Tape& tape, bool rows) : tape_(tape) {
@@ -28,15 +28,15 @@ class Planner {
   }
 
   std::optional<LoopPlan> run(const std::vector<int>& ops, const std::vector<int>& outputs) {
-    if (!find_lane(ops)) return {};
+    if (!find_type(ops)) return {};
     std::vector<std::uint64_t> text;
     for (const int i : ops) {
       const TapeOp& op = tape_.ops[static_cast<std::size_t>(i)];
-      if (op.lane != plan_.lane && op.lane != integers()) return {};
-      text.push_back(static_cast<std::uint64_t>(op.which) << 8 | static_cast<std::uint64_t>(op.quick) << 7 |
-                     static_cast<std::uint64_t>(op.arity) << 1 | (op.lane != plan_.lane));
+      if (op.type != plan_.type && op.type != integers()) return {};
+      text.push_back(static_cast<std::uint64_t>(op.which) << 8 | static_cast<std::uint64_t>(op.fast) << 7 |
+                     static_cast<std::uint64_t>(op.arity) << 1 | (op.type != plan_.type));
       for (int a = 0; a < op.arity; ++a)
-        if (!add_argument(op.args[a], op.lane, text)) return {};
+        if (!add_argument(op.args[a], op.type, text)) return {};
       const std::uint64_t number = results_.size();
       results_[op.result] = number;
     }
@@ -48,26 +48,26 @@ class Planner {
     if (plan_.inputs.size() > kLoopInputs || plan_.scalars.size() > kLoopScalars || last.size() > kLoopOutputs)
       return {};
     plan_.words = {plan_.inputs.size(), plan_.scalars.size(), ops.size(), last.size()};
-    for (const int value : plan_.inputs) plan_.words.push_back(lane_of(value) != plan_.lane);
+    for (const int value : plan_.inputs) plan_.words.push_back(compute_type_of(value) != plan_.type);
     plan_.words.insert(plan_.words.end(), text.begin(), text.end());
     plan_.words.insert(plan_.words.end(), last.begin(), last.end());
     return std::move(plan_);
   }
 
  private:
-  bool find_lane(const std::vector<int>& ops) {
+  bool find_type(const std::vector<int>& ops) {
     for (const int i : ops) {
-      const Lane lane = tape_.ops[static_cast<std::size_t>(i)].lane;
-      if (!detail::is_float_lane(lane)) continue;
-      plan_.lane = lane;
+      const ComputeType type = tape_.ops[static_cast<std::size_t>(i)].type;
+      if (!detail::is_float(type)) continue;
+      plan_.type = type;
       return true;
     }
     return false;
   }
-  Lane integers() const { return plan_.lane == Lane::f64 ? Lane::i64 : Lane::i32; }
-  Lane lane_of(int value) const { return tape_.values[static_cast<std::size_t>(value)].lane; }
+  ComputeType integers() const { return plan_.type == ComputeType::f64 ? ComputeType::i64 : ComputeType::i32; }
+  ComputeType compute_type_of(int value) const { return tape_.values[static_cast<std::size_t>(value)].type; }
 
-  bool add_argument(int value, Lane lane, std::vector<std::uint64_t>& text) {
+  bool add_argument(int value, ComputeType type, std::vector<std::uint64_t>& text) {
     const auto word = [&](LoopArg kind, std::uint64_t index) {
       text.push_back(index << 2 | static_cast<std::uint64_t>(kind));
     };
@@ -80,16 +80,16 @@ class Planner {
     if (kept) value = repeated->second;
     const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
     if (v.kind == StepKind::number) {
-      // As the tape's own constants: exact in f64, then rounded to the lane.
+      // As the tape's own constants: exact in f64, then rounded to the type.
       const double number = v.number.is_integer ? static_cast<double>(v.number.integer) : v.number.real;
       if (v.number.is_integer && std::abs(number) > 0x1p52) return false;
-      word(LoopArg::constant, lane != plan_.lane);
+      word(LoopArg::constant, type != plan_.type);
       text.push_back(std::bit_cast<std::uint64_t>(number));
       return true;
     }
     const bool scalar = kept || v.kind == StepKind::param || v.kind == StepKind::extent;
-    if (scalar && v.lane != plan_.lane) return false;
-    if (v.lane != plan_.lane && v.lane != integers()) return false;
+    if (scalar && v.type != plan_.type) return false;
+    if (v.type != plan_.type && v.type != integers()) return false;
     std::vector<int>& list = scalar ? plan_.scalars : plan_.inputs;
     auto at = std::find(list.begin(), list.end(), value);
     if (at == list.end()) at = list.insert(at, value);
@@ -134,7 +134,7 @@ FoundLoop find_loop(const LoopPlan& plan) {
     const LoopKey& key = table->keys.keys[it->second];
     const LoopFunctions& found = table->functions[it->second];
     if (std::equal(key.words, key.words + key.size, plan.words.begin(), plan.words.end()))
-      return plan.lane == Lane::f64 ? FoundLoop{found.f64} : FoundLoop{found.f32, found.f16, found.bf16};
+      return plan.type == ComputeType::f64 ? FoundLoop{found.f64} : FoundLoop{found.f32, found.f16, found.bf16};
   }
   return {};
 }

@@ -22,11 +22,11 @@ enum class LoopArg : std::uint64_t { result = 0, input = 1, scalar = 2, constant
 
 /// What ops of a tape compute together, and of which of its values.
 struct LoopPlan {
-  /// Inputs (for each whether it is of integers), scalars (a count), ops (leaf, whether it is the quick version, its
-  /// number of arguments, whether its lanes are integers; its arguments; behind a constant its bits), outputs (ops):
-  /// equal words, equal loops.
+  /// Inputs (for each whether it is of integers), scalars (a count), ops (leaf, whether it is the fast-math variant,
+  /// its number of arguments, whether its lanes are integers; its arguments; behind a constant its bits), outputs
+  /// (ops): equal words, equal loops.
   std::vector<std::uint64_t> words;
-  Lane lane = Lane::f32;                      // f32 or f64
+  ComputeType type = ComputeType::f32;                      // f32 or f64
   std::vector<int> inputs, scalars, outputs;  // values of the tape
 };
 
@@ -49,7 +49,7 @@ struct LoopKeys {
 LoopKeys loop_keys();
 void fill_loops(const char* target, LoopFunctions* functions);
 
-/// The compiled loop with this plan's words, in its lane and of 16-bit floats; nulls where there is none.
+/// The compiled loop with this plan's words, in its type and of 16-bit floats; nulls where there is none.
 struct FoundLoop {
   LoopFn run = nullptr, f16 = nullptr, bf16 = nullptr;
 };

@@ -121,7 +121,7 @@ class NarrowRun {
 bool run_narrow(const detail::FusedRequest& r, const Tape& tape) {
   if (tape.program->reduces || r.outputs.size() != 1 || tape.ops.empty() || tape.ops.size() > 2) return false;
   const TapeOp* const op = only_op(tape);
-  if (!op || op->lane != Lane::i32) return false;
+  if (!op || op->type != ComputeType::i32) return false;
   const NarrowFn leaf = narrow_function(r.outputs[0].dtype, op->which);
   return leaf && NarrowRun(r, tape).run(*op, leaf);
 }

@@ -78,12 +78,12 @@ template <class T> void finish_sums(const OnlineParts& whole, const void* shift,
 OnlineKernels::OnlineKernels(const TapeOnline& online, const Tape& tape, const KernelTable& table, bool rows)
     : power_(online.power), rows_(rows) {
   const TapeOp& op = tape.ops[static_cast<std::size_t>(online.sum)];
-  const int lane = static_cast<int>(op.lane);
-  const auto leaf = [&](Leaf which) { return table.leaf[static_cast<int>(which)][lane]; };
+  const int type = static_cast<int>(op.type);
+  const auto leaf = [&](Leaf which) { return table.leaf[static_cast<int>(which)][type]; };
   maximum_ = leaf(Leaf::maximum), sub_ = leaf(Leaf::sub), exp_ = leaf(Leaf::exp), mul_ = leaf(Leaf::mul);
-  add_ = leaf(Leaf::add), powers_ = table.powers_of_rows[lane], sum_ = rows ? op.rows : op.columns;
-  moments_ = (rows ? table.moments_of_rows : table.moments_of_columns)[lane], move_ = table.move_moments[lane];
-  wide_ = detail::is_wide_lane(op.lane);
+  add_ = leaf(Leaf::add), powers_ = table.powers_of_rows[type], sum_ = rows ? op.rows : op.columns;
+  moments_ = (rows ? table.moments_of_rows : table.moments_of_columns)[type], move_ = table.move_moments[type];
+  wide_ = detail::is_wide(op.type);
 }
 
 void OnlineKernels::take_power(const void* x, const OnlineParts& now, void* power, const Block& b) const {

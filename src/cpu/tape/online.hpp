@@ -1,10 +1,10 @@
-// Sums taken in the walk of the reduction that they wait for (formula/program.hpp, OnlineSum), on blocks.
+// Sums taken in the pass of the reduction that they wait for (formula/program.hpp, OnlineSum), on blocks.
 #pragma once
 #include "cpu/tape/block_runner.hpp"
 
 namespace tern::detail_cpu {
 
-/// Where a sum and what it is corrected by are: a lane for each kept position.
+/// Where a sum and what it is corrected by are: a type for each kept position.
 struct OnlineParts {
   void* sum;
   const void *pivot, *count, *lower[2];  // those it has none of: null

@@ -32,24 +32,24 @@ OnlineParts Partials::parts_of(const TapeOnline& online, std::byte* results) con
   return {of(online.sum), of(online.pivot), of(online.count), {of(online.lower[0]), of(online.lower[1])}};
 }
 
-std::byte* Partials::copy(std::byte* partials, std::int64_t segment, int walk, const Block& b) const {
+std::byte* Partials::copy(std::byte* partials, std::int64_t segment, int pass, const Block& b) const {
   struct Copies : Buffer {};
   std::byte* const result = detail::of_thread<Copies>().reserve(static_cast<std::int64_t>(bytes()));
   for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
-    if (reduction(r).walk == walk)
+    if (reduction(r).pass == pass)
       std::memcpy(at(result, 0, r), at(partials, segment, r),
-                  static_cast<std::size_t>(b.kept) * lane_size(reduction(r).lane));
+                  static_cast<std::size_t>(b.kept) * compute_size(reduction(r).type));
   return result;
 }
 
-void Partials::add_online(const Worker& w, const Block& b, int walk, std::byte* before, std::byte* now) const {
+void Partials::add_online(const Worker& w, const Block& b, int pass, std::byte* before, std::byte* now) const {
   alignas(64) std::byte power[kSlotBytes];
   const auto value = [&](int v) { return v < 0 ? nullptr : w.at[static_cast<std::size_t>(v)]; };
   int taken = -1;  // one power for all sums of a maximum
   for (std::size_t i = 0; i < tape_.online.size(); ++i) {
     const TapeOnline& online = tape_.online[i];
     const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
-    if (pivot.walk != walk || online.power == 2) continue;  // squares are added with what they are corrected by
+    if (pivot.pass != pass || online.power == 2) continue;  // squares are added with what they are corrected by
     const OnlineParts parts = parts_of(online, now), old = before ? parts_of(online, before) : OnlineParts{};
     const void* const x = value(pivot.args[0]);
     if (online.power == 1) {
@@ -77,9 +77,9 @@ void Partials::count(const TapeOp& op, void* to, const Block& b) const {
   alignas(8) std::byte along[8];
   const double n = static_cast<double>(b.size() / b.kept);
   const float narrow = static_cast<float>(n);
-  if (detail::is_wide_lane(op.lane)) std::memcpy(along, &n, sizeof n);
+  if (detail::is_wide(op.type)) std::memcpy(along, &n, sizeof n);
   else std::memcpy(along, &narrow, sizeof narrow);
-  table_.fill[static_cast<int>(op.lane)](along, to, static_cast<std::size_t>(b.kept));
+  table_.fill[static_cast<int>(op.type)](along, to, static_cast<std::size_t>(b.kept));
 }
 
 void Partials::join(const TapeOp& op, void* into, const void* other, std::int64_t n) {
@@ -87,31 +87,31 @@ void Partials::join(const TapeOp& op, void* into, const void* other, std::int64_
   op.combine(args, into, static_cast<std::size_t>(n));
 }
 
-void Partials::join_segments(const Block& b, int walk, std::byte* partials, std::int64_t segments) const {
+void Partials::join_segments(const Block& b, int pass, std::byte* partials, std::int64_t segments) const {
   for (std::int64_t step = 1; step < segments; step *= 2)
     for (std::int64_t s = 0; s + step < segments; s += 2 * step) {
       for (std::size_t i = tape_.online.size(); i-- > 0;)
-        if (tape_.ops[static_cast<std::size_t>(tape_.online[i].sum)].walk == walk)
+        if (tape_.ops[static_cast<std::size_t>(tape_.online[i].sum)].pass == pass)
           online_[i].join(parts_of(tape_.online[i], at(partials, s, 0)),
                           parts_of(tape_.online[i], at(partials, s + step, 0)), b.kept);
       for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
-        if (reduction(r).walk == walk && !online_of(r))
+        if (reduction(r).pass == pass && !online_of(r))
           join(reduction(r), at(partials, s, r), at(partials, s + step, r), b.kept);
     }
 }
 
-void Partials::take_results(Worker& w, const Block& b, int walk, std::byte* partials) const {
+void Partials::take_results(Worker& w, const Block& b, int pass, std::byte* partials) const {
   for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
-    if (reduction(r).walk == walk)
+    if (reduction(r).pass == pass)
       std::memcpy(w.at[static_cast<std::size_t>(reduction(r).result)], at(partials, 0, r),
-                  static_cast<std::size_t>(b.kept) * lane_size(reduction(r).lane));
-  run_kept_ops(w, b, walk);
+                  static_cast<std::size_t>(b.kept) * compute_size(reduction(r).type));
+  run_kept_ops(w, b, pass);
 }
 
-void Partials::run_kept_ops(Worker& w, const Block& b, int walk) const {
+void Partials::run_kept_ops(Worker& w, const Block& b, int pass) const {
   for (std::size_t i = 0; i < tape_.ops.size(); ++i) {
     const TapeOp& op = tape_.ops[i];
-    if (op.walk != walk) continue;
+    if (op.pass != pass) continue;
     if (op.kind != TapeOp::Kind::reduce) {
       if (!op.full) runner_.execute(w, op, b);
       continue;

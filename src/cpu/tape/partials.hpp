@@ -26,17 +26,17 @@ class Partials {
   void count(const TapeOp& op, void* to, const Block& b) const;
   static void join(const TapeOp& op, void* into, const void* other, std::int64_t n);
 
-  /// This thread's copy of what a walk has of a segment so far.
-  std::byte* copy(std::byte* partials, std::int64_t segment, int walk, const Block& b) const;
-  /// Adds a block to the sums of a walk that are taken with what they wait for. `now` has the other results with the
+  /// This thread's copy of what a pass has of a segment so far.
+  std::byte* copy(std::byte* partials, std::int64_t segment, int pass, const Block& b) const;
+  /// Adds a block to the sums of a pass that are taken with what they wait for. `now` has the other results with the
   /// block, `before` without it (null: there was none before).
-  void add_online(const Worker& w, const Block& b, int walk, std::byte* before, std::byte* now) const;
-  /// Joins the segments' partial results of a walk pairwise: each before what it is corrected by.
-  void join_segments(const Block& b, int walk, std::byte* partials, std::int64_t segments) const;
-  /// Takes the joined results of a walk and computes what follows from them.
-  void take_results(Worker& w, const Block& b, int walk, std::byte* partials) const;
+  void add_online(const Worker& w, const Block& b, int pass, std::byte* before, std::byte* now) const;
+  /// Joins the segments' partial results of a pass pairwise: each before what it is corrected by.
+  void join_segments(const Block& b, int pass, std::byte* partials, std::int64_t segments) const;
+  /// Takes the joined results of a pass and computes what follows from them.
+  void take_results(Worker& w, const Block& b, int pass, std::byte* partials) const;
   /// In the order of the tape, in which a sum stands behind what its shift is computed by.
-  void run_kept_ops(Worker& w, const Block& b, int walk) const;
+  void run_kept_ops(Worker& w, const Block& b, int pass) const;
 
  private:
   std::size_t place_of(int op) const;

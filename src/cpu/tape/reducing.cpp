@@ -114,11 +114,11 @@ class ReducingRun {
       cut_columns(columns /= 2);
   }
   Worker make_worker() const { return runner_.make_worker(std::max(kBlock, chunk_length_ * chunk_kept_)); }
-  bool is_pass(int pass) const { return pass < tape_.program->walks - 1 || runner_.has_full_outputs(pass); }
+  bool is_pass(int pass) const { return pass < tape_.program->passes - 1 || runner_.has_full_outputs(pass); }
   /// Tells the trace what is read more than once; the number of passes.
   int count_reads() const {
     int passes = 0;
-    while (passes < tape_.program->walks && is_pass(passes)) ++passes;
+    while (passes < tape_.program->passes && is_pass(passes)) ++passes;
     for (std::size_t i = 0; i < run_.request.inputs.size(); ++i) {
       int reads = 0;
       for (int pass = 0; pass < passes; ++pass) reads += runner_.reads(pass, static_cast<int>(i));
@@ -144,7 +144,7 @@ class ReducingRun {
     return b;
   }
 
-  /// One walk along a segment of the reduced axes: computes what pass `pass` needs, reduces it into the segment's
+  /// One pass along a segment of the reduced axes: computes what pass `pass` needs, reduces it into the segment's
   /// partial results, and stores the full outputs that are there.
   void run_segment(Worker& w, std::int64_t chunk, std::int64_t segment, int pass, std::byte* partials) const {
     const std::int64_t begin = segment * segment_length_, end = std::min(length_, begin + segment_length_);
@@ -171,7 +171,7 @@ class ReducingRun {
       std::byte* const before =
           at == begin || tape_.online.empty() ? nullptr : partials_.copy(partials, segment, pass + 1, b);
       for (std::size_t r = 0; r < tape_.reductions.size(); ++r)
-        if (partials_.reduction(r).walk == pass + 1 && !partials_.online_of(r)) reduce(r);
+        if (partials_.reduction(r).pass == pass + 1 && !partials_.online_of(r)) reduce(r);
       partials_.add_online(w, b, pass + 1, before, partials_.at(partials, segment, 0));
       runner_.store_outputs(w, b, true, pass);
     }
@@ -193,7 +193,7 @@ class ReducingRun {
     Block b;
     b.kept = std::max<std::int64_t>(1, length / chunk_length_), b.cols = length;
     runner_.reduce(op, in, results, b);
-    const std::size_t size = lane_size(op.lane);
+    const std::size_t size = compute_size(op.type);
     if (first) std::memcpy(sum, results, size);
     for (std::int64_t i = first ? 1 : 0; i < b.kept; ++i)
       partials_.join(op, sum, results + static_cast<std::size_t>(i) * size, 1);
@@ -202,20 +202,20 @@ class ReducingRun {
     const Block b = block(chunk, 0, 0);
     runner_.load_kept(w, b);
     partials_.run_kept_ops(w, b, 0);
-    for (int pass = 0; pass < tape_.program->walks && is_pass(pass); ++pass) {
+    for (int pass = 0; pass < tape_.program->passes && is_pass(pass); ++pass) {
       for (std::int64_t s = 0; s < segments_; ++s) run_segment(w, chunk, s, pass, partials);
-      if (pass == tape_.program->walks - 1) break;
+      if (pass == tape_.program->passes - 1) break;
       partials_.join_segments(b, pass + 1, partials, segments_);
       partials_.take_results(w, b, pass + 1, partials);
     }
     runner_.store_outputs(w, b, false);
   }
 
-  /// What walks 1 … `walks` gave, and what follows from it.
-  void load_results(Worker& w, const Block& b, int walks, std::byte* partials) const {
+  /// What passes 1 … `passes` gave, and what follows from it.
+  void load_results(Worker& w, const Block& b, int passes, std::byte* partials) const {
     runner_.load_kept(w, b);
     partials_.run_kept_ops(w, b, 0);
-    for (int walk = 1; walk <= walks; ++walk) partials_.take_results(w, b, walk, partials);
+    for (int pass = 1; pass <= passes; ++pass) partials_.take_results(w, b, pass, partials);
   }
   /// Few, long reductions: the segments are shared out instead of the chunks.
   void run_by_segments() const {
@@ -223,7 +223,7 @@ class ReducingRun {
     const auto of_chunk = [&](std::int64_t c) {
       return partials + static_cast<std::size_t>(c * segments_) * partials_.bytes();
     };
-    for (int pass = 0; pass < tape_.program->walks && is_pass(pass); ++pass) {
+    for (int pass = 0; pass < tape_.program->passes && is_pass(pass); ++pass) {
       run_.ranges(chunks_ * segments_, true, [&](std::int64_t first, std::int64_t last) {
         Worker w = make_worker();
         for (std::int64_t i = first; i < last; ++i) {
@@ -232,12 +232,12 @@ class ReducingRun {
           run_segment(w, chunk, i % segments_, pass, of_chunk(chunk));
         }
       });
-      for (std::int64_t c = 0; c < chunks_ && pass < tape_.program->walks - 1; ++c)
+      for (std::int64_t c = 0; c < chunks_ && pass < tape_.program->passes - 1; ++c)
         partials_.join_segments(block(c, 0, 0), pass + 1, of_chunk(c), segments_);
     }
     Worker w = make_worker();
     for (std::int64_t c = 0; c < chunks_; ++c) {
-      load_results(w, block(c, 0, 0), tape_.program->walks - 1, of_chunk(c));
+      load_results(w, block(c, 0, 0), tape_.program->passes - 1, of_chunk(c));
       runner_.store_outputs(w, block(c, 0, 0), false);
     }
   }

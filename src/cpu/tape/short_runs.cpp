@@ -41,7 +41,7 @@ void repeat(const std::byte* from, std::int64_t step, std::byte* to, std::int64_
   std::int64_t i = 0;
   for (; i + kBeyond < count; ++i, y += kTimes) {
     T vector[kVector];
-    for (T& lane : vector) lane = x[i * step];
+    for (T& type : vector) type = x[i * step];
     for (std::size_t v = 0; v < kVectors; ++v) std::memcpy(y + v * kVector, vector, 16);
   }
   for (; i < count; ++i, y += kTimes) std::fill(y, y + kTimes, x[i * step]);

@@ -38,7 +38,7 @@ class Compiler {
   std::unique_ptr<Tape> run() {
     tape_->program = &program_;
     for (const Step& step : program_.steps)
-      tape_->values.push_back({step.kind, step.result_lane(), step.full, step.index, step.number, -1});
+      tape_->values.push_back({step.kind, step.result_type(), step.full, step.index, step.number, -1});
     for (std::size_t i = 0; i < program_.steps.size(); ++i) translate(static_cast<int>(i));
     for (const auto& output : program_.outputs) tape_->outputs.push_back(output_value(output));
     // Phase by phase; within one: what is computed from reductions, full values, the reductions that end it.
@@ -49,7 +49,7 @@ class Compiler {
     for (std::size_t i = 0; i < tape_->ops.size(); ++i) producer_[tape_->ops[i].result] = static_cast<int>(i);
     for (const int value : tape_->outputs) {
       const auto found = producer_.find(value);
-      tape_->output_pass.push_back(found == producer_.end() ? 0 : tape_->ops[at(found->second)].walk);
+      tape_->output_pass.push_back(found == producer_.end() ? 0 : tape_->ops[at(found->second)].pass);
     }
     const auto op = [&](int step) { return step < 0 ? -1 : producer_.at(step); };
     for (const detail::OnlineSum& o : program_.online)
@@ -74,33 +74,33 @@ class Compiler {
   void translate(int index) {
     const Step& step = program_.steps[static_cast<std::size_t>(index)];
     TapeOp op;
-    op.result = index, op.full = step.full, op.phase = step.phase, op.walk = step.walk, op.lane = step.lane;
-    const int lane = static_cast<int>(step.lane), dtype = static_cast<int>(step.dtype);
+    op.result = index, op.full = step.full, op.phase = step.phase, op.pass = step.pass, op.type = step.type;
+    const int type = static_cast<int>(step.type), dtype = static_cast<int>(step.dtype);
     switch (step.kind) {
       case StepKind::leaf:
         op.which = step.leaf;
-        op.leaf = table_.leaf[static_cast<int>(step.leaf)][lane];
-        op.quick = halves_ && step.lane == Lane::f32 && table_.quick[static_cast<int>(step.leaf)];
-        if (op.quick) op.leaf = table_.quick[static_cast<int>(step.leaf)];
+        op.leaf = table_.leaf[static_cast<int>(step.leaf)][type];
+        op.fast = halves_ && step.type == ComputeType::f32 && table_.fast[static_cast<int>(step.leaf)];
+        if (op.fast) op.leaf = table_.fast[static_cast<int>(step.leaf)];
         op.arity = detail::rule_of(step.leaf).arity;
         require(op.leaf != nullptr, step);
         break;
       case StepKind::convert:
         op.kind = TapeOp::Kind::block;
-        op.block = table_.convert[static_cast<int>(step.from)][lane];
+        op.block = table_.convert[static_cast<int>(step.from)][type];
         break;
       case StepKind::wrap:
         op.kind = TapeOp::Kind::block;
-        op.block = (step.saturate ? table_.clamp : table_.wrap)[lane][dtype];
+        op.block = (step.saturate ? table_.clamp : table_.wrap)[type][dtype];
         require(op.block != nullptr, step);
         break;
       case StepKind::reduce:
         op.kind = TapeOp::Kind::reduce;
         op.which = step.leaf;
-        op.rows = table_.reduce_rows[static_cast<int>(step.leaf)][lane];
-        op.columns = table_.reduce_columns[static_cast<int>(step.leaf)][lane];
-        op.join = table_.join_rows[static_cast<int>(step.leaf)][lane];
-        op.combine = table_.leaf[static_cast<int>(combining_leaf(step.leaf))][lane];
+        op.rows = table_.reduce_rows[static_cast<int>(step.leaf)][type];
+        op.columns = table_.reduce_columns[static_cast<int>(step.leaf)][type];
+        op.join = table_.join_rows[static_cast<int>(step.leaf)][type];
+        op.combine = table_.leaf[static_cast<int>(combining_leaf(step.leaf))][type];
         require(op.rows && op.columns && op.join && op.combine, step);
         break;
       default: return;  // operands and numbers are filled in by the executor
@@ -108,7 +108,7 @@ class Compiler {
     for (int a = 0; a < op.arity; ++a) {
       int arg = step.args[a];
       if (step.full || step.kind == StepKind::reduce)
-        arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase, step.walk);
+        arg = expanded(arg, op.kind == TapeOp::Kind::reduce ? step.phase - 1 : step.phase, step.pass);
       op.args[a] = arg;
     }
     tape_->ops.push_back(op);
@@ -122,16 +122,16 @@ class Compiler {
   }
 
   /// A reduced value repeated along the reduced axes. Numbers already fill a whole block.
-  int expanded(int value, int phase, int walk) {
+  int expanded(int value, int phase, int pass) {
     const TapeValue from = tape_->values[static_cast<std::size_t>(value)];
     if (from.full || is_number(from.kind)) return value;
     const auto key = std::pair(value, phase);
     if (const auto found = expansions_.find(key); found != expansions_.end()) return found->second;
     const int result = static_cast<int>(tape_->values.size());
-    tape_->values.push_back({StepKind::convert, from.lane, true, 0, {}, -1});
+    tape_->values.push_back({StepKind::convert, from.type, true, 0, {}, -1});
     TapeOp op;
-    op.kind = TapeOp::Kind::expand, op.result = result, op.args[0] = value, op.phase = phase, op.walk = walk,
-    op.lane = from.lane;
+    op.kind = TapeOp::Kind::expand, op.result = result, op.args[0] = value, op.phase = phase, op.pass = pass,
+    op.type = from.type;
     tape_->ops.push_back(op);
     return expansions_[key] = result;
   }
@@ -142,13 +142,13 @@ class Compiler {
   int output_value(const detail::ProgramOutput& output) {
     const bool full = program_.reduces && output.full;
     const int step = stored_step(output);
-    return full ? expanded(step, program_.phases - 1, program_.walks - 1) : step;
+    return full ? expanded(step, program_.phases - 1, program_.passes - 1) : step;
   }
   /// What the output is stored from: a store narrows as a wrap to its dtype does, which need not come before it.
   int stored_step(const detail::ProgramOutput& output) const {
     const Step& step = program_.steps[at(output.step)];
     const bool narrows = step.kind == StepKind::wrap && !step.saturate && step.dtype == output.dtype &&
-                         step.dtype != DType::boolean && step.lane == detail::lane_of(step.dtype);
+                         step.dtype != DType::boolean && step.type == detail::compute_type_of(step.dtype);
     return narrows && program_.steps[at(step.args[0])].kind == StepKind::leaf ? step.args[0] : output.step;
   }
 
@@ -159,8 +159,8 @@ class Compiler {
   void plan_way(Tape::Way& way, Loops loops) {
     way.block = block_order(loops);
     if (program_.reduces)
-      for (int pass = 0; pass < program_.walks; ++pass) way.passes.push_back(pass_order(pass, false, loops));
-    way.late = program_.reduces ? pass_order(program_.walks - 1, true, loops) : Order{};
+      for (int pass = 0; pass < program_.passes; ++pass) way.passes.push_back(pass_order(pass, false, loops));
+    way.late = program_.reduces ? pass_order(program_.passes - 1, true, loops) : Order{};
     if (loops == Loops::of_rows) {
       drop_unread_expansions(way.block), drop_unread_expansions(way.late);
       for (Order& pass : way.passes) drop_unread_expansions(pass);
@@ -192,12 +192,12 @@ class Compiler {
     });
   }
 
-  /// Exponentials that are summed before the maximum is known, and computed again for the results of the last walk.
+  /// Exponentials that are summed before the maximum is known, and computed again for the results of the last pass.
   bool repeats() const {
-    const auto of_four_bytes = [](const TapeValue& v) { return !v.full || !detail::is_wide_lane(v.lane); };
+    const auto of_four_bytes = [](const TapeValue& v) { return !v.full || !detail::is_wide(v.type); };
     if (!program_.reduces || !std::ranges::all_of(tape_->values, of_four_bytes)) return false;
     if (!std::ranges::any_of(tape_->online, [](const TapeOnline& o) { return o.power == 0; })) return false;
-    const std::vector<bool>& last = tape_->needs[at(program_.walks - 1)];
+    const std::vector<bool>& last = tape_->needs[at(program_.passes - 1)];
     return std::ranges::any_of(tape_->ops, [&](const TapeOp& op) {
       return op.full && op.kind == TapeOp::Kind::leaf && op.which == Leaf::exp && last[at(op.result)];
     });
@@ -248,13 +248,13 @@ class Compiler {
     return wanted;
   }
 
-  /// What one walk gives: arguments of reductions and full outputs; `late`: all of those, whichever pass has them.
+  /// What one pass gives: arguments of reductions and full outputs; `late`: all of those, whichever pass has them.
   std::vector<int> wanted_of(int pass, bool late) const {
     std::vector<int> wanted;
     for (const int r : tape_->reductions)
-      if (tape_->ops[at(r)].walk == pass + 1 && !is_online(r)) wanted.push_back(tape_->ops[at(r)].args[0]);
+      if (tape_->ops[at(r)].pass == pass + 1 && !is_online(r)) wanted.push_back(tape_->ops[at(r)].args[0]);
     for (const TapeOnline& o : tape_->online)
-      if (tape_->ops[at(o.sum)].walk == pass + 1 && o.weight >= 0) wanted.push_back(o.weight);
+      if (tape_->ops[at(o.sum)].pass == pass + 1 && o.weight >= 0) wanted.push_back(o.weight);
     for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
       if (is_full_output(k) && (late || tape_->output_pass[k] == pass)) wanted.push_back(tape_->outputs[k]);
     return wanted;
@@ -263,7 +263,7 @@ class Compiler {
     return std::any_of(tape_->online.begin(), tape_->online.end(), [op](const TapeOnline& o) { return o.sum == op; });
   }
 
-  /// What one walk computes anew.
+  /// What one pass computes anew.
   Order pass_order(int pass, bool late, Loops loops) {
     const std::vector<int> wanted = wanted_of(pass, late);
     std::vector<int> pending = wanted;
@@ -317,8 +317,8 @@ class Compiler {
     const auto plan = plan_loop(*tape_, run, wanted, rows);
     const FoundLoop found = plan ? find_loop(*plan) : FoundLoop{};
     if (!found.run) return false;
-    TapeLoop loop{found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, lane_size(plan->lane),
-                  {}};
+    TapeLoop loop{
+        found.run, found.f16, found.bf16, plan->inputs, plan->scalars, plan->outputs, compute_size(plan->type), {}};
     for (const int value : loop.scalars) loop.kept.push_back(!is_number(tape_->values[at(value)].kind));
     tape_->loops.push_back(std::move(loop));
     order.push_back(~(static_cast<int>(tape_->loops.size()) - 1));

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kBlock = 1024;
 /// Where a value of the tape comes from.
 struct TapeValue {
   detail::StepKind kind;
-  Lane lane;
+  ComputeType type;
   bool full;      // varies along the reduced axes
   int index = 0;  // of the operand or axis
   Number number;
@@ -29,15 +29,15 @@ struct TapeOp {
   int result = 0, args[3] = {};
   int arity = 1;
   bool full = true;
-  int phase = 0, walk = 0;     // computed after this many reductions, and walks over the reduced axes (Step)
+  int phase = 0, pass = 0;     // computed after this many reductions, and passes over the reduced axes (Step)
   Leaf which = Leaf::count;    // of kind leaf and reduce
-  bool quick = false;          // its version for results of 16 bits
+  bool fast = false;          // its version for results of 16 bits
   LeafFn leaf = nullptr;
   BlockFn block = nullptr;
   ReduceFn rows = nullptr, columns = nullptr;
   JoinFn join = nullptr;       // of a reduction, as the two
   LeafFn combine = nullptr;    // two partial results of the reduction
-  Lane lane = Lane::f32;
+  ComputeType type = ComputeType::f32;
 };
 
 /// A detail::OnlineSum: ops of kind reduce, the value subtracted, and what multiplies the terms. -1: none.
@@ -51,8 +51,8 @@ struct TapeLoop {
   LoopFn run = nullptr;
   LoopFn f16 = nullptr, bf16 = nullptr;  // the same where all it takes and gives is such and in memory, or null
   std::vector<int> inputs, scalars, outputs;
-  std::size_t lane_bytes = 4;
-  std::vector<bool> kept;  // for each scalar whether it has a lane a row, so that a call is of one row
+  std::size_t compute_bytes = 4;
+  std::vector<bool> kept;  // for each scalar whether it has a type a row, so that a call is of one row
   bool of_rows() const { return std::find(kept.begin(), kept.end(), true) != kept.end(); }
 };
 
@@ -69,10 +69,10 @@ struct Tape {
   /// What a block takes: all ops, and where there are loops, these instead of the ops they stand for.
   struct Way {
     Order block;
-    /// passes[p]: the ops on full values that the reductions at the end of walk p and the full outputs of walk p need.
+    /// passes[p]: the ops on full values that the reductions at the end of pass p and the full outputs of pass p need.
     std::vector<Order> passes;
     Order late;  // the last pass where all full outputs wait for it: in place, an earlier one would overwrite an input
-    std::vector<bool> filled;     // values that an op reads a whole block of (numbers: else one lane will do)
+    std::vector<bool> filled;     // values that an op reads a whole block of (numbers: else one type will do)
   };
   /// `rows`: where the reduced axes are innermost, loops take reduced values a row at a time, instead of repeated.
   Way plain, compiled, rows;
@@ -81,7 +81,7 @@ struct Tape {
   std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
   std::vector<TapeOnline> online;
-  /// Lanes of four bytes, of which walks over a row in blocks compute exponentials more often than where it is one
+  /// Lanes of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
   /// block.
   bool repeats = false;
 };

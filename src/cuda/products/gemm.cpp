@@ -12,7 +12,7 @@ namespace {
 
 using detail::GemmRequest;
 using detail::View;
-using detail_gpu::Axes;
+using detail_gpu::MergedAxes;
 
 /// A factor or an output as a matrix: one of its last two axes has neighbours in memory.
 std::optional<Matrix> matrix_of(const View& view, std::int64_t row_stride, std::int64_t column_stride,
@@ -41,8 +41,8 @@ class Request {
     std::vector<const View*> views{&r_.a, &r_.b};
     if (plain) views.push_back(&r_.outputs[0]);
     const std::uint32_t all = (1u << r_.batch.rank()) - 1;
-    Axes kept = detail_gpu::merge_axes(r_.batch, all & ~r_.contracted, views, 0);
-    const Axes contracted = detail_gpu::merge_axes(r_.batch, all & r_.contracted, std::span(views).first(2), 0);
+    MergedAxes kept = detail_gpu::merge_axes(r_.batch, all & ~r_.contracted, views, 0);
+    const MergedAxes contracted = detail_gpu::merge_axes(r_.batch, all & r_.contracted, std::span(views).first(2), 0);
     if (kept.sizes.size() > 1 || contracted.sizes.size() > 1) return false;
     Product p{r_.m, r_.n, r_.k, 1, {}, {}, {}};
     if (!contracted.sizes.empty()) {  // batches that follow each other along k are a longer k
@@ -75,7 +75,7 @@ class Request {
   }
 
  private:
-  bool complete(Product& p, const Axes& kept, bool plain, const std::function<bool(const Product&)>& multiply) {
+  bool complete(Product& p, const MergedAxes& kept, bool plain, const std::function<bool(const Product&)>& multiply) {
     const auto a = matrix_of(r_.a, r_.a.strides[row_], r_.a.strides[row_ + 1], p.m, p.k);
     const auto b = matrix_of(r_.b, r_.b.strides[row_], r_.b.strides[row_ + 1], p.k, p.n);
     if (!a || !b) return false;
@@ -160,9 +160,9 @@ bool is_short(const GemmRequest& r) {
 }
 }  // namespace
 
-bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
+bool multiply_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run) {
-  if (!backend.limits().packed &&
+  if (!backend.limits().archived &&
       (is_short(request) || detail_gpu::is_tiny(request) || detail_gpu::is_long_sums(request)))
     return false;
   Request r(backend, request);
@@ -173,7 +173,7 @@ bool run_gemm(detail_gpu::GpuBackend& backend, const GemmRequest& request, const
     if (run_wgmma(backend, request, units, !vendor)) return true;
     // They have a kernel of their own, with the epilogue (run_mma). On later GPUs that multiplies at 0.54 of cuBLASLt's
     // speed: where there is no NVRTC, cuBLASLt and a pass come first.
-    if (vendor && units.architecture < 90 && !backend.limits().packed && is_16_bits(request)) return false;
+    if (vendor && units.architecture < 90 && !backend.limits().archived && is_16_bits(request)) return false;
   }
   return vendor && r.run(run);
 }

@@ -12,7 +12,7 @@ namespace tern::detail_cuda {
 /// Runs a request on the matrix units with its epilogue, or by way of `run`, which queues a plain product and says
 /// whether it could (empty where there is no cuBLASLt); false where the operands' layouts fit neither (the kernels of
 /// src/gpu/ then do it all).
-bool run_gemm(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request, const MatrixUnits& units,
+bool multiply_on_cuda(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run);
 
 }  // namespace tern::detail_cuda

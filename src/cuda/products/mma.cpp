@@ -117,7 +117,7 @@ bool run_mma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request
   const DType dtype = request.a.dtype;
   if (units.architecture < 80 || request.b.dtype != dtype || (dtype != DType::f16 && dtype != DType::bf16))
     return false;
-  if (!backend.limits().packed) return mma::run(backend, request, units, detail_gpu::Layouts::own);
+  if (!backend.limits().archived) return mma::run(backend, request, units, detail_gpu::Layouts::own);
   return mma::run(backend, request, units, detail_gpu::Layouts::vectors) ||
          (detail_gpu::is_plain_product(request) && mma::run(backend, request, units, detail_gpu::Layouts::any));
 }

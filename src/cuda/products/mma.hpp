@@ -6,7 +6,7 @@
 namespace tern::detail_cuda {
 
 /// Runs a product that fits the limits as one kernel; false where it is none of 16-bit floats or, where kernels are
-/// those of the pack, where that has none with the epilogue.
+/// those of the archive, where that has none with the epilogue.
 bool run_mma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request, const MatrixUnits& units);
 
 }  // namespace tern::detail_cuda

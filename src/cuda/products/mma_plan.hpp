@@ -8,7 +8,7 @@ namespace tern::detail_cuda::mma {
 using namespace detail_gpu;
 using detail::GemmRequest;
 using detail::View;
-using detail_gpu::Axes;  // tern has some, too
+using detail_gpu::MergedAxes;  // tern has some, too
 
 constexpr int kWarpsM = 2, kWarpsN = 4, kThreads = 32 * kWarpsM * kWarpsN;
 constexpr int kTileK = 64, kStages = 3;
@@ -43,7 +43,7 @@ struct Kernel {
   const GemmRequest& request;
   Plan plan;
   Epilogue epilogue;
-  Axes kept, contracted;  // batch axes: of the results, and those added up
+  MergedAxes kept, contracted;  // batch axes: of the results, and those added up
   Factor a, b;
   WarpTile warp;
   std::int64_t m = 0, n = 0, k = 0;

@@ -83,7 +83,7 @@ std::string text(const Kernel& kernel) {
   const Tiling& t = kernel.tiling;
   Module module;
   module.title = cat("product on matrix units, tiles of ", kTileM, "x", t.tile_n, "x", kTileK,
-                     t.ping_pong ? " in turns" : "");
+                     t.ping_pong ? " ping-pong" : "");
   module.bindings = kernel.plan.launch.bindings, module.params = kernel.plan.launch.params.size();
   module.maps = 2 + kernel.staged.size();
   module.file = kKernel;
@@ -116,7 +116,7 @@ bool run_wgmma(detail_gpu::GpuBackend& backend, const detail::GemmRequest& reque
   arrange(kernel);
   const Tiling& t = kernel.tiling;
   if (detail::tracing())
-    detail::note(cat("matrix units, tiles of ", kTileM, "x", t.tile_n, "x", kTileK, t.ping_pong ? " in turns, " : ", ",
+    detail::note(cat("matrix units, tiles of ", kTileM, "x", t.tile_n, "x", kTileK, t.ping_pong ? " ping-pong, " : ", ",
                      kernel.plan.launch.groups, " workgroups for ", 2 * t.works, " tiles"));
   backend.queue(kernel.plan.launch, [&] { return text(kernel); });
   return true;

@@ -79,7 +79,7 @@ std::optional<Problem> problem_of(const GemmRequest& r, const Epilogue& epilogue
   const std::uint32_t all = (1u << rank) - 1, pinned = epilogue.pinned();
   views.push_back(&r.a), views.push_back(&r.b);
   p.batch = merge_axes(r.batch, all & ~r.contracted, views, pinned & all);
-  Axes contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(over_tile), 0);
+  MergedAxes contracted = merge_axes(r.batch, all & r.contracted, std::span(views).subspan(over_tile), 0);
   merge_depth(r, contracted, p.k);
   if (p.batch.sizes.size() > 1 || !contracted.sizes.empty()) return std::nullopt;
   if (!(pinned & (all | 1u << rank))) merge_rows(r, views, p.batch, p.m);

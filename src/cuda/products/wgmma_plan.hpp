@@ -11,7 +11,7 @@ namespace tern::detail_cuda::wgmma {
 using namespace detail_gpu;
 using detail::GemmRequest;
 using detail::View;
-using detail_gpu::Axes;  // tern has some, too
+using detail_gpu::MergedAxes;  // tern has some, too
 
 constexpr int kTileM = 128, kTileK = 64;  // of a workgroup; 64 elements are 128 bytes, a row of a swizzled box
 constexpr int kBoxColumns = 32;           // of a box of results
@@ -27,7 +27,7 @@ struct Factor {
 /// The product as the kernel sees it: batches that are rows or steps of k are, and at most one axis of them is left.
 struct Problem {
   std::int64_t m = 0, n = 0, k = 0;
-  Axes batch;
+  MergedAxes batch;
   Factor a, b;
 };
 /// None where the copy engine cannot fetch the factors.

@@ -24,9 +24,9 @@ struct Limits {
   /// Memory is addressed by elements of any size, and lanes of 64 bits exist. Otherwise memory is words, into which
   /// smaller elements are merged.
   bool native = false;
-  /// Kernels cannot be compiled when they are met: there are those of a pack made beforehand. Their texts must be few,
-  /// so each is printed in Layouts::vectors or Layouts::any alone, with one tiling, whatever the sizes.
-  bool packed = false;
+  /// Kernels cannot be compiled when they are met: there are those of an archive made beforehand. Their texts must be
+  /// few, so each is printed in Layouts::vectors or Layouts::any alone, with one tiling, whatever the sizes.
+  bool archived = false;
 };
 
 /// What a kernel's text fixes of its operands' layouts.
@@ -50,7 +50,7 @@ struct Binding {
 /// A plain number of the request among the parameters.
 struct NumberParam {
   int slot = -1, input = -1;
-  detail::Lane lane = detail::Lane::f32;
+  detail::ComputeType type = detail::ComputeType::f32;
 };
 
 /// Matrices that a kernel fetches or stores in boxes through a descriptor (CUDA's tensor maps): elements of 16 bits,
@@ -81,7 +81,7 @@ struct Launch {
   std::int64_t checked_size = 0;
   std::vector<BoxMap> maps;        // further arguments, between the bindings and the parameters
   std::uint32_t shared_bytes = 0;  // memory of a workgroup beyond what the text declares
-  /// Of a kernel of parts (together.hpp): the workgroups of each; bindings and parameters are theirs one after the
+  /// Of a kernel of parts (horizontal.hpp): the workgroups of each; bindings and parameters are theirs one after the
   /// other.
   std::vector<std::uint32_t> parts;
   std::uint64_t steps = 0;  // multiply-adds, of a product: what much of it is recorded is submitted

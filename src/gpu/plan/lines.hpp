@@ -17,7 +17,7 @@ class LinePlan {
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
            std::size_t written)
       : LinePlan(backend, op, kind, space, axis, std::move(views), written,
-                 backend.limits().packed ? Layouts::any : Layouts::own) {
+                 backend.limits().archived ? Layouts::any : Layouts::own) {
     for (std::size_t v = written; v < views_.size(); ++v)
       if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
@@ -97,7 +97,7 @@ class LinePlan {
 
   GpuBackend& backend;
   Plan plan;
-  Axes lines;
+  MergedAxes lines;
   int lines_slot, length_slot;
   int group = 1;
 

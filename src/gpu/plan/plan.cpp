@@ -5,7 +5,7 @@
 
 namespace tern::detail_gpu {
 
-Axes merge_axes(const Shape& space, std::uint32_t mask, std::span<const View* const> views, std::uint32_t pinned,
+MergedAxes merge_axes(const Shape& space, std::uint32_t mask, std::span<const View* const> views, std::uint32_t pinned,
                 int lead) {
   std::vector<int> order;
   for (int i = 0; i < space.rank(); ++i)
@@ -18,7 +18,7 @@ Axes merge_axes(const Shape& space, std::uint32_t mask, std::span<const View* co
     };
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return step(a) > step(b); });
   }
-  Axes axes;
+  MergedAxes axes;
   axes.strides.resize(views.size());
   for (const int i : order) {
     const auto axis = static_cast<std::size_t>(i);
@@ -58,7 +58,7 @@ ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> si
   return range;
 }
 
-void Plan::add_axes(Axes& axes, std::size_t in_vectors) {
+void Plan::add_axes(MergedAxes& axes, std::size_t in_vectors) {
   if (layouts_ != Layouts::own) {
     const std::size_t most = layouts_ == Layouts::any ? kMostAxes : in_vectors, given = axes.sizes.size();
     const std::size_t missing = given < most ? most - given : 0;
@@ -116,11 +116,11 @@ void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, 
   const double real = n.is_integer ? static_cast<double>(n.integer) : n.real;
   const auto integer = static_cast<std::uint64_t>(n.is_integer ? n.integer : static_cast<std::int64_t>(n.real));
   const auto slot = static_cast<std::size_t>(param.slot);
-  switch (param.lane) {
-    case detail::Lane::f32: params[slot] = std::bit_cast<std::uint32_t>(static_cast<float>(real)); break;
-    case detail::Lane::f64:
-    case detail::Lane::i64: {
-      const std::uint64_t bits = param.lane == detail::Lane::f64 ? std::bit_cast<std::uint64_t>(real) : integer;
+  switch (param.type) {
+    case detail::ComputeType::f32: params[slot] = std::bit_cast<std::uint32_t>(static_cast<float>(real)); break;
+    case detail::ComputeType::f64:
+    case detail::ComputeType::i64: {
+      const std::uint64_t bits = param.type == detail::ComputeType::f64 ? std::bit_cast<std::uint64_t>(real) : integer;
       params[slot] = static_cast<std::uint32_t>(bits), params[slot + 1] = static_cast<std::uint32_t>(bits >> 32);
       break;
     }
@@ -136,8 +136,8 @@ std::vector<int> Plan::add_numbers(const detail::Program& program, std::span<con
     if (step.kind == detail::StepKind::extent) slots[i] = add_param(static_cast<std::uint64_t>(extent));
     if (step.kind != detail::StepKind::param) continue;
     const Number& n = inputs[static_cast<std::size_t>(step.index)].number;
-    const NumberParam param{add_param(0), step.index, kernel_lane(step, limits_.native)};
-    if (detail::is_wide_lane(param.lane)) add_param(0);
+    const NumberParam param{add_param(0), step.index, kernel_type(step, limits_.native)};
+    if (detail::is_wide(param.type)) add_param(0);
     slots[i] = param.slot;
     launch.numbers.push_back(param);
     write_number(launch.params, param, n);

@@ -18,7 +18,7 @@ using detail::Operand;
 using detail::View;
 
 /// A group of merged axes: sizes, and for each view laid over it its strides, in elements.
-struct Axes {
+struct MergedAxes {
   std::vector<std::int64_t> sizes;
   std::vector<std::vector<std::int64_t>> strides;  // [view][axis]
   std::vector<int> original;  // the axis of the request where one stands alone and is asked for; else -1
@@ -33,7 +33,7 @@ struct Axes {
 /// Merges the axes of `space` in `mask`: neighbours become one where every view steps evenly over both. Axes in
 /// `pinned` stay alone, as their coordinates are asked for. With `sorted`, the axes are ordered by the steps of view
 /// `lead`, largest first.
-Axes merge_axes(const Shape& space, std::uint32_t mask, std::span<const View* const> views, std::uint32_t pinned,
+MergedAxes merge_axes(const Shape& space, std::uint32_t mask, std::span<const View* const> views, std::uint32_t pinned,
                 int lead = -1);
 
 /// How a view is read or written: its binding, the parameters of its layout, and how it steps along each axis.
@@ -60,13 +60,13 @@ struct ByteRange {
 ByteRange bytes_touched(const View& view, std::span<const std::int64_t> sizes);
 ByteRange bytes_touched(const Operand& operand, std::span<const std::int64_t> sizes);
 
-/// Puts a number's bits where a kernel reads them: one word, or two of a lane of 64 bits.
+/// Puts a number's bits where a kernel reads them: one word, or two of a type of 64 bits.
 void write_number(std::vector<std::uint32_t>& params, const NumberParam& param, const Number& number);
 
 /// Runs a kernel; run(layouts) says whether it could: in vectors or else in any layout where there are only kernels
 /// made beforehand.
 template <class Run> void run_in_layouts(const Limits& limits, const Run& run) {
-  if (!limits.packed) run(Layouts::own);
+  if (!limits.archived) run(Layouts::own);
   else if (!run(Layouts::vectors)) run(Layouts::any);
 }
 
@@ -74,7 +74,7 @@ template <class Run> void run_in_layouts(const Limits& limits, const Run& run) {
 class Plan {
  public:
   Plan(const Limits& limits, const char* op, char kind)
-      : Plan(limits, op, kind, limits.packed ? Layouts::any : Layouts::own) {}
+      : Plan(limits, op, kind, limits.archived ? Layouts::any : Layouts::own) {}
   Plan(const Limits& limits, const char* op, char kind, Layouts layouts) : layouts_(layouts), limits_(limits) {
     launch.op = op;
     note(kind), note(layouts);
@@ -89,7 +89,7 @@ class Plan {
   /// Adds size parameters (but for the outermost axis, which is never divided by) and notes the number of axes. Where
   /// layouts are not the request's own, axes of size 1 stand before them, up to the number that the text has:
   /// `in_vectors` of Layouts::vectors.
-  void add_axes(Axes& axes, std::size_t in_vectors = 1);
+  void add_axes(MergedAxes& axes, std::size_t in_vectors = 1);
   /// Layouts::vectors: the axis of the accesses added from now on along which neighbours may lie.
   void set_inner(int axis) { inner_ = axis; }
   /// Adds a view whose steps along the kernel's axes are given; `sizes` are those of its own index space.

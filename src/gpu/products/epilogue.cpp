@@ -5,7 +5,7 @@
 namespace tern::detail_gpu {
 
 namespace {
-void remove_axes(Axes& axes) {
+void remove_axes(MergedAxes& axes) {
   axes.sizes.clear(), axes.original.clear();
   for (auto& strides : axes.strides) strides.clear();
 }
@@ -19,7 +19,8 @@ std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& r) {
   return sizes;
 }
 
-void merge_rows(const detail::GemmRequest& r, const std::vector<const View*>& views, Axes& kept, std::int64_t& m) {
+void merge_rows(const detail::GemmRequest& r, const std::vector<const View*>& views, MergedAxes& kept,
+                std::int64_t& m) {
   const auto row = static_cast<std::size_t>(r.batch.rank());
   if (kept.sizes.size() != 1 || kept.strides.back()[0] != 0) return;
   for (std::size_t v = 0; v + 1 < views.size(); ++v)
@@ -28,7 +29,7 @@ void merge_rows(const detail::GemmRequest& r, const std::vector<const View*>& vi
   remove_axes(kept);
 }
 
-void merge_depth(const detail::GemmRequest& r, Axes& contracted, std::int64_t& k) {
+void merge_depth(const detail::GemmRequest& r, MergedAxes& contracted, std::int64_t& k) {
   const auto row = static_cast<std::size_t>(r.batch.rank()), col = row + 1;
   if (contracted.sizes.size() != 1 || contracted.strides[0][0] != k * r.a.strides[col] ||
       contracted.strides[1][0] != k * r.b.strides[row])
@@ -63,7 +64,7 @@ std::uint32_t Epilogue::pinned() const {
   return axes;
 }
 
-void Epilogue::add_accesses(Plan& plan, const Axes& batch) {
+void Epilogue::add_accesses(Plan& plan, const MergedAxes& batch) {
   const auto row = static_cast<std::size_t>(r_.batch.rank());
   const std::vector<const View*> all = views();
   for (std::size_t v = 0; v < all.size(); ++v) {
@@ -85,7 +86,7 @@ Function Epilogue::function(const Dialect& dialect) const {
   return printer.function("epilogue", wanted_, [this](int s) { return is_source(s); });
 }
 
-std::string Epilogue::position_value(int source, const Position& at, const Axes& batch, int e) const {
+std::string Epilogue::position_value(int source, const Position& at, const MergedAxes& batch, int e) const {
   const int axis = axis_of(source), rank = r_.batch.rank();
   if (axis == rank + 1) return cat("bitcast<i32>(col + ", at.ahead, at.ahead.empty() ? "" : " + ", e, "u)");
   if (axis == rank) return "bitcast<i32>(row)";
@@ -104,9 +105,9 @@ std::size_t Epilogue::operand_of(int source) const {
   return n;
 }
 
-std::string Epilogue::finish(Io& io, const Dialect& dialect, const Function& f, const Position& at, const Axes& batch,
-                             const std::function<std::string(int)>& sum, const std::string& guard,
-                             const std::string& inside, const Kept& kept) const {
+std::string Epilogue::finish(Io& io, const Dialect& dialect, const Function& f, const Position& at,
+                             const MergedAxes& batch, const std::function<std::string(int)>& sum,
+                             const std::string& guard, const std::string& inside, const Kept& kept) const {
   std::string lines;
   std::vector<std::vector<std::string>> loaded;
   for (const int s : f.sources) {

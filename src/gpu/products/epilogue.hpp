@@ -15,9 +15,10 @@ namespace tern::detail_gpu {
 /// The sizes of batch + [m, n], where contracted axes count as 1: what outputs and operands are laid over.
 std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& request);
 /// Batches that share b, the last of the views, and whose rows follow each other in everything else are more rows.
-void merge_rows(const detail::GemmRequest& request, const std::vector<const View*>& views, Axes& kept, std::int64_t& m);
+void merge_rows(const detail::GemmRequest& request, const std::vector<const View*>& views, MergedAxes& kept,
+                std::int64_t& m);
 /// Contracted batches that follow each other along k in a and b, the views of `contracted`, are a longer k.
-void merge_depth(const detail::GemmRequest& request, Axes& contracted, std::int64_t& k);
+void merge_depth(const detail::GemmRequest& request, MergedAxes& contracted, std::int64_t& k);
 
 class Epilogue {
  public:
@@ -29,7 +30,7 @@ class Epilogue {
   std::uint32_t pinned() const;
 
   /// Adds the views, laid over merged batch axes, rows and columns; `batch` holds their strides first.
-  void add_accesses(Plan& plan, const Axes& batch);
+  void add_accesses(Plan& plan, const MergedAxes& batch);
   void add_numbers(Plan& plan);
   /// Places of the accesses in the plan.
   const std::vector<int>& outputs() const { return outputs_; }
@@ -41,8 +42,8 @@ class Epilogue {
   /// their sums, and store. `guard`: as for Io::store. `inside`: a condition under which anything is stored. `kept`:
   /// lines that take an output's results in place of a store, or none.
   using Kept = std::function<std::string(std::size_t output, const std::vector<std::string>& values)>;
-  std::string finish(Io& io, const Dialect& dialect, const Function& function, const Position& at, const Axes& batch,
-                     const std::function<std::string(int)>& sum, const std::string& guard,
+  std::string finish(Io& io, const Dialect& dialect, const Function& function, const Position& at,
+                     const MergedAxes& batch, const std::function<std::string(int)>& sum, const std::string& guard,
                      const std::string& inside = "", const Kept& kept = nullptr) const;
 
  private:
@@ -53,7 +54,7 @@ class Epilogue {
   bool is_sum(int i) const { return step(i).kind == detail::StepKind::input && step(i).index == 0; }
   bool is_position(int i) const { return step(i).kind == detail::StepKind::position; }
   int axis_of(int source) const;
-  std::string position_value(int source, const Position& at, const Axes& batch, int e) const;
+  std::string position_value(int source, const Position& at, const MergedAxes& batch, int e) const;
   std::size_t operand_of(int source) const;
 
   const detail::GemmRequest& r_;

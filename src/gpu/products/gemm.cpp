@@ -18,7 +18,7 @@ constexpr const char* kFetch =
 #include "gpu/products/gemm_fetch.wgsl.inc"
     ;
 
-std::string vector(const GemmPlan& gemm) { return cat("vec4<", lane_name(gemm.lane()), ">"); }
+std::string vector(const GemmPlan& gemm) { return cat("vec4<", compute_type_name(gemm.type()), ">"); }
 
 /// What a coordinate of an axis adds to a place.
 std::string stepped(const GemmPlan& gemm, const Access& x, std::size_t axis, const std::string& coordinate) {
@@ -88,9 +88,9 @@ Holes holes_of_fetch(const GemmPlan& gemm, const Io& io, const GemmFactor& f, in
     holes["load"] = gemm.whole ? cat("let q = ", vector_at, ";\n")
                                : cat("var q = vec4<u32>();\nif (", inside, ") { q = ", vector_at, "; }\n");
   else
-    holes["load"] = gemm.whole
-                        ? cat("let x = ", element, ";\n")
-                        : cat("var x = ", lane_name(gemm.lane()), "();\nif (", inside, ") { x = ", element, "; }\n");
+    holes["load"] =
+        gemm.whole ? cat("let x = ", element, ";\n")
+                   : cat("var x = ", compute_type_name(gemm.type()), "();\nif (", inside, ") { x = ", element, "; }\n");
   holes["put"] = put(gemm, is_a ? "tile_a" : "tile_b", across, f.along_k,
                      f.wide ? values_of_unit(x) : std::vector<std::string>{"x"});
   return holes;
@@ -127,7 +127,7 @@ std::string multiply(const GemmPlan& gemm) {
       for (int j = 0; j < blocks_n; ++j) {
         const std::string acc = cat("acc", row, "_", j);
         const std::string factor = cat(vector(gemm), "(a", row / 4, ".", "xyzw"[row % 4], ")");
-        one += detail::is_float_lane(gemm.lane()) ? cat(acc, " = fma(", factor, ", c", j, ", ", acc, ");\n")
+        one += detail::is_float(gemm.type()) ? cat(acc, " = fma(", factor, ", c", j, ", ", acc, ");\n")
                                                   : cat(acc, " += ", factor, " * c", j, ";\n");
       }
     lines += cat("{\n", indented(one), "}\n");

@@ -6,7 +6,7 @@ namespace tern::detail_gpu {
 
 /// Runs a product, in parts where its operands do not fit a binding, where it would run for long, or where it is deep
 /// and has few results.
-void run_gemm(GpuBackend& backend, const detail::GemmRequest& request);
+void multiply_on_gpu(GpuBackend& backend, const detail::GemmRequest& request);
 /// Runs a product as one kernel.
 void run_gemm_kernel(GpuBackend& backend, const detail::GemmRequest& request);
 

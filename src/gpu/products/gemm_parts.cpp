@@ -21,21 +21,21 @@ constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoug
 // From this k on a matrix times a vector is so many sums: tiles would be thirty-one thirty-seconds empty.
 constexpr std::int64_t kLongSum = 256;
 
-const detail::Graph* identity_graph() {
-  static const detail::Graph* const graph = [] {
+const detail::FormulaGraph* identity_graph() {
+  static const detail::FormulaGraph* const graph = [] {
     const Expr x = detail::make_input(0);
     return detail::make_graph({&x, 1}, 1);
   }();
   return graph;
 }
 /// The sum of an input, in a dtype.
-const detail::Graph* sum_graph(DType dtype) {
+const detail::FormulaGraph* sum_graph(DType dtype) {
   const Expr x = cast(sum(detail::make_input(0)), dtype);
   return detail::make_graph({&x, 1}, 1);
 }
 
 /// The sum of products of two inputs, in a dtype, from elements in the dtype it is added up in.
-const detail::Graph* product_sum_graph(DType computed, DType stored) {
+const detail::FormulaGraph* product_sum_graph(DType computed, DType stored) {
   const Expr a = cast(detail::make_input(0), computed), b = cast(detail::make_input(1), computed);
   const Expr x = cast(sum(a * b), stored);
   return detail::make_graph({&x, 1}, 2);
@@ -55,7 +55,7 @@ void apply_epilogue(GpuBackend& backend, const GemmRequest& r, const View& produ
 
 /// A product without its epilogue, in memory, and a pass over that.
 void multiply_and_pass(GpuBackend& backend, const GemmRequest& r) {
-  const DType dtype = lane_dtype(detail::lane_of(r.a.dtype));
+  const DType dtype = dtype_computed_in(detail::compute_type_of(r.a.dtype));
   const Shape space(sizes_over_tile(r));
   const auto memory = backend.temporary(space.numel(), dtype);
   View product{memory.get(), dtype, 0, {}};
@@ -140,7 +140,7 @@ class Parts {
         if (!(r_.contracted >> i & 1) && r_.batch[static_cast<std::size_t>(i)] > 1) return halve(i);
       if (std::max(r_.m, r_.n) > 128) return halve(r_.batch.rank() + (r_.n > r_.m));
     }
-    if (is_long_sums(r_) && !backend_.limits().packed) return run_as_sums();
+    if (is_long_sums(r_) && !backend_.limits().archived) return run_as_sums();
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
     if (r_.contracted == 0 && r_.k >= kDeep && tiles < kFewTiles) return run_deep();
     backend_.multiply(r_);
@@ -148,7 +148,7 @@ class Parts {
 
   void run_as_sums() {
     const auto rank = static_cast<std::size_t>(r_.batch.rank());
-    const DType computed = lane_dtype(detail::lane_of(r_.a.dtype));
+    const DType computed = dtype_computed_in(detail::compute_type_of(r_.a.dtype));
     const bool plain = is_plain_product(r_);
     const std::vector<std::int64_t> results = sizes(r_.m, r_.n);
     detail::FusedRequest sums;
@@ -188,7 +188,7 @@ class Parts {
     const std::int64_t wanted = std::min({ceil_div(kEnoughTiles, tiles), r_.k / kLeastSegment, kMostSegments});
     const std::int64_t length = round_up(ceil_div(r_.k, wanted), 64), whole = r_.k / length, rest = r_.k % length;
     const std::int64_t count = whole + (rest > 0), results = r_.batch.numel() * r_.m * r_.n;
-    const DType dtype = lane_dtype(detail::lane_of(r_.a.dtype));
+    const DType dtype = dtype_computed_in(detail::compute_type_of(r_.a.dtype));
     const std::vector<std::int64_t> space = sizes(r_.m, r_.n);
     const auto partial = backend_.temporary(count * results, dtype);
     View to{partial.get(), dtype, 0, {}};
@@ -300,7 +300,7 @@ class Parts {
 
 }  // namespace
 
-void run_gemm(GpuBackend& backend, const GemmRequest& r) {
+void multiply_on_gpu(GpuBackend& backend, const GemmRequest& r) {
   std::int64_t kept = r.m * r.n;
   for (int i = 0; i < r.batch.rank(); ++i)
     if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];
@@ -321,7 +321,7 @@ bool is_plain_product(const GemmRequest& r) {
 }
 
 void GpuBackend::multiply(const GemmRequest& request) {
-  if (limits().packed && !is_plain_product(request)) return multiply_and_pass(*this, request);
+  if (limits().archived && !is_plain_product(request)) return multiply_and_pass(*this, request);
   run_gemm_kernel(*this, request);
 }
 

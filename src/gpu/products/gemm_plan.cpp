@@ -6,7 +6,7 @@
 namespace tern::detail_gpu {
 
 using detail::GemmRequest;
-using detail::Lane;
+using detail::ComputeType;
 
 namespace {
 
@@ -108,7 +108,7 @@ void lay_out(GemmPlan& gemm) {
 void choose_tile(GemmPlan& gemm) {
   if (gemm.plan.layouts() != Layouts::own) {
     // Two tiles, of 64-bit accumulators one: more would be more kernels.
-    const bool large = gemm.plan.layouts() == Layouts::vectors && gemm.lane() == Lane::f32 &&
+    const bool large = gemm.plan.layouts() == Layouts::vectors && gemm.type() == ComputeType::f32 &&
                        ceil_div(gemm.m, 128) * ceil_div(gemm.n, 128) * gemm.kept.count() >= kManyTiles;
     gemm.tile = large ? GemmTile{128, 128, 8, 8, 8} : GemmTile{32, 32, 8, 4, 4};
     return;
@@ -163,7 +163,7 @@ void arrange(GemmPlan& gemm) {
 
 bool in_vectors(const GemmPlan& gemm) {
   return gemm.a.wide && gemm.b.wide && gemm.kept.sizes.size() == 1 && gemm.contracted.sizes.size() == 1 &&
-         detail::is_float_lane(gemm.lane());
+         detail::is_float(gemm.type());
 }
 
 }  // namespace tern::detail_gpu

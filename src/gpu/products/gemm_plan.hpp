@@ -23,13 +23,13 @@ struct GemmPlan {
   /// `kind`: the first letter of the kernel's key.
   GemmPlan(GpuBackend& backend, const detail::GemmRequest& request, Layouts layouts, char kind = 'g')
       : backend(backend), request(request), plan(backend.limits(), request.op, kind, layouts), epilogue(request) {}
-  detail::Lane lane() const { return detail::lane_of(request.a.dtype); }
+  detail::ComputeType type() const { return detail::compute_type_of(request.a.dtype); }
   GpuBackend& backend;
   const detail::GemmRequest& request;
   Plan plan;
   Epilogue epilogue;
   std::int64_t m = 0, n = 0, k = 0;
-  Axes kept, contracted;  // batch axes: of the results, and those added up
+  MergedAxes kept, contracted;  // batch axes: of the results, and those added up
   GemmTile tile;
   GemmFactor a, b;
   bool whole = false, whole_columns = false;  // no tile is cut by an edge; no vector of four columns

@@ -91,7 +91,7 @@ class TinyProduct {
   static std::string sum(int column) { return cat("acc", column); }
   std::string added(int column, const std::string& a, const std::string& b) const {
     const std::string acc = sum(column);
-    return detail::is_float_lane(gemm_.lane()) ? cat(acc, " = fma(", a, ", ", b, ", ", acc, ");\n")
+    return detail::is_float(gemm_.type()) ? cat(acc, " = fma(", a, ", ", b, ", ", acc, ");\n")
                                                : cat(acc, " += ", a, " * ", b, ";\n");
   }
   /// Lines that add up the products: a row of b after the other, or a column where neighbours lie along k.
@@ -116,7 +116,7 @@ class TinyProduct {
     const Dialect& d = gemm_.backend.dialect();
     const Function f = gemm_.epilogue.function(d);
     Io io(gemm_.plan, d);
-    Axes rows = gemm_.kept;
+    MergedAxes rows = gemm_.kept;
     rows.sizes.push_back(gemm_.m), rows.slots.push_back(gemm_.slots.m);
     Names batch, row_of_a;
     Holes holes;
@@ -129,7 +129,7 @@ class TinyProduct {
     holes["load_row"] = io.load(gemm_.a.access, at, row_of_a);
     std::string& sums = holes["sums"];
     for (int column = 0; column < n_; ++column)
-      sums += cat("var ", sum(column), " = ", lane_name(gemm_.lane()), "();\n");
+      sums += cat("var ", sum(column), " = ", compute_type_name(gemm_.type()), "();\n");
     holes["multiply"] = multiply(io, batch, row_of_a);
     at.coordinates.back() = "col", at.group = n_;
     holes["finish"] = gemm_.epilogue.finish(io, d, f, at, gemm_.kept, &TinyProduct::sum, "");
@@ -156,7 +156,7 @@ bool is_tiny(const detail::GemmRequest& r) {
 }
 
 bool run_gemm_tiny(GpuBackend& backend, const detail::GemmRequest& request) {
-  if (backend.limits().packed) return false;
+  if (backend.limits().archived) return false;
   TinyProduct(backend, request).run();
   return true;
 }

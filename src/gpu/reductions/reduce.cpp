@@ -1,7 +1,7 @@
 // Ways to run a program with reductions, chosen by the shapes alone (so that results do not depend on the device's
-// load): whole rows (or columns) in one kernel that walks the reduced axes once for every phase; or, where there are
+// load): whole rows (or columns) in one kernel that passes the reduced axes once for every phase; or, where there are
 // few results and much to reduce, for every phase a kernel of partial results and one that joins them. Full outputs are
-// written by the first walk that knows what they read, or else by an elementwise kernel that reads the joined results.
+// written by the first pass that knows what they read, or else by an elementwise kernel that reads the joined results.
 #include "gpu/reductions/reduce.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace tern::detail_gpu {
 
 using detail::FusedRequest;
-using detail::Lane;
+using detail::ComputeType;
 using detail::Program;
 using detail::Step;
 using detail::StepKind;
@@ -30,18 +30,18 @@ class ReduceRun {
   void run() {
     if (n_.kept == 0 || halved()) return;
     const auto [tiling, segments] = choose_split(backend_, r_);
-    if (backend_.limits().packed) return run_packed(tiling, segments);
+    if (backend_.limits().archived) return run_archived(tiling, segments);
     if (segments == 1 && !needs_stages(backend_, r_, tiling)) return run_whole(tiling);
     run_staged(tiling, segments);
   }
 
  private:
-  /// With kernels made beforehand. Rows are walked whole, or in segments by a workgroup each; columns always in
+  /// With kernels made beforehand. Rows are traversed whole, or in segments by a workgroup each; columns always in
   /// segments, of which there may be one: half as many kernels. What there is for columns alone is done as columns.
-  void run_packed(const Tiling& tiling, std::int64_t segments) {
+  void run_archived(const Tiling& tiling, std::int64_t segments) {
     const bool rows = tiling.rows && has_reduce_kernel(backend_, r_, whole_stage(program_), tiling, begin_, r_.space);
     if (rows && segments == 1 && !needs_stages(backend_, r_, tiling)) return run_whole(tiling);
-    run_staged(rows ? Tiling{} : packed_tiling(false), segments);
+    run_staged(rows ? Tiling{} : archived_tiling(false), segments);
   }
 
   /// Runs two halves of the kept positions instead, where an operand reaches over more than a binding along them.
@@ -95,21 +95,21 @@ class ReduceRun {
 
   static Stage whole_stage(const Program& program) {
     Stage stage;
-    stage.last = program.walks < 2 ? -1 : program.walks - 2;
+    stage.last = program.passes < 2 ? -1 : program.passes - 2;
     stage.reduced_outputs = stage.full_outputs = true;
     return stage;
   }
   void run_whole(const Tiling& tiling) {
-    if (!run_held(tiling)) launch(whole_stage(program_), tiling, r_, begin_, r_.space);
+    if (!run_resident(tiling)) launch(whole_stage(program_), tiling, r_, begin_, r_.space);
   }
-  /// Rows that stay in registers are walked as often as there are phases: that takes fewer operations than sums that
+  /// Rows that stay in registers are traversed as often as there are phases: that takes fewer operations than sums that
   /// follow what they wait for.
-  bool run_held(const Tiling& tiling) {
-    if (!tiling.rows || !backend_.limits().native || backend_.limits().packed) return false;
+  bool run_resident(const Tiling& tiling) {
+    if (!tiling.rows || !backend_.limits().native || backend_.limits().archived) return false;
     FusedRequest request = r_;
     if (program_.in_phases) request.program = program_.in_phases.get();
-    if (request.program->walks < (has_full_outputs() ? 2 : 3)) return false;  // walked once
-    return run_held_rows(backend_, request, whole_stage(*request.program), tiling, begin_, r_.space);
+    if (request.program->passes < (has_full_outputs() ? 2 : 3)) return false;  // traversed once
+    return run_resident_rows(backend_, request, whole_stage(*request.program), tiling, begin_, r_.space);
   }
   void launch(const Stage& stage, const Tiling& tiling, const FusedRequest& request,
               const std::vector<std::int64_t>& begin, const Shape& space) {
@@ -121,7 +121,7 @@ class ReduceRun {
     std::vector<Stored> list;
     std::int64_t bytes = 0;
     for (const int s : reductions) {
-      const DType dtype = lane_dtype(program_.steps[static_cast<std::size_t>(s)].lane);
+      const DType dtype = dtype_computed_in(program_.steps[static_cast<std::size_t>(s)].type);
       const auto size = static_cast<std::int64_t>(dtype_size(dtype));
       bytes = round_up(bytes, size);
       list.push_back({s, {nullptr, dtype, bytes / size, {}}});
@@ -134,12 +134,12 @@ class ReduceRun {
 
   void run_staged(const Tiling& tiling, std::int64_t segments) {
     std::vector<Stored> known;
-    const int passes = program_.walks - 1;
+    const int passes = program_.passes - 1;
     for (int p = 0; p < passes; ++p) {
       std::vector<int> reductions;
       for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
         const Step& s = program_.steps[static_cast<std::size_t>(i)];
-        if (s.kind == StepKind::reduce && s.walk == p + 1) reductions.push_back(i);
+        if (s.kind == StepKind::reduce && s.pass == p + 1) reductions.push_back(i);
       }
       Stage part;
       part.first = part.last = p, part.splits = true, part.known = known, part.segments = segments;
@@ -263,13 +263,13 @@ int pass_of_full_output(const FusedRequest& r, std::size_t output) {
   for (const Operand& o : r.inputs)
     if (o.view.storage == r.outputs[output].storage ||
         (o.gather && o.gather->table.storage == r.outputs[output].storage))
-      return r.program->walks - 1;  // later walks read what it would overwrite
-  return r.program->steps[static_cast<std::size_t>(r.program->outputs[output].step)].walk;
+      return r.program->passes - 1;  // later passes read what it would overwrite
+  return r.program->steps[static_cast<std::size_t>(r.program->outputs[output].step)].pass;
 }
 
-DType lane_dtype(Lane lane) {
+DType dtype_computed_in(ComputeType type) {
   constexpr DType dtypes[] = {DType::f32, DType::f64, DType::i32, DType::u32, DType::i64};
-  return dtypes[static_cast<int>(lane)];
+  return dtypes[static_cast<int>(type)];
 }
 
 void run_reducing(GpuBackend& backend, const FusedRequest& request) {

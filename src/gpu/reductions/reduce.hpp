@@ -1,11 +1,11 @@
-// Kernels with reductions: a workgroup of `across` × `along` invocations, each walking along the reduced axes.
+// Kernels with reductions: a workgroup of `across` × `along` invocations, each traversing the reduced axes.
 #pragma once
 #include "gpu/gpu_backend.hpp"
 
 namespace tern::detail_gpu {
 
-/// What memory holds a lane's values as.
-DType lane_dtype(detail::Lane lane);
+/// What memory holds a type's values as.
+DType dtype_computed_in(detail::ComputeType type);
 /// Runs a request whose program reduces.
 void run_reducing(GpuBackend& backend, const detail::FusedRequest& request);
 

@@ -26,7 +26,7 @@
 // Speed. Bound by memory. On an H200 whose device copy ran at 4.26 TB/s, 21 and 22 November 2026, 8192² f32: sums over
 // axis 0 4.04 TB/s, over axis 1 4.32, softmax of rows 4.00 (docs/benchmarks.md).
 //
-// What stands in passes is in pieces: the loops in reduce_traversal.wgsl and reduce_held.cu, the joining in
+// What stands in passes is in pieces: the loops in reduce_traversal.wgsl and reduce_resident.cu, the joining in
 // reduce_join.wgsl and reduce_join.cu, and sums that wait for a reduction of the same pass in reduce_online.wgsl.
 //
 // reduce_text.cpp fills the holes, $name. To read it with all of them filled: tests/golden/kernels.wgsl, or
@@ -41,7 +41,7 @@ let begin = segment * $segment_length;
 let end = min($length, begin + $segment_length);
 $kept_coordinates
 $known_results
-$hold_rows
+$resident_rows
 $passes
 $outputs_after_all_passes
 $results

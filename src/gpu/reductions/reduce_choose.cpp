@@ -13,9 +13,9 @@ using detail::StepKind;
 
 namespace {
 
-constexpr std::int64_t kWalk = 16;           // steps an invocation makes before a split into segments pays
-constexpr std::int64_t kWalkOfWarps = 256;   // the same where a warp has a row (packed_tiling)
-constexpr std::int64_t kWalkOfColumns = 32;  // the same of columns, which are read in vectors
+constexpr std::int64_t kSteps = 16;           // steps an invocation makes before a split into segments pays
+constexpr std::int64_t kStepsOfWarps = 256;   // the same where a warp has a row (archived_tiling)
+constexpr std::int64_t kStepsOfColumns = 32;  // the same of columns, which are read in vectors
 // Neighbours of a workgroup of columns: as many as a memory controller likes, unless that leaves few workgroups.
 constexpr std::int64_t kMostColumns = 128, kFewestColumns = 16, kFewGroupsOfColumns = 128;
 // Workgroups of columns: four or six for each of 132 processors (an H100's and H200's), so that all run at once. Six
@@ -25,20 +25,20 @@ constexpr std::int64_t kMostColumns = 128, kFewestColumns = 16, kFewGroupsOfColu
 constexpr std::int64_t kGroupsOfColumns = 4 * 132, kMoreGroupsOfColumns = 6 * 132, kFewSums = 16, kManyColumns = 8192;
 
 /// Into how many parts the reduced range is split for workgroups of their own, where `groups` of them would make
-/// `walk` steps.
-std::int64_t segments_of_rows(const GpuBackend& backend, std::int64_t groups, std::int64_t walk) {
-  if (groups >= kEnoughGroups || walk <= (backend.limits().packed ? kWalkOfWarps : kWalk)) return 1;
-  return std::min(ceil_div(walk, kWalk / 2), ceil_div(2 * kEnoughGroups, groups));
+/// `pass` steps.
+std::int64_t segments_of_rows(const GpuBackend& backend, std::int64_t groups, std::int64_t pass) {
+  if (groups >= kEnoughGroups || pass <= (backend.limits().archived ? kStepsOfWarps : kSteps)) return 1;
+  return std::min(ceil_div(pass, kSteps / 2), ceil_div(2 * kEnoughGroups, groups));
 }
-std::int64_t segments_of_columns(const FusedRequest& r, const Extents& n, std::int64_t groups, std::int64_t walk,
+std::int64_t segments_of_columns(const FusedRequest& r, const Extents& n, std::int64_t groups, std::int64_t pass,
                                  std::int64_t at_once) {
-  if (groups >= kGroupsOfColumns || walk <= kWalkOfColumns) return 1;
+  if (groups >= kGroupsOfColumns || pass <= kStepsOfColumns) return 1;
   const auto sums = std::count_if(r.program->steps.begin(), r.program->steps.end(),
                                   [](const Step& s) { return s.kind == StepKind::reduce; });
   const bool more = sums * at_once <= kFewSums && n.kept >= kManyColumns;
-  return std::min(ceil_div(walk, kWalk / 2), (more ? kMoreGroupsOfColumns : kGroupsOfColumns) / groups);
+  return std::min(ceil_div(pass, kSteps / 2), (more ? kMoreGroupsOfColumns : kGroupsOfColumns) / groups);
 }
-/// Whether most operands step by one along a reduced axis; workgroups then walk along it side by side.
+/// Whether most operands step by one along a reduced axis; workgroups then traverse it side by side.
 Tiling choose_tiling(const GpuBackend& backend, const FusedRequest& r, const Extents& n) {
   std::int64_t votes = 0;
   const auto vote = [&](const View& v) {
@@ -60,7 +60,7 @@ Tiling choose_tiling(const GpuBackend& backend, const FusedRequest& r, const Ext
   };
   Tiling t;
   t.rows = votes >= 0;
-  if (backend.limits().packed) return packed_tiling(t.rows);
+  if (backend.limits().archived) return archived_tiling(t.rows);
   if (t.rows) {
     t.along = static_cast<int>(std::min(threads, power(ceil_div(n.length, 2))));
     t.across = static_cast<int>(std::min(threads / t.along, power(n.kept)));
@@ -123,17 +123,17 @@ Split choose_split(const GpuBackend& backend, const FusedRequest& r) {
   const Tiling tiling = choose_tiling(backend, r, n);
   const std::int64_t groups = ceil_div(n.kept, tiling.across);
   const std::int64_t at_once = tiling.rows ? 1 : kVectorBytes / narrowest(r);
-  const std::int64_t walk = ceil_div(n.length, at_once * tiling.along);
-  return {tiling, tiling.rows ? segments_of_rows(backend, groups, walk)
-                              : segments_of_columns(r, n, groups, walk, at_once)};
+  const std::int64_t pass = ceil_div(n.length, at_once * tiling.along);
+  return {tiling, tiling.rows ? segments_of_rows(backend, groups, pass)
+                              : segments_of_columns(r, n, groups, pass, at_once)};
 }
 
-Tiling packed_tiling(bool rows) { return {rows, rows ? 8 : 32, rows ? 32 : 8}; }
+Tiling archived_tiling(bool rows) { return {rows, rows ? 8 : 32, rows ? 32 : 8}; }
 
 Tiling joining_tiling(const GpuBackend& backend, std::int64_t kept, std::int64_t segments) {
   Tiling t;
   t.rows = false;
-  if (backend.limits().packed) {
+  if (backend.limits().archived) {
     t.across = t.along = 16;
     return t;
   }

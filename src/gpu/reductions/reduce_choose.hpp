@@ -22,7 +22,7 @@ struct Split {
 Split choose_split(const GpuBackend& backend, const detail::FusedRequest& r);
 
 /// The tiling of kernels made beforehand: a warp to a row, or a warp's width of columns.
-Tiling packed_tiling(bool rows);
+Tiling archived_tiling(bool rows);
 /// Of the kernel that joins partial results.
 Tiling joining_tiling(const GpuBackend& backend, std::int64_t kept, std::int64_t segments);
 

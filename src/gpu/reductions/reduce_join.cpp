@@ -63,7 +63,7 @@ std::string JoinText::in_warps(Holes& holes) const {
     holes[cat("from_", distance)] = dialect.from_neighbour(kFirst, distance * unit, threads);
   if (lanes < tiling.along) return fill_holes("$in_warp\n", holes) + of_warps(holes, lanes);
   const std::string first = tiling.rows ? cat("(thread & ", kWarp - lanes, "u)") : cat("(thread & ", unit - 1, "u)");
-  holes["from_first"] = dialect.from_lane(kFirst, first, threads);
+  holes["from_first"] = dialect.from_invocation(kFirst, first, threads);
   return fill_holes("$in_warp\n$share_first\n", holes);
 }
 

@@ -20,12 +20,13 @@ void note(const ReducePlan& kernel) {
   const Stage& stage = kernel.stage;
   const std::string what =
       stage.joins ? "joining" : cat(stage.splits ? "partial " : "", kernel.tiling.rows ? "rows" : "columns");
-  const std::string walks = stage.joins     ? std::string()
-                            : kernel.held() ? cat(", 1 walk, ", kernel.walks(), " in registers")
-                                            : cat(", ", kernel.walks(), kernel.walks() == 1 ? " walk" : " walks");
+  const std::string passes = stage.joins ? std::string()
+                             : kernel.resident()
+                                 ? cat(", 1 pass, ", kernel.pass_count(), " in registers")
+                                 : cat(", ", kernel.pass_count(), kernel.pass_count() == 1 ? " pass" : " passes");
   detail::note(cat(what, ", ", kernel.plan.launch.groups, " workgroups of ", kernel.tiling.across, "x",
                    kernel.tiling.along, kernel.group > 1 ? cat(", ", kernel.group, " elements at once") : std::string(),
-                   walks));
+                   passes));
 }
 
 /// False, having done nothing, where there is no such kernel in vectors.
@@ -47,10 +48,10 @@ void run_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const S
   });
 }
 
-bool run_held_rows(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
+bool run_resident_rows(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,
                    const std::vector<std::int64_t>& begin, const Shape& space) {
   ReducePlan kernel(backend, request, stage, {tiling, begin, space}, Layouts::own, true);
-  return kernel.held() && run(kernel);
+  return kernel.resident() && run(kernel);
 }
 
 bool has_reduce_kernel(GpuBackend& backend, const FusedRequest& request, const Stage& stage, const Tiling& tiling,

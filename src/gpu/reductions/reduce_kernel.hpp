@@ -18,7 +18,7 @@ struct Stored {
 
 /// What one launch does.
 struct Stage {
-  int first = 0, last = 0;       // passes: pass p gives the reductions at the end of walk p (Step::walk is p + 1)
+  int first = 0, last = 0;       // passes: pass p gives the reductions at the end of pass p (Step::pass is p + 1)
   std::vector<Stored> partials;  // read (with `joins`) or written (with `splits`): one for each reduction of the pass
   std::vector<Stored> known;     // results of earlier passes
   std::vector<Stored> results;   // written: joined results that later kernels need
@@ -36,7 +36,7 @@ struct Tiling {
   int threads() const { return across * along; }
 };
 
-/// The walk over the reduced axes (counted from 0) that writes a full output: the first that knows all it reads.
+/// The pass over the reduced axes (counted from 0) that writes a full output: the first that knows all it reads.
 int pass_of_full_output(const detail::FusedRequest& request, std::size_t output);
 
 /// Queues one kernel of a request: `stage` says what it computes, over `space`, whose first element has the coordinates
@@ -44,12 +44,12 @@ int pass_of_full_output(const detail::FusedRequest& request, std::size_t output)
 void run_reduce_kernel(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage,
                        const Tiling& tiling, const std::vector<std::int64_t>& begin, const Shape& space);
 
-/// The same with rows that stay in registers between walks; false, having done nothing, where they do not fit there,
-/// are not read in vectors, or are walked only once.
-bool run_held_rows(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage, const Tiling& tiling,
-                   const std::vector<std::int64_t>& begin, const Shape& space);
+/// The same with rows that stay in registers between passes; false, having done nothing, where they do not fit there,
+/// are not read in vectors, or are traversed only once.
+bool run_resident_rows(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage,
+                       const Tiling& tiling, const std::vector<std::int64_t>& begin, const Shape& space);
 
-/// Whether there is one, for any layout (Limits::packed).
+/// Whether there is one, for any layout (Limits::archived).
 bool has_reduce_kernel(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage,
                        const Tiling& tiling, const std::vector<std::int64_t>& begin, const Shape& space);
 

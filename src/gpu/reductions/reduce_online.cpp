@@ -6,7 +6,7 @@
 
 namespace tern::detail_gpu {
 
-using detail::Lane;
+using detail::ComputeType;
 using detail::Leaf;
 using detail::OnlineSum;
 
@@ -17,17 +17,17 @@ constexpr const char* kOnline =
     ;
 
 /// The pieces of the file in a compute type, f32 or f64.
-Holes pieces_in(const Dialect& dialect, Lane lane) {
+Holes pieces_in(const Dialect& dialect, ComputeType type) {
   static const auto& file = *new Holes(pieces(kOnline));  // outlives what is in static storage
   Holes holes = file;
   for (const auto& [name, leaf] :
        {std::pair{"add", Leaf::add}, std::pair{"sub", Leaf::sub}, std::pair{"mul", Leaf::mul},
         std::pair{"div", Leaf::div}, std::pair{"max", Leaf::maximum}})
-    holes[name] = dialect.leaf(leaf, lane, {kFirst, kSecond});
-  holes["exp"] = dialect.leaf(Leaf::exp, lane, {kFirst});
-  holes["zero"] = literal(Number(0.0), lane), holes["one"] = literal(Number(1.0), lane);
-  holes["bits"] = cat("bitcast<", lane == Lane::f64 ? "u64" : "u32", ">");
-  holes["exponent"] = lane == Lane::f64 ? "0x7ff0000000000000ull" : "0x7f800000u";
+    holes[name] = dialect.leaf(leaf, type, {kFirst, kSecond});
+  holes["exp"] = dialect.leaf(Leaf::exp, type, {kFirst});
+  holes["zero"] = literal(Number(0.0), type), holes["one"] = literal(Number(1.0), type);
+  holes["bits"] = cat("bitcast<", type == ComputeType::f64 ? "u64" : "u32", ">");
+  holes["exponent"] = type == ComputeType::f64 ? "0x7ff0000000000000ull" : "0x7f800000u";
   return holes;
 }
 
@@ -42,7 +42,7 @@ template <class Names> std::string first_moment(const OnlineSum& sum, const Name
 
 }  // namespace
 
-OnlineWalk::OnlineWalk(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions,
+OnlinePass::OnlinePass(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions,
                        int kept, Name accumulator, Name result)
     : dialect_(dialect),
       program_(program),
@@ -60,8 +60,8 @@ OnlineWalk::OnlineWalk(const Dialect& dialect, const detail::Program& program, c
 }
 
 /// Names of sums and means, for so many kept positions.
-Holes OnlineWalk::names_of(const Pivot& pivot, int positions) const {
-  Holes holes = pieces_in(dialect_, lane(pivot.step));
+Holes OnlinePass::names_of(const Pivot& pivot, int positions) const {
+  Holes holes = pieces_in(dialect_, type_of(pivot.step));
   const auto count = static_cast<int>(pivot.sums.size());
   holes["sums"] = numbers(0, count), holes["positions"] = numbers(0, positions);
   std::string& last_first = holes["last_first"];
@@ -74,7 +74,7 @@ Holes OnlineWalk::names_of(const Pivot& pivot, int positions) const {
   return holes;
 }
 
-std::string OnlineWalk::declare() const {
+std::string OnlinePass::declare() const {
   std::string lines;
   for (const Pivot& pivot : pivots_) {
     if (!pivot.moments()) continue;
@@ -84,7 +84,7 @@ std::string OnlineWalk::declare() const {
   return lines;
 }
 
-std::string OnlineWalk::before(Io& io) {
+std::string OnlinePass::before(Io& io) {
   std::string lines;
   before_.clear();
   const auto keep = [&](int step) {
@@ -102,13 +102,13 @@ std::string OnlineWalk::before(Io& io) {
   return lines;
 }
 
-std::string OnlineWalk::after(Io& io, const Values& arguments) {
+std::string OnlinePass::after(Io& io, const Values& arguments) {
   std::string lines;
   Holes in_time;
   std::string& follow = in_time["follow"];
   for (const Pivot& pivot : pivots_) {
     if (!pivot.moments()) continue;
-    if (in_time.size() == 1) in_time.merge(pieces_in(dialect_, lane(pivot.step)));
+    if (in_time.size() == 1) in_time.merge(pieces_in(dialect_, type_of(pivot.step)));
     follow += follow_means(io, pivot);
   }
   if (!follow.empty()) lines = fill_holes("$follow_means_in_time\n", in_time);
@@ -119,7 +119,7 @@ std::string OnlineWalk::after(Io& io, const Values& arguments) {
   return lines;
 }
 
-std::string OnlineWalk::follow_means(Io& io, const Pivot& pivot) const {
+std::string OnlinePass::follow_means(Io& io, const Pivot& pivot) const {
   Holes holes = names_of(pivot, kept_);
   holes["over"] = io.unique("n");
   holes["count"] = accumulator_(pivot.count(), 0), holes["count_before"] = before_.at({pivot.count(), 0});
@@ -135,14 +135,14 @@ std::string OnlineWalk::follow_means(Io& io, const Pivot& pivot) const {
   return fill_holes("$follow_means\n", holes);
 }
 
-std::string OnlineWalk::follow_maxima(const Pivot& pivot) const {
+std::string OnlinePass::follow_maxima(const Pivot& pivot) const {
   Holes holes = names_of(pivot, kept_);
   for (int e = 0; e < kept_; ++e)
     holes[cat("before_", e)] = before_.at({pivot.step, e}), holes[cat("top_", e)] = accumulator_(pivot.step, e);
   return fill_holes("$follow_maxima\n", holes);
 }
 
-std::string OnlineWalk::terms(Io& io, const Pivot& pivot, const Values& arguments) const {
+std::string OnlinePass::terms(Io& io, const Pivot& pivot, const Values& arguments) const {
   const std::vector<std::string>& values = arguments.at(pivot.step);
   Holes holes = names_of(pivot, kept_);
   for (int e = 0; e < kept_; ++e) {
@@ -166,13 +166,13 @@ std::string OnlineWalk::terms(Io& io, const Pivot& pivot, const Values& argument
   return fill_holes("$terms\n", holes);
 }
 
-std::string OnlineWalk::join(Io& io, const Part& part) {
+std::string OnlinePass::join(Io& io, const Part& part) {
   std::string lines;
   for (const Pivot& pivot : pivots_)
     lines += pivot.moments() ? join_moments(io, pivot, part) : join_powers(io, pivot, part);
   return lines;
 }
-std::string OnlineWalk::join_powers(Io& io, const Pivot& pivot, const Part& part) const {
+std::string OnlinePass::join_powers(Io& io, const Pivot& pivot, const Part& part) const {
   Holes holes = names_of(pivot, 1);
   holes["top"] = accumulator_(pivot.step, 0), holes["part_top"] = part(pivot.step);
   holes["both"] = io.unique("m");
@@ -180,7 +180,7 @@ std::string OnlineWalk::join_powers(Io& io, const Pivot& pivot, const Part& part
     holes[cat("copy_", s)] = io.unique("part"), holes[cat("part_", s)] = part(pivot.sums[s]->sum);
   return fill_holes("$join_powers\n", holes);
 }
-std::string OnlineWalk::join_moments(Io& io, const Pivot& pivot, const Part& part) const {
+std::string OnlinePass::join_moments(Io& io, const Pivot& pivot, const Part& part) const {
   const auto part_of = [&](int step, int) { return part(step); };
   Holes holes = names_of(pivot, 1);
   holes["total"] = accumulator_(pivot.step, 0), holes["count"] = accumulator_(pivot.count(), 0);
@@ -196,7 +196,7 @@ std::string OnlineWalk::join_moments(Io& io, const Pivot& pivot, const Part& par
   return fill_holes("$join_moments\n", holes);
 }
 
-std::string OnlineWalk::align(Io& io) const {
+std::string OnlinePass::align(Io& io) const {
   std::string lines;
   for (const Pivot& pivot : pivots_) {
     Holes holes = names_of(pivot, kept_);
@@ -218,9 +218,9 @@ std::string OnlineWalk::align(Io& io) const {
   return lines;
 }
 
-std::string OnlineWalk::finished(Io& io, int sum, int e, const std::string& raw, const std::string& shift) const {
+std::string OnlinePass::finished(Io& io, int sum, int e, const std::string& raw, const std::string& shift) const {
   const OnlineSum& s = *online_sum(program_, sum);
-  Holes holes = pieces_in(dialect_, lane(sum));
+  Holes holes = pieces_in(dialect_, type_of(sum));
   holes["sum"] = result_(sum, e), holes["joined"] = raw, holes["shift"] = shift;
   if (s.power == 0) {
     holes["top"] = result_(s.pivot, e);

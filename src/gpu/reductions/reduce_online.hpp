@@ -1,4 +1,4 @@
-// The text of sums that are taken in the walk of the reduction that they wait for (formula/program.hpp, OnlineSum):
+// The text of sums that are taken in the pass of the reduction that they wait for (formula/program.hpp, OnlineSum):
 // fills the pieces of reduce_online.wgsl.
 #pragma once
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace tern::detail_gpu {
 
-/// The statements of a kernel for such sums of one walk. A reduction is a variable `accumulator(step, e)` while it is
-/// walked, for each kept position e of an invocation, and `result(step, e)` once the invocations have joined theirs.
-class OnlineWalk {
+/// The statements of a kernel for such sums of one pass. A reduction is a variable `accumulator(step, e)` while it is
+/// traversed, for each kept position e of an invocation, and `result(step, e)` once the invocations have joined theirs.
+class OnlinePass {
  public:
   using Name = std::function<std::string(int step, int e)>;
   /// Values of a step for each element that an invocation handles at once.
   using Values = std::map<int, std::vector<std::string>>;
   using Part = std::function<std::string(int step)>;
-  /// `reductions`: all of the walk.
-  OnlineWalk(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions, int kept,
+  /// `reductions`: all of the pass.
+  OnlinePass(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions, int kept,
              Name accumulator, Name result);
 
   bool empty() const { return pivots_.empty(); }
@@ -50,7 +50,7 @@ class OnlineWalk {
     bool moments() const { return sums[0]->power > 0; }
     int count() const { return sums[0]->count; }
   };
-  detail::Lane lane(int step) const { return program_.steps[static_cast<std::size_t>(step)].lane; }
+  detail::ComputeType type_of(int step) const { return program_.steps[static_cast<std::size_t>(step)].type; }
   std::string mean_name(const Pivot& pivot, int e) const { return cat("mean_of_", accumulator_(pivot.step, e)); }
   Holes names_of(const Pivot& pivot, int positions) const;
   std::string follow_maxima(const Pivot& pivot) const;

@@ -65,8 +65,8 @@ void ReducePlan::lay_out() {
   kept_count = kept.count();
   kept_slot = plan.add_param(static_cast<std::uint64_t>(kept_count));
   plan.add_axes(kept);
-  const std::int64_t walked = stage.joins ? stage.segments : reduced.count();
-  length_slot = plan.add_param(static_cast<std::uint64_t>(walked));
+  const std::int64_t traversed = stage.joins ? stage.segments : reduced.count();
+  length_slot = plan.add_param(static_cast<std::uint64_t>(traversed));
   segments_slot = plan.add_param(static_cast<std::uint64_t>(stage.segments));
   segment_slot = plan.add_param(0);
   first_segment_slot = plan.add_param(static_cast<std::uint64_t>(stage.first_segment));
@@ -87,7 +87,7 @@ void ReducePlan::lay_out() {
   bind();
   choose();
   const std::int64_t parts = std::max<std::int64_t>(stage.splits ? stage.segments : 1, 1);
-  plan.set(segment_slot, static_cast<std::uint64_t>(round_up(ceil_div(walked, parts), reduced_group())));
+  plan.set(segment_slot, static_cast<std::uint64_t>(round_up(ceil_div(traversed, parts), reduced_group())));
 }
 
 void ReducePlan::add_accesses(const std::vector<const View*>& views) {
@@ -155,11 +155,11 @@ void ReducePlan::choose() {
   if (stage.joins || (tiling.rows ? reduced : kept).sizes.empty())
     return merge_parts(reduced_access), merge_parts(full_access);
   if (tiling.rows) merge_parts(reduced_access);
-  const Axes& axes = tiling.rows ? reduced : kept;
+  const MergedAxes& axes = tiling.rows ? reduced : kept;
   const auto inner = kept.sizes.size() + (tiling.rows ? reduced.sizes.size() : 0) - 1;
   group = plan.choose_group(static_cast<int>(inner), axes.sizes.back(), false);
   if (!tiling.rows) choose_columns();
-  else if (hold_) hold_rows();
+  else if (hold_) resident_rows();
   else shorten_rows();
 }
 /// The workgroup's columns stay, its invocations go more steeply.
@@ -183,15 +183,15 @@ void ReducePlan::shorten_rows() {
   tiling.across = std::min(threads / tiling.along, std::max(tiling.across, rows_of_group()));
 }
 /// Holds rows that fit into registers.
-void ReducePlan::hold_rows() {
-  if (walks() < 2 || group < 2 || reduced.sizes.size() != 1) return;
-  HeldRows rows{program, plan, {}, [this](int i) { return is_source(i); }, [this](int i) { return access_of(i); },
+void ReducePlan::resident_rows() {
+  if (pass_count() < 2 || group < 2 || reduced.sizes.size() != 1) return;
+  ResidentRows rows{program, plan, {}, [this](int i) { return is_source(i); }, [this](int i) { return access_of(i); },
                 kept.sizes.size(), group, kept_count, ceil_div(reduced.count(), group)};
-  for (std::size_t p = 0; p < walks(); ++p) rows.wanted.push_back(wanted_of(p));
-  held = rows.choose();
-  if (!held()) return;
-  const int threads = std::max(tiling.threads(), held.along);
-  tiling.along = held.along, tiling.across = std::min(threads / held.along, rows_of_group());
+  for (std::size_t p = 0; p < pass_count(); ++p) rows.wanted.push_back(wanted_of(p));
+  resident = rows.choose();
+  if (!resident()) return;
+  const int threads = std::max(tiling.threads(), resident.along);
+  tiling.along = resident.along, tiling.across = std::min(threads / resident.along, rows_of_group());
 }
 /// Rows of a workgroup that leave enough workgroups.
 int ReducePlan::rows_of_group() const {
@@ -206,7 +206,7 @@ void ReducePlan::arrange() {
   const std::int64_t groups = ceil_div(kept_count, tiling.across * kept_group());
   launch.groups = static_cast<std::uint64_t>(groups * (stage.splits ? stage.segments : 1));
   plan.note(program.serial), plan.note(static_cast<char>(group));
-  plan.note(held.steps), plan.note(tiling.rows), plan.note(tiling.across), plan.note(tiling.along);
+  plan.note(resident.steps), plan.note(tiling.rows), plan.note(tiling.across), plan.note(tiling.along);
   plan.note(static_cast<char>(stage.first)), plan.note(static_cast<char>(stage.last));
   plan.note(
       static_cast<char>(stage.joins | stage.splits << 1 | stage.reduced_outputs << 2 | stage.full_outputs << 3));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/reductions/reduce_held.hpp"
+#include "gpu/reductions/reduce_resident.hpp"
 #include "gpu/reductions/reduce_steps.hpp"
 
 namespace tern::detail_gpu {
@@ -17,7 +17,7 @@ struct ReducePlace {
 };
 
 struct ReducePlan : ReduceSteps {
-  /// `hold`: rows are to stay in registers between traversals, where they fit (held()).
+  /// `hold`: rows are to stay in registers between traversals, where they fit (resident()).
   ReducePlan(GpuBackend& backend, const detail::FusedRequest& request, const Stage& stage, const ReducePlace& place,
              Layouts layouts, bool hold = false);
   ReducePlan(const ReducePlan&) = delete;  // accesses point to flags_view
@@ -41,10 +41,10 @@ struct ReducePlan : ReduceSteps {
   GpuBackend& backend;
   Tiling tiling;
   Plan plan;
-  Axes kept, reduced;
+  MergedAxes kept, reduced;
   std::int64_t kept_count = 1;
   int group = 1;  // neighbours an invocation handles
-  Held held;
+  Resident resident;
   // Places of accesses in the plan, in the order of what they are of; -1 for sources that are no input.
   std::vector<int> full_access, reduced_access, source_access, partial_access, known_access, result_access;
   std::vector<int> number_slots, origin_slots;  // parameters: numbers by step, and origins of positions
@@ -61,7 +61,7 @@ struct ReducePlan : ReduceSteps {
   void choose();
   void choose_columns();
   void shorten_rows();
-  void hold_rows();
+  void resident_rows();
   int rows_of_group() const;
 
   const Shape& space_;

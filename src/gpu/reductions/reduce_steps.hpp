@@ -28,7 +28,7 @@ struct ReduceSteps {
       if (pass_of(o) == p) list.push_back(o);
     return list;
   }
-  /// What a walk computes for its reductions: the arguments of those that are not taken with what they wait for, and
+  /// What a pass computes for its reductions: the arguments of those that are not taken with what they wait for, and
   /// then the weights of those that are.
   std::vector<int> arguments_of(const std::vector<int>& reductions) const {
     std::vector<int> result, weights;
@@ -46,14 +46,14 @@ struct ReduceSteps {
       if (const detail::OnlineSum* online = online_sum(program, i)) result.push_back(online->shift);
     return result;
   }
-  /// How often the reduced axes are walked along.
-  std::size_t walks() const { return passes.size() + (!stage.splits && !outputs_of_pass(stage.last + 1).empty()); }
+  /// How often the reduced axes are traversed.
+  std::size_t pass_count() const { return passes.size() + (!stage.splits && !outputs_of_pass(stage.last + 1).empty()); }
   std::vector<int> steps_of(const std::vector<int>& outputs) const {
     std::vector<int> result;
     for (const int o : outputs) result.push_back(program.outputs[static_cast<std::size_t>(o)].step);
     return result;
   }
-  /// What walk p computes: for its reductions, or behind all of them, and for full outputs.
+  /// What pass p computes: for its reductions, or behind all of them, and for full outputs.
   std::vector<int> wanted_of(std::size_t p) const {
     std::vector<int> wanted = p < passes.size() ? arguments_of(passes[p]) : std::vector<int>{};
     for (const int s : steps_of(outputs_of_pass(stage.first + static_cast<int>(p)))) wanted.push_back(s);
@@ -66,7 +66,7 @@ struct ReduceSteps {
   }
   /// Whether two reductions are joined by the same operation.
   bool joins_alike(int a, int b) const {
-    return step(a).leaf == step(b).leaf && step(a).lane == step(b).lane && step(a).dtype == step(b).dtype;
+    return step(a).leaf == step(b).leaf && step(a).type == step(b).type && step(a).dtype == step(b).dtype;
   }
 
   const detail::FusedRequest& request;
@@ -81,7 +81,7 @@ struct ReduceSteps {
     for (int p = stage.first; p <= stage.last; ++p) {
       passes.emplace_back();
       for (int i = 0; i < static_cast<int>(program.steps.size()); ++i)
-        if (step(i).kind == detail::StepKind::reduce && step(i).walk == p + 1) passes.back().push_back(i);
+        if (step(i).kind == detail::StepKind::reduce && step(i).pass == p + 1) passes.back().push_back(i);
     }
     for (std::size_t o = 0; o < program.outputs.size(); ++o) {
       const bool full = program.outputs[o].full;

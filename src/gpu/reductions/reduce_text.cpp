@@ -32,7 +32,7 @@ class ReduceText : ReduceValues {
     Holes holes;
     fill_place(holes);
     holes["known_results"] = known_results();
-    holes["hold_rows"] = kernel_.held() ? hold() : std::string();
+    holes["resident_rows"] = kernel_.resident() ? hold() : std::string();
     std::string& passes = holes["passes"];
     for (std::size_t p = 0; p < kernel_.passes.size(); ++p) passes += pass(p);
     const std::string once = results();
@@ -88,7 +88,7 @@ class ReduceText : ReduceValues {
   }
 
   // ---- passes ----
-  OnlineWalk online_walk(const std::vector<int>& reductions) const {
+  OnlinePass online_pass(const std::vector<int>& reductions) const {
     return {dialect_,
             kernel_.program,
             reductions,
@@ -103,7 +103,7 @@ class ReduceText : ReduceValues {
     const std::vector<int> outputs =
         joins ? std::vector<int>{} : kernel_.outputs_of_pass(kernel_.stage.first + static_cast<int>(number));
     if (reductions.empty() && outputs.empty()) return "";
-    OnlineWalk online = online_walk(reductions);
+    OnlinePass online = online_pass(reductions);
     Holes holes;
     holes["beside_accumulators"] = online.declare();
     std::string &accumulators = holes["accumulators"], &finished = holes["finish_sums"];
@@ -124,7 +124,7 @@ class ReduceText : ReduceValues {
   std::string last_outputs() {
     const std::vector<int> last = kernel_.outputs_of_pass(kernel_.stage.last + 1);
     if (kernel_.stage.splits || last.empty()) return "";
-    OnlineWalk none = online_walk({});
+    OnlinePass none = online_pass({});
     return with_lines("$if_inside\n", traversal(visit(none, kernel_.passes.size(), {}, last)));
   }
 
@@ -132,38 +132,38 @@ class ReduceText : ReduceValues {
   std::string hold() {
     Holes holes = reduce_pieces();
     std::string &kept = holes["kept"], &held = holes["held"], loads;
-    holes["kept_count"] = cat(kernel_.held.steps * kernel_.group);
-    for (const auto& list : kernel_.held.values)
+    holes["kept_count"] = cat(kernel_.resident.steps * kernel_.group);
+    for (const auto& list : kernel_.resident.values)
       for (const int s : list) kept += cat(kept.empty() ? "" : " ", s), holes[cat("type_", s)] = printer_.type(s);
-    for (const int a : kernel_.held.accesses) {
+    for (const int a : kernel_.resident.accesses) {
       const int vectors = kernel_.group * kernel_.plan.access(a).size() / kVectorBytes;
-      held += cat(held.empty() ? "" : " ", a), holes[cat("vectors_", a)] = cat(kernel_.held.steps * vectors);
+      held += cat(held.empty() ? "" : " ", a), holes[cat("vectors_", a)] = cat(kernel_.resident.steps * vectors);
       loads += io_.hold(a, position(true), cat("held", a), "u");
     }
     holes["load"] = traversal(loads);
-    return fill_holes("$hold_rows\n", holes);
+    return fill_holes("$resident_rows\n", holes);
   }
   /// The body of a traversal: the functions of a pass, its reductions, and what it writes.
-  std::string visit(OnlineWalk& walk, std::size_t pass, const std::vector<int>& reductions,
+  std::string visit(OnlinePass& online, std::size_t pass, const std::vector<int>& reductions,
                     const std::vector<int>& outputs) {
     std::vector<int> wanted = kernel_.wanted_of(pass);
-    const std::vector<int> kept = kernel_.held() ? kernel_.held.values[pass] : std::vector<int>{};
+    const std::vector<int> kept = kernel_.resident() ? kernel_.resident.values[pass] : std::vector<int>{};
     wanted.insert(wanted.end(), kept.begin(), kept.end());
     const Function f = function(cat("pass", pass), wanted, pass);
     const Position at = position(true);
     std::vector<std::string> values;
     std::string body = calls(f, at, values);
     std::size_t taken = 0;
-    OnlineWalk::Values arguments;
+    OnlinePass::Values arguments;
     for (const bool weights : {false, true})
       for (const int s : reductions) {
         const detail::OnlineSum* online = online_sum(kernel_.program, s);
         if (weights ? online && online->weight >= 0 : !online) arguments[s] = results_of(f, values, taken++);
       }
-    body += walk.before(io_);
+    body += online.before(io_);
     for (const int s : reductions)
       if (!online_sum(kernel_.program, s)) body += accumulate(s, arguments.at(s));
-    body += walk.after(io_, arguments);
+    body += online.after(io_, arguments);
     for (std::size_t o = 0; o < outputs.size(); ++o)
       body += io_.store(kernel_.access_of_full(outputs[o]), at, results_of(f, values, taken + o), "");
     for (std::size_t i = 0; i < kept.size(); ++i)
@@ -176,7 +176,7 @@ class ReduceText : ReduceValues {
   std::string accumulate(int s, const std::vector<std::string>& values) const {
     const Step& argument = kernel_.step(kernel_.step(s).args[0]);
     if (kernel_.tiling.rows && kernel_.counts(s))
-      return cat(acc(s, 0), " = ", printer_.combined(s, acc(s, 0), literal(Number(values.size()), argument.lane)),
+      return cat(acc(s, 0), " = ", printer_.combined(s, acc(s, 0), literal(Number(values.size()), argument.type)),
                  ";\n");
     std::string lines;
     for (std::size_t e = 0; e < (kernel_.counts(s) ? 1 : values.size()); ++e) {
@@ -185,18 +185,18 @@ class ReduceText : ReduceValues {
     }
     return lines;
   }
-  std::string join_partials(OnlineWalk& walk, const std::vector<int>& reductions) {
+  std::string join_partials(OnlinePass& online, const std::vector<int>& reductions) {
     std::string body;
     std::map<int, std::string> parts;
     for (std::size_t k = 0; k < reductions.size(); ++k) {
       const Access& a = kernel_.plan.access(kernel_.partial_access[k]);
       std::string& part = parts[reductions[k]] =
           io_.loaded(a, cat(io_.param(a.base), " + r * ", io_.param(kernel_.kept_slot), " + k"));
-      if (walk.empty()) continue;  // it is read once
+      if (online.empty()) continue;  // it is read once
       const std::string name = io_.unique("part");
       body += cat("let ", name, " = ", part, ";\n"), part = name;
     }
-    body += walk.join(io_, [&](int s) { return parts.at(s); });
+    body += online.join(io_, [&](int s) { return parts.at(s); });
     for (const int s : reductions)
       if (!online_sum(kernel_.program, s))
         body += cat(acc(s, 0), " = ", printer_.combined(s, acc(s, 0), parts.at(s)), ";\n");
@@ -210,7 +210,7 @@ class ReduceText : ReduceValues {
     std::string lines;
     for (std::size_t k = 0; k < reductions.size();) {
       const int s = reductions[k];
-      const bool wide = detail::is_wide_lane(kernel_.step(s).lane);
+      const bool wide = detail::is_wide(kernel_.step(s).type);
       JoinText join{kernel_.backend.dialect(), kernel_.tiling, printer_.type(s), wide, {}, {}};
       const int most = std::max(1, kJoinedBytes / (kernel_.tiling.threads() * kernel_.kept_group() * (wide ? 8 : 4)));
       for (int n = 0; n < most && k < reductions.size() && kernel_.joins_alike(reductions[k], s); ++n, ++k)
@@ -222,7 +222,7 @@ class ReduceText : ReduceValues {
     return lines;
   }
   /// From the joined sum to the one the program means; partial results stay as they are.
-  std::string finish_online(const OnlineWalk& walk, int s) {
+  std::string finish_online(const OnlinePass& online, int s) {
     std::string lines;
     for (int e = 0; e < kernel_.kept_group(); ++e)
       lines += cat(kernel_.stage.splits ? "let " : "var ", red(s, e), " = ", joined(s, e), ";\n");
@@ -231,7 +231,7 @@ class ReduceText : ReduceValues {
     std::vector<std::string> shifts;
     std::string body = calls(f, position(false), shifts);
     for (int e = 0; e < kernel_.kept_group(); ++e)
-      body += walk.finished(io_, s, e, joined(s, e), shifts[static_cast<std::size_t>(e)]);
+      body += online.finished(io_, s, e, joined(s, e), shifts[static_cast<std::size_t>(e)]);
     return lines + with_lines("$if_inside\n", body);
   }
 

@@ -1,5 +1,5 @@
 // Pieces (kernel_file.hpp) of a kernel with reductions: how an invocation traverses its part of the reduced range, and
-// what it reads and writes beside it, in what the GPU languages share. Rows that stay in registers: reduce_held.cu.
+// what it reads and writes beside it, in what the GPU languages share. Rows that stay in registers: reduce_resident.cu.
 //
 //   begin                                                        end      $group neighbours in rows, which lie in
 //   ┌──────┬──────┬───┬──────────┬──────┬──────┬───┬──────────┬───┐       vectors, and 1 in columns, whose neighbours

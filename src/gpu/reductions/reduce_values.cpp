@@ -10,7 +10,7 @@ constexpr const char* kTraversal =
 #include "gpu/reductions/reduce_traversal.wgsl.inc"
     ;
 constexpr const char* kHeld =
-#include "gpu/reductions/reduce_held.cu.inc"
+#include "gpu/reductions/reduce_resident.cu.inc"
     ;
 Holes all_pieces() {
   Holes all = pieces(kTraversal);
@@ -18,7 +18,7 @@ Holes all_pieces() {
   return all;
 }
 
-/// How values are computed: in the quick functions of 16 bits where that is all the program gives.
+/// How values are computed: in the fast-math variants of 16 bits where that is all the program gives.
 const Dialect& values_dialect(const ReducePlan& kernel) {
   std::vector<int> all;
   for (const detail::ProgramOutput& output : kernel.program.outputs) all.push_back(output.step);
@@ -77,7 +77,7 @@ std::string ReduceValues::position_value(int s, const Position& at, int e) const
 
 Function ReduceValues::function(const std::string& name, const std::vector<int>& wanted, std::size_t pass) {
   Function f =
-      printer_.function(name, wanted, [&](int i) { return kernel_.is_source(i) || kernel_.held.before(pass, i); });
+      printer_.function(name, wanted, [&](int i) { return kernel_.is_source(i) || kernel_.resident.before(pass, i); });
   functions_ += f.text;
   return f;
 }
@@ -116,8 +116,8 @@ std::string ReduceValues::traversal(const std::string& visit) const {
   const int along = kernel_.tiling.along, group = kernel_.reduced_group();
   Holes holes = reduce_pieces();
   holes["along"] = cat(along), holes["group"] = cat(group), holes["visit"] = visit;
-  if (kernel_.held()) {
-    holes["steps"] = cat(kernel_.held.steps);
+  if (kernel_.resident()) {
+    holes["steps"] = cat(kernel_.resident.steps);
     return fill_holes("$traversal_of_held\n", holes);
   }
   std::vector<std::string> unused;

@@ -30,7 +30,7 @@ struct Module {
   std::string functions;  // structures and functions of the kernel's own
   std::string body;  // of the entry; sees `group` and `thread` (u32), binding k as b<k>, parameters through param()
   std::size_t maps = 0;         // box maps, which the entry sees as map0, map1, …
-  bool parts = false;           // does the work of several launches (together.hpp), where the dialect has such kernels
+  bool parts = false;  // does the work of several launches (horizontal.hpp), where the dialect has such kernels
   /// In place of functions and body a kernel from a file, with its entry, where the dialect has such kernels. Besides
   /// `holes` it may have $parameters, of the entry, $buffers, a member for each binding, and $buffer_names, `, b0, b1`.
   const char* file = nullptr;
@@ -47,10 +47,12 @@ class Dialect {
   virtual bool native() const { return false; }
   /// The element at an index of a binding that is taken as elements of so many bytes, an unsigned integer. Native only.
   virtual std::string element(int /*binding*/, int /*bytes*/, const std::string& /*index*/) const { return ""; }
-  /// A leaf applied to expressions of one lane type.
-  virtual std::string leaf(detail::Leaf leaf, detail::Lane lane, const std::vector<std::string>& arguments) const = 0;
+  /// A leaf applied to expressions of one compute type.
+  virtual std::string leaf(detail::Leaf leaf, detail::ComputeType type,
+                           const std::vector<std::string>& arguments) const = 0;
   /// A leaf whose second argument is a constant, where that is spelled otherwise; else empty.
-  virtual std::string leaf_of_number(detail::Leaf, detail::Lane, const std::vector<std::string>&, const Number&) const {
+  virtual std::string leaf_of_number(detail::Leaf, detail::ComputeType, const std::vector<std::string>&,
+                                     const Number&) const {
     return "";
   }
   /// The dialect of kernels whose results are all f16 or bf16: functions may be quicker, off by a few units in the last
@@ -61,8 +63,8 @@ class Dialect {
   virtual bool joins_products() const { return false; }
   /// Whether kernels can choose among bindings: those of parts.
   virtual bool has_parts() const { return false; }
-  /// Whether there is one for a lane of 64 bits.
-  virtual bool has_wide(detail::Leaf, detail::Lane) const { return native(); }
+  /// Whether there is one for a type of 64 bits.
+  virtual bool has_wide(detail::Leaf, detail::ComputeType) const { return native(); }
   virtual std::string param(int slot) const = 0;  // a u32
   virtual std::string structure(const std::string& name, const std::vector<Named>& fields) const = 0;
   virtual std::string construct(const std::string& type, const std::vector<std::string>& values) const = 0;
@@ -74,12 +76,13 @@ class Dialect {
                                          const std::string& result) const = 0;
   virtual std::string call(const std::string& name, const std::vector<std::string>& arguments) const = 0;
   virtual std::string barrier() const = 0;
-  /// The value that the invocation whose number differs in the bits of `distance` has, or that number `lane` has, both
+  /// The value that the invocation whose number differs in the bits of `distance` has, or that number `type` has, both
   /// of the same warp of kWarp; all invocations of a workgroup of so many call it. Empty: there are no warps.
   virtual std::string from_neighbour(const std::string& /*value*/, int /*distance*/, int /*threads*/) const {
     return "";
   }
-  virtual std::string from_lane(const std::string& /*value*/, const std::string& /*lane*/, int /*threads*/) const {
+  virtual std::string from_invocation(const std::string& /*value*/, const std::string& /*type*/,
+                                      int /*threads*/) const {
     return "";
   }
   /// Statements that put `bits` in place of the bits of `mask` in a word of an atomic binding.
@@ -93,6 +96,6 @@ class Dialect {
 };
 
 /// "f32", "i32", "u32", "f64", "i64": the names both languages use, WGSL without the last two.
-const char* lane_name(detail::Lane lane);
+const char* compute_type_name(detail::ComputeType type);
 
 }  // namespace tern::detail_gpu

@@ -26,7 +26,7 @@ class Io {
   Io(const Plan& plan, const Dialect& dialect) : plan_(plan), dialect_(dialect) {}
 
   /// Lines that compute the coordinates of the axes from a linear index.
-  std::string coordinates(const Axes& axes, const std::string& linear, const std::string& prefix,
+  std::string coordinates(const MergedAxes& axes, const std::string& linear, const std::string& prefix,
                           std::vector<std::string>& names) const;
   /// Lines that load the group's elements; `names` receives one expression each.
   std::string load(int access, const Position& at, std::vector<std::string>& names);
@@ -40,9 +40,9 @@ class Io {
   std::string element(const Access& a, const Position& at, int e) const;
   std::string unique(const char* stem) { return stem + std::to_string(next_++); }
   std::string param(int slot) const { return dialect_.param(slot); }
-  /// The element at an index of the buffer, as a value of its lane.
+  /// The element at an index of the buffer, as a value of its type.
   std::string loaded(const Access& a, const std::string& element) const;
-  /// The statement that writes a value of its lane there; for dtypes of 4 bytes and more.
+  /// The statement that writes a value of its type there; for dtypes of 4 bytes and more.
   std::string stored(const Access& a, const std::string& element, const std::string& value) const;
   /// Whether a check of indices stands in what was printed, and the binding of its flags.
   void check_indices_in(int binding, int launch_slot) { flags_ = binding, launch_slot_ = launch_slot; }
@@ -75,12 +75,12 @@ class Io {
   std::map<int, std::string> held_;  // of accesses, the array of their vectors with the group's number
 };
 
-/// A stored element as a value of its lane, and back to the bits that are stored.
+/// A stored element as a value of its type, and back to the bits that are stored.
 std::string unpacked(DType dtype, const std::string& bits);
 std::string packed(DType dtype, const std::string& value);
 /// The function combine(a, b), and what it leaves as it is.
-std::string combining_function(const Dialect& dialect, detail::Combine how, detail::Lane lane);
-std::string combining_identity(detail::Combine how, detail::Lane lane);
+std::string combining_function(const Dialect& dialect, detail::Combine how, detail::ComputeType type);
+std::string combining_identity(detail::Combine how, detail::ComputeType type);
 /// Two values of f16 or bf16 in a word.
 std::string packed_pair(DType dtype, const std::string& low, const std::string& high);
 

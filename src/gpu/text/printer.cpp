@@ -11,7 +11,7 @@
 
 namespace tern::detail_gpu {
 
-using detail::Lane;
+using detail::ComputeType;
 using detail::Leaf;
 using detail::Program;
 using detail::Step;
@@ -23,32 +23,32 @@ double real_of(const Number& n) { return n.is_integer ? static_cast<double>(n.in
 
 /// A wrap to a 16-bit float in f64 lanes: integers on their way to f16 or bf16, rounded once.
 bool rounds_integer(const Program& program, const Step& step) {
-  if (step.kind != StepKind::wrap || step.lane != Lane::f64 || dtype_size(step.dtype) != 2) return false;
+  if (step.kind != StepKind::wrap || step.type != ComputeType::f64 || dtype_size(step.dtype) != 2) return false;
   const Step& arg = program.steps[static_cast<std::size_t>(step.args[0])];
-  return arg.kind == StepKind::convert && (arg.from == Lane::i32 || arg.from == Lane::u32);
+  return arg.kind == StepKind::convert && (arg.from == ComputeType::i32 || arg.from == ComputeType::u32);
 }
 
 }  // namespace
 
-std::string extreme_literal(bool highest, Lane lane) {
+std::string extreme_literal(bool highest, ComputeType type) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  switch (lane) {
-    case Lane::i64: return literal(Number(highest ? INT64_MAX : INT64_MIN), lane);
-    case Lane::u32: return highest ? "0xffffffffu" : "0u";
-    case Lane::i32: return highest ? "bitcast<i32>(0x7fffffffu)" : "bitcast<i32>(0x80000000u)";
-    default: return literal(Number(highest ? infinity : -infinity), lane);
+  switch (type) {
+    case ComputeType::i64: return literal(Number(highest ? INT64_MAX : INT64_MIN), type);
+    case ComputeType::u32: return highest ? "0xffffffffu" : "0u";
+    case ComputeType::i32: return highest ? "bitcast<i32>(0x7fffffffu)" : "bitcast<i32>(0x80000000u)";
+    default: return literal(Number(highest ? infinity : -infinity), type);
   }
 }
 
-std::string literal(const Number& number, Lane lane) {
+std::string literal(const Number& number, ComputeType type) {
   char text[48];
-  if (lane == Lane::f64) {
+  if (type == ComputeType::f64) {
     const double value = real_of(number);
     std::snprintf(text, sizeof text, "bitcast<f64>(0x%016llxull)",
                   static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
     return text;
   }
-  if (lane == Lane::f32) {
+  if (type == ComputeType::f32) {
     const float value = static_cast<float>(real_of(number));
     if (!std::isfinite(value) || (value != 0 && std::abs(value) < 0x1p-126f) || (value == 0 && std::signbit(value))) {
       std::snprintf(text, sizeof text, "tern_from_bits(0x%08xu)", std::bit_cast<std::uint32_t>(value));
@@ -60,42 +60,43 @@ std::string literal(const Number& number, Lane lane) {
     return text;
   }
   const std::int64_t value = number.is_integer ? number.integer : static_cast<std::int64_t>(number.real);
-  if (lane == Lane::i64) return cat("bitcast<i64>(", static_cast<std::uint64_t>(value), "ull)");
+  if (type == ComputeType::i64) return cat("bitcast<i64>(", static_cast<std::uint64_t>(value), "ull)");
   const auto bits = static_cast<std::uint32_t>(static_cast<std::uint64_t>(value));
-  std::snprintf(text, sizeof text, lane == Lane::u32 ? "%uu" : "bitcast<i32>(%uu)", bits);
+  std::snprintf(text, sizeof text, type == ComputeType::u32 ? "%uu" : "bitcast<i32>(%uu)", bits);
   return text;
 }
 
-Lane kernel_lane(const Step& step, bool native) {
-  const Lane lane = step.result_lane();
-  return lane == Lane::f64 && !native ? Lane::f32 : lane;
+ComputeType kernel_type(const Step& step, bool native) {
+  const ComputeType type = step.result_type();
+  return type == ComputeType::f64 && !native ? ComputeType::f32 : type;
 }
 
 DType unsupported_dtype(const Program& program) {
   for (const Step& step : program.steps) {
-    const Lane lane = step.result_lane();
-    if (lane == Lane::i64) return DType::i64;
-    if (lane != Lane::f64) continue;
+    const ComputeType type = step.result_type();
+    if (type == ComputeType::i64) return DType::i64;
+    if (type != ComputeType::f64) continue;
     const bool passes = rounds_integer(program, step);
-    const bool prepares = step.kind == StepKind::convert && (step.from == Lane::i32 || step.from == Lane::u32);
+    const bool prepares =
+        step.kind == StepKind::convert && (step.from == ComputeType::i32 || step.from == ComputeType::u32);
     if (!passes && !prepares) return DType::f64;
   }
   for (const Step& step : program.steps)  // f64 for anything else than that
     if (step.kind == StepKind::leaf || step.kind == StepKind::reduce)
-      if (detail::is_wide_lane(step.lane)) return step.lane == Lane::i64 ? DType::i64 : DType::f64;
+      if (detail::is_wide(step.type)) return step.type == ComputeType::i64 ? DType::i64 : DType::f64;
   return DType::f32;
 }
 
-std::string ProgramPrinter::type(int step) const { return lane_name(kernel_lane(at(step), dialect_.native())); }
+std::string ProgramPrinter::type(int step) const { return compute_type_name(kernel_type(at(step), dialect_.native())); }
 
 std::string ProgramPrinter::identity(int step) const {
   const Step& s = at(step);
   const double value = detail::rule_of(s.leaf).identity;
-  return std::isfinite(value) ? literal(Number(value), s.lane) : extreme_literal(value > 0, s.lane);
+  return std::isfinite(value) ? literal(Number(value), s.type) : extreme_literal(value > 0, s.type);
 }
 
 std::string ProgramPrinter::combined(int step, const std::string& a, const std::string& b) const {
-  return dialect_.leaf(at(step).leaf, at(step).lane, {a, b});
+  return dialect_.leaf(at(step).leaf, at(step).type, {a, b});
 }
 
 std::string ProgramPrinter::wrapped(const Step& step) const {
@@ -105,12 +106,12 @@ std::string ProgramPrinter::wrapped(const Step& step) const {
     case DType::bf16: {
       const bool half = step.dtype == DType::f16;
       const char* name = half ? "f16" : "bf16";
-      if (step.lane == Lane::f64 && dialect_.native())
+      if (step.type == ComputeType::f64 && dialect_.native())
         return cat("f64(tern_", name, "_bits_to_f32(tern_f64_to_", name, "_bits(", x, ")))");
-      if (step.lane == Lane::f64) {
+      if (step.type == ComputeType::f64) {
         const Step& convert = at(step.args[0]);
         const std::string integer = name_of(convert.args[0]);
-        if (!half) return cat("tern_", lane_name(convert.from), "_to_bf16(", integer, ")");
+        if (!half) return cat("tern_", compute_type_name(convert.from), "_to_bf16(", integer, ")");
         return cat("tern_f16_bits_to_f32(tern_f32_to_f16_bits(f32(", integer, ")))");  // 24 bits hold every f16 integer
       }
       return cat("tern_", name, "_bits_to_f32(tern_f32_to_", name, "_bits(", x, "))");
@@ -127,28 +128,28 @@ std::string ProgramPrinter::expression(int index) const {
   const auto slot = static_cast<std::size_t>(index);
   const auto arg = [&](int i) { return name_of(step.args[i]); };
   switch (step.kind) {
-    case StepKind::number: return literal(step.number, kernel_lane(step, dialect_.native()));
+    case StepKind::number: return literal(step.number, kernel_type(step, dialect_.native()));
     case StepKind::param:
-      if (detail::is_wide_lane(kernel_lane(step, dialect_.native())))
+      if (detail::is_wide(kernel_type(step, dialect_.native())))
         return cat("bitcast<", type(index), ">(tern_join(", dialect_.param(slots_[slot]), ", ",
                    dialect_.param(slots_[slot] + 1), "))");
       return cat("bitcast<", type(index), ">(", dialect_.param(slots_[slot]), ")");
     case StepKind::extent: return cat(type(index), "(", dialect_.param(slots_[slot]), ")");
     case StepKind::wrap: return wrapped(step);
     case StepKind::convert:
-      if (step.from == Lane::f64 && !dialect_.native()) return arg(0);
-      if (detail::is_float_lane(step.from) && !detail::is_float_lane(step.lane))
-        return cat("tern_", lane_name(step.from), "_to_", lane_name(step.lane), "(", arg(0), ")");
-      return cat(lane_name(kernel_lane(step, dialect_.native())), "(", arg(0), ")");
+      if (step.from == ComputeType::f64 && !dialect_.native()) return arg(0);
+      if (detail::is_float(step.from) && !detail::is_float(step.type))
+        return cat("tern_", compute_type_name(step.from), "_to_", compute_type_name(step.type), "(", arg(0), ")");
+      return cat(compute_type_name(kernel_type(step, dialect_.native())), "(", arg(0), ")");
     case StepKind::leaf: {
       std::vector<std::string> arguments;
       for (int i = 0; i < 3 && step.args[i] >= 0; ++i) arguments.push_back(arg(i));
       std::string value;
       if (arguments.size() == 2)
         if (const Step& second = at(step.args[1]); second.kind == StepKind::number)
-          value = dialect_.leaf_of_number(step.leaf, step.lane, arguments, second.number);
-      if (value.empty()) value = dialect_.leaf(step.leaf, step.lane, arguments);
-      return detail::rule_of(step.leaf).gives == detail::Gives::truth ? cat("i32", value) : value;
+          value = dialect_.leaf_of_number(step.leaf, step.type, arguments, second.number);
+      if (value.empty()) value = dialect_.leaf(step.leaf, step.type, arguments);
+      return detail::rule_of(step.leaf).gives == detail::Gives::predicate ? cat("i32", value) : value;
     }
     default: return "";  // inputs, positions and reductions are sources
   }
@@ -198,7 +199,7 @@ std::vector<int> ProgramPrinter::joined_products(const std::vector<char>& needed
         if (arg >= 0) ++users[static_cast<std::size_t>(arg)];
   for (const int step : wanted) ++users[static_cast<std::size_t>(step)];
   const auto is = [&](int i, Leaf leaf) {
-    return !is_source(i) && at(i).kind == StepKind::leaf && at(i).leaf == leaf && at(i).lane == Lane::f32;
+    return !is_source(i) && at(i).kind == StepKind::leaf && at(i).leaf == leaf && at(i).type == ComputeType::f32;
   };
   for (int i = 0; i < n; ++i) {
     if (!needed[static_cast<std::size_t>(i)] || (!is(i, Leaf::add) && !is(i, Leaf::sub))) continue;

@@ -58,13 +58,13 @@ std::vector<char> needed_steps(const detail::Program& program, const std::vector
 /// The sources that computing `wanted` takes, in order.
 std::vector<int> sources_of(const detail::Program& program, const std::vector<int>& wanted,
                             const std::function<bool(int)>& is_source);
-/// A number as a literal of a lane type.
-std::string literal(const Number& number, detail::Lane lane);
-/// The highest or the lowest number of a lane type, of floats an infinity.
-std::string extreme_literal(bool highest, detail::Lane lane);
-/// The lane a step's value has in a kernel. Where there are no lanes of 64 bits, f64 only serves to round an integer
+/// A number as a literal of a compute type.
+std::string literal(const Number& number, detail::ComputeType type);
+/// The highest or the lowest number of a compute type, of floats an infinity.
+std::string extreme_literal(bool highest, detail::ComputeType type);
+/// The type a step's value has in a kernel. Where there are no lanes of 64 bits, f64 only serves to round an integer
 /// once, and is f32.
-detail::Lane kernel_lane(const detail::Step& step, bool native);
+detail::ComputeType kernel_type(const detail::Step& step, bool native);
 /// The dtype of the first step that no kernel for 32-bit lanes can hold; f32 where there is none.
 DType unsupported_dtype(const detail::Program& program);
 

@@ -131,7 +131,7 @@ Tensor new_tensor(const Conv& g, const Shape& shape, const Tensor& like) {
 }
 
 /// Σ windows·kernel of x in memory [N, P.., G·c], into y [N, .., G·o].
-void multiply(const Conv& g, const Tensor& x, const Tensor& w, const Graph* epilogue,
+void multiply(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
               std::span<const Argument> operands, const Tensor& y) {
   const Plan plan(g);
   PoolVector<Tensor> laid;
@@ -168,7 +168,7 @@ Tensor depthwise_windows(const Conv& g, const Tensor& x) {
   l.add(g.groups, 1);
   return l.of(x);
 }
-const Graph* sum_of_products() {
+const FormulaGraph* sum_of_products() {
   return graph_of([](auto a, auto b) { return sum(a * b); });
 }
 /// w in memory [G, k.., 1, 1]
@@ -194,7 +194,7 @@ Tensor depthwise_weight(const Conv& g, const Tensor& x, const Tensor& y) {
 }
 
 /// x in memory [N, P.., C], w [G, k.., c, o]: the result in memory [N, .., O].
-Tensor result_of(const Conv& g, const Tensor& x, const Tensor& w, const Graph* epilogue,
+Tensor result_of(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                  std::span<const Argument> operands) {
   if (g.depthwise()) return depthwise_result(g, x, w);
   const Tensor y = new_tensor(g, image_shape(g, g.out, g.groups * g.o), x);
@@ -285,7 +285,7 @@ Tensor spread(const Tensor& x, int axes, const Conv::Sizes& sizes, const Conv::S
 
 namespace {
 /// What comes back of x in memory [N, P.., C], with the epilogue in the product where there is one.
-Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const Graph* epilogue,
+Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                      std::span<const Argument> operands) {
   const bool inside = epilogue && !g.depthwise() && !group_by_group(g);
   const Tensor y = channels_second(inside ? result_of(g, x, w, epilogue, operands) : result_of(g, x, w, nullptr, {}));
@@ -296,7 +296,7 @@ Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const Grap
 }
 }  // namespace
 
-Tensor convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b, const Graph* epilogue,
+Tensor convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b, const FormulaGraph* epilogue,
                 std::span<const Argument> operands) {
   switch (part) {
     case ConvPart::result: return with_epilogue(g, padded(g, a), weight_matrices(g, b, false), epilogue, operands);

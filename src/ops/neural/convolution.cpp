@@ -103,7 +103,7 @@ Tensor bias_over(const Tensor& bias, int axes) {
   for (int i = 0; i < axes; ++i) shape.push_back(1);
   return bias.reshape(shape);
 }
-const Graph* biased() {
+const FormulaGraph* biased() {
   return graph_of([](auto acc, auto bias) { return acc + bias; });
 }
 
@@ -186,7 +186,7 @@ Var convolve(ConvPart part, const Conv& g, const Var& a, const Var& b, const Var
 namespace {
 constexpr const char* kEpilogue = "conv2d_epilogue";
 /// The formula's operands and the numbers it was traced with; throws where they are not as many as it takes.
-PoolVector<Argument> operands_of(const char* name, const Graph* graph, std::span<const Number> values,
+PoolVector<Argument> operands_of(const char* name, const FormulaGraph* graph, std::span<const Number> values,
                                  std::span<const Argument> operands) {
   const std::size_t expected = static_cast<std::size_t>(graph->inputs) - values.size() - 1;
   if (operands.size() != expected)
@@ -205,15 +205,16 @@ void check_operand_shapes(const Conv& g, std::span<const Argument> operands) {
 }
 }  // namespace
 
-Tensor convolved_with_epilogue(const char* name, const Graph* graph, std::span<const Number> values, const Tensor& x,
-                               const Tensor& weight, const ConvOptions& options, std::span<const Argument> operands) {
+Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values,
+                               const Tensor& x, const Tensor& weight, const ConvOptions& options,
+                               std::span<const Argument> operands) {
   const PoolVector<Argument> all = operands_of(name, graph, values, operands);
   const Conv g = checked(kEpilogue, 2, x, weight, options);
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
   return convolve(ConvPart::result, g, x.to(both), weight.to(both), graph, all);
 }
-Var convolved_with_epilogue(const char* name, const Graph* graph, std::span<const Number> values, const Var& x,
+Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values, const Var& x,
                             const Var& weight, const ConvOptions& options, std::span<const Argument> operands) {
   PoolVector<Argument> all = operands_of(name, graph, values, operands);
   const Conv g = checked(kEpilogue, 2, x.value(), weight.value(), options);

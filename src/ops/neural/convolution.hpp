@@ -32,8 +32,8 @@ enum class ConvPart { result, input, weight };
 /// One of the three maps, of its two operands in the order x, w, y. What comes back is shaped [N, C, ..] (or as the
 /// weight is); images have their channels last in memory.
 /// `epilogue` (not of weights): a formula of the accumulator and operands that broadcast to what comes back.
-Tensor convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b, const Graph* epilogue = nullptr,
-                std::span<const Argument> operands = {});
+Tensor convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b,
+                const FormulaGraph* epilogue = nullptr, std::span<const Argument> operands = {});
 /// With a bias of the channels of what comes back, or an undefined one.
 Tensor convolve(ConvPart part, const Conv& conv, const Tensor& a, const Tensor& b, const Tensor& bias);
 /// Recorded.

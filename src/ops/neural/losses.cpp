@@ -25,7 +25,7 @@ R reduced(const char* op, F formula, Reduction reduction, std::span<const Argume
   {
     return mean(F{}(x...));
   };
-  const Graph* const graph = reduction == Reduction::sum ? graph_of(summed) : graph_of(averaged);
+  const FormulaGraph* const graph = reduction == Reduction::sum ? graph_of(summed) : graph_of(averaged);
   return fused_one<R>({op, graph, (1u << space.rank()) - 1, {}, {}, true}, arguments);
 }
 /// One number from those of the rows: their sum, or over the sum of the rows' weights. `ignores`: of no weight, 0.
@@ -33,8 +33,8 @@ template <TensorOrVar R>
 R reduced_rows(const char* op, const std::array<R, 2>& rows, Reduction reduction, bool ignores) {
   if (reduction == Reduction::none) return rows[0];
   if (reduction == Reduction::sum) return sum(rows[0]);
-  static const Graph* const plain = graph_of([](auto loss, auto weight) { return sum(loss) / sum(weight); });
-  static const Graph* const some = graph_of([](auto loss, auto weight) {
+  static const FormulaGraph* const plain = graph_of([](auto loss, auto weight) { return sum(loss) / sum(weight); });
+  static const FormulaGraph* const some = graph_of([](auto loss, auto weight) {
     auto total = sum(weight);
     return sum(loss) / where(total == 0, 1, total);
   });
@@ -99,7 +99,7 @@ template <TensorOrVar R> R soft_cross_entropy(const R& logits, const Argument& t
   check_alike(op, "logits", value_of(logits), "labels", value_of(targets));
   if (o.ignored) throw Error(ErrorKind::unsupported, "cross_entropy: of soft targets no row is ignored");
   const Tensor weight = class_weights(op, o.weight, value_of(logits));
-  static const Graph* const graph = graph_of([](auto x, auto target, auto w, auto smoothing) {
+  static const FormulaGraph* const graph = graph_of([](auto x, auto target, auto w, auto smoothing) {
     auto logs = w * log_shares(x);
     return (smoothing - 1) * sum(target * logs) - smoothing * mean(logs);
   });
@@ -138,7 +138,7 @@ template <TensorOrVar T> T nll_loss(const T& x, const Tensor& labels, const NllO
   check_classes(op, "log_probabilities", value_of(x));
   const Tensor weight = class_weights(op, o.weight, value_of(x));
   const Tensor column = label_column(op, value_of(x), labels, o.ignored);
-  static const Graph* const graph = graph_of([](auto logs, auto label, auto w, auto ignored) {
+  static const FormulaGraph* const graph = graph_of([](auto logs, auto label, auto w, auto ignored) {
     auto hit = (index(logs, -1) == label) & (label != ignored);
     return std::array{-sum(where(hit, w * logs, 0)), sum(where(hit, w, 0))};
   });
@@ -203,7 +203,7 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> cosine_similarity(const A
   constexpr const char* op = "cosine_similarity";
   check_alike(op, "a", value_of(a), "b", value_of(b));
   const int at = normalize_axis(op, axis, a.dim());
-  static const Graph* const graph = graph_of([](auto x, auto y, auto least) {
+  static const FormulaGraph* const graph = graph_of([](auto x, auto y, auto least) {
     return sum(x * y) * rsqrt(maximum(sum(x * x), least)) * rsqrt(maximum(sum(y * y), least));
   });
   const Argument arguments[] = {Argument(a), Argument(b), Argument(eps * eps)};

@@ -13,11 +13,11 @@ constexpr auto normalized = [](auto x, auto weight, auto bias, auto eps) {
   auto mean_of_x = mean(x), centred = x - mean_of_x, variance = mean(centred * centred);
   return std::array{centred * rsqrt(variance + eps) * weight + bias, mean_of_x, variance};
 };
-const Graph* norm_graph() {
+const FormulaGraph* norm_graph() {
   return graph_of([](auto x, auto weight, auto bias, auto eps) { return normalized(x, weight, bias, eps)[0]; });
 }
 /// With the statistics in f32, for x of 16 bits.
-const Graph* statistics_graph(bool narrow) {
+const FormulaGraph* statistics_graph(bool narrow) {
   if (narrow)
     return graph_of([](auto x, auto weight, auto bias, auto eps) {
       auto y = normalized(x, weight, bias, eps);
@@ -118,7 +118,7 @@ ResultOf<X, W, B> batch_norm(const X& x, const Tensor& running_mean, const Tenso
   require_defined(op, "running_mean", running_mean), require_defined(op, "running_variance", running_variance);
   const Tensor mean_of = running_mean.reshape(laid).to(x.dtype()),
                variance = running_variance.reshape(laid).to(x.dtype());
-  static const Graph* const graph = graph_of([](auto v, auto m, auto s, auto scale, auto shift, auto eps) {
+  static const FormulaGraph* const graph = graph_of([](auto v, auto m, auto s, auto scale, auto shift, auto eps) {
     return (v - m) * rsqrt(s + eps) * scale + shift;
   });
   const Argument arguments[] = {Argument(image),   Argument(mean_of),  Argument(variance),

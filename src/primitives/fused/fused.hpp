@@ -39,7 +39,7 @@ struct FusedGroup {
 };
 
 /// Runs requests that do not depend on each other; there is at least one.
-inline void run_together(Backend& backend, std::span<const FusedRequest> requests) {
+inline void run_horizontally(Backend& backend, std::span<const FusedRequest> requests) {
   if (requests.size() == 1) return run(backend, requests[0]);
   run(backend, FusedGroup{requests[0].op, requests});
 }

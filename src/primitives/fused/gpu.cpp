@@ -5,7 +5,7 @@
 #include "gpu/elementwise.hpp"
 #include "gpu/gpu_backend.hpp"
 #include "gpu/reductions/reduce.hpp"
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 #include "primitives/fused/kernels.hpp"
 
 namespace tern::detail_gpu {
@@ -25,7 +25,7 @@ void require_extent(const detail::FusedRequest& r, const std::string& device) {
 }
 
 /// A request whose axes stand in the order in which the largest operand's elements lie in memory, so that those that
-/// are walked together merge: the sum of a permuted view is that of a row.
+/// are traversed together merge: the sum of a permuted view is that of a row.
 class InMemoryOrder {
  public:
   /// Whether another order is better, and no position is asked for, whose axes have numbers.
@@ -94,7 +94,7 @@ class InMemoryOrder {
   std::vector<detail::View> outputs_;
 };
 
-void plan(GpuBackend& backend, const detail::FusedRequest& r, Together* together = nullptr) {
+void plan(GpuBackend& backend, const detail::FusedRequest& r, Horizontal* horizontal = nullptr) {
   if (r.program->reduces)
     return InMemoryOrder::helps(r) ? run_reducing(backend, InMemoryOrder(r).request()) : run_reducing(backend, r);
   Elementwise job;
@@ -102,20 +102,20 @@ void plan(GpuBackend& backend, const detail::FusedRequest& r, Together* together
   job.origin.resize(r.space.rank(), 0);
   job.inputs.assign(r.inputs.begin(), r.inputs.end());
   for (std::size_t o = 0; o < r.outputs.size(); ++o) job.outputs.push_back({r.program->outputs[o].step, r.outputs[o]});
-  job.together = together;
+  job.horizontal = horizontal;
   run_elementwise(backend, job);
 }
 
 void plan(GpuBackend& backend, const detail::FusedGroup& group) {
   for (const detail::FusedRequest& r : group.requests) backend.require_supported(r.op, *r.program);
-  Together together(backend);
+  Horizontal horizontal(backend);
   int first_input = 0;
   for (const detail::FusedRequest& r : group.requests) {
     Preparing::current()->count_inputs_from(first_input);
-    plan(backend, r, &together);
+    plan(backend, r, &horizontal);
     first_input += static_cast<int>(r.inputs.size());
   }
-  together.finish();
+  horizontal.finish();
 }
 
 }  // namespace
@@ -130,7 +130,8 @@ void fused_on_gpu(GpuBackend& backend, const detail::FusedRequest& r) {
 
 void fused_group_on_gpu(GpuBackend& backend, const detail::FusedGroup& group) {
   // A kernel archive holds no kernels of parts.
-  if (group.requests.size() < 2 || backend.limits().packed || !backend.dialect().has_parts() || Preparing::current()) {
+  if (group.requests.size() < 2 || backend.limits().archived || !backend.dialect().has_parts() ||
+      Preparing::current()) {
     for (const detail::FusedRequest& r : group.requests) fused_on_gpu(backend, r);
     return;
   }

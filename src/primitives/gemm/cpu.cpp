@@ -9,7 +9,7 @@ namespace tern::detail_cpu {
 
 void gemm_on_cpu(detail::Backend&, const detail::GemmRequest& request) {
   const Tape& epilogue = tape_of(request.op, *request.epilogue);
-  with_threads_noted([&] { run_gemm(request, epilogue, kernels()); });
+  with_threads_noted([&] { multiply_on_cpu(request, epilogue, kernels()); });
 }
 
 }  // namespace tern::detail_cpu

@@ -59,12 +59,15 @@ template <class T, Combine kCombine> void scan_row(Sums<T>& sums, T* x, std::int
 class Scan {
  public:
   Scan(const ScanRequest& r, const KernelTable& table)
-      : r_(r), table_(table), lane_(detail::lane_of(r.input.dtype)), n_(r.space[static_cast<std::size_t>(r.axis)]) {}
+      : r_(r),
+        table_(table),
+        type_(detail::compute_type_of(r.input.dtype)),
+        n_(r.space[static_cast<std::size_t>(r.axis)]) {}
 
   void run() const {
     const std::int64_t lines = lines_of(r_.space, r_.axis).count();
     const bool lie_so = r_.input.strides[static_cast<std::size_t>(r_.axis)] == 1;
-    with_type(type_of_lanes(lane_), r_.op, [&]<class T>(T) {
+    with_type(dtype_computed_in(type_), r_.op, [&]<class T>(T) {
       const auto with = [&]<Combine kCombine>() {
         lines > 1 && (!lie_so || n_ < kShortLine) ? by_rows<T, kCombine>(lines) : by_lines<T, kCombine>(lines);
       };
@@ -87,9 +90,9 @@ class Scan {
       std::vector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().lanes;
       buffer.resize(static_cast<std::size_t>(n_));
       for (std::int64_t line = first; line < last; ++line) {
-        Walker(at_line(r_.input, lines, line), order).load(table_, 0, n_, buffer.data());
+        Cursor(at_line(r_.input, lines, line), order).load(table_, 0, n_, buffer.data());
         scan_line<T, kCombine>(reinterpret_cast<T*>(buffer.data()), n_, r_.reverse);
-        Walker(at_line(r_.output, lines, line), order).store(table_, 0, n_, buffer.data());
+        Cursor(at_line(r_.output, lines, line), order).store(table_, 0, n_, buffer.data());
       }
     });
   }
@@ -100,7 +103,7 @@ class Scan {
     const AxisOrder others = lines_of(r_.space, r_.axis);
     for (int i = 0; i < others.rank; ++i)
       order.axes[order.rank] = others.axes[i], order.sizes[order.rank++] = others.sizes[i];
-    const Walker input(r_.input, order), output(r_.output, order);
+    const Cursor input(r_.input, order), output(r_.output, order);
     for_lines((lines + kTogether - 1) / kTogether, n_ * std::min(lines, kTogether),
               [&](std::int64_t first, std::int64_t last) {
                 for (std::int64_t chunk = first; chunk < last; ++chunk)
@@ -108,7 +111,7 @@ class Scan {
               });
   }
   template <class T, Combine kCombine>
-  void scan_columns(const Walker& input, const Walker& output, std::int64_t lines, std::int64_t column) const {
+  void scan_columns(const Cursor& input, const Cursor& output, std::int64_t lines, std::int64_t column) const {
     alignas(64) T block[kBlock];
     Sums<T> sums;
     const std::int64_t columns = std::min(kTogether, lines - column), most = columns == lines ? kBlock / columns : 1;
@@ -124,7 +127,7 @@ class Scan {
 
   const ScanRequest& r_;
   const KernelTable& table_;
-  Lane lane_;
+  ComputeType type_;
   std::int64_t n_;
 };
 

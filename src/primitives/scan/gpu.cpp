@@ -7,7 +7,7 @@
 
 namespace tern::detail_gpu {
 
-using detail::Lane;
+using detail::ComputeType;
 using detail::ScanRequest;
 
 namespace {
@@ -33,12 +33,12 @@ constexpr std::int64_t kShortLine = 2 * kSegment, kManyLines = 256, kLongestLine
 constexpr int kColumns = 32, kRowsEach = 8, kRowsOfThreads = kScanThreads / kColumns;
 constexpr std::int64_t kManyColumns = 2048;
 
-DType dtype_of(Lane lane) {
-  switch (lane) {
-    case Lane::f32: return DType::f32;
-    case Lane::f64: return DType::f64;
-    case Lane::i64: return DType::i64;
-    case Lane::u32: return DType::u32;
+DType dtype_of(ComputeType type) {
+  switch (type) {
+    case ComputeType::f32: return DType::f32;
+    case ComputeType::f64: return DType::f64;
+    case ComputeType::i64: return DType::i64;
+    case ComputeType::u32: return DType::u32;
     default: return DType::i32;
   }
 }
@@ -74,9 +74,9 @@ std::vector<std::string> in_order(std::vector<std::string> values, bool reverse)
 Holes shared_holes(const ScanText& t, int together) {
   const LinePlan& l = t.l;
   const bool whole = t.slots.sums < 0;
-  const Lane lane = detail::lane_of(t.r.input.dtype);
-  return {{"type", lane_name(lane)},
-          {"identity", combining_identity(t.r.combine, lane)},
+  const ComputeType type = detail::compute_type_of(t.r.input.dtype);
+  return {{"type", compute_type_name(type)},
+          {"identity", combining_identity(t.r.combine, type)},
           {"barrier", l.backend.dialect().barrier()},
           {"threads", cat(kScanThreads)},
           {"length", l.p(l.length_slot)},
@@ -88,9 +88,9 @@ Holes shared_holes(const ScanText& t, int together) {
 
 /// The kernel: `file` with its holes filled, and the function that combines two elements.
 std::string scan_module(const ScanText& t, const char* title, const char* file, const Holes& holes) {
-  const Lane lane = detail::lane_of(t.r.input.dtype);
-  return t.l.module(title, fill_holes(file, holes), {{lane_name(lane), "sums", kScanThreads}},
-                    combining_function(t.l.backend.dialect(), t.r.combine, lane));
+  const ComputeType type = detail::compute_type_of(t.r.input.dtype);
+  return t.l.module(title, fill_holes(file, holes), {{compute_type_name(type), "sums", kScanThreads}},
+                    combining_function(t.l.backend.dialect(), t.r.combine, type));
 }
 
 std::string place_of_sum(const ScanText& t) {
@@ -175,7 +175,7 @@ void scan_whole(GpuBackend& backend, const ScanRequest& r) {
 
 /// False, having done nothing, where lines are not columns, or few.
 bool scan_columns(GpuBackend& backend, const ScanRequest& r) {
-  if (backend.limits().packed || backend.limits().threads < kScanThreads) return false;
+  if (backend.limits().archived || backend.limits().threads < kScanThreads) return false;
   LinePlan l(backend, r.op, 'f', r.space, r.axis, {&r.input, &r.output}, 1);
   if (l.lines.sizes.empty() || l.lines.sizes.back() < kColumns || l.lines.count() < kManyColumns ||
       length_of(r) > kLongestLine)
@@ -227,7 +227,7 @@ void scan_in_segments(GpuBackend& backend, const ScanRequest& r, std::int64_t wi
   segments.length = std::min(kSegment, window);
   if (window < n) window = window / segments.length * segments.length;
   segments.count = ceil_div(n, segments.length);
-  const DType dtype = dtype_of(detail::lane_of(r.input.dtype));
+  const DType dtype = dtype_of(detail::compute_type_of(r.input.dtype));
   const std::shared_ptr<Storage> sums = backend.temporary(lines * segments.count, dtype);
   segments.sums = {sums.get(), dtype, 0, {segments.count, 1}};
   for (const bool first_pass : {true, false}) {

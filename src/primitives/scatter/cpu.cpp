@@ -54,7 +54,8 @@ template <class Row> void for_rows(const ScatterRequest& r, const Shape& space, 
 }
 
 /// In the order of the space, one element after the other.
-template <class T, Combine kCombine> void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
+template <class T, Combine kCombine>
+void scatter_part(const ScatterRequest& r, const Shape& space, const Strides& first) {
   const T* const source = pointer<T>(r.source);
   T* const output = pointer<T>(r.output);
   const std::int32_t* const table = pointer<std::int32_t>(r.target.table);

@@ -116,14 +116,19 @@ class ScatterKernel {
     at.coordinates.insert(at.coordinates.end(), summed.begin(), summed.end()), at.coordinates.push_back("0u");
     name_group(holes, io, outside, at, group_);
     name_index(holes, plan_, io, d, 2, 3, at);
-    return d.module({"scatter", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads, {},
-                     combining_function(d, r_.combine, detail::lane_of(r_.source.dtype)), fill_holes(kScatter, holes)});
+    return d.module({"scatter",
+                     plan_.launch.bindings,
+                     plan_.launch.params.size(),
+                     plan_.launch.threads,
+                     {},
+                     combining_function(d, r_.combine, detail::compute_type_of(r_.source.dtype)),
+                     fill_holes(kScatter, holes)});
   }
 
   GpuBackend& backend_;
   const ScatterRequest& r_;
   Plan plan_;
-  Axes kept_, summed_;
+  MergedAxes kept_, summed_;
   View flags_view_;
   std::int64_t entries_ = 0;
   int group_ = 1, count_slot_, kept_slot_, first_slot_, begin_slot_, end_slot_, size_slot_;
@@ -165,7 +170,7 @@ void run_scatter(GpuBackend& backend, const ScatterRequest& r, Entries entries) 
 
 }  // namespace
 
-int scatter_group(Plan& plan, const Axes& kept, std::initializer_list<int> tables) {
+int scatter_group(Plan& plan, const MergedAxes& kept, std::initializer_list<int> tables) {
   const int inner = static_cast<int>(kept.sizes.size()) - 1;
   const bool alike = inner >= 0 && std::ranges::all_of(tables, [&](int table) {
                        return plan.access(table).steps[static_cast<std::size_t>(inner)] == '0';

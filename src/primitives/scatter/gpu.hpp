@@ -11,7 +11,7 @@ namespace tern::detail_gpu {
 
 /// How many neighbours along the last of the kept axes an invocation takes, all of which one entry of each table
 /// (accesses) is for. Marks accesses as wide.
-int scatter_group(Plan& plan, const Axes& kept, std::initializer_list<int> tables);
+int scatter_group(Plan& plan, const MergedAxes& kept, std::initializer_list<int> tables);
 
 /// The holes of a group of neighbours in a kernel: $old_0, $old_1, … are what the output (access 0) holds at `outside`,
 /// once $load_old has loaded them; $new_0, … what the source (access 1) has at `inside`, after $load_new; $store writes

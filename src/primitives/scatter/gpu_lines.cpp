@@ -30,7 +30,7 @@ class LineScatter {
   }
   /// Whether it is the kernel for the request.
   bool fits() const {
-    if (!backend_.dialect().native() || backend_.limits().packed) return false;
+    if (!backend_.dialect().native() || backend_.limits().archived) return false;
     for (std::size_t i = 0; i < lines_.sizes.size(); ++i)
       if (lines_.strides[2][i] == 0) return false;  // lines that share a table
     return lines_.count() >= kLeastLines && entries_.count() >= kLeastEntries &&
@@ -68,10 +68,10 @@ class LineScatter {
   std::string text(int held) const {
     const Dialect& d = backend_.dialect();
     Io io(plan_, d);
-    const detail::Lane lane = detail::lane_of(r_.source.dtype);
+    const detail::ComputeType type = detail::compute_type_of(r_.source.dtype);
     Position line, outside, inside;
     std::vector<std::string> entry, old;
-    Holes holes{{"type", lane_name(lane)},        {"size", d.param(size_)},          {"count", d.param(count_)},
+    Holes holes{{"type", compute_type_name(type)},        {"size", d.param(size_)},          {"count", d.param(count_)},
                 {"ahead", cat(kAhead)},           {"entries", numbers(0, kAhead)}};
     holes["line_coordinates"] = io.coordinates(lines_, "group", "c", line.coordinates);
     holes["entry_coordinates"] = io.coordinates(entries_, "j", "d", entry);
@@ -87,14 +87,14 @@ class LineScatter {
       holes[cat("load_", e)] = io.load(1, inside, values), holes[cat("new_", e)] = values[0];
     }
     return d.module({"scatter, lines", plan_.launch.bindings, plan_.launch.params.size(), plan_.launch.threads,
-                     {{lane_name(lane), "sums", held}}, combining_function(d, r_.combine, lane),
+                     {{compute_type_name(type), "sums", held}}, combining_function(d, r_.combine, type),
                      fill_holes(kLines, holes)});
   }
 
   GpuBackend& backend_;
   const ScatterRequest& r_;
   Plan plan_;
-  Axes lines_, entries_;
+  MergedAxes lines_, entries_;
   int count_ = -1, size_ = -1;
 };
 

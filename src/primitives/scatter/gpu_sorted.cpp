@@ -94,7 +94,7 @@ void read_table(GpuBackend& backend, const ScatterRequest& r, const EntryLines& 
     if (!((lines.summed | lines.lines) >> i & 1)) space[static_cast<std::size_t>(i)] = 1;
   const View* views[] = {&entries, &r.target.table};
   Plan plan(backend.limits(), r.op, 'S');
-  Axes axes = merge_axes(space, (1u << space.rank()) - 1, views, 0);
+  MergedAxes axes = merge_axes(space, (1u << space.rank()) - 1, views, 0);
   const int count = plan.add_param(static_cast<std::uint64_t>(lines.count)),
             size = plan.add_param(static_cast<std::uint64_t>(r.target.size));
   plan.add_axes(axes);
@@ -136,7 +136,7 @@ void sort_entries(GpuBackend& backend, const ScatterRequest& r, const EntryLines
 /// The last kernel: an invocation to an element or a few neighbours, or a workgroup that fetches.
 struct Combining {
   Plan plan;
-  Axes kept, summed;
+  MergedAxes kept, summed;
   int outputs = -1, kept_slot = -1, length = -1, begin = -1, end = -1;  // parameters
   int group = 1;
   bool fetched = false;
@@ -209,19 +209,19 @@ Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::init
 
 std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const Combining& c) {
   Io io(c.plan, backend.dialect());
-  const detail::Lane lane = detail::lane_of(r.source.dtype);
-  const std::string combine = combining_function(backend.dialect(), r.combine, lane);
+  const detail::ComputeType type = detail::compute_type_of(r.source.dtype);
+  const std::string combine = combining_function(backend.dialect(), r.combine, type);
   Holes holes = combining_holes(backend, c, io,
                                 {"low", "low_middle", "over_middle", "entry0", "entry1", "entry2", "entry3"});
   static_assert(kFetchedEach == 4, "as many as there are entries above");
   holes["bound_of_low"] = "wanted", holes["bound_of_over"] = "wanted + 1u";
   holes["searched"] = c.fetched ? "low over" : "low";
   if (!c.fetched) return module(backend, c.plan, "scatter, sorted", fill_holes(kSorted, holes), {}, combine);
-  holes["type"] = lane_name(lane), holes["across"] = cat(c.across);
+  holes["type"] = compute_type_name(type), holes["across"] = cat(c.across);
   holes["rows"] = cat(static_cast<int>(kFetching) / c.across);
   holes["entries"] = numbers(0, kFetchedEach), holes["entries_each"] = cat(kFetchedEach);
   return module(backend, c.plan, "scatter, fetched", fill_holes(kFetched, holes),
-                {{lane_name(lane), "values", static_cast<int>(kFetching) * kFetchedEach}}, combine);
+                {{compute_type_name(type), "values", static_cast<int>(kFetching) * kFetchedEach}}, combine);
 }
 
 /// False, having done nothing, where there is no such kernel in vectors.

@@ -162,9 +162,9 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
   order.axes[order.rank] = r.axis, order.sizes[order.rank++] = n;
   AxisOrder results = order;
   results.sizes[results.rank - 1] = wanted;
-  const Walker input(r.input, order);
-  const auto walker_of = [&](const detail::View& view) { return view.storage ? Walker(view, results) : Walker(); };
-  const Walker values = walker_of(r.values), indices = walker_of(r.indices);
+  const Cursor input(r.input, order);
+  const auto cursor_of = [&](const detail::View& view) { return view.storage ? Cursor(view, results) : Cursor(); };
+  const Cursor values = cursor_of(r.values), indices = cursor_of(r.indices);
   for_lines(count, n, [&](std::int64_t first, std::int64_t last) {
     auto& lines = detail::of_thread<Lines<T>>();
     LineSort<T> sorter(lines, r.descending);
@@ -193,7 +193,8 @@ template <class T> void sort_lines(const SortRequest& r, const KernelTable& tabl
 void sort_on_cpu(detail::Backend&, const SortRequest& r) {
   with_threads_noted([&] {
     if (r.space.numel() == 0) return;
-    with_type(type_of_lanes(detail::lane_of(r.input.dtype)), r.op, [&]<class T>(T) { sort_lines<T>(r, kernels()); });
+    with_type(dtype_computed_in(detail::compute_type_of(r.input.dtype)), r.op,
+              [&]<class T>(T) { sort_lines<T>(r, kernels()); });
   });
 }
 

@@ -9,12 +9,12 @@
 
 namespace tern::detail_gpu {
 
-using detail::Lane;
+using detail::ComputeType;
 using detail::SortRequest;
 
 namespace {
 
-constexpr const char* kBlock =
+constexpr const char* kBlockText =
 #include "primitives/sort/sort_block.wgsl.inc"
     ;
 constexpr const char* kPlace =
@@ -39,11 +39,11 @@ constexpr std::int64_t kTimesSelected = 4;  // a line has more elements than wan
 
 std::string key_of(DType dtype, const std::string& x, bool descending) {
   std::string key;
-  switch (detail::lane_of(dtype)) {
-    case Lane::f32: key = cat("tern_sort_key(", x, ")"); break;
-    case Lane::f64: key = cat("tern_sort_key_f64(", x, ")"); break;
-    case Lane::i64: key = cat("(bitcast<u64>(", x, ") ^ 0x8000000000000000ull)"); break;
-    case Lane::u32: key = x; break;
+  switch (detail::compute_type_of(dtype)) {
+    case ComputeType::f32: key = cat("tern_sort_key(", x, ")"); break;
+    case ComputeType::f64: key = cat("tern_sort_key_f64(", x, ")"); break;
+    case ComputeType::i64: key = cat("(bitcast<u64>(", x, ") ^ 0x8000000000000000ull)"); break;
+    case ComputeType::u32: key = x; break;
     default: key = cat("(bitcast<u32>(", x, ") ^ 0x80000000u)");
   }
   return descending ? cat("~", key) : key;
@@ -53,7 +53,7 @@ std::string key_of(DType dtype, const std::string& x, bool descending) {
 std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
   const auto padded =
       static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 2))));
-  if (!backend.limits().packed) return padded;
+  if (!backend.limits().archived) return padded;
   return std::max(padded, n <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
 }
 
@@ -174,7 +174,7 @@ std::string block_text(const Job& job, const LinePlan& l, const PlaceSlots& s, s
   holes["sorted_places"] = words_of(l.plan.access(s.places));
   holes["levels"] = powers_of_two(2 * size).substr(2);  // from 2 on
   for (int level = 2; level <= size; level *= 2) holes[cat("distances_", level)] = powers_of_two(level, true);
-  return l.module("sort, blocks", fill_holes(kBlock, holes),
+  return l.module("sort, blocks", fill_holes(kBlockText, holes),
                   {{word_of(job.dtype), "keys", size}, {"u32", "places", size}}, functions);
 }
 
@@ -242,7 +242,7 @@ Words read_words(const Job& job, Radix& radix) {
 
 /// Whether a workgroup sorts a whole line by digits, in its memory.
 bool fits_tile(const Job& job) {
-  return job.dialect().native() && !job.backend.limits().packed && job.wanted == job.n && job.n > kLeastTile &&
+  return job.dialect().native() && !job.backend.limits().archived && job.wanted == job.n && job.n > kLeastTile &&
          job.n <= Radix::tile(job.dtype);
 }
 void sort_tiles(const Job& job) {

@@ -16,9 +16,9 @@ class GpuBackend;
 
 /// Collects the launches of requests that are planned one after the other, whose kernels are printed as of parts
 /// (Module::parts), and queues those with the same key together.
-class Together {
+class Horizontal {
  public:
-  explicit Together(GpuBackend& backend) : backend_(backend) {}
+  explicit Horizontal(GpuBackend& backend) : backend_(backend) {}
   template <class Text> void add(const Launch& launch, const Text& text) {
     Group& group = group_of(launch);
     if (group.launches.empty()) group.text = text();

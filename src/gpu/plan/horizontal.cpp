@@ -1,4 +1,4 @@
-#include "gpu/plan/together.hpp"
+#include "gpu/plan/horizontal.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,13 +7,13 @@
 
 namespace tern::detail_gpu {
 
-Together::Group& Together::group_of(const Launch& launch) {
+Horizontal::Group& Horizontal::group_of(const Launch& launch) {
   for (Group& group : groups_)
     if (group.launches[0].key == launch.key) return group;
   return groups_.emplace_back();
 }
 
-void Together::finish() {
+void Horizontal::finish() {
   if (Preparing* preparing = Preparing::current()) preparing->count_inputs_from(0);  // they are counted already
   for (const Group& group : groups_) {
     const Launch& like = group.launches[0];

@@ -1,4 +1,4 @@
-#include "cpu/tape/walker.hpp"
+#include "cpu/tape/cursor.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,9 +7,9 @@
 
 namespace tern::detail_cpu {
 namespace {
-using detail::lane_of;
+using detail::compute_type_of;
 
-std::size_t lane_size(Lane lane) { return detail::is_wide_lane(lane) ? 8 : 4; }
+std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
 /// A few bytes without a call.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
   switch (bytes) {
@@ -26,7 +26,7 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes)
 constexpr std::int64_t kRawElements = 1024;
 }  // namespace
 
-void Walker::place(const AxisOrder& order, const Strides& strides) {
+void Cursor::place(const AxisOrder& order, const Strides& strides) {
   rank_ = 0;
   for (int i = 0; i < order.rank && order.count() > 0; ++i) {  // nothing is read where a size is 0
     const std::int64_t size = order.sizes[i];
@@ -44,7 +44,7 @@ void Walker::place(const AxisOrder& order, const Strides& strides) {
   if (rank_ == 0) rank_ = 1, sizes_[0] = 1, strides_[0] = 0, table_strides_[0] = 0;
 }
 
-Walker::Walker(const detail::View& view, const AxisOrder& order, const detail::Gather* gather)
+Cursor::Cursor(const detail::View& view, const AxisOrder& order, const detail::Gather* gather)
     : base_(static_cast<std::byte*>(view.storage->data()) +
             view.offset * static_cast<std::int64_t>(dtype_size(view.dtype))),
       dtype_(view.dtype),
@@ -52,15 +52,15 @@ Walker::Walker(const detail::View& view, const AxisOrder& order, const detail::G
   place(order, view.strides);
 }
 
-Walker Walker::coordinate(const AxisOrder& order, const Strides& strides) {
-  Walker walker;
-  walker.counts_ = true;
-  walker.place(order, strides);
-  return walker;
+Cursor Cursor::coordinate(const AxisOrder& order, const Strides& strides) {
+  Cursor cursor;
+  cursor.counts_ = true;
+  cursor.place(order, strides);
+  return cursor;
 }
 
 /// Calls run(element offset, stride, index of the first element, length, table offset, table stride) for each run.
-template <class Run> void Walker::runs(std::int64_t position, std::int64_t n, Run run) const {
+template <class Run> void Cursor::runs(std::int64_t position, std::int64_t n, Run run) const {
   std::int64_t coordinates[kMaxRank], offset = 0, table = 0, rest = position;
   for (int i = rank_ - 1; i >= 0; --i) {
     coordinates[i] = rest % sizes_[i];
@@ -82,19 +82,19 @@ template <class Run> void Walker::runs(std::int64_t position, std::int64_t n, Ru
   }
 }
 
-std::int64_t Walker::period() const {
+std::int64_t Cursor::period() const {
   if (gather_ || counts_ || strides_[0] != 0) return 0;
   std::int64_t period = 1;
   for (int i = 1; i < rank_ && period <= kLongestPeriod; ++i) period *= sizes_[i];
   return period <= kLongestPeriod ? period : 0;
 }
 
-bool Walker::has_short_runs(std::int64_t n) const {
+bool Cursor::has_short_runs(std::int64_t n) const {
   const int inner = rank_ - 1;
   return inner > 0 && sizes_[inner] < kShortRun && n > 2 * sizes_[inner] && !counts_ && !gather_;
 }
 
-ShortRuns Walker::short_runs() const {
+ShortRuns Cursor::short_runs() const {
   ShortRuns runs;
   int first = rank_ - 1;  // of the axes that are the pattern
   runs.period = sizes_[first];
@@ -106,7 +106,7 @@ ShortRuns Walker::short_runs() const {
 
 /// Calls move(runs, element offset of a pattern, position within it, index of the first element, length) for each run
 /// of patterns along the axis that they are repeated along.
-template <class Move> void Walker::patterns(std::int64_t position, std::int64_t n, const Move& move) const {
+template <class Move> void Cursor::patterns(std::int64_t position, std::int64_t n, const Move& move) const {
   const ShortRuns runs = short_runs();
   const int along = rank_ - runs.axes - 1;
   std::int64_t coordinates[kMaxRank], offset = 0, within = position % runs.period, rest = position / runs.period;
@@ -128,7 +128,7 @@ template <class Move> void Walker::patterns(std::int64_t position, std::int64_t 
   }
 }
 
-const void* Walker::direct(std::int64_t position, std::int64_t n) const {
+const void* Cursor::direct(std::int64_t position, std::int64_t n) const {
   if (counts_ || gather_) return nullptr;
   const int inner = rank_ - 1;
   if (inner == 0 && (strides_[0] == 1 || n == 1))
@@ -145,7 +145,7 @@ const void* Walker::direct(std::int64_t position, std::int64_t n) const {
   return base_ + offset * static_cast<std::int64_t>(dtype_size(dtype_));
 }
 
-std::optional<Walker::Rectangle> Walker::rectangle(std::int64_t position, std::int64_t rows, std::int64_t cols,
+std::optional<Cursor::Rectangle> Cursor::rectangle(std::int64_t position, std::int64_t rows, std::int64_t cols,
                                                    std::int64_t pitch) const {
   if (counts_ || gather_) return {};
   std::int64_t offset = 0, rest = position, step = 1, row = 0;
@@ -162,13 +162,13 @@ std::optional<Walker::Rectangle> Walker::rectangle(std::int64_t position, std::i
   return Rectangle{base_ + offset * static_cast<std::int64_t>(dtype_size(dtype_)), row, strides_[rank_ - 1]};
 }
 
-void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
+void Cursor::load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
   if (gather_) return load_gathered(table, position, n, lanes);
   if (has_short_runs(n)) return load_patterns(table, position, n, lanes);
-  const int type = static_cast<int>(dtype_);
+  const int stored = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
-  const Lane lane = lane_of(dtype_);
-  const auto width = static_cast<std::int64_t>(lane_size(lane));
+  const ComputeType type = compute_type_of(dtype_);
+  const auto width = static_cast<std::int64_t>(compute_size(type));
   runs(position, n,
        [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t,
            std::int64_t) {
@@ -181,21 +181,21 @@ void Walker::load(const KernelTable& table, std::int64_t position, std::int64_t 
          }
          const std::byte* from = base_ + offset * size;
          if (stride == 1 || length == 1) {
-           table.load[type](from, to, count);
+           table.load[stored](from, to, count);
          } else if (stride == 0) {
            std::int64_t value;
-           table.load[type](from, &value, 1);
-           table.fill[static_cast<int>(lane)](&value, to, count);
+           table.load[stored](from, &value, 1);
+           table.fill[static_cast<int>(type)](&value, to, count);
          } else if (dtype_ == DType::f16 || dtype_ == DType::bf16) {
            load_strided_halves(table, from, stride, to, length);
          } else {
-           table.load_strided[type](from, stride, to, count);
+           table.load_strided[stored](from, stride, to, count);
          }
        });
 }
 
 /// Gathered as they lie, and widened many at a time.
-void Walker::load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride, std::byte* lanes,
+void Cursor::load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride, std::byte* lanes,
                                  std::int64_t n) const {
   alignas(64) std::uint16_t raw[kRawElements];
   const auto* const x = reinterpret_cast<const std::uint16_t*>(from);
@@ -206,39 +206,39 @@ void Walker::load_strided_halves(const KernelTable& table, const std::byte* from
   }
 }
 
-void Walker::load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
-  const auto size = dtype_size(dtype_), width = lane_size(lane_of(dtype_));
-  const bool are_lanes = size == width;
+void Cursor::load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
+  const auto size = dtype_size(dtype_), width = compute_size(compute_type_of(dtype_));
+  const bool is_computed_in = size == width;
   alignas(64) std::byte raw[kRawElements * 4];  // what is widened has 4 bytes at most
-  const std::int64_t most = are_lanes ? n : kRawElements;
+  const std::int64_t most = is_computed_in ? n : kRawElements;
   for (std::int64_t begin = 0; begin < n; begin += most) {
     const std::int64_t count = std::min(most, n - begin);
     std::byte* const to = static_cast<std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
-    std::byte* const into = are_lanes ? to : raw;
+    std::byte* const into = is_computed_in ? to : raw;
     patterns(position + begin, count,
              [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
                  std::int64_t length) {
                gather_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
                               into + static_cast<std::size_t>(first) * size);
              });
-    if (!are_lanes) table.load[static_cast<int>(dtype_)](raw, to, static_cast<std::size_t>(count));
+    if (!is_computed_in) table.load[static_cast<int>(dtype_)](raw, to, static_cast<std::size_t>(count));
   }
 }
 
-void Walker::store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const {
-  const auto size = dtype_size(dtype_), width = lane_size(lane_of(dtype_));
-  const bool are_lanes = size == width;
+void Cursor::store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const {
+  const auto size = dtype_size(dtype_), width = compute_size(compute_type_of(dtype_));
+  const bool is_computed_in = size == width;
   alignas(64) std::byte raw[kRawElements * 4];
-  const std::int64_t most = are_lanes ? n : kRawElements;
+  const std::int64_t most = is_computed_in ? n : kRawElements;
   for (std::int64_t begin = 0; begin < n; begin += most) {
     const std::int64_t count = std::min(most, n - begin);
     const std::byte* const from = static_cast<const std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
-    if (!are_lanes) table.store[static_cast<int>(dtype_)](from, raw, static_cast<std::size_t>(count));
+    if (!is_computed_in) table.store[static_cast<int>(dtype_)](from, raw, static_cast<std::size_t>(count));
     patterns(position + begin, count,
              [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
                  std::int64_t length) {
                scatter_pattern(runs, size, base_ + offset * static_cast<std::int64_t>(size), within, length,
-                               (are_lanes ? from : raw) + static_cast<std::size_t>(first) * size);
+                               (is_computed_in ? from : raw) + static_cast<std::size_t>(first) * size);
              });
   }
 }
@@ -265,10 +265,10 @@ bool checked(const std::int32_t* entries, std::int64_t count, std::int32_t size,
   return wrong == 0;
 }
 
-void Walker::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
-  const int type = static_cast<int>(dtype_);
+void Cursor::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
+  const int stored = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
-  const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));
+  const auto width = static_cast<std::int64_t>(compute_size(compute_type_of(dtype_)));
   const auto* entries = static_cast<const std::int32_t*>(gather_->table.storage->data()) + gather_->table.offset;
   const auto entry = [&](std::int64_t at) {
     const std::int64_t value = entries[at], index = value < 0 && gather_->wraps ? value + gather_->size : value;
@@ -278,13 +278,13 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
     return index * gather_->step;
   };
   // Elements are gathered as they lie, and widened many at a time.
-  const bool are_lanes = size == width;
+  const bool is_computed_in = size == width;
   alignas(64) std::byte raw[kRawElements * 4];
-  const std::int64_t most = are_lanes ? n : kRawElements;
+  const std::int64_t most = is_computed_in ? n : kRawElements;
   for (std::int64_t begin = 0; begin < n; begin += most) {
     const std::int64_t count = std::min(most, n - begin);
     std::byte* const to = static_cast<std::byte*>(lanes) + begin * width;
-    std::byte* const into = are_lanes ? to : raw;
+    std::byte* const into = is_computed_in ? to : raw;
     const auto run = [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length,
                          std::int64_t at, std::int64_t at_stride) {
       std::byte* const place = into + first * size;
@@ -341,25 +341,25 @@ void Walker::load_gathered(const KernelTable& table, std::int64_t position, std:
         copy_bytes(into + done * size, base_ + (i * step + entry(i * at_step)) * size, bytes);
       if (done < count) run(i * step, 1, done, count - done, i * at_step, 0);
     }
-    if (!are_lanes) table.load[type](raw, to, static_cast<std::size_t>(count));
+    if (!is_computed_in) table.load[stored](raw, to, static_cast<std::size_t>(count));
   }
 }
 
-void Walker::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
+void Cursor::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
                    bool stream) const {
   if (has_short_runs(n)) return store_patterns(table, position, n, lanes);
-  const int type = static_cast<int>(dtype_);
+  const int stored = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
-  const auto width = static_cast<std::int64_t>(lane_size(lane_of(dtype_)));
+  const auto width = static_cast<std::int64_t>(compute_size(compute_type_of(dtype_)));
   runs(position, n,
        [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t,
            std::int64_t) {
          const std::byte* from = static_cast<const std::byte*>(lanes) + first * width;
          std::byte* const to = base_ + offset * size;
          if (stride == 1 || length == 1)
-           (stream && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 ? table.stream : table.store)[type](
+           (stream && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 ? table.stream : table.store)[stored](
                from, to, static_cast<std::size_t>(length));
-         else table.store_strided[type](from, base_ + offset * size, stride, static_cast<std::size_t>(length));
+         else table.store_strided[stored](from, base_ + offset * size, stride, static_cast<std::size_t>(length));
        });
 }
 

@@ -1,4 +1,4 @@
-#include "pack_calls.hpp"
+#include "archive_calls.hpp"
 
 #include "formula/rule.hpp"
 #include "ops/entry.hpp"

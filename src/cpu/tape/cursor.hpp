@@ -24,13 +24,13 @@ struct AxisOrder {
 
 /// One operand along an AxisOrder. Neighbouring axes that its strides allow are merged, so that a contiguous operand is
 /// one run and a bias is short runs.
-class Walker {
+class Cursor {
  public:
-  Walker() = default;
+  Cursor() = default;
   /// Memory. `indexed` may be null.
-  Walker(const detail::View& view, const AxisOrder& order, const detail::Gather* gather = nullptr);
+  Cursor(const detail::View& view, const AxisOrder& order, const detail::Gather* gather = nullptr);
   /// The coordinate along one axis of the index space (i32), or the position within the `reduced` axes.
-  static Walker coordinate(const AxisOrder& order, const Strides& strides);
+  static Cursor coordinate(const AxisOrder& order, const Strides& strides);
 
   /// A pointer to elements [position, position + n) as they lie in memory, or null where they are not one run of
   /// neighbours.
@@ -43,7 +43,7 @@ class Walker {
   /// Nothing where they are none.
   std::optional<Rectangle> rectangle(std::int64_t position, std::int64_t rows, std::int64_t cols,
                                      std::int64_t pitch) const;
-  /// Elements [position, position + n), widened to their lane.
+  /// Elements [position, position + n), widened to their type.
   void load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
   /// The reverse, narrowed; `stream`: past the caches where the memory is aligned.
   void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,

@@ -1,4 +1,4 @@
-// Rows that a kernel may keep in registers between its walks: lengths about every change of how many elements and how
+// Rows that a kernel may keep in registers between its passes: lengths about every change of how many elements and how
 // many invocations a row has, few rows and many.
 #include <cstdlib>
 
@@ -7,8 +7,8 @@
 namespace tern::test {
 namespace {
 
-class HeldRows : public EveryDevice {};
-TERN_EVERY_DEVICE(HeldRows);
+class ResidentRows : public EveryDevice {};
+TERN_EVERY_DEVICE(ResidentRows);
 
 /// The same in f64 on the CPU, of the same (rounded) values. `condition`: how much larger errors of the parts are.
 void expect_as_exact(const char* what, const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
@@ -41,7 +41,7 @@ void expect_rows(const Tensor& x) {
             t);
       },
       x, 64);
-  expect_as_exact("a residual norm", [](const Tensor& t) {  // the first walk's values serve in every later one
+  expect_as_exact("a residual norm", [](const Tensor& t) {  // the first pass's values serve in every later one
     return row_formula([](auto u) {
       auto y = exp(u * 0.5), c = y - mean(y);
       return c / sqrt(mean(c * c) + 1) + y * tanh(c);
@@ -56,7 +56,7 @@ void expect_rows(const Tensor& x) {
   }, x, 64);
 }
 
-TEST_P(HeldRows, AboutEveryChangeOfLayout) {
+TEST_P(ResidentRows, AboutEveryChangeOfLayout) {
   // A GPU's kernels change with the length, slowly.
   const std::vector<std::int64_t> lengths{4,    8,    32,   60,   64,   256,   264,   1000,
                                           1024, 1032, 4096, 8192, 8200, 16384, 16392, 32768};
@@ -69,11 +69,11 @@ TEST_P(HeldRows, AboutEveryChangeOfLayout) {
       expect_rows(Random(static_cast<unsigned>(length)).tensor({3, length}, dtype, device(), -4, 4));
   }
 }
-TEST_P(HeldRows, ManyRows) {
+TEST_P(ResidentRows, ManyRows) {
   for (const Shape& shape : {Shape{5000, 64}, Shape{700, 1024}, Shape{521, 2048}})
     expect_rows(Random(2).tensor(shape, f32, device(), -4, 4));
 }
-TEST_P(HeldRows, OfSeveralOperands) {
+TEST_P(ResidentRows, OfSeveralOperands) {
   for (const std::int64_t length : {384, 16384}) {  // the longer do not fit
     const Shape shape{530, length};
     Random random(6);
@@ -89,18 +89,18 @@ TEST_P(HeldRows, OfSeveralOperands) {
     for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << i;
   }
 }
-TEST_P(HeldRows, OfIntegers) {
+TEST_P(ResidentRows, OfIntegers) {
   const Tensor x = Random(3).tensor({70, 256}, f32, device(), -100, 100).to(i32);
   const auto distance = [](auto u) { return max(u) - u + min(u); };
   EXPECT_EQ(doubles(row_formula(distance, x)), doubles(row_formula(distance, x.to(cpu()))));
 }
 /// CUDA reads a row of vectors once, however many reductions wait for each other.
-TEST_P(HeldRows, AreReadOnce) {
+TEST_P(ResidentRows, AreReadOnce) {
   if (device().kind() != DeviceKind::cuda || std::getenv("TERN_TEST_PACKED"))
     GTEST_SKIP() << "only CUDA keeps rows in registers";
   const Tensor x = Random(5).tensor({600, 1504}, f32, device(), -4, 4);
   for (const std::string& text : {explain([&] { softmax(x); }), explain([&] { var(x, -1); })})
-    EXPECT_NE(text.find("1 walk, "), text.npos) << text;
+    EXPECT_NE(text.find("1 pass, "), text.npos) << text;
 }
 
 }  // namespace

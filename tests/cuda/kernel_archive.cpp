@@ -1,4 +1,4 @@
-// NVIDIA's driver alone, without NVRTC: kernels come from the pack that was made with the build. On the pretended
+// NVIDIA's driver alone, without NVRTC: kernels come from the archive that was made with the build. On the pretended
 // driver, each in a process of its own, as what there is of CUDA is looked for once.
 #ifdef TERN_CUDA_PACK_FILE
 #include <fstream>
@@ -6,13 +6,13 @@
 
 #include "contract/registry.hpp"
 #include "cuda/fake.hpp"
-#include "cuda/pack.hpp"
+#include "cuda/kernel_archive.hpp"
 
 namespace tern::test {
 namespace {
 
 namespace fs = std::filesystem;
-using detail_cuda::Pack;
+using detail_cuda::KernelArchive;
 
 /// Without repetitions, which may be compressed in several ways.
 std::string letters(std::uint64_t count) {
@@ -24,8 +24,8 @@ const std::map<std::string, std::string> kFew = {{"text a", letters(100)}, {"tex
 
 void expect_io_error(const std::string& bytes, const std::string& part) {
   try {
-    Pack pack(bytes);
-    for (const auto& [text, ptx] : kFew) pack.ptx(text);
+    KernelArchive archive(bytes);
+    for (const auto& [text, ptx] : kFew) archive.ptx(text);
     ADD_FAILURE() << "taken";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::io);
@@ -34,33 +34,33 @@ void expect_io_error(const std::string& bytes, const std::string& part) {
 }
 
 TEST(CudaPack, GivesBackWhatWasWritten) {
-  const std::string bytes = Pack::written(kFew);
-  const Pack pack(bytes);
-  EXPECT_EQ(pack.size(), 2u);
+  const std::string bytes = KernelArchive::written(kFew);
+  const KernelArchive archive(bytes);
+  EXPECT_EQ(archive.size(), 2u);
   for (const auto& [text, ptx] : kFew) {
-    EXPECT_TRUE(pack.has(text));
-    EXPECT_TRUE(pack.ptx(text) == ptx);
+    EXPECT_TRUE(archive.has(text));
+    EXPECT_TRUE(archive.ptx(text) == ptx);
   }
-  EXPECT_FALSE(pack.has("text c"));
-  EXPECT_EQ(pack.ptx("text c"), "");
-  EXPECT_EQ(Pack(Pack::written({})).size(), 0u);
+  EXPECT_FALSE(archive.has("text c"));
+  EXPECT_EQ(archive.ptx("text c"), "");
+  EXPECT_EQ(KernelArchive(KernelArchive::written({})).size(), 0u);
 }
 
 TEST(CudaPack, NoticesEveryChangedByteAndEveryMissingOne) {
-  const std::string good = Pack::written(kFew);
+  const std::string good = KernelArchive::written(kFew);
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
     bad[i] ^= 1;
-    expect_io_error(bad, i < 8 ? "no pack" : i < 16 ? "another version" : "damaged");
+    expect_io_error(bad, i < 8 ? "no kernel archive" : i < 16 ? "another version" : "damaged");
   }
   for (std::size_t size = 0; size < good.size(); size += 7)
-    expect_io_error(good.substr(0, size), size < 48 ? "no pack" : "damaged");
+    expect_io_error(good.substr(0, size), size < 48 ? "no kernel archive" : "damaged");
   expect_io_error(good + "x", "damaged");
 }
 
 /// Everything that is there for a child, and its test.
-int with(const char* test, const std::string& pack = TERN_CUDA_PACK_FILE) {
-  setenv("TERN_CUDA_NVRTC", "0", 1), setenv("TERN_CUDA_BLAS", "0", 1), setenv("TERN_CUDA_KERNELS", pack.c_str(), 1);
+int with(const char* test, const std::string& archive = TERN_CUDA_PACK_FILE) {
+  setenv("TERN_CUDA_NVRTC", "0", 1), setenv("TERN_CUDA_BLAS", "0", 1), setenv("TERN_CUDA_KERNELS", archive.c_str(), 1);
   const int status = child(test);
   for (const char* name : {"TERN_CUDA_NVRTC", "TERN_CUDA_BLAS", "TERN_CUDA_KERNELS"}) unsetenv(name);
   return status;
@@ -172,10 +172,10 @@ TEST_F(FakeCuda, APackThatDoesNotServeIsNamed) {
   bad = good, bad[100] ^= 1;
   run(bad, "is damaged");
   run(good.substr(0, good.size() / 2), "is damaged");
-  run("", "no pack of kernels");
+  run("", "no kernel archive");
   setenv("TERN_EXPECTED_REASON", "TERN_CUDA_KERNELS=none", 1);
   EXPECT_EQ(with("FakeCuda.ChildHasNoPack", "none"), 0);
-  setenv("TERN_EXPECTED_REASON", "there is no pack of kernels", 1);
+  setenv("TERN_EXPECTED_REASON", "there is no kernel archive", 1);
   EXPECT_EQ(with("FakeCuda.ChildHasNoPack", folder / "missing"), 0);
 }
 TEST_F(FakeCuda, ChildHasNoPack) {

@@ -1,5 +1,5 @@
-// Pieces (kernel_file.hpp) of a kernel with reductions whose rows stay in registers between passes (reduce_held.hpp):
-// memory is read once, however many passes there are.
+// Pieces (kernel_file.hpp) of a kernel with reductions whose rows stay in registers between passes
+// (reduce_resident.hpp): memory is read once, however many passes there are.
 //
 //   row:      │ ty 0: $group neighbours │ ty 1 │ … │ ty 0 │ ty 1 │ … │      $steps groups an invocation, of which the
 //               u = 0                                u = 1                  last may lie behind the row
@@ -21,7 +21,7 @@ $define traversal_of_held
     }
   }
 $end
-$define hold_rows
+$define resident_rows
   $for s in $kept
     $type_$s kept$s[$kept_count];
   $end

@@ -1,5 +1,5 @@
-// Makes the pack (src/cuda/pack.hpp): runs everything that is registered on a driver that does nothing, as if there
-// were no NVRTC, and has NVRTC compile the kernels that were asked for.
+// Makes the archive (src/cuda/kernel_archive.hpp): runs everything that is registered on a driver that does nothing, as
+// if there were no NVRTC, and has NVRTC compile the kernels that were asked for.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -14,8 +14,8 @@
 
 #include "cuda/api.hpp"
 #include "cuda/compiler.hpp"
-#include "cuda/pack.hpp"
-#include "pack_calls.hpp"
+#include "cuda/kernel_archive.hpp"
+#include "archive_calls.hpp"
 #include "pretended_driver.hpp"
 #include "split_ptx.hpp"
 #include "tern/tern.hpp"
@@ -23,7 +23,7 @@
 namespace {
 
 using namespace tern;
-using detail_cuda::Pack;
+using detail_cuda::KernelArchive;
 
 /// Notes the texts. Each kernel is asked for in vectors first, where its operands lie so, and then as it is where they
 /// do not.
@@ -91,7 +91,7 @@ void compile(std::map<std::string, std::string>& texts) {
       for (std::size_t u; (u = next++) < units.size() && !failed;) try {
           compile_unit(units[u]);
         } catch (const std::exception& error) {
-          if (!failed.exchange(true)) std::fprintf(stderr, "pack_kernels: %s\n", error.what());
+          if (!failed.exchange(true)) std::fprintf(stderr, "archive_kernels: %s\n", error.what());
         }
     });
   for (std::thread& thread : threads) thread.join();
@@ -103,18 +103,19 @@ std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Kernels that a pack made before has already.
+/// Kernels that an archive made before has already.
 void take_over(const std::string& path, std::map<std::string, std::string>& texts) {
   try {
-    const Pack before(contents(path));
+    const KernelArchive before(contents(path));
     for (auto& [text, ptx] : texts) ptx = before.ptx(text);
   } catch (const Error&) {  // none, or of another version
   }
 }
 
 constexpr const char* kUsage =
-    "Usage: pack_kernels FILE\n\n"
-    "Compiles the CUDA kernels of everything that is registered to PTX, with NVRTC, and writes them to FILE: the pack "
+    "Usage: archive_kernels FILE\n\n"
+    "Compiles the CUDA kernels of everything that is registered to PTX, with NVRTC, and writes them to FILE: the "
+    "archive "
     "that\n"
     "tern runs from where there is NVIDIA's driver alone. Of a FILE that is there already, kernels whose text is the "
     "same\n"
@@ -139,18 +140,18 @@ int main(int argc, char** argv) {
       tools::call_for_pack(collector.vectors);
     }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "pack_kernels: %s\n", error.what());
+    std::fprintf(stderr, "archive_kernels: %s\n", error.what());
     return 1;
   }
   take_over(path, collector.texts);
   const auto start = std::chrono::steady_clock::now();
   compile(collector.texts);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const std::string bytes = Pack::written(collector.texts);
+  const std::string bytes = KernelArchive::written(collector.texts);
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   if (!file.flush()) {
-    std::fprintf(stderr, "pack_kernels: cannot write %s\n", path.c_str());
+    std::fprintf(stderr, "archive_kernels: cannot write %s\n", path.c_str());
     return 1;
   }
   std::size_t all = 0;

@@ -5,15 +5,15 @@
 
 namespace tern::detail {
 
-Lane lane_of(DType dtype) {
+ComputeType compute_type_of(DType dtype) {
   switch (dtype) {
-    case DType::f64: return Lane::f64;
-    case DType::i64: return Lane::i64;
-    case DType::u32: return Lane::u32;
+    case DType::f64: return ComputeType::f64;
+    case DType::i64: return ComputeType::i64;
+    case DType::u32: return ComputeType::u32;
     case DType::f16:
     case DType::bf16:
-    case DType::f32: return Lane::f32;
-    default: return Lane::i32;
+    case DType::f32: return ComputeType::f32;
+    default: return ComputeType::i32;
   }
 }
 bool fits(const Number& n, DType dtype) {
@@ -24,12 +24,13 @@ bool fits(const Number& n, DType dtype) {
   if (dtype == DType::u8 || dtype == DType::u32) return value >= 0 && value < std::int64_t{1} << bits;
   return bits == 64 || (value >= -(std::int64_t{1} << (bits - 1)) && value < std::int64_t{1} << (bits - 1));
 }
-bool is_float_lane(Lane lane) { return lane == Lane::f32 || lane == Lane::f64; }
-bool is_wide_lane(Lane lane) { return lane == Lane::f64 || lane == Lane::i64; }
+bool is_float(ComputeType type) { return type == ComputeType::f32 || type == ComputeType::f64; }
+bool is_wide(ComputeType type) { return type == ComputeType::f64 || type == ComputeType::i64; }
 
-Lane Step::result_lane() const {
-  if (kind == StepKind::leaf && rule_of(leaf).gives == Gives::truth) return is_wide_lane(lane) ? Lane::i64 : Lane::i32;
-  return lane;
+ComputeType Step::result_type() const {
+  if (kind == StepKind::leaf && rule_of(leaf).gives == Gives::predicate)
+    return is_wide(type) ? ComputeType::i64 : ComputeType::i32;
+  return type;
 }
 
 }  // namespace tern::detail

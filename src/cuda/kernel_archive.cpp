@@ -1,4 +1,4 @@
-#include "cuda/pack.hpp"
+#include "cuda/kernel_archive.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -77,18 +77,18 @@ std::string inflated(std::string_view, std::size_t, std::string_view) { refuse("
 ContentKey content_key(std::string_view text) { return {hash(text, kStart), hash(text, ~kStart)}; }
 std::uint64_t content_check(std::string_view bytes) { return hash(bytes, kStart * 31); }
 
-struct Pack::Header {
+struct KernelArchive::Header {
   char magic[8] = {'t', 'e', 'r', 'n', 'p', 't', 'x', '1'};
   std::uint64_t language = 0, entries = 0, dictionary = 0, data = 0;
   std::uint64_t check = 0;  // of the entries and the dictionary
 };
 
-Pack::Pack(std::string bytes) : bytes_(std::move(bytes)) {
+KernelArchive::KernelArchive(std::string bytes) : bytes_(std::move(bytes)) {
   Header header;
   const Header wanted;
-  if (bytes_.size() < sizeof header) refuse("it is no pack of kernels");
+  if (bytes_.size() < sizeof header) refuse("it is no kernel archive");
   std::memcpy(&header, bytes_.data(), sizeof header);
-  if (std::memcmp(header.magic, wanted.magic, sizeof wanted.magic) != 0) refuse("it is no pack of kernels");
+  if (std::memcmp(header.magic, wanted.magic, sizeof wanted.magic) != 0) refuse("it is no kernel archive");
   if (header.language != language()) refuse("it was made by another version of tern");
   const std::string_view rest = std::string_view(bytes_).substr(sizeof header);
   const std::uint64_t most = rest.size();
@@ -102,7 +102,7 @@ Pack::Pack(std::string bytes) : bytes_(std::move(bytes)) {
   dictionary_ = rest.substr(table, header.dictionary), data_ = rest.substr(table + header.dictionary);
 }
 
-const Pack::Entry* Pack::find(std::string_view text) const {
+const KernelArchive::Entry* KernelArchive::find(std::string_view text) const {
   const ContentKey key = content_key(text);
   const auto found = std::lower_bound(entries_.begin(), entries_.end(), key, [](const Entry& e, const ContentKey& k) {
     return ContentKey{e.first, e.second} < k;
@@ -110,14 +110,14 @@ const Pack::Entry* Pack::find(std::string_view text) const {
   return found != entries_.end() && ContentKey{found->first, found->second} == key ? &*found : nullptr;
 }
 
-std::string Pack::ptx(std::string_view text) const {
+std::string KernelArchive::ptx(std::string_view text) const {
   const Entry* entry = find(text);
   if (!entry) return "";
   if (entry->begin > data_.size() || entry->stored > data_.size() - entry->begin) refuse("it is damaged");
   return inflated(data_.substr(entry->begin, entry->stored), entry->size, dictionary_);
 }
 
-std::string Pack::written(const std::map<std::string, std::string>& kernels) {
+std::string KernelArchive::written(const std::map<std::string, std::string>& kernels) {
   // The dictionary: the beginnings of kernels from all over, which have the most in common with others.
   std::string dictionary, data;
   const std::size_t each = kernels.empty() ? 0 : std::max<std::size_t>(kDictionary / kernels.size(), 2048);
@@ -147,17 +147,17 @@ std::string Pack::written(const std::map<std::string, std::string>& kernels) {
 namespace {
 
 struct FoundPack {
-  std::unique_ptr<const Pack> pack;
+  std::unique_ptr<const KernelArchive> archive;
   std::string reason;
 };
 FoundPack find_pack() {
   std::vector<std::string> files;
   const char* named = std::getenv("TERN_CUDA_KERNELS");
   if (named && *named) {
-    if (std::string_view(named) == "none") return {nullptr, "no pack of kernels is wanted (TERN_CUDA_KERNELS=none)"};
+    if (std::string_view(named) == "none") return {nullptr, "no kernel archive is wanted (TERN_CUDA_KERNELS=none)"};
     files.push_back(named);
   } else {
-    files = detail::installed_beside("cuda_kernels.pack");
+    files = detail::installed_beside("cuda_kernels.archive");
 #ifdef TERN_CUDA_PACK_BUILT
     files.push_back(TERN_CUDA_PACK_BUILT);
 #endif
@@ -166,21 +166,21 @@ FoundPack find_pack() {
     std::optional<std::string> bytes = detail::read_file(file);
     if (!bytes) continue;
     try {
-      return {std::make_unique<const Pack>(std::move(*bytes)), ""};
+      return {std::make_unique<const KernelArchive>(std::move(*bytes)), ""};
     } catch (const Error& error) {
-      return {nullptr, "the pack of kernels, " + file + ", does not serve: " + error.what()};
+      return {nullptr, "the kernel archive, " + file + ", does not serve: " + error.what()};
     }
   }
-  return {nullptr, named ? std::string("there is no pack of kernels, ") + named + " (TERN_CUDA_KERNELS)"
-                         : "this installation of tern has no pack of kernels"};
+  return {nullptr, named ? std::string("there is no kernel archive, ") + named + " (TERN_CUDA_KERNELS)"
+                         : "this installation of tern has no kernel archive"};
 }
 
 }  // namespace
 
-const Pack* Pack::found(std::string& reason) {
+const KernelArchive* KernelArchive::found(std::string& reason) {
   static const auto& found = *new FoundPack(find_pack());  // outlives what is in static storage
   reason = found.reason;
-  return found.pack.get();
+  return found.archive.get();
 }
 
 }  // namespace tern::detail_cuda

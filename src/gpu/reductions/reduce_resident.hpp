@@ -1,5 +1,5 @@
-// Short rows: an invocation reads its part of a row once, keeps it in registers, and so walks along it as often as it
-// likes. What one walk computes at some cost and a later one needs, it keeps, too.
+// Short rows: an invocation reads its part of a row once, keeps it in registers, and so traverses it as often as it
+// likes. What one pass computes at some cost and a later one needs, it keeps, too.
 #pragma once
 #include <functional>
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace tern::detail_gpu {
 
-/// What invocations keep of a row between walks.
-struct Held {
-  int steps = 0;  // groups of neighbours that each invocation has; 0: nothing is held
+/// What invocations keep of a row between passes.
+struct Resident {
+  int steps = 0;  // groups of neighbours that each invocation has; 0: nothing is resident
   int along = 1;  // invocations to a row
   std::vector<int> accesses;
-  std::vector<std::vector<int>> values;  // for each walk, the steps of the program whose values it keeps
+  std::vector<std::vector<int>> values;  // for each pass, the steps of the program whose values it keeps
 
   bool operator()() const { return steps > 0; }
-  /// Whether a value is known before this walk.
-  bool before(std::size_t walk, int step) const;
+  /// Whether a value is known before this pass.
+  bool before(std::size_t pass, int step) const;
 };
 
-/// Rows as they are walked along, in groups of neighbours.
-struct HeldRows {
+/// Rows as they are traversed, in groups of neighbours.
+struct ResidentRows {
   const detail::Program& program;
   const Plan& plan;
-  std::vector<std::vector<int>> wanted;         // for each walk, the steps it computes
+  std::vector<std::vector<int>> wanted;         // for each pass, the steps it computes
   std::function<bool(int step)> is_source;
   std::function<int(int step)> access_of;       // of inputs
   std::size_t kept_axes = 0;                    // of accesses, before the one along the row
@@ -33,11 +33,11 @@ struct HeldRows {
   std::int64_t rows = 1, groups = 1;            // groups of a row
 
   /// Nothing where the rows do not fit into registers, are not read in vectors, or no operand is read twice.
-  Held choose() const;
+  Resident choose() const;
 
  private:
   std::vector<int> times_read() const;
-  std::int64_t lane_bytes() const;
+  std::int64_t compute_bytes() const;
   /// Whether it is worth its registers.
   bool is_worth_it(const Access& a) const;
 };

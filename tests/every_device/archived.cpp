@@ -1,6 +1,6 @@
 // TERN_TEST_PACKED=1, with TERN_CUDA_NVRTC=0 and TERN_CUDA_BLAS=0: these tests where there is NVIDIA's driver alone.
-// What the pack has must pass; a test may fail only by the error that a kernel is not among those built in, which names
-// NVRTC.
+// What the archive has must pass; a test may fail only by the error that a kernel is not among those built in, which
+// names NVRTC.
 #include <gtest/gtest.h>
 
 #include <cstdio>
