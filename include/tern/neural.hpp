@@ -95,9 +95,9 @@ template <TensorOrVar X, TensorOrVar W, TensorOrVar B = Tensor>
 ResultOf<X, W, B> conv_transpose3d(const X& x, const W& weight, const B& bias = {},
                                    const ConvTransposeOptions& options = {});
 namespace detail {
-Tensor convolved_with_epilogue(const char* name, const Graph*, std::span<const Number>, const Tensor& x,
+Tensor convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const Tensor& x,
                                const Tensor& weight, const ConvOptions&, std::span<const Argument> operands);
-Var convolved_with_epilogue(const char* name, const Graph*, std::span<const Number>, const Var& x, const Var& weight,
+Var convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const Var& x, const Var& weight,
                             const ConvOptions&, std::span<const Argument> operands);
 }  // namespace detail
 /// formula(conv2d(x, weight), operands…): the formula is a Pointwise or a lambda of one output, of the accumulator and

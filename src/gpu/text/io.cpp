@@ -339,7 +339,7 @@ std::string logaddexp(const Dialect& dialect, detail::ComputeType type) {
 }  // namespace
 
 std::string combining_function(const Dialect& dialect, detail::Combine how, detail::ComputeType type) {
-  const char* const type = compute_type_name(type);
+  const char* const spelled = compute_type_name(type);
   const auto of_leaf = [&](detail::Leaf leaf) { return cat("  return ", dialect.leaf(leaf, type, {"a", "b"}), ";\n"); };
   const auto body = [&]() -> std::string {
     switch (how) {
@@ -351,7 +351,7 @@ std::string combining_function(const Dialect& dialect, detail::Combine how, deta
       default: return of_leaf(detail::Leaf::add);
     }
   };
-  return cat(dialect.pure_function_head("combine", {{type, "a"}, {type, "b"}}, type), body(), "}\n");
+  return cat(dialect.pure_function_head("combine", {{spelled, "a"}, {spelled, "b"}}, spelled), body(), "}\n");
 }
 
 std::string combining_identity(detail::Combine how, detail::ComputeType type) {
