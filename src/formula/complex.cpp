@@ -72,11 +72,24 @@ class InRealNumbers {
       x.push_back(values_.at(arg)), real.push_back(x.back().re);
       complex |= x.back().is_complex();
     }
+    if (complex) convert_exact(node, x);
     if (node.kind == NodeKind::call) return complex ? called(node, x) : called_real(node, real);
     if (node.leaf == Leaf::cast) return converted(op_, node, x);
     const bool speaks = node.leaf == Leaf::complex_of || node.leaf == Leaf::real_part || node.leaf == Leaf::imag_part;
     if (node.leaf == Leaf::sum && complex) return {leaf_of(node, {&x[0].re, 1}), leaf_of(node, {&x[0].im, 1})};
-    return complex || speaks ? complex_leaf(op_, node.leaf, x) : Complex{leaf_of(node, real)};
+    return complex || speaks ? complex_leaf(op_, node.leaf, x) : Complex{leaf_of(node, real), {}, is_exact(x)};
+  }
+  static bool is_exact(std::span<const Complex> x) {
+    const auto number = [](const Complex& c) { return c.re.node()->kind == NodeKind::constant; };
+    return std::ranges::all_of(x, [&](const Complex& c) { return c.exact || number(c); }) &&
+           std::ranges::any_of(x, [](const Complex& c) { return c.exact; });
+  }
+  /// Integers beside a complex number as floats like its parts; not the condition of a choice.
+  static void convert_exact(const Node& node, std::vector<Complex>& x) {
+    const auto like = std::ranges::find_if(x, [](const Complex& c) { return c.is_complex(); });
+    const bool chooses = node.kind == NodeKind::leaf && node.leaf == Leaf::where;
+    for (std::size_t i = chooses ? 1 : 0; i < x.size(); ++i)
+      if (x[i].exact) x[i] = {make_leaf(Leaf::cast, {x[i].re, like->re}, kCastLike)};
   }
   Complex called_real(const Node& node, std::span<const Expr> x) {
     if (!node.definition->value->complex) return {make_call(node.definition, x)};
@@ -99,28 +112,27 @@ class InRealNumbers {
   Values values_;
 };
 
-std::unique_ptr<RealFormula> derive(const char* op, const FormulaGraph* graph, const IndexSet& complex_inputs,
-                                    const IndexSet& floating_inputs, DType operands, DType results) {
+std::unique_ptr<RealFormula> derive(const char* op, const FormulaGraph* graph, const Operands& operands) {
   auto formula = std::make_unique<RealFormula>();
-  formula->complex_inputs = complex_inputs, formula->floating_inputs = floating_inputs;
-  formula->operands = operands, formula->results = results;
+  formula->operands = operands;
   Values inputs;
   int count = 0;
   for (int i = 0; i < graph->inputs; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    const bool complex = complex_inputs[at];
+    const bool complex = operands.complex[at];
     for (const bool full : {true, false}) {
       const auto operand = [&](int index) {
         const Expr e = make_input(index, full);
-        return operands != DType::boolean && (complex || floating_inputs[at]) ? cast(e, operands) : e;
+        return operands.converted != DType::boolean && operands.floating[at] ? cast(e, operands.converted) : e;
       };
-      inputs[make_input(i, full).node()] = {operand(count), complex ? operand(count + 1) : Expr()};
+      inputs[make_input(i, full).node()] = {operand(count), complex ? operand(count + 1) : Expr(), operands.exact[at]};
     }
     count += complex ? 2 : 1;
   }
   std::vector<Expr> outputs;
   for (const Complex& y : InRealNumbers(op, std::move(inputs)).outputs(graph)) {
-    const auto part = [&](Expr e) { return results != DType::boolean && y.is_complex() ? cast(e, results) : e; };
+    const bool converts = operands.results != DType::boolean && y.is_complex();
+    const auto part = [&](Expr e) { return converts ? cast(e, operands.results) : e; };
     outputs.push_back(part(y.re));
     if (y.is_complex()) outputs.push_back(part(y.im));
     formula->complex_outputs.push_back(y.is_complex());
@@ -189,8 +201,7 @@ const FormulaGraph* part_graph(const FormulaGraph* graph, const IndexSet& comple
 }
 
 /// What `make` gives, kept with the graph where `is_it` finds it.
-template <class IsIt, class Make>
-const RealFormula& kept(const FormulaGraph* graph, const IsIt& is_it, const Make& make) {
+template <class IsIt, class Make> const RealFormula& kept(const FormulaGraph* graph, const IsIt& is_it, const Make& make) {
   FormulaGraph::Caches& caches = *graph->caches;
   const auto find = [&]() -> const RealFormula* {
     for (const auto& formula : caches.in_real_numbers)
@@ -209,24 +220,18 @@ const RealFormula& kept(const FormulaGraph* graph, const IsIt& is_it, const Make
 
 }  // namespace
 
-const RealFormula& in_real_numbers(const char* op, const FormulaGraph* graph, const IndexSet& complex_inputs,
-                                   const IndexSet& floating_inputs, DType operands, DType results) {
-  const IndexSet floating = operands == DType::boolean ? IndexSet() : floating_inputs;
+const RealFormula& in_real_numbers(const char* op, const FormulaGraph* graph, const Operands& operands) {
   return kept(
-      graph,
-      [&](const RealFormula& f) {
-        return !f.on_parts && f.complex_inputs == complex_inputs && f.floating_inputs == floating &&
-               f.operands == operands && f.results == results;
-      },
-      [&] { return derive(op, graph, complex_inputs, floating, operands, results); });
+      graph, [&](const RealFormula& f) { return !f.on_parts && f.operands == operands; },
+      [&] { return derive(op, graph, operands); });
 }
 
 const FormulaGraph* on_each_part(const FormulaGraph* graph, const IndexSet& complex_inputs) {
   return kept(
-             graph, [&](const RealFormula& f) { return f.on_parts && f.complex_inputs == complex_inputs; },
+             graph, [&](const RealFormula& f) { return f.on_parts && f.operands.complex == complex_inputs; },
              [&] {
                auto formula = std::make_unique<RealFormula>();
-               formula->on_parts = true, formula->complex_inputs = complex_inputs;
+               formula->on_parts = true, formula->operands.complex = complex_inputs;
                formula->graph = part_graph(graph, complex_inputs);
                return formula;
              })

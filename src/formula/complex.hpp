@@ -12,24 +12,31 @@ namespace tern::detail {
 /// A number of a formula: re + i·im, or real where im is undefined.
 struct Complex {
   Expr re = {}, im = {};
+  bool exact = false;  // integers or booleans: converted where they meet a complex number
   bool is_complex() const { return im.defined(); }
+};
+
+/// What a formula is written in real numbers for.
+struct Operands {
+  IndexSet complex;
+  IndexSet floating;                 // the floating and the complex ones
+  IndexSet exact;                    // integers and booleans
+  DType converted = DType::boolean;  // the floating ones and parts are converted to it, unless it is boolean
+  DType results = DType::boolean;    // so are the parts of complex results
+  friend bool operator==(const Operands&, const Operands&) = default;
 };
 
 /// A formula in real numbers. Its inputs are the original's in their order, complex ones as two, the real part first;
 /// so are its outputs.
 struct RealFormula {
+  Operands operands;
   bool on_parts = false;  // as on_each_part gives it: null, or with the original's inputs and outputs
-  IndexSet complex_inputs, floating_inputs;
-  DType operands = DType::boolean, results = DType::boolean;
   const FormulaGraph* graph = nullptr;
   std::vector<bool> complex_outputs;
 };
 
-/// The formula for these inputs complex; kept with the graph. `operands`: what floating operands and parts are
-/// converted to, where they are of several dtypes; `results`: what the parts of complex results are converted to; no
-/// conversion where it is boolean. Throws dtype, naming what has no meaning for complex numbers.
-const RealFormula& in_real_numbers(const char* op, const FormulaGraph* graph, const IndexSet& complex_inputs,
-                                   const IndexSet& floating_inputs, DType operands, DType results);
+/// The formula for such operands; kept with the graph. Throws dtype, naming what has no meaning for complex numbers.
+const RealFormula& in_real_numbers(const char* op, const FormulaGraph* graph, const Operands& operands);
 
 /// The graph that gives each part of every result from the same part of the operands (and from real ones), as x + y,
 /// 2·x and sum(x) do; kept with the graph. Null where there is none.

@@ -292,7 +292,7 @@ struct Atanh {
     const Complex below = Log::value({Complex{1 - a, -b}}), above = Log::value({Complex{1 + a, b}});
     const Expr near = larger(x[0]) < 0.5, distance = (1 - a) * (1 - a) + b * b;
     const Expr re = where(near, 0.25 * tern::log1p(4 * a / where(near, distance, 1)), 0.5 * (above.re - below.re));
-    return {re, 0.5 * (above.im - below.im)};
+    return {copysign(re, a), 0.5 * (above.im - below.im)};
   }
   static One slopes(const One& x) { return {real(1) / ((real(1) - x[0]) * (real(1) + x[0]))}; }
 };

@@ -59,8 +59,7 @@ void check_complex(const char* op, const Tensor& z) {
   require_defined(op, "z", z);
   if (!is_complex(z.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs complex numbers, got " + describe(z));
-  if (z.dim() == kMaxRank)
-    throw Error(ErrorKind::shape, std::string(op) + ": no axis can be added to " + describe(z));
+  if (z.dim() == kMaxRank) throw Error(ErrorKind::shape, std::string(op) + ": no axis can be added to " + describe(z));
 }
 template <class T> T part(const char* op, const T& z, bool imaginary) {
   require_defined(op, "z", value_of(z));
@@ -97,8 +96,8 @@ TERN_INSTANCES_1(ResultOf, view_as_complex)
 
 Tensor detail::full_complex(const Shape& shape, double re, double im, const Options& options) {
   if (!is_complex(options.dtype))
-    throw Error(ErrorKind::dtype, "full: a complex number is not a value of dtype " +
-                                      std::string(to_string(options.dtype)));
+    throw Error(ErrorKind::dtype,
+                "full: a complex number is not a value of dtype " + std::string(to_string(options.dtype)));
   const Options parts{.dtype = real_dtype(options.dtype), .device = options.device};
   return make_complex(full({}, re, parts), full({}, im, parts).broadcast_to(shape));
 }

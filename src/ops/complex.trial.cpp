@@ -61,7 +61,9 @@ const Entries complex_numbers{
      .tolerance = kExact,
      .samples = {{.shapes = alike,
                   .call = [](const auto& x, const auto& y) { return view_as_real(make_complex(x, y)); },
-                  .reference = each_two([](double x, double y) { return Parts{x, y}; })}},
+                  .reference = each_two([](double x, double y) {
+                    return Parts{x, y};
+                  })}},
      .bad = {{shape, {"make_complex", "[2]", "[3]"}, [](auto make) { make_complex(make({2}), make({3})); }}}},
     {.name = "conj",
      .family = Family::complex,
@@ -70,7 +72,9 @@ const Entries complex_numbers{
      .tolerance = kExact,
      .samples = {{.shapes = alike,
                   .call = [](const auto& x, const auto& y) { return view_as_real(conj(make_complex(x, y))); },
-                  .reference = each_two([](double x, double y) { return Parts{x, -y}; })}},
+                  .reference = each_two([](double x, double y) {
+                    return Parts{x, -y};
+                  })}},
      .bad = {undefined("conj", [](const auto& x) { conj(x); })}},
     {.name = "angle",
      .family = Family::complex,
@@ -88,7 +92,9 @@ const Entries complex_numbers{
      .tolerance = {3, "a cosine and a product"},
      .samples = {{.shapes = alike,
                   .call = [](const auto& r, const auto& t) { return view_as_real(polar(r, t)); },
-                  .reference = each_two([](double r, double t) { return Parts{r * std::cos(t), r * std::sin(t)}; })}},
+                  .reference = each_two([](double r, double t) {
+                    return Parts{r * std::cos(t), r * std::sin(t)};
+                  })}},
      .bad = {{shape, {"polar", "[2]", "[3]"}, [](auto make) { polar(make({2}), make({3})); }}}},
     {.name = "view_as_real",
      .family = Family::complex,
@@ -101,7 +107,9 @@ const Entries complex_numbers{
                         const auto z = make_complex(x, y);
                         return view_as_real(z * z);
                       },
-                  .reference = each_two([](double x, double y) { return Parts{x * x - y * y, 2 * x * y}; })}},
+                  .reference = each_two([](double x, double y) {
+                    return Parts{x * x - y * y, 2 * x * y};
+                  })}},
      .bad = {{dtype, {"view_as_real", "f32[2]"}, [](auto make) { view_as_real(make({2}, f32)); }},
              undefined("view_as_real", [](const auto& x) { view_as_real(x); })}},
     {.name = "view_as_complex",

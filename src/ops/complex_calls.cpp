@@ -33,27 +33,29 @@ template <TensorOrVar T> T operand(const Argument& a) {
 }
 
 /// What is known of the operands of a call.
-struct Operands {
-  IndexSet complex, floating;
-  DType together = DType::boolean;  // what real numbers of the floating and complex ones become
-  bool several = false;             // they have different dtypes
-  bool numbers = false;             // there are complex numbers among them
+struct Known {
+  Operands operands;
+  bool numbers = false;  // there are complex numbers among them
   int rank = 0;
 
-  explicit Operands(std::span<const Argument> arguments) {
+  explicit Known(std::span<const Argument> arguments) {
+    DType together = DType::boolean;
+    bool several = false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const Argument& a = arguments[i];
-      if (is_complex(a)) complex.set(i);
+      if (is_complex(a)) operands.complex.set(i);
       numbers |= a.is_complex;
       if (!is_tensor(a)) continue;
       const Tensor& t = value_of(a);
       rank = std::max(rank, t.dim());
+      (is_differentiable(t.dtype()) ? operands.floating : operands.exact).set(i);
       if (!is_differentiable(t.dtype())) continue;
-      floating.set(i);
       const DType dtype = real_dtype(t.dtype());
       several |= together != DType::boolean && together != dtype;
       together = promote_types(together, dtype);
     }
+    if (several) operands.converted = together;
+    else operands.floating.reset();
   }
 };
 
@@ -148,17 +150,14 @@ struct Outputs {
 
 /// The call in real numbers.
 template <TensorOrVar T>
-void call_in_parts(const FusedCall& call, const Operands& operands, std::span<const Argument> arguments,
-                   const Shape& space, std::span<const Tensor> given, std::span<T> results) {
-  const DType together = operands.several ? operands.together : DType::boolean;
-  const auto written = [&](DType converted) -> const RealFormula& {
-    return in_real_numbers(call.op, call.graph, operands.complex, operands.floating, together, converted);
-  };
-  const RealFormula* formula = &written(DType::boolean);
+void call_in_parts(const FusedCall& call, Operands operands, std::span<const Argument> arguments, const Shape& space,
+                   std::span<const Tensor> given, std::span<T> results) {
+  const RealFormula* formula = &in_real_numbers(call.op, call.graph, operands);
   const RealArguments<T> real = in_parts<T>(arguments);
   FusedCall real_call{call.op, formula->graph, call.reduced, space, {}, call.drops_axes};
-  if (const DType needed = needed_conversion(typed(real_call, real.list()), *formula); needed != DType::boolean)
-    formula = &written(needed), real_call.graph = formula->graph;
+  operands.results = needed_conversion(typed(real_call, real.list()), *formula);
+  if (operands.results != DType::boolean)
+    formula = &in_real_numbers(call.op, call.graph, operands), real_call.graph = formula->graph;
   const Program& program = typed(real_call, real.list());
   const auto first = std::ranges::find_if(arguments, is_tensor);
   Backend& backend = value_of(*first).impl()->storage->backend();
@@ -206,13 +205,13 @@ template <TensorOrVar T>
 void run_complex(const FusedCall& call, std::span<const Argument> arguments, std::span<const Tensor> given,
                  std::span<T> results) {
   const Shape natural = broadcast_space(call.op, arguments), space = call.space.value_or(natural);
-  const Operands operands(arguments);
+  const Known known(arguments);
   const bool parts_apart =
-      !operands.numbers && space.rank() < kMaxRank && operands.rank < kMaxRank &&
+      !known.numbers && space.rank() < kMaxRank && known.rank < kMaxRank &&
       std::ranges::all_of(given, [](const Tensor& t) { return !t.defined() || is_complex(t.dtype()); });
-  if (const FormulaGraph* const graph = parts_apart ? on_each_part(call.graph, operands.complex) : nullptr)
+  if (const FormulaGraph* const graph = parts_apart ? on_each_part(call.graph, known.operands.complex) : nullptr)
     return call_on_each_part(call, graph, arguments, given, results);
-  call_in_parts(call, operands, arguments, space, given, results);
+  call_in_parts(call, known.operands, arguments, space, given, results);
 }
 
 }  // namespace
@@ -224,13 +223,14 @@ VarParts parts_of(const Var& z) {
   const Var* const input = &z;
   const Tensor outputs[] = {std::move(parts.re), std::move(parts.im)};
   Var results[2];
-  record("complex_parts", {&input, 1}, outputs, {},
-         [](const RuleContext& c) {
-           const Var &re = c.grads[0], &im = c.grads[1];
-           if (!im.defined()) return PoolVector<Var>{make_complex(re, 0)};
-           return PoolVector<Var>{re.defined() ? make_complex(re, im) : make_complex(0, im)};
-         },
-         results);
+  record(
+      "complex_parts", {&input, 1}, outputs, {},
+      [](const RuleContext& c) {
+        const Var &re = c.grads[0], &im = c.grads[1];
+        if (!im.defined()) return PoolVector<Var>{make_complex(re, 0)};
+        return PoolVector<Var>{re.defined() ? make_complex(re, im) : make_complex(0, im)};
+      },
+      results);
   return {std::move(results[0]), std::move(results[1])};
 }
 

@@ -26,9 +26,7 @@ std::vector<Wide> values(const Tensor& z) {
   for (std::size_t i = 0; i < parts.size(); i += 2) list.emplace_back(parts[i], parts[i + 1]);
   return list;
 }
-Tensor numbers(const std::vector<C128>& list, DType dtype, Device device) {
-  return tensor(list, dtype, device);
-}
+Tensor numbers(const std::vector<C128>& list, DType dtype, Device device) { return tensor(list, dtype, device); }
 double epsilon_of(DType dtype) { return epsilon(real_dtype(dtype)); }
 
 /// Numbers of every direction and of many sizes, and real and imaginary ones.
@@ -55,9 +53,10 @@ void expect_function(const char* name, const std::vector<DType>& dtypes, Device 
     }
   }
 }
-#define TERN_EXPECT_FUNCTION(name, units, ...)                                                  \
-  expect_function(#name, dtypes(), device(), [](const Tensor& z) { return tern::name(z); },     \
-                  [](const Wide& z) { return std::name(z); }, units __VA_OPT__(, ) __VA_ARGS__)
+#define TERN_EXPECT_FUNCTION(name, units, ...)                                  \
+  expect_function(                                                              \
+      #name, dtypes(), device(), [](const Tensor& z) { return tern::name(z); }, \
+      [](const Wide& z) { return std::name(z); }, units __VA_OPT__(, ) __VA_ARGS__)
 TEST_P(ComplexNumbers, FunctionsAreThoseOfTheStandardLibrary) {
   TERN_EXPECT_FUNCTION(exp, 4);
   TERN_EXPECT_FUNCTION(log, 4);
@@ -84,29 +83,46 @@ TEST_P(ComplexNumbers, FunctionsTheStandardLibraryLacks) {
     expect_function(name, dtypes(), device(), f, reference, units, largest);
   };
   const long double ln2 = std::log(2.0L);
-  expect("square", [](const Tensor& z) { return square(z); }, [](Wide z) { return z * z; }, 3);
-  expect("reciprocal", [](const Tensor& z) { return reciprocal(z); }, [](Wide z) { return 1.0L / z; }, 5);
-  expect("rsqrt", [](const Tensor& z) { return rsqrt(z); }, [](Wide z) { return 1.0L / std::sqrt(z); }, 10);
-  expect("exp2", [](const Tensor& z) { return exp2(z); }, [=](Wide z) { return std::exp(z * ln2); }, 40);
-  expect("log2", [](const Tensor& z) { return log2(z); }, [=](Wide z) { return std::log(z) / ln2; }, 6);
+  expect(
+      "square", [](const Tensor& z) { return square(z); }, [](Wide z) { return z * z; }, 3);
+  expect(
+      "reciprocal", [](const Tensor& z) { return reciprocal(z); }, [](Wide z) { return 1.0L / z; }, 5);
+  expect(
+      "rsqrt", [](const Tensor& z) { return rsqrt(z); }, [](Wide z) { return 1.0L / std::sqrt(z); }, 10);
+  expect(
+      "exp2", [](const Tensor& z) { return exp2(z); }, [=](Wide z) { return std::exp(z * ln2); }, 40);
+  expect(
+      "log2", [](const Tensor& z) { return log2(z); }, [=](Wide z) { return std::log(z) / ln2; }, 6);
   // Of small numbers exp(z) - 1 and log(1 + z) lose digits; of long doubles fewer than are compared.
-  expect("expm1", [](const Tensor& z) { return expm1(z); }, [](Wide z) {
-    return std::abs(z) < 1e-3L ? z + z * z / 2.0L + z * z * z / 6.0L + z * z * z * z / 24.0L : std::exp(z) - 1.0L;
-  }, 8);
-  expect("log1p", [](const Tensor& z) { return log1p(z); }, [](Wide z) {
-    return std::abs(z) < 1e-3L ? z - z * z / 2.0L + z * z * z / 3.0L - z * z * z * z / 4.0L : std::log(1.0L + z);
-  }, 8, 0.9);
-  expect("sigmoid", [](const Tensor& z) { return sigmoid(z); }, [](Wide z) { return 1.0L / (1.0L + std::exp(-z)); }, 16,
-         2.5);
-  expect("sign", [](const Tensor& z) { return sign(z); }, [](Wide z) { return z / std::abs(z); }, 4);
-  expect("pow(z, 3)", [](const Tensor& z) { return pow(z, 3); }, [](Wide z) { return z * z * z; }, 60);
-  expect("pow(z, -0.5)", [](const Tensor& z) { return pow(z, -0.5); }, [](Wide z) { return std::pow(z, -0.5L); }, 16);
-  expect("pow(2, z)", [](const Tensor& z) { return pow(2, z); }, [](Wide z) { return std::pow(2.0L, z); }, 40);
-  expect("a formula", [](const Tensor& z) {
-    return Pointwise([](auto x) { return conj(x) * x + real(x) * C128(0, 1) - exp(imag(x) * C128(0, 2)); })(z);
-  }, [](Wide z) {
-    return std::conj(z) * z + z.real() * Wide(0, 1) - std::exp(z.imag() * Wide(0, 2));
-  }, 1e3);
+  expect(
+      "expm1", [](const Tensor& z) { return expm1(z); },
+      [](Wide z) {
+        return std::abs(z) < 1e-3L ? z + z * z / 2.0L + z * z * z / 6.0L + z * z * z * z / 24.0L : std::exp(z) - 1.0L;
+      },
+      8);
+  expect(
+      "log1p", [](const Tensor& z) { return log1p(z); },
+      [](Wide z) {
+        return std::abs(z) < 1e-3L ? z - z * z / 2.0L + z * z * z / 3.0L - z * z * z * z / 4.0L : std::log(1.0L + z);
+      },
+      8, 0.9);
+  expect(
+      "sigmoid", [](const Tensor& z) { return sigmoid(z); }, [](Wide z) { return 1.0L / (1.0L + std::exp(-z)); }, 16,
+      2.5);
+  expect(
+      "sign", [](const Tensor& z) { return sign(z); }, [](Wide z) { return z / std::abs(z); }, 4);
+  expect(
+      "pow(z, 3)", [](const Tensor& z) { return pow(z, 3); }, [](Wide z) { return z * z * z; }, 60);
+  expect(
+      "pow(z, -0.5)", [](const Tensor& z) { return pow(z, -0.5); }, [](Wide z) { return std::pow(z, -0.5L); }, 16);
+  expect(
+      "pow(2, z)", [](const Tensor& z) { return pow(2, z); }, [](Wide z) { return std::pow(2.0L, z); }, 40);
+  expect(
+      "a formula",
+      [](const Tensor& z) {
+        return Pointwise([](auto x) { return conj(x) * x + real(x) * C128(0, 1) - exp(imag(x) * C128(0, 2)); })(z);
+      },
+      [](Wide z) { return std::conj(z) * z + z.real() * Wide(0, 1) - std::exp(z.imag() * Wide(0, 2)); }, 1e3);
   for (const DType dtype : dtypes()) {
     const Tensor z = numbers(spread(30), dtype, device());
     const std::vector<double> size = doubles(abs(z)), turn = doubles(angle(z));
@@ -141,10 +157,11 @@ TEST_P(ComplexNumbers, NearTheEndsOfTheRange) {
   for (const DType dtype : dtypes()) {
     const bool wide = dtype == c128;
     const double huge = wide ? 0x1.8p1023 : 0x1.8p127, small = wide ? 0x1p-1020 : 0x1p-124;
-    const std::vector<std::pair<C128, C128>> pairs{
-        {{huge, huge}, {huge, huge}},   {{huge, huge}, {2, 2}},         {{huge, -huge}, {0, 4}},
-        {{small, small}, {small, small}}, {{small, 0}, {small, -small}}, {{1, 1}, {huge, huge}},
-        {{huge, 1}, {1, 0.5}},          {{huge, huge}, {1, 1}},         {{small, small}, {huge, 1}}};
+    const std::vector<std::pair<C128, C128>> pairs{{{huge, huge}, {huge, huge}},  {{huge, huge}, {2, 2}},
+                                                   {{huge, -huge}, {0, 4}},       {{small, small}, {small, small}},
+                                                   {{small, 0}, {small, -small}}, {{1, 1}, {huge, huge}},
+                                                   {{huge, 1}, {1, 0.5}},         {{huge, huge}, {1, 1}},
+                                                   {{small, small}, {huge, 1}}};
     for (const auto& [a, b] : pairs) {
       const Wide want = Wide(a) / Wide(b);
       const Wide got = values(numbers({a}, dtype, device()) / numbers({b}, dtype, device()))[0];
@@ -218,7 +235,7 @@ TEST_P(ComplexNumbers, PromoteWithRealOnes) {
   EXPECT_EQ((z * n).dtype(), c64);
   EXPECT_EQ((z * x.to(bf16)).dtype(), c64);
   EXPECT_EQ((x * C64(0, 1)).dtype(), c64);
-  EXPECT_EQ(text(z + x), "[3.+2.j, 3.5-4.j]");
+  EXPECT_EQ(text(z + x), "[ 3.+2.j, 3.5-4.j]");
   EXPECT_EQ(text(z * n), "[ 2.+4.j, 9.-12.j]");
   EXPECT_EQ(text(n / z), text(n.to(c64) / z));
   EXPECT_EQ(text(C64(0, 1) - z), "[-1.-1.j, -3.+5.j]");
@@ -283,12 +300,18 @@ TEST_P(ComplexGradients, OfFunctions) {
 /// Where values are computed by cases, derivatives know of none: on the axes, on diagonals, at 0.
 TEST_P(ComplexGradients, OnAxesAndDiagonals) {
   if (refuses_f64(device())) return;
-  expect_gradients("log", [](const Var& z) { return log(z); }, {1.3, 0, 0.7, 0.7, 0, -2.5}, device());
-  expect_gradients("sqrt", [](const Var& z) { return sqrt(z); }, {1.3, 0, 0.7, 0.7, 0, -2.5}, device());
-  expect_gradients("exp", [](const Var& z) { return exp(z); }, {0, 0, 0.7, 0, 0, -2.5}, device());
-  expect_gradients("1 / z", [](const Var& z) { return 1 / z; }, {1, 0, 0.7, -0.7, 0, 1}, device());
-  expect_gradients("abs", [](const Var& z) { return abs(z); }, {1, 0, 0.7, -0.7, 0, 1}, device());
-  expect_gradients("tanh", [](const Var& z) { return tanh(z); }, {0, 0, 0.7, 0, 0, 1}, device());
+  expect_gradients(
+      "log", [](const Var& z) { return log(z); }, {1.3, 0, 0.7, 0.7, 0, -2.5}, device());
+  expect_gradients(
+      "sqrt", [](const Var& z) { return sqrt(z); }, {1.3, 0, 0.7, 0.7, 0, -2.5}, device());
+  expect_gradients(
+      "exp", [](const Var& z) { return exp(z); }, {0, 0, 0.7, 0, 0, -2.5}, device());
+  expect_gradients(
+      "1 / z", [](const Var& z) { return 1 / z; }, {1, 0, 0.7, -0.7, 0, 1}, device());
+  expect_gradients(
+      "abs", [](const Var& z) { return abs(z); }, {1, 0, 0.7, -0.7, 0, 1}, device());
+  expect_gradients(
+      "tanh", [](const Var& z) { return tanh(z); }, {0, 0, 0.7, 0, 0, 1}, device());
   const Var zero(zeros({2}, {.dtype = c128, .device = device()}));
   EXPECT_EQ(values(backward(sum(abs(zero)))[zero]), (std::vector<Wide>{0, 0})) << "a subgradient";
   EXPECT_EQ(values(backward(sum(real(pow(zero, 2))))[zero]), (std::vector<Wide>{0, 0}));
@@ -331,7 +354,7 @@ TEST_P(ComplexGradients, AreConjugateWirtingerDerivatives) {
   near(backward(1 / z, seed)[z], seed * conj(-1 / square(at)));
   near(backward(conj(z), seed)[z], conj(seed));
   const auto f = [](const Var& v) { return v * v; };
-  near(jvp(f, at, seed).second.value(), at * 2 * seed);
+  near(jvp(f, at, seed).result, at * 2 * seed);
   const Var x(tensor({2.0f, 3.0f}, device()));
   const Tensor g = backward(sum(real(x * z)))[x];
   EXPECT_EQ(g.dtype(), f32) << "a real operand has a real gradient";
@@ -343,8 +366,7 @@ TEST_P(ComplexGradients, StepsOfDescentFindRoots) {
     const Tensor g = backward(sum(square(abs(z * z + 1))))[z];
     z = Var(z.value() - 0.02 * g);
   }
-  for (const Wide root : values(z.value()))
-    EXPECT_LE(std::abs(root * root + 1.0L), 1e-3) << root;
+  for (const Wide root : values(z.value())) EXPECT_LE(std::abs(root * root + 1.0L), 1e-3) << root;
 }
 TEST_P(ComplexGradients, NeedARealLoss) {
   const Var z(tensor({C64(1, 2)}, device()));
@@ -373,7 +395,8 @@ TEST_P(ComplexNumbers, AreMadeAndRead) {
   EXPECT_EQ(text(imag(tensor({1.0f, 2.0f}, device()))), "[0., 0.]");
   EXPECT_EQ(text(zeros_like(z)) + text(ones_like(z[0])), "[0.+0.j, 0.+0.j]1.+0.j");
   EXPECT_EQ(z.to(cpu()).to(device()).to_vector<C64>(), z.to_vector<C64>());
-  if (device() == cpu()) EXPECT_EQ(z.data_ptr<const C64>()[1], C64(3, -4));
+  if (device() != cpu()) return;
+  EXPECT_EQ(z.data_ptr<const C64>()[1], C64(3, -4));
 }
 TEST_P(ComplexNumbers, AreViewedStridedAndBroadcast) {
   std::vector<C64> list;
@@ -399,7 +422,7 @@ TEST_P(ComplexNumbers, AreViewedStridedAndBroadcast) {
     EXPECT_EQ((none * none + exp(none)).shape(), shape);
     EXPECT_EQ(text(sum(none)), "0.+0.j");
     EXPECT_EQ(text(prod(none)), "1.+0.j");
-    EXPECT_EQ(matmul(none.reshape({-1, 0}), zeros({0, 2}, {.dtype = c64, .device = device()})).dtype(), c64);
+    EXPECT_EQ(matmul(none.reshape({2, 0}), zeros({0, 2}, {.dtype = c64, .device = device()})).dtype(), c64);
   }
 }
 TEST_P(ComplexNumbers, AreWrittenInPlace) {
