@@ -41,7 +41,7 @@ template <TensorOrVar T> T view_as_complex(const T& x);
 namespace detail {
 Tensor full_complex(const Shape& shape, double re, double im, const Options& options);
 }
-/// Every element a complex number; without a dtype c64, or c128 where default_dtype() is f64.
+// Every element a complex number; without a dtype c64, or c128 where default_dtype() is f64.
 template <detail::ComplexNumber Z>
 Tensor full(const Shape& shape, const Z& value, const Options& options = {.dtype = complex_dtype(default_dtype())}) {
   return detail::full_complex(shape, value.real(), value.imag(), options);

@@ -131,8 +131,7 @@ template <> struct DTypeOf<float16> { static constexpr DType value = DType::f16;
 template <> struct DTypeOf<bfloat16> { static constexpr DType value = DType::bf16; };
 template <> struct DTypeOf<float> { static constexpr DType value = DType::f32; };
 template <> struct DTypeOf<double> { static constexpr DType value = DType::f64; };
-/// std::complex<float> or <double>, recognised by its shape: <complex> would be a third of what tern.hpp takes to
-/// parse.
+/// std::complex<float> or <double>, recognised by its shape: to parse <complex> takes a third of what tern.hpp does.
 template <class T>
 concept ComplexNumber = requires(const T& z) {
   typename T::value_type;

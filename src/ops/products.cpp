@@ -4,6 +4,7 @@
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "tern/complex.hpp"
 #include "tern/products.hpp"
 
 namespace tern {
@@ -87,7 +88,8 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> vecdot(const A& a, const 
   const Shape space = broadcast_space(op, arguments);
   const int at = normalize_axis(op, axis, space.rank());
   static const FormulaGraph* const graph = graph_of([](auto x, auto y) { return sum(x * y); });
-  return fused_one<ResultOf<A, B>>({op, graph, 1u << at, {}, {}, true}, arguments);
+  static const FormulaGraph* const complex = graph_of([](auto x, auto y) { return sum(conj(x) * y); });
+  return fused_one<ResultOf<A, B>>({op, is_complex(a.dtype()) ? complex : graph, 1u << at, {}, {}, true}, arguments);
 }
 
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> cross(const A& a, const B& b, int axis) {
