@@ -366,6 +366,8 @@ struct Generator {
   Generator(Generator&& other) noexcept;
   Generator& operator=(const Generator& other);
   ~Generator();
+  /// A generator whose numbers are independent of this one's: its seed is drawn from this one, which advances.
+  Generator split();
 
  private:
   friend class detail::GeneratorState;

@@ -16,7 +16,7 @@
 #include "tern/ops.hpp"
 #include "tern/optim.hpp"
 #include "tern/products.hpp"
-#include "tern/sets.hpp"
+#include "tern/random.hpp"
 #include "tern/shape.hpp"
 #include "tern/special.hpp"
 #include "tern/statistics.hpp"

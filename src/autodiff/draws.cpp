@@ -44,6 +44,24 @@ class GeneratorState : public std::enable_shared_from_this<GeneratorState> {
     if (capture_ != capture.number()) enter(capture);
     capture.add_action([self = shared_from_this(), other = from.shared_from_this()] { self->set(other->place()); });
   }
+  /// A generator that was split from another while recording, which has advanced by a block then.
+  void split_from(CapturedCalls& capture, GeneratorState& from) {
+    from.enter(capture);
+    from.expected_.position += 1;
+    capture.add_action([self = shared_from_this(), other = from.shared_from_this()] {
+      const Place at = other->place();
+      self->set({seed_of_child(at), 0}), other->set({at.seed, at.position + 1});
+    });
+  }
+  /// A mixture of both numbers, each step of which is a bijection of 64 bits (splitmix64's).
+  static std::uint64_t seed_of_child(const Place& parent) {
+    const auto mixed = [](std::uint64_t x) {
+      x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+      x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+      return x ^ (x >> 31);
+    };
+    return mixed(mixed(parent.seed + 0x9e3779b97f4a7c15ull) + parent.position * 0xd1342543de82ef95ull + 1);
+  }
   /// After a copy: what the members are now is what the recording knows.
   void settle() { expected_ = place(); }
   /// A draw while recording: replays draw from wherever the generator then is.
@@ -134,6 +152,20 @@ Generator& Generator::operator=(const Generator& other) {
   seed = other.seed, position = other.position;
   if (state_) state_->settle();
   return *this;
+}
+Generator Generator::split() {
+  using namespace detail;
+  CapturedCalls* capture = current_capture();
+  if (!capture) {
+    const DrawState from = next_draw(*this, 1);
+    return Generator(GeneratorState::seed_of_child({from.seed, from.position}));
+  }
+  if (innermost)
+    throw Error(ErrorKind::unsupported, "split: a Generator is not split within checkpoint within a recorded step");
+  Generator child(GeneratorState::seed_of_child({seed, position}));
+  GeneratorState::of(child).split_from(*capture, GeneratorState::of(*this));
+  ++position;
+  return child;
 }
 Generator::~Generator() {
   if (state_) state_->destroyed();

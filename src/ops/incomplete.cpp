@@ -73,13 +73,6 @@ constexpr double kTemme11[] = {0.001579727660730835};
 constexpr std::span<const double> kTemme[] = {kTemme0, kTemme1, kTemme2, kTemme3, kTemme4,  kTemme5,
                                               kTemme6, kTemme7, kTemme8, kTemme9, kTemme10, kTemme11};
 
-/// m - log(1 + m) for |m| < 0.4, by log(1 + m) = 2·artanh(m/(2 + m)).
-Expr half_square(Expr m) {
-  const Expr s = m / (2 + m), t = s * s;
-  double series[14];
-  for (int k = 0; k < 14; ++k) series[k] = 2.0 / (2 * k + 3);
-  return s * m - s * t * polynomial(t, series);  // m - 2s = s·m
-}
 struct Incomplete {
   Expr lower, upper;
 };
@@ -215,6 +208,14 @@ constexpr Pointwise next_formula{"nextafter", [](Expr x, Expr y, Expr u, Expr le
                                  }};
 
 }  // namespace
+
+// By log(1 + m) = 2·artanh(m/(2 + m)).
+Expr detail::half_square(Expr m) {
+  const Expr s = m / (2 + m), t = s * s;
+  double series[14];
+  for (int k = 0; k < 14; ++k) series[k] = 2.0 / (2 * k + 3);
+  return s * m - s * t * polynomial(t, series);  // m - 2s = s·m
+}
 
 template <TensorOrVar A, TensorOrVar X> ResultOf<A, X> gammainc(const A& a, const X& x) {
   require_floats("gammainc", "x", x);

@@ -207,6 +207,26 @@ Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
 }
 
 namespace {
+const FormulaGraph* signed_graph(DType dtype, Layout layout) {
+  if (dtype == DType::f64) {
+    const auto [high, low] = random_pair(layout);
+    const Expr upper = cast(high & constant(0x7fffffff), DType::f64), lower = cast(low, DType::f64);
+    const Expr size = upper * constant(0x1p-31) + (lower * constant(0x1p-63) + constant(0x1p-64));
+    return draw_graph(where((high >> constant(31)) == constant(0), size, -size), 5);
+  }
+  const Expr bits = random_word(layout);
+  const Expr upper = cast(cast((bits >> constant(8)) & constant(0x7fffff), DType::i32), DType::f32);
+  const Expr lower = cast(cast(bits & constant(255), DType::i32), DType::f32);
+  const Expr size = upper * constant(0x1p-23) + (lower * constant(0x1p-31) + constant(0x1p-32));
+  return draw_graph(where((bits >> constant(31)) == constant(0), size, -size), 5);
+}
+}  // namespace
+
+Tensor detail::draw_signed(const char* op, const Shape& shape, Generator& generator, DType dtype, Device device) {
+  return draw(op, &signed_graph, shape, generator, dtype == DType::f64 ? 2 : 1, dtype, device);
+}
+
+namespace {
 Expr word_parameter(int input) { return cast(make_input(input), DType::u32); }
 Number word_number(std::uint64_t bits) { return static_cast<std::uint32_t>(bits); }
 

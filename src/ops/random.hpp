@@ -3,12 +3,16 @@
 #include <array>
 
 #include "tern/formula.hpp"
+#include "tern/tensor.hpp"
 
 namespace tern::detail {
 
 /// Standard normal in f32 of two words (Box-Muller). Under the logarithm stands a number of (0, 1] that is 2^-33 at
 /// least, so that values reach 6.7.
 Expr normal_of(Expr a, Expr b);
+/// ±m, m uniform in (0, 1] with 31 bits (f32) or 63 (f64), 2^-32 or 2^-64 at least: fine near 0, for inverse transforms
+/// that are exact in both tails.
+Tensor draw_signed(const char* op, const Shape& shape, Generator& generator, DType dtype, Device device);
 /// The same in f64 of four words: 2^-65 at least, values reach 9.4.
 Expr wide_normal_of(const std::array<Expr, 4>& words);
 /// The upper 64 bits, in lanes of i64, of the product of two numbers of 64 bits given as {low, high}.

@@ -1,0 +1,323 @@
+// Distributions (include/tern/random.hpp): each against its distribution function, with fixed seeds and bounds that a
+// right one exceeds once in a thousand seeds; the same numbers on every device; gradients; replays; errors.
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "every_device.hpp"
+
+namespace tern::test {
+namespace {
+
+class Distributions : public EveryDevice {};
+using Numbers = std::vector<double>;
+
+/// f(x) of every number, in f64 on the CPU.
+template <class F> Numbers each(const Numbers& x, F f) { return doubles(f(tensor(x, Shape{x.size()}, cpu()))); }
+Tensor like(const Tensor& x, double value) { return full_like(x, value); }
+
+/// Kolmogorov and Smirnov's largest distance times √n, which exceeds 1.95 once in a thousand.
+void expect_distributed(const char* name, const Tensor& drawn, const std::function<Numbers(const Numbers&)>& cdf) {
+  Numbers x = doubles(drawn);
+  std::ranges::sort(x);
+  const Numbers p = cdf(x);
+  const double n = static_cast<double>(x.size());
+  double most = 0;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    most =
+        std::max({most, std::abs(p[i] - static_cast<double>(i) / n), std::abs(p[i] - static_cast<double>(i + 1) / n)});
+  EXPECT_LE(most * std::sqrt(n), 1.95) << name;
+}
+std::function<Numbers(const Numbers&)> every(double (*f)(double)) {
+  return [f](Numbers x) {
+    for (double& v : x) v = f(v);
+    return x;
+  };
+}
+/// Pearson's χ² of counts of whole numbers, by classes of at least 10 expected: in units of its deviation from its
+/// degrees of freedom, which exceed 4 less than once in a thousand.
+void expect_counts(const char* name, const Tensor& drawn, const std::function<double(double)>& log_probability) {
+  const Numbers x = doubles(drawn);
+  const double n = static_cast<double>(x.size()), largest = *std::ranges::max_element(x);
+  Numbers counts(static_cast<std::size_t>(largest) + 1);
+  for (const double v : x) {
+    ASSERT_TRUE(v >= 0 && v == std::floor(v)) << name << " gave " << v;
+    ++counts[static_cast<std::size_t>(v)];
+  }
+  double square = 0, classes = -1, expected = 0, seen = 0, left = n;
+  for (std::size_t k = 0; k < counts.size(); ++k) {
+    expected += n * std::exp(log_probability(static_cast<double>(k))), seen += counts[k];
+    if (expected < 10 || left - expected < 10) continue;
+    square += (seen - expected) * (seen - expected) / expected, left -= expected, ++classes, expected = seen = 0;
+  }
+  square += (seen - left) * (seen - left) / left, ++classes;
+  EXPECT_LE((square - classes) / std::sqrt(2 * classes), 4) << name << ": χ² " << square << " of " << classes;
+}
+
+constexpr std::int64_t kDraws = 100000;
+const Shape kShape{kDraws};
+
+TEST_P(Distributions, OfInverseTransforms) {
+  expect_distributed("exponential", exponential(2.0, kShape, Generator{1}),
+                     every([](double x) { return -std::expm1(-2 * x); }));
+  expect_distributed("laplace", laplace(1.0, 3.0, kShape, Generator{2}), every([](double x) {
+                       const double t = (x - 1) / 3;
+                       return t < 0 ? 0.5 * std::exp(t) : 1 - 0.5 * std::exp(-t);
+                     }));
+  expect_distributed("gumbel", gumbel(-1.0, 2.0, kShape, Generator{3}),
+                     every([](double x) { return std::exp(-std::exp(-(x + 1) / 2)); }));
+  expect_distributed("cauchy", cauchy(1.0, 0.5, kShape, Generator{4}),
+                     every([](double x) { return 0.5 + std::atan((x - 1) / 0.5) / 3.141592653589793; }));
+  expect_distributed("lognormal", lognormal(0.5, 0.75, kShape, Generator{5}),
+                     every([](double x) { return 0.5 * std::erfc(-(std::log(x) - 0.5) / 0.75 / std::sqrt(2.0)); }));
+  expect_distributed("truncated_normal", truncated_normal(-1.0, 2.5, kShape, Generator{6}), every([](double x) {
+                       const auto phi = [](double t) { return 0.5 * std::erfc(-t / std::sqrt(2.0)); };
+                       return (phi(x) - phi(-1)) / (phi(2.5) - phi(-1));
+                     }));
+  // The mean of 0 and 1, to four deviations.
+  EXPECT_NEAR(doubles(mean(bernoulli(0.3, kShape, Generator{7})))[0], 0.3, 4 * std::sqrt(0.21 / kDraws));
+  EXPECT_EQ(doubles(sum(bernoulli(0.0, kShape, Generator{7})))[0], 0);
+  EXPECT_EQ(doubles(sum(bernoulli(1.0, kShape, Generator{7})))[0], kDraws);
+}
+
+TEST_P(Distributions, OfGammaAndItsRelatives) {
+  for (const double a : {0.1, 0.7, 1.0, 3.5, 250.0}) {
+    expect_distributed("gamma", gamma(a, 2.0, kShape, Generator{11}), [a](const Numbers& x) {
+      return each(x, [a](const Tensor& t) { return gammainc(like(t, a), 2 * t); });
+    });
+    expect_distributed("beta", beta(a, 2.0, kShape, Generator{12}), [a](const Numbers& x) {
+      return each(x, [a](const Tensor& t) { return betainc(like(t, a), like(t, 2), t); });
+    });
+  }
+  for (const double f : {1.0, 4.5, 30.0})
+    expect_distributed("student_t", student_t(f, kShape, Generator{13}), [f](const Numbers& x) {
+      return each(x, [f](const Tensor& t) {
+        const Tensor half = 0.5 * betainc(like(t, f / 2), like(t, 0.5), f / (f + t * t));
+        return where(t < 0, half, 1 - half);
+      });
+    });
+  // Each part of Dirichlet's is a beta number, and all add up to 1.
+  const Tensor d = dirichlet(tensor({0.5f, 1.5f, 3.0f}), {kDraws, 3}, Generator{14});
+  for (const double s : doubles(sum(d, -1))) ASSERT_NEAR(s, 1, 1e-6);
+  expect_distributed("dirichlet", d.slice(1, 1, 2), [](const Numbers& x) {
+    return each(x, [](const Tensor& t) { return betainc(like(t, 1.5), like(t, 3.5), t); });
+  });
+}
+
+TEST_P(Distributions, OfCounts) {
+  for (const double rate : {0.2, 9.5, 10.5, 180.0})
+    expect_counts("poisson", poisson(rate, kShape, Generator{21}),
+                  [rate](double k) { return k * std::log(rate) - rate - std::lgamma(k + 1); });
+  for (const auto& [n, p] : {std::pair{7.0, 0.4}, {30.0, 0.25}, {100.0, 0.35}, {400.0, 0.8}, {2000.0, 0.001}})
+    expect_counts("binomial", binomial(n, p, kShape, Generator{22}), [n = n, p = p](double k) {
+      return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) +
+             (n - k) * std::log1p(-p);
+    });
+  // Rates that differ, some by inversion and some by rejection.
+  const Tensor mixed = poisson(tensor({3.0f, 30.0f}), {kDraws, 2}, Generator{23});
+  for (const int i : {0, 1}) {
+    const double rate = i ? 30 : 3;
+    EXPECT_NEAR(doubles(mean(mixed.slice(1, i, i + 1)))[0], rate, 4 * std::sqrt(rate / kDraws)) << rate;
+  }
+}
+
+TEST_P(Distributions, OfChoices) {
+  const std::vector<double> weights{1, 2, 3, 4};
+  const Tensor w = tensor({1.0f, 2.0f, 3.0f, 4.0f});
+  const auto log_weight = [&](double k) {
+    return k < 4 ? std::log(weights[static_cast<std::size_t>(k)] / 10) : -1e300;
+  };
+  expect_counts("categorical", categorical(log(w), kShape, Generator{31}).to(f32), log_weight);
+  expect_counts("multinomial", multinomial(w, kDraws, true, Generator{32}).to(f32), log_weight);
+  // Without replacement: of 4, 2 in order (i, j) have w[i]·w[j]/(10 - w[i])/10.
+  const Numbers pairs = doubles(multinomial(w.broadcast_to({kDraws, 4}), 2, false, Generator{33}).to(f32));
+  Numbers counts(16);
+  for (std::size_t i = 0; i < pairs.size(); i += 2) ++counts[static_cast<std::size_t>(4 * pairs[i] + pairs[i + 1])];
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t j = 0; j < 4; ++j) {
+      const double p = i == j ? 0 : weights[i] / 10 * weights[j] / (10 - weights[i]);
+      EXPECT_NEAR(counts[4 * i + j], kDraws * p, 4 * std::sqrt(kDraws * p * (1 - p))) << i << ", " << j;
+    }
+}
+
+TEST_P(Distributions, OfOrders) {
+  for (const std::int64_t n : {1, 2, 1000, 70000}) {
+    Numbers order = doubles(permutation(n, Generator{41}, device()).to(f32));
+    std::ranges::sort(order);
+    for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<double>(i)) << n;
+  }
+  // All 6 orders of 3 as often as each other, to four deviations.
+  Generator g{42};
+  std::vector<int> counts(27);
+  constexpr int kTimes = 3000;
+  for (int i = 0; i < kTimes; ++i) {
+    const Numbers p = doubles(permutation(3, g, device()).to(f32));
+    ++counts[static_cast<std::size_t>(9 * p[0] + 3 * p[1] + p[2])];
+  }
+  for (const int at : {5, 7, 11, 15, 19, 21})
+    EXPECT_NEAR(counts[static_cast<std::size_t>(at)], kTimes / 6.0, 4 * std::sqrt(kTimes * 5 / 36.0)) << at;
+  const Tensor x = arange(0, 12).to(f32).reshape({4, 3});
+  const Numbers rows = doubles(sum(permutation(x, Generator{43}), 0));
+  EXPECT_EQ(rows, doubles(sum(x, 0)));
+  const Numbers some = doubles(choice(10, {5}, Generator{44}, false).to(f32));
+  EXPECT_EQ(std::set<double>(some.begin(), some.end()).size(), 5u);
+  EXPECT_EQ(choice(x, {2, 5}, Generator{45}).shape(), (Shape{2, 5, 3}));
+}
+
+TEST_P(Distributions, OfMasksAndWeights) {
+  const Var x(full({kDraws}, 2.0));
+  const Var y = dropout(x, 0.25, Generator{51});
+  const Gradients g = backward(sum(y));
+  EXPECT_NEAR(doubles(mean(y))[0], 2, 4 * 2 * std::sqrt(0.25 / 0.75 / kDraws));
+  const Numbers values = doubles(y), slopes = doubles(g[x]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    ASSERT_TRUE(std::abs(slopes[i] - values[i] / 2) < 1e-6 && (values[i] == 0 || std::abs(values[i] - 8.0 / 3) < 1e-6))
+        << i;
+  EXPECT_EQ(doubles(dropout(x, 0, Generator{51})), doubles(x));
+  const Numbers k = doubles(kaiming({100, 20, 5}, Generator{52}));
+  const double n = static_cast<double>(k.size());
+  double squares = 0;
+  for (const double v : k) squares += v * v;
+  EXPECT_NEAR(squares / n, 0.02, 4 * 0.02 * std::sqrt(2 / n));
+  expect_distributed("xavier", xavier({100, 50, 10}, Generator{53}),
+                     every([](double v) { return 0.5 + 0.5 * v / std::sqrt(6.0 / 1500); }));
+}
+
+/// Reparameterised: of location and scale the slopes are those of location + scale·e.
+TEST_P(Distributions, HaveGradientsInTheirParameters) {
+  const Var location(tensor({1.0f})), scale(tensor({2.0f})), rate(tensor({2.0f}));
+  const Shape shape{1000};
+  const auto expect_slope = [&](const Var& y, const Var& of, double want) {
+    EXPECT_NEAR(doubles(backward(sum(y), {.keep_graph = true})[of])[0], want, 1e-3 * (1 + std::abs(want)));
+  };
+  const Var l = laplace(location, scale, shape, Generator{61}), u = gumbel(location, scale, shape, Generator{62});
+  for (const Var& y : {l, u}) {
+    expect_slope(y, location, 1000);
+    expect_slope(y, scale, (doubles(sum(y))[0] - 1000) / 2);
+  }
+  const Var e = exponential(rate, shape, Generator{63}), g = gamma(3.0, rate, shape, Generator{64});
+  for (const Var& y : {e, g}) expect_slope(y, rate, -doubles(sum(y))[0] / 2);
+  const Var n = lognormal(location, scale, shape, Generator{65});
+  expect_slope(n, location, doubles(sum(n))[0]);
+  const Var low(tensor({-1.0f})), high(tensor({2.0f}));
+  const auto total = [&](float a, float b) {
+    return doubles(sum(truncated_normal(tensor({a}), tensor({b}), shape, Generator{66})))[0];
+  };
+  const Var t = truncated_normal(low, high, shape, Generator{66});
+  expect_slope(t, low, (total(-1 + 0x1p-6f, 2) - total(-1 - 0x1p-6f, 2)) * 32);
+  expect_slope(t, high, (total(-1, 2 + 0x1p-6f) - total(-1, 2 - 0x1p-6f)) * 32);
+}
+
+/// Every distribution, of a generator and a dtype.
+const std::pair<const char*, std::function<Tensor(Generator&, const Options&)>> kAll[] = {
+    {"bernoulli", [](Generator& g, const Options& o) { return bernoulli(0.4, {500}, g, o); }},
+    {"exponential", [](Generator& g, const Options& o) { return exponential(1.5, {500}, g, o); }},
+    {"laplace", [](Generator& g, const Options& o) { return laplace(0.0, 1.0, {500}, g, o); }},
+    {"gumbel", [](Generator& g, const Options& o) { return gumbel(0.0, 1.0, {500}, g, o); }},
+    {"cauchy", [](Generator& g, const Options& o) { return cauchy(0.0, 1.0, {500}, g, o); }},
+    {"lognormal", [](Generator& g, const Options& o) { return lognormal(0.0, 0.5, {500}, g, o); }},
+    {"truncated_normal", [](Generator& g, const Options& o) { return truncated_normal(-1.0, 1.0, {500}, g, o); }},
+    {"gamma", [](Generator& g, const Options& o) { return gamma(2.5, 1.0, {500}, g, o); }},
+    {"beta", [](Generator& g, const Options& o) { return beta(0.5, 2.0, {500}, g, o); }},
+    {"student_t", [](Generator& g, const Options& o) { return student_t(5.0, {500}, g, o); }},
+    {"dirichlet",
+     [](Generator& g, const Options& o) {
+       return dirichlet(1.5, {100, 5}, g, o);
+     }},
+    {"poisson", [](Generator& g, const Options& o) { return poisson(4.0, {500}, g, o); }},
+    {"poisson, large", [](Generator& g, const Options& o) { return poisson(40.0, {500}, g, o); }},
+    {"binomial", [](Generator& g, const Options& o) { return binomial(60.0, 0.5, {500}, g, o); }},
+    {"kaiming",
+     [](Generator& g, const Options& o) {
+       return kaiming({50, 10}, g, o);
+     }},
+    {"xavier",
+     [](Generator& g, const Options& o) {
+       return xavier({50, 10}, g, o);
+     }},
+};
+/// Rounding of elementary functions may decide otherwise about a proposal, or about a count, here and there.
+TEST_P(Distributions, AreTheSameOnEveryDevice) {
+  for (const auto& [name, draw] : kAll)
+    for (const DType dtype : {f32, f64, f16, bf16}) {
+      Generator here{71}, there{71};
+      Numbers x;
+      try {
+        x = doubles(draw(here, {.dtype = dtype, .device = device()}));
+      } catch (const UnsupportedDType&) {
+        continue;
+      }
+      const Numbers y = doubles(draw(there, {.dtype = dtype, .device = cpu()}));
+      EXPECT_EQ(here.position, there.position) << name;
+      const double roundings = dtype == f64 ? 0x1p-44 : dtype == f32 ? 0x1p-16 : dtype == f16 ? 0x1p-9 : 0x1p-6;
+      int others = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) others += !(std::abs(x[i] - y[i]) <= roundings * (1 + std::abs(y[i])));
+      EXPECT_LE(others, 1) << name << " " << to_string(dtype);
+    }
+}
+TEST_P(Distributions, AdvanceTheirGeneratorAtEachReplay) {
+  for (const auto& [name, draw] : kAll) {
+    Generator g{81}, h{81};
+    Tensor drawn;
+    const Graph graph = capture(device(), [&] { drawn = draw(g, {.device = device()}); });
+    for (int i = 0; i < 2; ++i) {
+      graph.replay();
+      EXPECT_EQ(doubles(drawn), doubles(draw(h, {.device = device()}))) << name << ", replay " << i;
+    }
+    EXPECT_EQ(g.position, h.position) << name;
+  }
+}
+TEST_P(Distributions, SplitGeneratorsAreIndependent) {
+  Generator g{91}, h{91};
+  Generator first = g.split(), second = g.split();
+  const Numbers a = doubles(randn({kDraws}, first)), b = doubles(randn({kDraws}, second)),
+                c = doubles(randn({kDraws}, g));
+  for (const auto& [x, y] : {std::pair{&a, &b}, {&a, &c}, {&b, &c}}) {
+    double product = 0;
+    for (std::size_t i = 0; i < x->size(); ++i) product += (*x)[i] * (*y)[i];
+    EXPECT_LE(std::abs(product / std::sqrt(static_cast<double>(kDraws))), 4) << "correlated";
+  }
+  Generator again = h.split();
+  EXPECT_EQ(doubles(randn({kDraws}, again)), a) << "the same parent gives the same child";
+  // Recorded, it is split anew at each replay.
+  Generator parent{92}, plain{92};
+  Tensor drawn;
+  const Graph graph = capture(device(), [&] {
+    Generator child = parent.split();
+    drawn = rand({8}, child) + rand({8}, parent);
+  });
+  for (int i = 0; i < 3; ++i) {
+    graph.replay();
+    Generator child = plain.split();
+    EXPECT_EQ(doubles(drawn), doubles(rand({8}, child) + rand({8}, plain))) << i;
+  }
+}
+
+TEST_P(Distributions, RefuseWhatIsOutsideTheirDomain) {
+  Generator g{1};
+  const auto value = ErrorKind::value;
+  expect_error(value, {"bernoulli", "p must be from 0 to 1"}, [&] { bernoulli(1.5, {2}, g); });
+  expect_error(value, {"exponential", "rate", "above 0"}, [&] { exponential(0.0, {2}, g); });
+  expect_error(value, {"laplace", "scale"}, [&] { laplace(0.0, -1.0, {2}, g); });
+  expect_error(value, {"gamma", "concentration"}, [&] { gamma(-2.0, 1.0, {2}, g); });
+  expect_error(value, {"poisson", "at least 0"}, [&] { poisson(-1.0, {2}, g); });
+  expect_error(value, {"binomial", "p must be"}, [&] { binomial(3, -0.1, {2}, g); });
+  expect_error(value, {"truncated_normal", "below high"}, [&] { truncated_normal(2.0, 1.0, {2}, g); });
+  expect_error(value, {"permutation", "n must be"}, [&] { permutation(0, g); });
+  expect_error(value, {"choice", "without replacement"}, [&] { choice(3, {4}, g, false); });
+  expect_error(value, {"multinomial", "at most 3"}, [&] { multinomial(ones({3}), 4, false, g); });
+  expect_error(value, {"categorical", "choices"}, [&] { categorical(ones({2, 0}), {2}, g); });
+  expect_error(value, {"dropout", "p must be"}, [&] { dropout(ones({2}), 1, g); });
+  expect_error(ErrorKind::shape, {"exponential", "[3]", "[2]"}, [&] { exponential(ones({3}), {2}, g); });
+  expect_error(ErrorKind::dtype, {"gumbel", "i32"}, [&] { gumbel(0.0, 1.0, {2}, g, {.dtype = i32}); });
+  expect_error(ErrorKind::unsupported, {"gamma", "gradient in concentration"},
+               [&] { gamma(Var(ones({2})), 1.0, {2}, g); });
+  EXPECT_EQ(g.position, 0u) << "refused calls draw nothing";
+  for (const double v : doubles(bernoulli(tensor({-0.5f, 1.5f}), {2}, g))) EXPECT_TRUE(std::isnan(v));
+}
+
+TERN_EVERY_DEVICE(Distributions);
+
+}  // namespace
+}  // namespace tern::test
