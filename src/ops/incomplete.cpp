@@ -93,18 +93,31 @@ Expr prefix(Expr a, Expr x) {
   return where(large, exp(-(b * half) - stirling_rest(b)) / sqrt(2 * kPi * b), exp(xlogy(a, x) - x - lgamma(a + 1)));
 }
 constexpr int kTerms = 72;
+/// Σ x^n/((a + 1)…(a + n)), from its end; three terms at a time, for divisions take longest.
+Expr gamma_series(Expr a, Expr x) {
+  Expr sum = 1;
+  for (int n = kTerms - 2; n > 0; n -= 3) {
+    const Expr p = a + n, q = a + (n + 1), r = a + (n + 2);
+    sum = 1 + x * (q * r + x * (r + x * sum)) / (p * q * r);
+  }
+  return sum;
+}
+/// x + 1 - a - 1·(1 - a)/(x + 3 - a - 2·(2 - a)/(x + 5 - a - …)), from its end; a division for three steps.
+Expr gamma_fraction(Expr a, Expr x) {
+  Expr above = x + (2 * kTerms + 1) - a, below = 1;
+  for (int n = kTerms; n > 0; --n) {
+    const Expr next = (x + (2 * n - 1) - a) * above - n * (n - a) * below;
+    below = above, above = next;
+    if (n % 3 == 1) below = below / above, above = 1;
+  }
+  return 1 / below;
+}
 Incomplete incomplete_gamma(Expr a, Expr x) {
   const Expr large = a > 20, b = where(large, a, 21), m = (x - b) / b, near = large & (abs(m) < 0.4);
   const Incomplete middle = uniform(b, where(near, m, 0));
   const Expr before = x < a + 1, scale = prefix(a, x);
-  // Σ x^n/((a + 1)…(a + n)), from its end.
-  const Expr u = where(before, x, 0);
-  Expr series = 1;
-  for (int n = kTerms; n > 0; --n) series = 1 + u / (a + n) * series;
-  // x + 1 - a - 1·(1 - a)/(x + 3 - a - 2·(2 - a)/(x + 5 - a - …)), from its end.
-  const Expr v = where(before, a + 1, where(isinf(x), 1, x));
-  Expr fraction = v + (2 * kTerms + 1) - a;
-  for (int n = kTerms; n > 0; --n) fraction = v + (2 * n - 1) - a - n * (n - a) / fraction;
+  const Expr series = gamma_series(a, where(before, x, 0));
+  const Expr fraction = gamma_fraction(a, where(before, a + 1, where(isinf(x), 1, x)));
   const Expr lower = scale * series, upper = where(isinf(x), 0, scale * a / fraction);
   const Expr p = where(near, middle.lower, where(before, lower, 1 - upper));
   const Expr q = where(near, middle.upper, where(before, 1 - lower, upper));
@@ -137,15 +150,21 @@ Expr beta_prefix(Expr a, Expr b, Expr x, Expr y) {
                exp(xlogy(a, x) + xlogy(b, y) + (lgamma(a + b) - lgamma(b)) - lgamma(a + 1)));
 }
 constexpr int kBetaTerms = 64;
-/// I_x(a, b) for x < (a + 1)/(a + b + 2): the continued fraction DLMF 8.17.22, from its end.
+/// I_x(a, b) for x < (a + 1)/(a + b + 2): the continued fraction DLMF 8.17.22, from its end, as above/below.
 Expr beta_fraction(Expr a, Expr b, Expr x) {
-  Expr f = 1;
+  Expr above = 1, below = 1;
   for (int m = kBetaTerms; m >= 0; --m) {
-    const Expr odd = (a + m) * (a + b + m) * x / ((a + 2 * m) * (a + (2 * m + 1)));
-    f = 1 - odd / f;
-    if (m > 0) f = 1 + m * (b - m) * x / ((a + (2 * m - 1)) * (a + 2 * m)) / f;
+    const Expr c = a + 2 * m, before = a + (2 * m - 1), after = a + (2 * m + 1);
+    const Expr by = m > 0 ? x / (before * c * after) : x / (c * after);
+    const Expr odd = (a + m) * (a + b + m) * (m > 0 ? before * by : by);
+    const Expr next = above - odd * below;
+    below = above, above = next;
+    if (m == 0) break;
+    const Expr last = above + m * (b - m) * (after * by) * below;
+    below = above, above = last;
+    if (m % 8 == 0) below = below / above, above = 1;
   }
-  return 1 / f;
+  return below / above;
 }
 Expr betainc_value(Expr a, Expr b, Expr x) {
   const Expr y = 1 - x, before = x * (a + b + 2) < a + 1;
