@@ -100,9 +100,8 @@ constexpr double kPsiFar[] = {0.08333333333333331,   -0.008333333333283502, 0.00
 
 Expr digamma_value(Expr x) {
   const Expr mirrored = x < 0.5, z = where(mirrored, 1 - x, x), w = z - 0.5, u = 1 / (z * z);
-  // The maximum changes nothing, but without it a compiler of WGSL subtracts the sum of both.
-  const Expr from_root = maximum(z - kPsiRoot, -1);
-  const Expr near = (from_root - kPsiRootRest) * (polynomial(w, kPsiP) / polynomial(w, kPsiQ));
+  // Not (z - root - rest)·slope: compilers of WGSL subtract root + rest.
+  const Expr slope = polynomial(w, kPsiP) / polynomial(w, kPsiQ), near = (z - kPsiRoot) * slope - kPsiRootRest * slope;
   const Expr far = log(z) - (0.5 / z + u * polynomial(u, kPsiFar));
   const Expr pole = (x < 0) & (fraction(x) == 0);
   return where(pole, kNone, where(z < 5, near, far) - where(mirrored, kPi * cotangent(x), 0));
