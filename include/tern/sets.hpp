@@ -1,4 +1,4 @@
-// Order, search in what is ordered, and sets of elements.
+// Order, search in what is ordered, sets of elements, and what elements of one place are combined to.
 #pragma once
 #include "tern/ops.hpp"
 
@@ -38,5 +38,13 @@ template <TensorOrVar T> Unique<T> unique_counts(const T& x);
 template <TensorOrVar T> Unique<T> unique_inverse(const T& x);
 /// Whether each element of x is one of these (`invert`: none); NaN is not.
 template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& elements, bool invert = false);
+
+enum class Reduce { add, multiply, minimum, maximum, mean, set };
+/// A copy of x with `source` combined with what is there at positions along an axis, as scatter_add lays it out: with
+/// x's own elements the sums, products, extremes or means, or (set) in place of them, of places named twice the last.
+/// The same bits every time. The gradient goes to the elements that were chosen: of equal extremes x's own, then the
+/// first. `mean` of integers throws `dtype`.
+template <TensorOrVar X, TensorOrVar S>
+ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis = 0);
 
 }  // namespace tern

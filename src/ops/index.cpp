@@ -5,6 +5,7 @@
 
 #include "ops/complex_calls.hpp"
 #include "ops/instances.hpp"
+#include "ops/scatter.hpp"
 #include "primitives/scatter/scatter.hpp"
 #include "primitives/sort/sort.hpp"
 #include "tern/complex.hpp"
@@ -117,13 +118,13 @@ Tensor read_at(const char* op, const Tensor& x, const Tensor& indices, const Lay
   return result;
 }
 
-/// sum (contiguous, of x's shape) += source at the indices. Narrow types are summed in 32 bits by the caller.
-void add_at(const char* op, const Tensor& sum, const Tensor& indices, const Tensor& source, const Layout& layout,
-            int axis, DType given) {
+/// `sum` combined with source at the indices. Narrow types are combined in 32 bits by the caller.
+void combine_at(const char* op, Combine how, const Tensor& sum, const Tensor& indices, const Tensor& source,
+                const Layout& layout, int axis, DType given) {
   const auto along = static_cast<std::size_t>(axis);
   const TensorImpl& impl = *sum.impl();
   ScatterRequest request;
-  request.op = op, request.space = layout.space;
+  request.op = op, request.combine = how, request.space = layout.space;
   request.source = view_over(source, layout.space);
   request.output = {impl.storage.get(), impl.dtype, impl.offset, layout.x};
   request.target = table_of(indices, layout.table, impl.strides[along], impl.shape[along]);
@@ -135,11 +136,6 @@ DType summing_dtype(DType dtype) {
   return dtype_size(dtype) < 4 ? DType::i32 : dtype;
 }
 
-/// Whether `source` fits take-like indices (x's axis replaced by theirs); else it must fit gather-like ones.
-bool is_take_like(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
-  return take_layout(x.shape(), x.strides(), indices, axis).space == source.shape();
-}
-
 /// What scatter_add was checked to do: indices as i32, the axis, and whether the source is like a take's result.
 struct Scatter {
   Tensor indices;
@@ -147,8 +143,7 @@ struct Scatter {
   bool take_like;
   DType given;  // the indices' before
 };
-Scatter checked_scatter(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
-  constexpr const char* op = "scatter_add";
+Scatter checked_scatter(const char* op, const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
   check_indices(op, x, indices), require_defined(op, "source", source), require_same_device(op, x, source);
   const int a = normalize_axis(op, axis, x.dim());
   const bool take_like = is_take_like(x, indices, source, a);
@@ -163,12 +158,12 @@ Scatter checked_scatter(const Tensor& x, const Tensor& indices, const Tensor& so
   return {as_i32(op, indices), a, take_like, indices.dtype()};
 }
 
-Tensor run_scatter(const Tensor& x, const Scatter& s, const Tensor& source) {
+Tensor run_scatter(const char* op, Combine how, const Tensor& x, const Scatter& s, const Tensor& source) {
   const DType wide = summing_dtype(x.dtype());
   Tensor sum = x.dtype() == wide ? x.clone() : x.to(wide);
   const Layout layout = s.take_like ? take_layout(sum.shape(), sum.strides(), s.indices, s.axis)
                                     : gather_layout(sum.strides(), s.indices, s.axis);
-  add_at("scatter_add", sum, s.indices, source.to(wide), layout, s.axis, s.given);
+  combine_at(op, how, sum, s.indices, source.to(wide), layout, s.axis, s.given);
   return sum.to(x.dtype());
 }
 
@@ -209,6 +204,19 @@ void detail::require_indices(const char* op, const Tensor& indices, std::int64_t
   read_at(op, any, indices, take_layout(any.shape(), any.strides(), indices, 0), 0, indices.dtype(), wraps);
 }
 
+bool detail::is_take_like(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
+  return take_layout(x.shape(), x.strides(), indices, axis).space == source.shape();
+}
+Tensor detail::scattered(const char* op, Combine how, const Tensor& x, const Tensor& indices, const Tensor& source,
+                         int axis) {
+  return run_scatter(op, how, x, checked_scatter(op, x, indices, source, axis), source);
+}
+void detail::write_at(const char* op, const Tensor& x, const Tensor& positions, const Tensor& source, int axis) {
+  x.impl()->storage->bump_version();
+  combine_at(op, Combine::last, x, positions, source, take_layout(x.shape(), x.strides(), positions, axis), axis,
+             DType::i32);
+}
+
 void detail::require_index_dtype(const char* op, const char* name, const Tensor& indices) {
   if (indices.dtype() != DType::i32 && indices.dtype() != DType::i64)
     throw Error(ErrorKind::dtype, std::string(op) + ": " + name + " must be i32 or i64, got " + describe(indices) +
@@ -217,17 +225,15 @@ void detail::require_index_dtype(const char* op, const char* name, const Tensor&
 
 Tensor detail::as_i32(const char* op, const Tensor& indices, std::int32_t invalid) {
   if (indices.dtype() == DType::i32) return indices;
-  static const FormulaGraph* const graph = graph_of([](auto i, auto other) {
-    return cast(where(bit_and(i >= INT32_MIN, i <= INT32_MAX), i, other), DType::i32);
-  });
+  static const FormulaGraph* const graph = graph_of(
+      [](auto i, auto other) { return cast(where(bit_and(i >= INT32_MIN, i <= INT32_MAX), i, other), DType::i32); });
   const Argument arguments[] = {Argument(indices), Argument(invalid)};
   return fused_one<Tensor>({op, graph, 0, {}}, arguments);
 }
 
 namespace {
 /// What was selected, recorded where x is: its gradient is added back at the positions.
-template <TensorOrVar T>
-T selected(const char* op, const T& x, const Tensor& positions, int axis, Tensor result) {
+template <TensorOrVar T> T selected(const char* op, const T& x, const Tensor& positions, int axis, Tensor result) {
   if constexpr (std::same_as<T, Tensor>) return result;
   else
     return record_one(op, {&x, 1}, std::move(result), {{as_var(positions)}},
@@ -289,10 +295,9 @@ ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, i
     const DType both = promote_types(x.dtype(), source.dtype());
     return scatter_add(x.to(both), indices, source.to(both), axis);
   }
-  if (is_complex_tensor(value_of(x)) && is_complex_tensor(value_of(source)))
-    return complex_scatter_add(operand_as<ResultOf<X, S>>(x), indices, operand_as<ResultOf<X, S>>(source), axis);
-  const Scatter scatter = checked_scatter(value_of(x), indices, value_of(source), axis);
-  Tensor result = run_scatter(value_of(x), scatter, value_of(source));
+  constexpr const char* op = "scatter_add";
+  const Scatter scatter = checked_scatter(op, value_of(x), indices, value_of(source), axis);
+  Tensor result = run_scatter(op, Combine::add, value_of(x), scatter, value_of(source));
   if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return result;
   else return recorded_scatter(as_var(x), scatter, as_var(source), axis, std::move(result));
 }

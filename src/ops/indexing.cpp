@@ -8,6 +8,8 @@
 #include "backend/recording/capture.hpp"
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/scatter.hpp"
+#include "tern/creation.hpp"
 
 namespace tern {
 
@@ -32,10 +34,11 @@ Tensor places_of(const char* op, const Tensor& mask) {
   if (mask.device() == cpu()) {  // a loop costs less than the passes below
     const Tensor bytes = mask.contiguous();
     const bool* const at = bytes.data_ptr<const bool>();
-    Tensor result = zeros({std::count(at, at + n, true)}, like);
-    std::int32_t* to = result.data_ptr<std::int32_t>();
-    for (std::int32_t i = 0; i < n; ++i)
-      if (at[i]) *to++ = i;
+    const std::int64_t count = std::count(at, at + n, true);
+    Tensor result = empty({count}, like);
+    std::int32_t* const to = result.data_ptr<std::int32_t>();
+    std::int32_t i = 0;
+    for (std::int64_t k = 0; k < count; k += at[i++]) to[k] = i;  // no branch that depends on the mask
     return result;
   }
   // Each true has its place among the trues, each false one behind them: no place is written twice.
@@ -204,15 +207,10 @@ template <class T> T selected_by(const T& x, std::span<const Index> list, bool& 
   return take(merged(s), positions_of(s.x.shape(), s.selectors), *s.place);
 }
 
-/// For each element of x, flattened, the number from 1 of the last of the positions that is its own, or 0.
-Tensor last_writers(const Tensor& at, std::int64_t n, bool unique) {
+/// For each of n elements the number from 1 of the last of the positions that is its own, or 0.
+Tensor last_writers(const char* op, const Tensor& at, std::int64_t n) {
   const Options like{.dtype = i32, .device = at.device()};
-  const std::int64_t count = at.numel();
-  if (unique) return scatter_add(zeros({n}, like), at, arange(1, count + 1, 1, like));
-  const Sorted<Tensor> sorted = sort(at, 0);
-  const Tensor changes = sorted.values.slice(0, 1) != sorted.values.slice(0, 0, count - 1);
-  const Tensor last = concatenate({changes, ones({1}, {.dtype = boolean, .device = at.device()})});
-  return scatter_add(zeros({n}, like), sorted.values, where(last, sorted.indices + 1, 0));
+  return scattered(op, Combine::last, zeros({n}, like), at, arange(1, at.numel() + 1, 1, like), 0);
 }
 
 void check_fits(const char* op, const Tensor& values, const Shape& shape) {
@@ -225,7 +223,7 @@ void check_fits(const char* op, const Tensor& values, const Shape& shape) {
 }
 
 /// Writes values, broadcast to the shape of what was selected, into what the view selects from: only that is touched.
-void write_into(const Seen<Tensor>& s, const Tensor& values, const Shape& part, bool unique) {
+void write_into(const Seen<Tensor>& s, const Tensor& values, const Shape& part) {
   const Merge m = merge_of(s);
   const Tensor places = positions_of(s.x.shape(), s.selectors), flat = places.reshape({-1});
   if (part.numel() == 0) return;
@@ -236,34 +234,32 @@ void write_into(const Seen<Tensor>& s, const Tensor& values, const Shape& part, 
   for (std::size_t i = 0; i < chosen.size(); ++i)
     if (i < place || i >= place + axes) chosen[i] = 1;
   shape[place] = flat.numel();
-  const Options like{.dtype = i32, .device = flat.device()};
-  if (values.numel() == 1) {
-    const Tensor touched = scatter_add(zeros({m.size}, like), flat, ones({flat.numel()}, like)) > 0;
-    target.copy_from(where(touched.reshape(chosen), values.reshape({}), target));
-    return;
+  const Tensor source = values.broadcast_to(part).reshape(shape);
+  const Tensor lined = target.reshape(m.shape);
+  if (lined.impl()->storage == target.impl()->storage && dtype_size(lined.dtype()) >= 4 && lined.dtype() != boolean) {
+    return write_at(kSelect, lined, flat, may_share_memory(source, lined) ? source.clone() : source, *s.place);
   }
-  const Tensor writer = last_writers(where(flat < 0, flat + m.size, flat), m.size, unique);
-  const Tensor written = take(values.broadcast_to(part).reshape(shape), maximum(writer - 1, 0), *s.place);
+  const Tensor writer = last_writers(kSelect, flat, m.size);
+  const Tensor written = take(source, maximum(writer - 1, 0), *s.place);
   target.copy_from(where((writer > 0).reshape(chosen), written.reshape(target.shape()), target));
 }
 
 /// A copy of x with values at positions among its elements.
 template <class X, class V>
-ResultOf<X, V> put(const char* op, const X& x, const Tensor& at, const V& values, bool accumulate, bool unique) {
+ResultOf<X, V> put(const char* op, const X& x, const Tensor& at, const V& values, bool accumulate) {
   const Shape& shape = at.shape();
   check_fits(op, value_of(values), shape);
-  const std::int64_t n = x.numel(), count = at.numel();
   using R = ResultOf<X, V>;
-  if (count == 0) return operand_as<R>(x).clone();
+  if (at.numel() == 0) return operand_as<R>(x).clone();
   const Tensor flat = at.reshape({-1});
-  const Options like{.dtype = i32, .device = at.device()};
   if (accumulate)
     return scatter_add(x.reshape({-1}), flat, values.broadcast_to(shape).reshape({-1})).reshape(x.shape());
-  if (values.numel() == 1) {
-    const Tensor touched = scatter_add(zeros({n}, like), flat, ones({count}, like)) > 0;
-    return where(touched.reshape(x.shape()), values.reshape({}), x);
+  if constexpr (std::same_as<R, Tensor>) {
+    const Tensor source = values.broadcast_to(shape).reshape({-1});
+    return scattered(op, Combine::last, x.reshape({-1}), flat, source, 0).reshape(x.shape());
   }
-  const Tensor writer = last_writers(flat, n, unique);
+  const Tensor writer = last_writers(op, flat, x.numel());
+  if (values.numel() == 1) return where((writer > 0).reshape(x.shape()), values.reshape({}), x);
   const V written = take(values.broadcast_to(shape).reshape({-1}), maximum(writer - 1, 0));
   return where((writer > 0).reshape(x.shape()), written.reshape(x.shape()), x);
 }
@@ -280,15 +276,6 @@ void check_values(const char* op, const Tensor& x, const Tensor& values) {
     throw Error(ErrorKind::dtype, std::string(op) + ": x is " + describe(x) + ", values are " + describe(values) +
                                       "; convert them with .to(" + std::string(to_string(x.dtype())) + ")");
 }
-/// Whether no place is listed twice, for certain: there are no positions, or one mask alone.
-bool names_once(std::span<const Index> list) {
-  int tensors = 0;
-  bool masks = true;
-  for (const Index& index : list)
-    if (index.kind() == Kind::tensor) ++tensors, masks &= index.tensor().dtype() == boolean;
-  return tensors == 0 || (tensors == 1 && masks);
-}
-
 }  // namespace
 
 namespace detail {
@@ -315,7 +302,7 @@ void write_selected(const Tensor& part, const Tensor& values) {
   require_writable(kSelect, x);
   check_values(kSelect, x, values);
   check_fits(kSelect, values, part.shape());
-  write_into(seen(x, selection.at), values, part.shape(), names_once(selection.at));
+  write_into(seen(x, selection.at), values, part.shape());
 }
 
 void assign_to(const Tensor& part, const Tensor& values, bool temporary) {
@@ -336,7 +323,7 @@ ResultOf<X, V> index_put(const X& x, const std::vector<Index>& at, const V& valu
   check_values(op, value_of(x), value_of(values));
   bool copies = false;
   const Tensor positions = selected_by(numbered(op, value_of(x)), at, copies);
-  return put(op, x, positions, values, accumulate, names_once(at));
+  return put(op, x, positions, values, accumulate);
 }
 template Tensor index_put(const Tensor&, const std::vector<Index>&, const Tensor&, bool);
 template Var index_put(const Tensor&, const std::vector<Index>&, const Var&, bool);
@@ -407,7 +394,7 @@ ResultOf<X, V> put_along_axis(const X& x, const Tensor& indices, const V& values
     throw Error(ErrorKind::shape, std::string(op) + ": indices " + describe(indices) + " do not broadcast to x, " +
                                       describe(value_of(x)));
   const Tensor at = gather(numbered(op, value_of(x)), indices.broadcast_to(of_indices), axis);
-  return put(op, x, at, values, false, false);
+  return put(op, x, at, values, false);
 }
 template Tensor put_along_axis(const Tensor&, const Tensor&, const Tensor&, int);
 template Var put_along_axis(const Tensor&, const Tensor&, const Var&, int);

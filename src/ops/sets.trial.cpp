@@ -172,5 +172,74 @@ const Entries uniques{
      .bad = undefined("unique_inverse", [](const auto& x) { unique_inverse(x); })},
 };
 
+// ---- what meets in one place ----
+/// The source's rows go to rows of x in this order.
+std::vector<std::int32_t> rows_met(std::int64_t size) {
+  std::vector<std::int32_t> list;
+  for (std::int64_t i = 0; i < 5; ++i) list.push_back(static_cast<std::int32_t>((2 + 3 * i) % size));
+  list.back() = -1;
+  return list;
+}
+template <class F> Sample meeting(const char* with, Reduce how, F combine) {
+  return {.with = with,
+          .shapes =
+              [](Sizes s) {
+                return std::vector<Shape>{{s.rows, s.columns}, {5, s.columns}};
+              },
+          .call = [how](const auto& x,
+                        const auto& source) { return scatter_reduce(x, tensor(rows_met(x.size(0))), source, how); },
+          .reference =
+              [combine](const auto& x) {
+                Values y = x[0];
+                const auto rows = rows_met(y.shape[0]);
+                const auto columns = static_cast<std::size_t>(y.shape[1]);
+                for (std::size_t i = 0; i < x[1].of.size(); ++i) {
+                  const std::int64_t row = rows[i / columns] < 0 ? y.shape[0] - 1 : rows[i / columns];
+                  double& place = y.of[static_cast<std::size_t>(row) * columns + i % columns];
+                  place = combine(place, x[1].of[i]);
+                }
+                return std::vector{y};
+              },
+          .empty = {}};
+}
+Sample meaning() {
+  Sample sample = meeting("means", Reduce::mean, [](double a, double b) { return a + b; });
+  sample.reference = [sums = sample.reference](const std::vector<Values>& x) {
+    std::vector<Values> y = sums(x);
+    Line counts(static_cast<std::size_t>(x[0].shape[0]), 1);
+    for (const std::int32_t row : rows_met(x[0].shape[0]))
+      counts[row < 0 ? counts.size() - 1 : static_cast<std::size_t>(row)] += 1;
+    for (std::size_t i = 0; i < y[0].of.size(); ++i) y[0].of[i] /= counts[i / static_cast<std::size_t>(x[0].shape[1])];
+    return y;
+  };
+  return sample;
+}
+const Entries meetings{{
+    .name = "scatter_reduce",
+    .family = Family::sets,
+    .arguments = "x, indices, source, how, axis = 0",
+    .says = "A copy of x with `source` combined with what is there at positions along an axis, as scatter_add lays it "
+            "out: with x's own elements the sums, products, extremes or means, or (set) in place of them, of places "
+            "named twice the last",
+    .tolerance = {8, "up to five sums and a quotient, in the dtype", 2},
+    .recorded_roundings = 8,
+    .samples = {meeting("sums", Reduce::add, [](double a, double b) { return a + b; }),
+                meeting("products", Reduce::multiply, [](double a, double b) { return a * b; }),
+                meeting("smallest", Reduce::minimum, [](double a, double b) { return std::min(a, b); }),
+                meeting("largest", Reduce::maximum, [](double a, double b) { return std::max(a, b); }),
+                meeting("the last", Reduce::set, [](double, double b) { return b; }), meaning()},
+    .bad = {{shape,
+             {"scatter_reduce", "source", "f32[3, 2]"},
+             [](auto make) {
+               scatter_reduce(make({3, 2}), tensor({0, 1}), make({2, 3}), Reduce::maximum);
+             }},
+            {index,
+             {"scatter_reduce", "-4", "size 3"},
+             [](auto make) { scatter_reduce(make({3}), tensor({-4}), make({1}), Reduce::set); }},
+            {dtype,
+             {"scatter_reduce", "means", "i32"},
+             [](auto make) { scatter_reduce(make({3}, i32), tensor({0}), make({1}, i32), Reduce::mean); }}},
+}};
+
 }  // namespace
 }  // namespace tern::operations
