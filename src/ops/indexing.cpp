@@ -15,6 +15,15 @@ namespace tern {
 
 using namespace detail;
 
+void detail::check_fits(const char* op, const Tensor& values, const Shape& shape) {
+  bool fits = values.dim() <= shape.rank();
+  for (int i = 1; fits && i <= values.dim(); ++i)
+    fits = values.size(-i) == 1 || values.size(-i) == shape[static_cast<std::size_t>(shape.rank() - i)];
+  if (!fits)
+    throw Error(ErrorKind::shape, std::string(op) + ": values are " + describe(values) +
+                                      ", which does not broadcast to the " + to_string(shape) + " that is written");
+}
+
 namespace {
 
 using Kind = Index::Kind;
@@ -163,11 +172,12 @@ Tensor positions_of(const Shape& shape, const std::vector<Selector>& selectors) 
                                         nth(selectors[i].index) + " in " + to_string(shape));
     require_indices(kSelect, places[i], size, true);
   }
-  Tensor at = zeros({}, {.dtype = i32, .device = places[0].device()});
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const std::int64_t size = size_of(shape, selectors[i]);
-    at = at * size + where(places[i] < 0, places[i] + size, places[i]);
-  }
+  static const Pointwise together(kSelect, [](auto a, auto size_a, auto b, auto size_b) {
+    return where(a < 0, a + size_a, a) * size_b + where(b < 0, b + size_b, b);
+  });
+  Tensor at = places[0];
+  for (std::size_t i = 1; i < places.size(); ++i)
+    at = together(at, size_of(shape, selectors[0]), places[i], size_of(shape, selectors[i]));
   return at;
 }
 
@@ -213,55 +223,46 @@ Tensor last_writers(const char* op, const Tensor& at, std::int64_t n) {
   return scattered(op, Combine::last, zeros({n}, like), at, arange(1, at.numel() + 1, 1, like), 0);
 }
 
-void check_fits(const char* op, const Tensor& values, const Shape& shape) {
-  bool fits = values.dim() <= shape.rank();
-  for (int i = 1; fits && i <= values.dim(); ++i)
-    fits = values.size(-i) == 1 || values.size(-i) == shape[static_cast<std::size_t>(shape.rank() - i)];
-  if (!fits)
-    throw Error(ErrorKind::shape, std::string(op) + ": values are " + describe(values) +
-                                      ", which does not broadcast to the " + to_string(shape) + " that is written");
-}
-
 /// Writes values, broadcast to the shape of what was selected, into what the view selects from: only that is touched.
-void write_into(const Seen<Tensor>& s, const Tensor& values, const Shape& part) {
+void write_into(const char* op, const Seen<Tensor>& s, const Tensor& values) {
   const Merge m = merge_of(s);
   const Tensor places = positions_of(s.x.shape(), s.selectors), flat = places.reshape({-1});
+  const auto place = static_cast<std::size_t>(*s.place);
+  Shape part;
+  for (std::size_t i = 0; i < m.shape.size(); ++i)
+    for (const std::int64_t size : i == place ? places.shape() : Shape{m.shape[i]}) part.push_back(size);
+  check_fits(op, values, part);
   if (part.numel() == 0) return;
   Tensor target = s.x.permute(m.order);
   Shape chosen = target.shape(), shape = m.shape;
-  const auto place = static_cast<std::size_t>(*s.place);
   const std::size_t axes = target.shape().size() - m.shape.size() + 1;
   for (std::size_t i = 0; i < chosen.size(); ++i)
     if (i < place || i >= place + axes) chosen[i] = 1;
   shape[place] = flat.numel();
   const Tensor source = values.broadcast_to(part).reshape(shape);
   const Tensor lined = target.reshape(m.shape);
-  if (lined.impl()->storage == target.impl()->storage && dtype_size(lined.dtype()) >= 4 && lined.dtype() != boolean) {
-    return write_at(kSelect, lined, flat, may_share_memory(source, lined) ? source.clone() : source, *s.place);
-  }
-  const Tensor writer = last_writers(kSelect, flat, m.size);
+  if (lined.impl()->storage == target.impl()->storage && dtype_size(lined.dtype()) >= 4)
+    return write_at(op, lined, flat, may_share_memory(source, lined) ? source.clone() : source, *s.place);
+  const Tensor writer = last_writers(op, flat, m.size);
   const Tensor written = take(source, maximum(writer - 1, 0), *s.place);
   target.copy_from(where((writer > 0).reshape(chosen), written.reshape(target.shape()), target));
 }
 
-/// A copy of x with values at positions among its elements.
-template <class X, class V>
-ResultOf<X, V> put(const char* op, const X& x, const Tensor& at, const V& values, bool accumulate) {
-  const Shape& shape = at.shape();
-  check_fits(op, value_of(values), shape);
-  using R = ResultOf<X, V>;
-  if (at.numel() == 0) return operand_as<R>(x).clone();
-  const Tensor flat = at.reshape({-1});
-  if (accumulate)
-    return scatter_add(x.reshape({-1}), flat, values.broadcast_to(shape).reshape({-1})).reshape(x.shape());
-  if constexpr (std::same_as<R, Tensor>) {
-    const Tensor source = values.broadcast_to(shape).reshape({-1});
-    return scattered(op, Combine::last, x.reshape({-1}), flat, source, 0).reshape(x.shape());
-  }
-  const Tensor writer = last_writers(op, flat, x.numel());
-  if (values.numel() == 1) return where((writer > 0).reshape(x.shape()), values.reshape({}), x);
-  const V written = take(values.broadcast_to(shape).reshape({-1}), maximum(writer - 1, 0));
-  return where((writer > 0).reshape(x.shape()), written.reshape(x.shape()), x);
+/// A copy of x that was written to.
+Tensor put(const char* op, const Tensor& x, const std::vector<Index>& list, const Tensor& values) {
+  const Tensor copy = x.clone();
+  Seen<Tensor> s = seen(copy, list);
+  if (!s.selectors.empty()) return write_into(op, s, values), copy;
+  check_fits(op, values, s.x.shape());
+  return s.x.copy_from(values), copy;
+}
+/// x with values at positions among its elements.
+Var put_at(const char* op, const Var& x, const Tensor& at, const Var& values) {
+  if (at.numel() == 0) return x.clone();
+  const Tensor writer = last_writers(op, at.reshape({-1}), x.numel()), written = (writer > 0).reshape(x.shape());
+  if (values.numel() == 1) return where(written, values.reshape({}), x);
+  const Var source = values.broadcast_to(at.shape()).reshape({-1});
+  return where(written, take(source, maximum(writer - 1, 0)).reshape(x.shape()), x);
 }
 
 Tensor numbered(const char* op, const Tensor& x) {
@@ -270,15 +271,16 @@ Tensor numbered(const char* op, const Tensor& x) {
                 std::string(op) + ": positions are i32, and x, " + describe(x) + ", has more than 2^31-1 elements");
   return arange(0, x.numel(), 1, {.dtype = i32, .device = x.device()}).reshape(x.shape());
 }
+}  // namespace
+
+namespace detail {
+
 void check_values(const char* op, const Tensor& x, const Tensor& values) {
   require_defined(op, "x", x), require_defined(op, "values", values), require_same_device(op, x, values);
   if (x.dtype() != values.dtype())
     throw Error(ErrorKind::dtype, std::string(op) + ": x is " + describe(x) + ", values are " + describe(values) +
                                       "; convert them with .to(" + std::string(to_string(x.dtype())) + ")");
 }
-}  // namespace
-
-namespace detail {
 
 Tensor select(const Tensor& x, std::span<const Index> list) {
   bool copies = false;
@@ -301,8 +303,7 @@ void write_selected(const Tensor& part, const Tensor& values) {
                                             " was selected from is gone; write to the tensor itself");
   require_writable(kSelect, x);
   check_values(kSelect, x, values);
-  check_fits(kSelect, values, part.shape());
-  write_into(seen(x, selection.at), values, part.shape());
+  write_into(kSelect, seen(x, selection.at), values);
 }
 
 void assign_to(const Tensor& part, const Tensor& values, bool temporary) {
@@ -321,9 +322,15 @@ template <TensorOrVar X, TensorOrVar V>
 ResultOf<X, V> index_put(const X& x, const std::vector<Index>& at, const V& values, bool accumulate) {
   constexpr const char* op = "index_put";
   check_values(op, value_of(x), value_of(values));
+  using R = ResultOf<X, V>;
+  if constexpr (std::same_as<R, Tensor>)
+    if (!accumulate && x.numel() <= kMostPositions) return put(op, x, at, values);
   bool copies = false;
-  const Tensor positions = selected_by(numbered(op, value_of(x)), at, copies);
-  return put(op, x, positions, values, accumulate);
+  const Tensor places = selected_by(numbered(op, value_of(x)), at, copies);
+  check_fits(op, value_of(values), places.shape());
+  if (!accumulate) return operand_as<R>(put_at(op, as_var(x), places, as_var(values)));
+  const V source = values.broadcast_to(places.shape()).reshape({-1});
+  return scatter_add(x.reshape({-1}), places.reshape({-1}), source).reshape(x.shape());
 }
 template Tensor index_put(const Tensor&, const std::vector<Index>&, const Tensor&, bool);
 template Var index_put(const Tensor&, const std::vector<Index>&, const Var&, bool);
@@ -363,42 +370,5 @@ template <TensorOrVar T> T masked_fill(const T& x, const Tensor& mask, Number va
   return where(mask, value, x);
 }
 TERN_INSTANCES_1(ResultOf, masked_fill, const Tensor&, Number)
-
-namespace {
-/// The shapes of x and of indices with all axes but one broadcast.
-std::pair<Shape, Shape> along(const char* op, const Tensor& x, const Tensor& indices, int axis) {
-  require_defined(op, "x", x), require_defined(op, "indices", indices);
-  const auto a = static_cast<std::size_t>(normalize_axis(op, axis, x.dim()));
-  if (indices.dim() != x.dim())
-    throw Error(ErrorKind::shape, std::string(op) + ": indices must have as many axes as x: x is " + describe(x) +
-                                      ", indices are " + describe(indices));
-  Shape of_x = x.shape(), of_indices = indices.shape();
-  of_x[a] = of_indices[a] = 1;
-  const Shape common = broadcast_shapes(op, of_x, of_indices);
-  of_x = of_indices = common;
-  of_x[a] = x.shape()[a], of_indices[a] = indices.shape()[a];
-  return {of_x, of_indices};
-}
-}  // namespace
-template <TensorOrVar T> T take_along_axis(const T& x, const Tensor& indices, int axis) {
-  const auto [of_x, of_indices] = along("take_along_axis", value_of(x), indices, axis);
-  return gather(x.broadcast_to(of_x), indices.broadcast_to(of_indices), axis);
-}
-TERN_INSTANCES_1(ResultOf, take_along_axis, const Tensor&, int)
-template <TensorOrVar X, TensorOrVar V>
-ResultOf<X, V> put_along_axis(const X& x, const Tensor& indices, const V& values, int axis) {
-  constexpr const char* op = "put_along_axis";
-  check_values(op, value_of(x), value_of(values));
-  const auto [of_x, of_indices] = along(op, value_of(x), indices, axis);
-  if (of_x != x.shape())
-    throw Error(ErrorKind::shape, std::string(op) + ": indices " + describe(indices) + " do not broadcast to x, " +
-                                      describe(value_of(x)));
-  const Tensor at = gather(numbered(op, value_of(x)), indices.broadcast_to(of_indices), axis);
-  return put(op, x, at, values, false);
-}
-template Tensor put_along_axis(const Tensor&, const Tensor&, const Tensor&, int);
-template Var put_along_axis(const Tensor&, const Tensor&, const Var&, int);
-template Var put_along_axis(const Var&, const Tensor&, const Tensor&, int);
-template Var put_along_axis(const Var&, const Tensor&, const Var&, int);
 
 }  // namespace tern

@@ -19,4 +19,8 @@ inline bool is_selected(const Tensor& part) { return part.defined() && part.impl
 /// Writes values, broadcast to the part's shape, into what the part was selected from.
 void write_selected(const Tensor& part, const Tensor& values);
 
+/// Throws where values are not x's dtype, or do not broadcast to the shape that is written.
+void check_values(const char* op, const Tensor& x, const Tensor& values);
+void check_fits(const char* op, const Tensor& values, const Shape& shape);
+
 }  // namespace tern::detail

@@ -8,6 +8,7 @@
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
 #include "primitives/sort/sort.hpp"
+#include "tern/creation.hpp"
 #include "tern/indexing.hpp"
 #include "tern/sets.hpp"
 
@@ -67,6 +68,50 @@ template <Side side> const FormulaGraph* step_graph() {
     return std::array{passed, minimum(passed + next, n) - 1};
   });
 }
+/// Where the values of a line stand among n elements: several at once, so that their loads do not wait for each other.
+template <class T, class F>
+void search_line(const T* line, std::int64_t n, const T* values, std::int64_t count, std::int32_t* to, F is_before) {
+  constexpr std::int64_t kAtOnce = 16;
+  for (std::int64_t begin = 0; begin < count; begin += kAtOnce) {
+    const std::int64_t some = std::min(kAtOnce, count - begin);
+    std::int64_t low[kAtOnce] = {};
+    // The first of the `left` elements from `low` on that is not before the value is looked for.
+    for (std::int64_t left = n, half = 0; left > 0; left -= half) {
+      half = (left + 1) / 2;
+      for (std::int64_t k = 0; k < some; ++k)
+        low[k] += half & -static_cast<std::int64_t>(is_before(line[low[k] + half - 1], values[begin + k]));
+    }
+    for (std::int64_t k = 0; k < some; ++k) to[begin + k] = static_cast<std::int32_t>(low[k]);
+  }
+}
+/// On the CPU a loop costs less than the passes over all values.
+template <class T> Tensor searched_in_memory(const Tensor& sorted, const Tensor& values, Side side) {
+  const std::int64_t n = sorted.size(-1), lines = sorted.numel() / n, count = values.numel() / lines;
+  const Tensor in_order = sorted.contiguous(), wanted = values.contiguous();
+  Tensor result = empty(values.shape(), {.dtype = DType::i32, .device = values.device()});
+  const T *line = in_order.data_ptr<const T>(), *value = wanted.data_ptr<const T>();
+  std::int32_t* const to = result.data_ptr<std::int32_t>();
+  for (std::int64_t i = 0; i < lines; ++i) {
+    const auto search = [&](auto is_before) {
+      search_line(line + i * n, n, value + i * count, count, to + i * count, is_before);
+    };
+    if (side == Side::left) search([](T e, T v) { return (e < v) | ((v != v) & (e == e)); });
+    else search([](T e, T v) { return (e <= v) | (v != v); });
+  }
+  return result;
+}
+Tensor searched_in_memory(const Tensor& sorted, const Tensor& values, Side side) {
+  const DType both = promote_types(sorted.dtype(), values.dtype());
+  const DType wide = dtype_size(both) >= 4 ? both : is_floating(both) ? DType::f32 : DType::i32;
+  const Tensor line = sorted.to(wide), v = values.to(wide);
+  switch (wide) {
+    case DType::f32: return searched_in_memory<float>(line, v, side);
+    case DType::f64: return searched_in_memory<double>(line, v, side);
+    case DType::i64: return searched_in_memory<std::int64_t>(line, v, side);
+    case DType::u32: return searched_in_memory<std::uint32_t>(line, v, side);
+    default: return searched_in_memory<std::int32_t>(line, v, side);
+  }
+}
 /// 32-bit additions of a step do not wrap: reach is at most 2n.
 Tensor bisected(const char* op, const Tensor& sorted, const Tensor& values, Side side) {
   const Options like{.dtype = DType::i32, .device = values.device()};
@@ -105,7 +150,9 @@ void check_search(const char* op, const Tensor& sorted, const Tensor& values, co
 }
 Tensor searched(const char* op, const Tensor& sorted, const Tensor& values, Side side, const Tensor& sorter = {}) {
   check_search(op, sorted, values, sorter);
-  return bisected(op, sorter.defined() ? gather(sorted, sorter, -1) : sorted, values, side);
+  const Tensor in_order = sorter.defined() ? gather(sorted, sorter, -1) : sorted;
+  const bool in_memory = values.device() == cpu() && !current_capture() && sorted.numel() > 0 && values.numel() > 0;
+  return in_memory ? searched_in_memory(in_order, values, side) : bisected(op, in_order, values, side);
 }
 }  // namespace
 template <TensorOrVar S, TensorOrVar V>
