@@ -1,0 +1,273 @@
+// Statistics, running results, order and sets where the samples of their entries do not go: ties, NaN, infinities,
+// zeros, integers, long lines, both sides of thresholds.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+using enum ErrorKind;
+constexpr double kInf = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+
+class Statistics : public EveryDevice {};
+TERN_EVERY_DEVICE(Statistics);
+class Sets : public EveryDevice {};
+TERN_EVERY_DEVICE(Sets);
+
+Tensor floats(const std::vector<double>& values) { return tensor(std::vector<float>(values.begin(), values.end())); }
+/// Equal, NaN to NaN.
+void expect_same(const Tensor& got, const std::vector<double>& want) {
+  const std::vector<double> values = doubles(got);
+  ASSERT_EQ(values.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i)
+    EXPECT_TRUE(values[i] == want[i] || (std::isnan(values[i]) && std::isnan(want[i])))
+        << "at " << i << ": " << values[i] << " instead of " << want[i];
+}
+std::vector<double> draws(std::int64_t count) {
+  Generator generator{5};
+  return doubles(rand({count}, generator).to(cpu()));
+}
+
+// ---- reductions ----
+TEST_P(Statistics, NaNIsLeftOutOrStays) {
+  const Tensor x = floats({1, kNaN, 3, kNaN, kNaN, kNaN}).reshape({2, 3});
+  expect_same(nansum(x, 1), {4, 0});
+  expect_same(nanmean(x, 1), {2, kNaN});
+  expect_same(count_nonzero(x, 1), {3, 3});
+  expect_same(ptp(x, 1), {kNaN, kNaN});
+  expect_same(max_with_indices(x).indices, {1, 0});
+  expect_same(median(x, 1), {kNaN, kNaN});
+  expect_same(quantile(floats({kInf, 1, -kInf, 2}), floats({0, 0.5, 1})), {-kInf, 1.5, kInf});
+  expect_same(median(floats({-kInf, 5})), {-kInf});
+  expect_same(median(floats({kInf, kInf})), {kInf});
+  const Var v(x);
+  expect_same(backward(sum(nansum(v, 1)))[v], {1, 0, 1, 0, 0, 0});
+}
+TEST_P(Statistics, NormsOfEveryOrder) {
+  const Tensor x = floats({3, -4, 0, 1e30, 1e30, 0}).reshape({2, 3});
+  expect_same(norm(x, 1, false, 0), {2, 2});
+  expect_same(norm(x.slice(0, 0, 1), 1, false, 1), {7});
+  expect_same(norm(x, 1, false, kInf), {4, static_cast<double>(1e30f)});
+  expect_same(norm(x, 1, false, -kInf), {0, 0});
+  const std::vector<double> cubes = doubles(norm(x, 1, false, 3));
+  EXPECT_NEAR(cubes[0], std::cbrt(91.0), 1e-5);
+  EXPECT_NEAR(cubes[1] / 1e30, std::cbrt(2.0), 1e-5) << "no power overflows";
+  expect_same(norm(zeros({3}), {}, false, 3), {0});
+  expect_error(value, {"norm", "NaN"}, [&] { norm(x, 1, false, kNaN); });
+  expect_error(shape, {"norm", "f32[2, 0]"}, [&] { norm(ones({2, 0}), 1, false, kInf); });
+  if (refuses_f64(device())) return;
+  const Tensor at = tensor(std::vector<double>{0.5, -1.25, 2});
+  EXPECT_TRUE(gradcheck([](Var v) { return norm(v, {}, false, 3); }, at).ok);
+  EXPECT_TRUE(gradgradcheck([](Var v) { return norm(v, {}, false, 2.5); }, at).ok);
+}
+TEST_P(Statistics, Corrections) {
+  const Tensor x = floats({1, 2, 3, 6});
+  expect_same(var(x, {}, false, 0), {3.5});
+  expect_same(var(x, {}, false, 2), {7});
+  expect_same(tern::std(floats({1, 3}), {}, false, 0), {1});
+  expect_same(var(floats({1}), {}, false, 1), {kNaN});
+  expect_same(cov(x.unsqueeze(0), 0), {3.5});
+  for (const double r : doubles(corrcoef(floats({1, 2, 3, 2, 4, 6}).reshape({2, 3})))) {
+    EXPECT_NEAR(r, 1, 1e-6);
+    EXPECT_LE(r, 1);
+  }
+}
+TEST_P(Statistics, QuantilesBetweenElements) {
+  const Tensor x = floats({7, 1, 5, 2});  // 1, 2, 5, 7: 0.4 lies at 1.2, 0.5 at 1.5
+  const auto at = [&](double q, Interpolation i) { return doubles(quantile(x, q, {}, false, i))[0]; };
+  EXPECT_NEAR(at(0.4, Interpolation::linear), 2.6, 1e-6);
+  EXPECT_EQ(at(0.4, Interpolation::lower), 2);
+  EXPECT_EQ(at(0.4, Interpolation::higher), 5);
+  EXPECT_EQ(at(0.4, Interpolation::midpoint), 3.5);
+  EXPECT_EQ(at(0.4, Interpolation::nearest), 2);
+  EXPECT_EQ(at(0.5, Interpolation::nearest), 5) << "of both the one with an even position";
+  EXPECT_EQ(quantile(x.reshape({2, 2}), floats({0, 0.5, 1}), 0).shape(), Shape({3, 2}));
+  EXPECT_EQ(quantile(x.reshape({2, 2}), floats({0, 1}).reshape({2, 1}), 1, true).shape(), Shape({2, 1, 2, 1}));
+  expect_same(median(tensor({1, 2, 3, 4})), {2.5});
+  const Var v(x);
+  const std::vector<double> g = doubles(backward(quantile(v, 0.4))[v]);
+  EXPECT_EQ(g[0], 0);
+  EXPECT_EQ(g[1], 0);
+  EXPECT_NEAR(g[2], 0.2, 1e-6);
+  EXPECT_NEAR(g[3], 0.8, 1e-6);
+}
+TEST_P(Statistics, AverageAlongAnAxis) {
+  const Tensor x = floats({1, 2, 3, 4, 5, 6}).reshape({2, 3});
+  expect_same(average(x, floats({3, 1}), 0), {1.75, 2.75, 3.75});
+  expect_same(average(x, floats({1, 1, 2}), 1), {2.25, 5.25});
+  expect_same(average(tensor({1, 4}), tensor({1, 2})), {3});
+}
+
+// ---- counts ----
+TEST_P(Statistics, HistogramsCountEachEdgeOnce) {
+  const Histogram h = histogram(floats({0, 1, 1, 2, 3, 4, -1, 5, kNaN, kInf}), 4, std::pair{0.0, 4.0});
+  expect_same(h.counts, {1, 2, 1, 2});
+  expect_same(h.edges, {0, 1, 2, 3, 4});
+  expect_same(histogram(floats({2, 2}), 2).edges, {1.5, 2, 2.5});
+  expect_same(histogram(floats({1, 4, 9}), floats({0, 1, 5})).counts, {0, 2});
+  expect_error(value, {"histogram", "finite"}, [] { histogram(floats({1, kInf})); });
+  expect_same(bincount(tensor({3, 1, 1})), {0, 2, 0, 1});
+  expect_same(bincount(tensor({0}), 3), {1, 0, 0});
+  EXPECT_EQ(bincount(zeros({0}, i32)).shape(), Shape({0}));
+}
+TEST_P(Statistics, Differences) {
+  expect_same(diff(tensor({true, true, false})), {0, 1});
+  EXPECT_EQ(diff(ones({2, 3}), 5).shape(), Shape({2, 0}));
+  expect_same(diff(floats({1, 4}), 0), {1, 4});
+  expect_same(trapezoid(ones({2, 1})), {0, 0});
+  expect_same(trapezoid(ones({2, 0})), {0, 0});
+}
+
+// ---- running results ----
+std::vector<double> running(std::vector<double> x, double (*f)(double, double)) {
+  for (std::size_t i = 1; i < x.size(); ++i) x[i] = f(x[i - 1], x[i]);
+  return x;
+}
+TEST_P(Statistics, RunningResultsOfLinesOfEveryLength) {
+  for (const std::int64_t n : {1, 2, 255, 256, 257, 1025, 20000, 70001}) {
+    const std::vector<double> x = draws(n);
+    const Tensor t = floats(x), below = floats(x) - 3;  // below 0: nothing may come from the identity of sums
+    expect_same(cummax(below, 0).values, running(doubles(below), [](double a, double b) { return std::max(a, b); }));
+    expect_same(cummin(t + 3, 0).values, running(doubles(t + 3), [](double a, double b) { return std::min(a, b); }));
+    const std::vector<double> sums = doubles(logcumsumexp(t * 100 - 50, 0)),
+                              wanted = running(doubles(t * 100 - 50), [](double a, double b) {
+                                return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
+                              });
+    for (std::size_t i = 0; i < sums.size(); i += 97) ASSERT_NEAR(sums[i], wanted[i], 2e-5 * 50) << n << " at " << i;
+    const std::vector<double> products = doubles(cumulative_prod(1 + (t - 0.5) / 1000, 0)),
+                              right = running(doubles(1 + (t - 0.5) / 1000), [](double a, double b) { return a * b; });
+    for (std::size_t i = 0; i < products.size(); i += 97)
+      ASSERT_NEAR(products[i], right[i], 1e-3 * right[i]) << n << " at " << i;
+  }
+}
+TEST_P(Statistics, RunningResultsOfColumnsAndIntegers) {
+  const Tensor x = floats(draws(40 * 2500)).reshape({40, 2500}) - 2;
+  expect_same(cummax(x, 0).values, doubles(cummax(x.mT().contiguous(), 1).values.mT()));
+  expect_same(cumprod(x, 0).slice(0, 0, 1), doubles(x.slice(0, 0, 1)));
+  expect_same(cumprod(tensor({2, -3, 0, 5}), 0), {2, -6, -6 * 0, 0});
+  expect_same(cummax(tensor({-5, -7, -2}), 0).values, {-5, -5, -2});
+  expect_same(cummin(tensor({5, 7, 2}, i8), 0).values, {5, 5, 2});
+  expect_same(cumprod(tensor({true, false, true}), 0), {1, 0, 0});
+  expect_error(dtype, {"logcumsumexp", "i32"}, [] { logcumsumexp(tensor({1, 2}), 0); });
+}
+TEST_P(Statistics, RunningExtremesKeepNaNAndTheLastPosition) {
+  const Sorted<Tensor> top = cummax(floats({1, 3, 3, 2, kNaN, 9}), 0);
+  expect_same(top.values, {1, 3, 3, 3, kNaN, kNaN});
+  expect_same(top.indices, {0, 1, 2, 2, 4, 4});
+  expect_same(logcumsumexp(floats({-kInf, -kInf, 0, kInf, 1}), 0), {-kInf, -kInf, 0, kInf, kInf});
+}
+TEST_P(Statistics, GradientsOfRunningProductsDivideByNothing) {
+  const Var x(floats({2, 0, 3, 0, 5}));
+  const Var y = cumulative_prod(x, 0);
+  expect_same(backward(sum(y))[x], {1, 8, 0, 0, 0});
+  if (refuses_f64(device())) return;
+  for (const std::vector<double>& at : {std::vector<double>{0.5, 0, -2, 3, 0, 1.5, 2}, {0, 0, 1}, {-1.5}}) {
+    EXPECT_TRUE(gradcheck([](Var v) { return sum(square(cumulative_prod(v, 0))); }, tensor(at)).ok);
+    EXPECT_TRUE(gradgradcheck([](Var v) { return sum(square(cumulative_prod(v, 0))); }, tensor(at)).ok);
+  }
+}
+
+// ---- what meets in one place ----
+TEST_P(Sets, ReductionsOfManyToFewAndToMany) {
+  for (const std::int64_t size : {3, 700})
+    for (const std::int64_t count : {50, 5000}) {
+      const std::vector<double> x = draws(size), source = draws(count);
+      std::vector<std::int32_t> at;
+      for (std::int64_t i = 0; i < count; ++i) at.push_back(static_cast<std::int32_t>(i * i * 7 % size));
+      std::vector<double> most = x, least = x, last = x, product = x;
+      for (std::size_t i = 0; i < source.size(); ++i) {
+        const auto p = static_cast<std::size_t>(at[i]);
+        most[p] = std::max(most[p], source[i] + 1), least[p] = std::min(least[p], source[i] - 1), last[p] = source[i];
+        product[p] *= source[i] < 0.5 ? 1 : -1;
+      }
+      const Tensor places = tensor(at), s = floats(source), t = floats(x);
+      expect_same(scatter_reduce(t, places, s, Reduce::set), last);
+      expect_same(scatter_reduce(t, places, where(s < 0.5, 1.0f, -1.0f), Reduce::multiply), product);
+      const std::vector<double> top = doubles(scatter_reduce(t, places, s + 1, Reduce::maximum)),
+                                low = doubles(scatter_reduce(t, places, s - 1, Reduce::minimum));
+      for (std::size_t i = 0; i < top.size(); ++i) {
+        EXPECT_NEAR(top[i], most[i], 1e-6);
+        EXPECT_NEAR(low[i], least[i], 1e-6);
+      }
+      expect_same(index_put(t, {places}, s), last);
+      Tensor written = t.clone();
+      assign(written(places), s);
+      expect_same(written, last);
+    }
+}
+TEST_P(Sets, ReductionsOfIntegersAndGradientsAtZeros) {
+  expect_same(scatter_reduce(tensor({1, 5}), tensor({0, 0, 1}), tensor({4, -2, 9}), Reduce::minimum), {-2, 5});
+  expect_same(scatter_reduce(tensor({1, 5}, i8), tensor({0, 0, 1}), tensor({4, -2, 9}, i8), Reduce::set), {-2, 9});
+  expect_same(scatter_reduce(floats({1, 1}), tensor({0, 0}), floats({3, kNaN}), Reduce::maximum), {kNaN, 1});
+  expect_same(scatter_reduce(floats({1, 4}), tensor({0, 0}), floats({3, 5}), Reduce::mean), {3, 4});
+  if (refuses_f64(device())) return;
+  const Tensor x = tensor(std::vector<double>{2, 3}), source = tensor(std::vector<double>{0, 5, 0.5, 0});
+  const auto f = [](Var a, Var b) {
+    return sum(square(scatter_reduce(a, tensor({0, 0, 1, 0}), b, Reduce::multiply) + 1));
+  };
+  EXPECT_TRUE(gradcheck(f, x, source).ok);
+  EXPECT_TRUE(gradgradcheck(f, x, source).ok);
+}
+
+// ---- order and sets ----
+TEST_P(Sets, SearchFindsBothSidesAndNaNLast) {
+  const Tensor sorted = floats({1, 2, 2, 3, kNaN}), values = floats({0, 1, 2, 2.5, 3, 4, kInf, kNaN, -kInf});
+  expect_same(searchsorted(sorted, values), {0, 0, 1, 3, 3, 4, 4, 4, 0});
+  expect_same(searchsorted(sorted, values, Side::right), {0, 1, 3, 3, 4, 4, 4, 5, 0});
+  expect_same(searchsorted(zeros({0}), values.slice(0, 0, 2)), {0, 0});
+  expect_same(searchsorted(tensor({1, 3}), tensor({3, 4}), Side::right), {2, 2});
+  for (const std::int64_t n : {1, 2, 31, 32, 33, 1000}) {
+    const std::vector<double> line = doubles(sort(floats(draws(n))).values), x = draws(77);
+    std::vector<double> want;
+    for (const double v : x) want.push_back(static_cast<double>(std::ranges::lower_bound(line, v) - line.begin()));
+    expect_same(searchsorted(floats(line), floats(x)), want);
+  }
+}
+TEST_P(Sets, SearchInARecordingIsThatOutsideOfIt) {
+  const Tensor sorted = sort(floats(draws(100))).values, values = floats(draws(33));
+  Tensor places;
+  const Graph step = capture(device(), [&] { places = searchsorted(sorted, values, Side::right); });
+  step.replay();
+  expect_same(places, doubles(searchsorted(sorted, values, Side::right)));
+}
+TEST_P(Sets, DigitizesAlongBinsThatIncreaseOrDecrease) {
+  const Tensor x = floats({3, 2, 0, 1, 9});
+  expect_same(digitize(x, floats({1, 2, 3})), {3, 2, 0, 1, 3});
+  expect_same(digitize(x, floats({1, 2, 3}), true), {2, 1, 0, 0, 3});
+  expect_same(digitize(x, floats({3, 2, 1})), {0, 1, 3, 2, 0});
+  expect_same(digitize(x, floats({3, 2, 1}), true), {1, 2, 3, 3, 0});
+}
+TEST_P(Sets, UniqueTellsWhereAndHowOften) {
+  const Unique<Tensor> u = unique_all(tensor({{3, 1, 2}, {1, 1, 7}}));
+  expect_same(u.values, {1, 2, 3, 7});
+  expect_same(u.indices, {1, 2, 0, 5});
+  expect_same(u.counts, {3, 1, 1, 1});
+  EXPECT_EQ(u.inverse_indices.shape(), Shape({2, 3}));
+  expect_same(u.inverse_indices, {2, 0, 1, 0, 0, 3});
+  expect_same(unique_values(floats({kNaN, 0, -0.0, kNaN})), {0, kNaN, kNaN});
+  expect_same(unique_counts(floats({kNaN, 0, -0.0, kNaN})).counts, {2, 1, 1});
+  EXPECT_EQ(unique_all(zeros({0, 3})).counts.shape(), Shape({0}));
+  const Tensor many = floor(floats(draws(3000)) * 100);
+  std::map<double, double> counts;
+  for (const double v : doubles(many)) counts[v] += 1;
+  const Unique<Tensor> all = unique_counts(many);
+  std::vector<double> keys, times;
+  for (const auto& [key, count] : counts) keys.push_back(key), times.push_back(count);
+  expect_same(all.values, keys), expect_same(all.counts, times);
+  expect_same(take(all.values, unique_inverse(many).inverse_indices), doubles(many));
+}
+TEST_P(Sets, Membership) {
+  const Tensor x = floats({1, kNaN, 3});
+  expect_same(isin(x, floats({3, kNaN, 9})), {0, 0, 1});
+  expect_same(isin(x, floats({3, kNaN, 9}), true), {1, 1, 0});
+  expect_same(isin(x, zeros({0})), {0, 0, 0});
+  const Sorted<Tensor> second = kthvalue(floats({5, 1, 1, 4}), 2);
+  expect_same(second.values, {1}), expect_same(second.indices, {2});
+}
+
+}  // namespace
+}  // namespace tern::test
