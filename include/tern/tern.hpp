@@ -12,7 +12,7 @@
 #include "tern/error.hpp"
 #include "tern/formula.hpp"
 #include "tern/indexing.hpp"
-#include "tern/neural.hpp"
+#include "tern/io.hpp"
 #include "tern/ops.hpp"
 #include "tern/optim.hpp"
 #include "tern/products.hpp"

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <concepts>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,18 @@ namespace tern {
 /// A template over the element gives Layer<Tensor> for Layer<Tensor>, and functions get Layer<Var>. An aggregate that
 /// is no template must hold Vars. Members that are not tied are copied.
 template <class T> struct Fields;
+
+/// The same in a line, outside of namespaces, of a template over the element; all its members are listed, in order:
+///   TERN_FIELDS(Layer, weight, bias)
+/// They are called by these names in files (tern::io::save).
+#define TERN_FIELDS(type, ...)                              \
+  template <class T> struct tern::Fields<type<T>> {         \
+    static constexpr std::string_view names = #__VA_ARGS__; \
+    static auto tie(auto& all) {                            \
+      auto& [__VA_ARGS__] = all;                            \
+      return std::tie(__VA_ARGS__);                         \
+    }                                                       \
+  };
 
 namespace detail {
 

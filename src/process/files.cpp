@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "tern/error.hpp"
 
@@ -105,20 +106,65 @@ std::string why_not_a_file(const std::string& path) {
   return std::string("it is ") + kind_of(about.st_mode) + ", and only regular files are replaced";
 }
 
-void write_file_atomically(const std::string& path, std::string_view bytes) {
+Draft::Draft(const std::string& path) : path_(path) {
   if (const std::string why = why_not_a_file(path); !why.empty()) refuse(path, why);
-  const std::string target = target_of(path);
+  target_ = target_of(path);
   std::error_code ignored;
-  if (const fs::path folder = fs::path(target).parent_path(); !folder.empty()) fs::create_directories(folder, ignored);
-  std::string draft;
-  Opened opened(open_draft(target, draft));
-  if (!opened) refuse(path, last_error());
-  const bool written = write_all(opened.file(), bytes);
-  const bool made = opened.close() && written && ::rename(draft.c_str(), target.c_str()) == 0;
-  if (made) return;
-  const std::string why = last_error();
-  ::unlink(draft.c_str());
-  refuse(path, why);
+  if (const fs::path folder = fs::path(target_).parent_path(); !folder.empty()) fs::create_directories(folder, ignored);
+  file_ = open_draft(target_, name_);
+  if (file_ < 0) refuse(path, last_error());
+}
+Draft::~Draft() {
+  if (file_ >= 0) ::close(file_);
+  if (!name_.empty()) ::unlink(name_.c_str());
+}
+void Draft::write(std::string_view bytes) {
+  if (!write_all(file_, bytes)) refuse(path_, last_error());
+  size_ += bytes.size();
+}
+void Draft::overwrite(std::uint64_t offset, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) refuse(path_, last_error());
+    bytes.remove_prefix(static_cast<std::size_t>(written)), offset += static_cast<std::uint64_t>(written);
+  }
+}
+void Draft::commit() {
+  const int file = std::exchange(file_, -1);
+  if (::close(file) != 0 || ::rename(name_.c_str(), target_.c_str()) != 0) refuse(path_, last_error());
+  name_.clear();
+}
+
+InputFile::InputFile(const std::string& path)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
+  const auto refuse_reading = [&](const std::string& why) {
+    if (file_ >= 0) ::close(file_);
+    throw Error(ErrorKind::io, "the file " + path + " cannot be read: " + why);
+  };
+  struct stat about {};
+  if (file_ < 0 || fstat(file_, &about) != 0) refuse_reading(last_error());
+  if (!S_ISREG(about.st_mode)) refuse_reading(std::string("it is ") + kind_of(about.st_mode));
+  size_ = static_cast<std::uint64_t>(about.st_size);
+}
+InputFile::~InputFile() { ::close(file_); }
+void InputFile::read_at(std::uint64_t offset, void* to, std::size_t bytes) const {
+  char* at = static_cast<char*>(to);
+  while (bytes > 0) {
+    const ssize_t got = ::pread(file_, at, bytes, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw Error(ErrorKind::io, "the file " + path_ + " cannot be read: " + last_error());
+    if (got == 0)
+      throw Error(ErrorKind::io, "the file " + path_ + " ends at byte " + std::to_string(offset) + ": expected " +
+                                     std::to_string(bytes) + " more");
+    at += got, bytes -= static_cast<std::size_t>(got), offset += static_cast<std::uint64_t>(got);
+  }
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  Draft draft(path);
+  draft.write(bytes);
+  draft.commit();
 }
 
 }  // namespace tern::detail
