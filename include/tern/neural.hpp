@@ -114,6 +114,93 @@ auto conv2d_epilogue(const X& x, const W& weight, const ConvOptions& options, co
   else return detail::convolved_with_epilogue(p.name(), p.graph(), p.values(), x, weight, options, list);
 }
 
+// ---- pooling: x is [N, C, size..], with 1, 2 or 3 sizes ----
+struct PoolOptions {
+  std::optional<PerAxis> stride = {};  // none: the kernel's
+  PerAxis padding = 0;                 // on both sides, at most half of the kernel
+  PerAxis dilation = 1;
+  bool count_padding = true;  // of averages: zeros of the padding count
+};
+/// The largest element of each window of `kernel` places; padding is -inf. The gradient goes to the first largest one.
+template <TensorOrVar T> T max_pool(const T& x, const PerAxis& kernel, const PoolOptions& options = {});
+/// The mean of each window of `kernel` places.
+template <TensorOrVar T> T avg_pool(const T& x, const PerAxis& kernel, const PoolOptions& options = {});
+/// Means of windows that divide x into `sizes`: window i of n along an axis of L goes from floor(i·L/n) to before
+/// ceil((i + 1)·L/n).
+template <TensorOrVar T> T adaptive_avg_pool(const T& x, const PerAxis& sizes);
+struct WindowOptions {
+  PerAxis stride = 1, padding = 0, dilation = 1;
+};
+/// Each window of `kernel` places as a column: [N, C, size..] gives [N, C·kernel elements, windows].
+template <TensorOrVar T> T unfold(const T& x, const PerAxis& kernel, const WindowOptions& options = {});
+/// The transpose of unfold: columns [N, C·kernel elements, windows] added up where they came from in [N, C, sizes..].
+template <TensorOrVar T>
+T fold(const T& columns, const PerAxis& sizes, const PerAxis& kernel, const WindowOptions& options = {});
+
+// ---- other sizes, other places ----
+enum class Interpolation { nearest, linear, cubic };
+struct InterpolateOptions {
+  Interpolation mode = Interpolation::nearest;
+  bool align_corners = false;  // the first and last elements stay where they are
+  bool antialias = false;      // the window of linear and cubic grows as the image shrinks
+};
+/// x [N, C, size..] in other sizes: of each axis the nearest element (floor(i·old/new)), or the mean of 2 (linear) or 4
+/// (cubic: Keys' kernel with -0.75, or -0.5 where `.antialias`) around it; beyond the edge stands the last one.
+template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const InterpolateOptions& options = {});
+enum class GridPadding { zeros, border, reflection };
+struct GridSampleOptions {
+  Interpolation mode = Interpolation::linear;  // nearest or linear
+  GridPadding padding = GridPadding::zeros;    // what stands outside
+  bool align_corners = false;                  // -1 and 1 are the centres of the outermost elements, not their edges
+};
+/// x [N, C, H, W] at the places (x, y) in [-1, 1] that grid [N, Ho, Wo, 2] gives: [N, C, Ho, Wo].
+template <TensorOrVar X, TensorOrVar G>
+ResultOf<X, G> grid_sample(const X& x, const G& grid, const GridSampleOptions& options = {});
+
+// ---- attention ----
+struct AttentionOptions {
+  std::optional<double> scale = {};          // of the scores q·k; none: 1/√D
+  bool causal = false;                       // row i sees the columns j ≤ i + S - L
+  std::optional<std::int64_t> window = {};   // row i sees columns less than this far from i + S - L
+  Tensor lengths = {};                       // [batch] i32 or i64: so many columns there are of each sample; none: S
+  /// Which columns a row sees besides: a formula of (batch, head, i, j, mask_operands…) that gives a boolean.
+  std::optional<Pointwise<>> mask = {};
+  std::vector<Tensor> mask_operands = {};    // each broadcasts to [batch, H, L, S]
+  Tensor* logsumexp = nullptr;               // receives log Σ exp(score) of each row, [.., H, L]; -inf of no column
+};
+namespace detail {
+struct ScoreFormula {
+  const char* name = "";
+  const FormulaGraph* graph = nullptr;  // null: none
+  std::span<const Number> values = {};
+  std::span<const Argument> operands = {};
+};
+Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions&, const ScoreFormula&);
+Var attention_of(const Var& q, const Var& k, const Var& v, const AttentionOptions&, const ScoreFormula&);
+}  // namespace detail
+/// softmax(scores)·v with scores = formula(scale·q·kᵀ, batch, head, i, j, operands…): q [.., H, L, D], k [.., G, S, D]
+/// and v [.., G, S, Dv] of one dtype give [.., H, L, Dv]; H is a multiple of G, whose keys H/G heads share. The formula
+/// is a Pointwise or a lambda of i32 coordinates (cast(i - j, f32) is what fractions multiply); its operands (tensors
+/// that broadcast to [batch, H, L, S], or numbers) get gradients. A row that sees nothing gives 0 and no gradient.
+/// Scores are f32 for 16-bit floats; L·S of them are kept for backward.
+template <TensorOrVar Q, TensorOrVar K, TensorOrVar V, class P, class... O>
+  requires detail::EpilogueOperands<O...>
+auto attention(const Q& q, const K& k, const V& v, const AttentionOptions& options, const P& formula,
+               const O&... operands) {
+  const Pointwise<> p(formula);
+  const detail::PoolVector<detail::Argument> list{detail::Argument(operands)...};
+  const detail::ScoreFormula score{p.name(), p.graph(), p.values(), list};
+  if constexpr (std::same_as<ResultOf<Q, K, V>, Var> || (std::same_as<O, Var> || ...))
+    return detail::attention_of(detail::as_var(q), detail::as_var(k), detail::as_var(v), options, score);
+  else return detail::attention_of(q, k, v, options, score);
+}
+template <TensorOrVar Q, TensorOrVar K, TensorOrVar V>
+ResultOf<Q, K, V> attention(const Q& q, const K& k, const V& v, const AttentionOptions& options = {}) {
+  if constexpr (std::same_as<ResultOf<Q, K, V>, Var>)
+    return detail::attention_of(detail::as_var(q), detail::as_var(k), detail::as_var(v), options, {});
+  else return detail::attention_of(q, k, v, options, {});
+}
+
 // ---- norms of images: x is [N, C, ..] ----
 /// x less its mean, over its standard deviation, of each of `groups` groups of channels of each sample; then · weight
 /// + bias, both [C] or none. The variance is the biased one, with eps added.

@@ -118,7 +118,7 @@ Tensor part_of(const Tensor& t, int axis, std::int64_t group, std::int64_t size)
   return t.slice(axis, group * size, (group + 1) * size);
 }
 Conv one_group(Conv g) { return g.groups = 1, g; }
-bool group_by_group(const Conv& g) { return g.axes == 3 && g.groups > 1; }
+bool group_by_group(const Conv& g) { return !g.depthwise() && !g.is_product(); }
 
 Shape image_shape(const Conv& g, const Conv::Sizes& sizes, std::int64_t channels) {
   Shape shape{g.n};
@@ -127,7 +127,7 @@ Shape image_shape(const Conv& g, const Conv::Sizes& sizes, std::int64_t channels
   return shape;
 }
 Tensor new_tensor(const Conv& g, const Shape& shape, const Tensor& like) {
-  return make_tensor(shape, like.dtype(), like.impl()->storage->backend(), g.op);
+  return make_tensor(shape, g.wide ? DType::f32 : like.dtype(), like.impl()->storage->backend(), g.op);
 }
 
 /// Σ windows·kernel of x in memory [N, P.., G·c], into y [N, .., G·o].
@@ -156,7 +156,8 @@ void multiply(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGrap
   const Tensor a = merged ? matrix_of(x, plan.rows()) : plan.windows(x, false);
   const Tensor b = merged ? w.reshape({g.c, g.o}) : plan.kernel(w);
   Tensor written;
-  run_product({g.op, epilogue, batch_of(out.shape()), {}}, a, b, list, {&out, 1}, {&written, 1});
+  const std::optional<DType> type = g.wide ? std::optional(DType::f32) : std::nullopt;
+  run_product({g.op, epilogue, batch_of(out.shape()), type}, a, b, list, {&out, 1}, {&written, 1});
 }
 
 // ---- each channel by itself: a sum over the window ----
@@ -287,7 +288,7 @@ namespace {
 /// What comes back of x in memory [N, P.., C], with the epilogue in the product where there is one.
 Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                      std::span<const Argument> operands) {
-  const bool inside = epilogue && !g.depthwise() && !group_by_group(g);
+  const bool inside = epilogue && g.is_product();
   const Tensor y = channels_second(inside ? result_of(g, x, w, epilogue, operands) : result_of(g, x, w, nullptr, {}));
   if (inside || !epilogue) return y;
   PoolVector<Argument> all{Argument(y)};

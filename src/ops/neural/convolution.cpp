@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "ops/instances.hpp"
+#include "ops/neural/windows.hpp"
 
 namespace tern {
 
@@ -18,18 +19,6 @@ Padding::Padding(const char* name) : PerAxis(0), same_(std::string_view(name) ==
 
 namespace {
 
-/// One number for each axis, none below `least`.
-Conv::Sizes per_axis(const char* op, const char* name, const PerAxis& given, int axes, std::int64_t least) {
-  Conv::Sizes sizes{};
-  if (given.rank() != 1 && given.rank() != axes)
-    refuse(op, name, "one number or " + std::to_string(axes), to_string(given));
-  for (int i = 0; i < axes; ++i) {
-    const std::int64_t value = given[given.rank() == 1 ? 0 : Conv::at(i)];
-    if (value < least) refuse(op, name, std::to_string(least) + " or more", to_string(given));
-    sizes[Conv::at(i)] = value;
-  }
-  return sizes;
-}
 std::string image_text(int axes, const std::string& batch, const std::string& channels) {
   constexpr const char* names[] = {"W", "H", "D"};
   std::string text = "[" + batch + ", " + channels;
@@ -162,6 +151,8 @@ Var convolve(ConvPart part, const Conv& g, const Var& a, const Var& b, const Var
   const Var inputs[] = {a, b, bias};
   const std::size_t count = bias.defined() ? 3 : 2;
   const bool of_a = a.requires_grad(), of_b = b.requires_grad();
+  Conv inner = g;  // gradients have the operands' dtype
+  inner.wide = false;
   PoolVector<Save> saved;
   if (of_b) saved.push_back({as_var(a.value()), -1, 0});
   if (of_a) saved.push_back({as_var(b.value()), -1, 1});
@@ -171,11 +162,11 @@ Var convolve(ConvPart part, const Conv& g, const Var& a, const Var& b, const Var
     const Derivatives d = derivatives(part);
     if (of_a && c.needed[0]) {
       const Var& other = c.saved.back();
-      grads[0] = part == ConvPart::weight ? convolve(d.of_a, g, other, u) : convolve(d.of_a, g, u, other);
+      grads[0] = part == ConvPart::weight ? convolve(d.of_a, inner, other, u) : convolve(d.of_a, inner, u, other);
     }
     if (of_b && c.needed[1]) {
       const Var& other = c.saved.front();
-      grads[1] = part == ConvPart::input ? convolve(d.of_b, g, u, other) : convolve(d.of_b, g, other, u);
+      grads[1] = part == ConvPart::input ? convolve(d.of_b, inner, u, other) : convolve(d.of_b, inner, other, u);
     }
     if (count == 3 && c.wanted[2] && c.needed[2]) grads[2] = sum(u, all_but_channels(u.dim())).to(bias_type);
     return grads;
@@ -217,12 +208,15 @@ Tensor convolved_with_epilogue(const char* name, const FormulaGraph* graph, std:
 Var convolved_with_epilogue(const char* name, const FormulaGraph* graph, std::span<const Number> values, const Var& x,
                             const Var& weight, const ConvOptions& options, std::span<const Argument> operands) {
   PoolVector<Argument> all = operands_of(name, graph, values, operands);
-  const Conv g = checked(kEpilogue, 2, x.value(), weight.value(), options);
+  Conv g = checked(kEpilogue, 2, x.value(), weight.value(), options);
   check_operand_shapes(g, operands);
   const DType both = promote_types(x.dtype(), weight.dtype());
+  // The formula sees the sums before they are rounded, as in one pass.
+  g.wide = g.is_product() && dtype_size(both) == 2;
   const Var y = convolve(ConvPart::result, g, x.to(both), weight.to(both));
   all.insert(all.begin(), Argument(y));
-  return fused_one<Var>({kEpilogue, graph, 0, {}}, all);
+  const Var result = fused_one<Var>({kEpilogue, graph, 0, {}}, all);
+  return g.wide ? result.to(both) : result;
 }
 
 }  // namespace detail

@@ -15,11 +15,14 @@ struct Conv {
   int axes = 0;                    // 1 to 3
   std::int64_t n = 0, groups = 1;  // samples
   std::int64_t c = 0, o = 0;       // channels of x, and of the result, in each group
+  bool wide = false;               // what comes back is f32 where the operands have 16 bits
   Sizes in{}, out{}, kernel{}, stride{}, dilation{}, before{}, after{};
 
   std::int64_t extent(int i) const { return dilation[at(i)] * (kernel[at(i)] - 1) + 1; }
   std::int64_t padded(int i) const { return in[at(i)] + before[at(i)] + after[at(i)]; }
   bool depthwise() const { return groups > 1 && c == 1 && o == 1; }
+  /// Whether it is one product, which takes an epilogue.
+  bool is_product() const { return !depthwise() && !(axes == 3 && groups > 1); }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 };
 
