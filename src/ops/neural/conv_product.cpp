@@ -160,44 +160,9 @@ void multiply(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGrap
   run_product({g.op, epilogue, batch_of(out.shape()), type}, a, b, list, {&out, 1}, {&written, 1});
 }
 
-// ---- each channel by itself: a sum over the window ----
-Tensor depthwise_windows(const Conv& g, const Tensor& x) {
-  Layout l;
-  l.add(g.n, step_of(x, 0));
-  for (int i = 0; i < g.axes; ++i) l.add(g.out[g.at(i)], g.stride[g.at(i)] * step_of(x, 1 + i));
-  for (int i = 0; i < g.axes; ++i) l.add(g.kernel[g.at(i)], g.dilation[g.at(i)] * step_of(x, 1 + i));
-  l.add(g.groups, 1);
-  return l.of(x);
-}
-const FormulaGraph* sum_of_products() {
-  return graph_of([](auto a, auto b) { return sum(a * b); });
-}
-/// w in memory [G, k.., 1, 1]
-Tensor depthwise_result(const Conv& g, const Tensor& x, const Tensor& w) {
-  Axes order;
-  for (int i = 0; i <= g.axes; ++i) order.push_back(i < g.axes ? i + 1 : 0);
-  Shape kernel{g.groups};
-  for (int i = 0; i < g.axes; ++i) kernel.push_back(g.kernel[g.at(i)]);
-  const Tensor windows = depthwise_windows(g, x), factors = w.reshape(kernel).permute(order).contiguous();
-  const Argument arguments[] = {Argument(windows), Argument(factors)};
-  const std::uint32_t over = ((1u << g.axes) - 1) << (1 + g.axes);
-  return fused_one<Tensor>({g.op, sum_of_products(), over, {}, {}, true}, arguments);
-}
-/// As memory [k.., G].
-Tensor depthwise_weight(const Conv& g, const Tensor& x, const Tensor& y) {
-  Layout l;
-  for (int i = 0; i <= g.axes; ++i) l.add(y.size(i), step_of(y, i));
-  for (int i = 0; i < g.axes; ++i) l.add(g.kernel[g.at(i)], 0);
-  l.add(g.groups, 1);
-  const Tensor windows = depthwise_windows(g, x), factors = l.of(y);
-  const Argument arguments[] = {Argument(windows), Argument(factors)};
-  return fused_one<Tensor>({g.op, sum_of_products(), (1u << (1 + g.axes)) - 1, {}, {}, true}, arguments);
-}
-
 /// x in memory [N, P.., C], w [G, k.., c, o]: the result in memory [N, .., O].
 Tensor result_of(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                  std::span<const Argument> operands) {
-  if (g.depthwise()) return depthwise_result(g, x, w);
   const Tensor y = new_tensor(g, image_shape(g, g.out, g.groups * g.o), x);
   if (!group_by_group(g)) multiply(g, x, w, epilogue, operands, y);
   else
@@ -224,16 +189,6 @@ Tensor weight_of(const Conv& g, const Tensor& x, const Tensor& y) {
   shape.push_back(g.c), shape.push_back(g.o);
   Shape whole{g.groups * g.o, g.c};
   for (int i = 0; i < g.axes; ++i) whole.push_back(g.kernel[g.at(i)]);
-  if (g.depthwise()) {
-    const Tensor w = depthwise_weight(g, x, y);
-    return w
-        .permute([&] {
-          Axes channels_first{g.axes};
-          for (int i = 0; i < g.axes; ++i) channels_first.push_back(i);
-          return channels_first;
-        }())
-        .reshape(whole);
-  }
   const Tensor w = new_tensor(g, shape, x);
   if (!group_by_group(g)) weight_into(g, x, y, w);
   else
@@ -253,61 +208,73 @@ Conv transposed(const Conv& g) {
 Tensor padded(const Conv& g, const Tensor& x) {
   Conv::Sizes sizes{};
   for (int i = 0; i < g.axes; ++i) sizes[g.at(i)] = g.padded(i);
-  return spread(x, g.axes, sizes, g.before, {1, 1, 1});
+  return place(channels_last(x), 1, g.axes, sizes, g.before, {1, 1, 1});
 }
 
 }  // namespace
 
-Tensor spread(const Tensor& x, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
-              const Conv::Sizes& steps) {
-  Tensor from = channels_last(x);
+Tensor place(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
+             const Conv::Sizes& steps) {
   bool same = true;
-  Shape shape{x.size(0)};
+  Shape shape = x.shape();
   for (int i = 0; i < axes; ++i) {
     const std::size_t at = Conv::at(i);
-    same = same && sizes[at] == x.size(2 + i) && offsets[at] == 0 && steps[at] == 1;
-    shape.push_back(sizes[at]);
+    same = same && sizes[at] == x.size(first + i) && offsets[at] == 0 && steps[at] == 1;
+    shape[Conv::at(first + i)] = sizes[at];
   }
-  if (same) return from.contiguous();
-  shape.push_back(x.size(1));
+  if (same) return x.contiguous();
   const Tensor y = zeros(shape, {.dtype = x.dtype(), .device = x.device()});
-  Tensor to = y;
+  Tensor to = y, from = x;
   for (int i = 0; i < axes; ++i) {
     const std::size_t at = Conv::at(i);
     const std::int64_t offset = offsets[at], step = steps[at];
-    const std::int64_t first = offset < 0 ? (-offset + step - 1) / step : 0;
-    const std::int64_t end = offset >= sizes[at] ? 0 : std::min(x.size(2 + i), (sizes[at] - 1 - offset) / step + 1);
-    if (end <= first) return y;
-    from = from.slice(1 + i, first, end);
-    to = to.slice(1 + i, offset + first * step, offset + (end - 1) * step + 1, step);
+    const std::int64_t begin = offset < 0 ? (-offset + step - 1) / step : 0;
+    const std::int64_t end = offset >= sizes[at] ? 0 : std::min(x.size(first + i), (sizes[at] - 1 - offset) / step + 1);
+    if (end <= begin) return y;
+    from = from.slice(first + i, begin, end);
+    to = to.slice(first + i, offset + begin * step, offset + (end - 1) * step + 1, step);
   }
   return to.copy_from(from), y;
 }
 
 namespace {
+/// The formula of y and the operands in a pass of its own.
+Tensor with_formula(const Conv& g, const Tensor& y, const FormulaGraph* formula, std::span<const Argument> operands) {
+  PoolVector<Argument> all{Argument(y)};
+  for (const Argument& a : operands) all.push_back(a);
+  return fused_one<Tensor>({g.op, formula, 0, {}}, all);
+}
 /// What comes back of x in memory [N, P.., C], with the epilogue in the product where there is one.
 Tensor with_epilogue(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
                      std::span<const Argument> operands) {
-  const bool inside = epilogue && g.is_product();
-  const Tensor y = channels_second(inside ? result_of(g, x, w, epilogue, operands) : result_of(g, x, w, nullptr, {}));
-  if (inside || !epilogue) return y;
-  PoolVector<Argument> all{Argument(y)};
-  for (const Argument& a : operands) all.push_back(a);
-  return fused_one<Tensor>({g.op, epilogue, 0, {}}, all);
+  if (epilogue && g.is_product()) return channels_second(result_of(g, x, w, epilogue, operands));
+  const Tensor y = channels_second(result_of(g, x, w, nullptr, {}));
+  return epilogue ? with_formula(g, y, epilogue, operands) : y;
+}
+/// The weight [O, 1, k..] of single channels with the kernel reversed.
+Tensor flipped(const Conv& g, Tensor w) {
+  for (int i = 0; i < g.axes; ++i) w = w.slice(2 + i, {}, {}, -1);
+  return w;
 }
 }  // namespace
 
 Tensor convolve(ConvPart part, const Conv& g, const Tensor& a, const Tensor& b, const FormulaGraph* epilogue,
                 std::span<const Argument> operands) {
+  const Conv t = part == ConvPart::input ? transposed(g) : g;
+  Conv::Sizes offsets{};
+  for (int i = 0; i < g.axes; ++i) offsets[g.at(i)] = g.extent(i) - 1 - g.before[g.at(i)];
+  if (g.depthwise()) {
+    if (part == ConvPart::weight) return depthwise_weight(g, a, b);
+    const Tensor y = part == ConvPart::input ? depthwise_result(t, a, flipped(g, b), offsets, g.stride)
+                                             : depthwise_result(g, a, b, g.before, {1, 1, 1});
+    return epilogue ? with_formula(g, y, epilogue, operands) : y;
+  }
   switch (part) {
     case ConvPart::result: return with_epilogue(g, padded(g, a), weight_matrices(g, b, false), epilogue, operands);
     case ConvPart::weight: return weight_of(g, padded(g, a), channels_last(b).contiguous());
     case ConvPart::input: break;
   }
-  const Conv t = transposed(g);
-  Conv::Sizes offsets{};
-  for (int i = 0; i < g.axes; ++i) offsets[g.at(i)] = g.extent(i) - 1 - g.before[g.at(i)];
-  const Tensor x = spread(a, g.axes, t.in, offsets, g.stride);
+  const Tensor x = place(channels_last(a), 1, g.axes, t.in, offsets, g.stride);
   return with_epilogue(t, x, weight_matrices(g, b, true), epilogue, operands);
 }
 

@@ -26,10 +26,15 @@ struct Conv {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 };
 
-/// x [N, C, ..] in memory [N, size.., C] among zeros: element i of each axis at offset + i·step, those outside left
-/// out. A view where nothing is to be done.
-Tensor spread(const Tensor& x, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
-              const Conv::Sizes& steps);
+/// x among zeros, contiguous: element i of each of the axes from `first` on at offset + i·step of the given size, those
+/// outside left out. x itself where nothing is to be done.
+Tensor place(const Tensor& x, int first, int axes, const Conv::Sizes& sizes, const Conv::Sizes& offsets,
+             const Conv::Sizes& steps);
+
+/// Each channel by itself, x placed at these offsets and steps: x [N, C, ..], w [C, 1, k..].
+Tensor depthwise_result(const Conv& conv, const Tensor& x, const Tensor& w, const Conv::Sizes& offsets,
+                        const Conv::Sizes& steps);
+Tensor depthwise_weight(const Conv& conv, const Tensor& x, const Tensor& y);
 
 enum class ConvPart { result, input, weight };
 /// One of the three maps, of its two operands in the order x, w, y. What comes back is shaped [N, C, ..] (or as the
