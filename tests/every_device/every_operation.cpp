@@ -130,7 +130,7 @@ std::string without_details(const std::string& text) {
 /// Everything that declares operations: the public headers, and operation.hpp in a primitive's folder.
 std::string headers(bool with_methods) {
   std::string text;
-  for (const char* file : {"ops", "compositions", "views", "creation", "indexing", "products", "special", "random"})
+  for (const char* file : {"ops", "compositions", "views", "creation", "indexing", "products", "neural"})
     text += without_details(header(std::string(file) + ".hpp"));
   if (with_methods) text += header("tensor.hpp");
   for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))

@@ -78,7 +78,7 @@ RopeTables rope_tables(std::int64_t length, std::int64_t dimension, const RopeTa
       cosines.push_back(std::cos(angle)), sines.push_back(std::sin(angle));
     }
   const auto table = [&](const std::vector<double>& of) {
-    return tensor(of, Shape{length, half}, cpu()).to(options.dtype).to(options.device);
+    return tensor_of(of, {length, half}, options.dtype, options.device);
   };
   return {table(cosines), table(sines)};
 }

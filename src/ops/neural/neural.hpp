@@ -1,6 +1,7 @@
 // What the operations of neural networks share: operands that may be left out, and what is refused.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "ops/fused.hpp"
 #include "ops/gemm.hpp"
@@ -37,6 +38,11 @@ inline void check_broadcasts(const char* op, const char* name, const Tensor& x, 
   for (int i = 1; fits && i <= x.dim(); ++i)
     fits = x.size(-i) == 1 || x.size(-i) == to[static_cast<std::size_t>(to.rank() - i)];
   if (!fits) refuse(op, name, "what broadcasts to " + to_string(to), describe(x));
+}
+/// Numbers as a tensor, uploaded as they are to be: conversions of tensors of the CPU cannot be captured elsewhere.
+inline Tensor tensor_of(const std::vector<double>& of, const Shape& shape, DType dtype, Device device) {
+  if (dtype == DType::f64) return tensor(of, shape, device);
+  return tensor(std::vector<float>(of.begin(), of.end()), shape, device).to(dtype);
 }
 /// The size of the channels alone among `rank` axes: [1, C, 1, ..].
 inline Shape channel_shape(std::int64_t channels, int rank) {

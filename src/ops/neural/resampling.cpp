@@ -51,7 +51,7 @@ namespace {
 constexpr std::size_t kFewTaps = 4;
 /// Weights are f32 for elements of 16 bits.
 Tensor weights_like(const std::vector<double>& of, const Shape& shape, const Tensor& x) {
-  return tensor(of, shape, cpu()).to(x.dtype() == DType::f64 ? DType::f64 : DType::f32).to(x.device());
+  return tensor_of(of, shape, x.dtype() == DType::f64 ? DType::f64 : DType::f32, x.device());
 }
 template <TensorOrVar R> R sum_of_taken(const R& x, int axis, const Taps& taps, std::size_t count) {
   Shape along;
