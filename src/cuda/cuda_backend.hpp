@@ -1,12 +1,215 @@
 // The CUDA backend: the kernels of src/gpu/ on NVIDIA GPUs.
 #pragma once
 #include <memory>
+#include <mutex>
+#include <unordered_map>
 #include <vector>
 
-#include "backend/backend.hpp"
-#include "cuda/api.hpp"
+#include "cuda/blas.hpp"
+#include "cuda/compiler.hpp"
+#include "cuda/device.hpp"
+#include "cuda/dialect.hpp"
+#include "cuda/kernel_archive.hpp"
+#include "cuda/products/wgmma.hpp"
+#include "gpu/gpu_backend.hpp"
+#include "gpu/plan/index_checks.hpp"
 
 namespace tern::detail_cuda {
+
+using detail::Storage;
+
+inline DevicePointer pointer_of(const Storage& storage) { return reinterpret_cast<DevicePointer>(storage.data()); }
+
+class CudaBackend final : public detail_gpu::GpuBackend {
+ public:
+  CudaBackend(const Driver& driver, int index, std::string gpu_name)
+      : index_(index), gpu_name_(std::move(gpu_name)), gpu_(driver, index, device().to_string()) {
+    limits_.bindings = 60;
+    limits_.binding_bytes = 0xffffff00ull;  // indices inside a kernel have 32 bits
+    limits_.threads = 1024, limits_.shared_bytes = 48 << 10;
+    limits_.groups = 0x7fffffffu;
+    limits_.param_words = 900;               // 4096 bytes of arguments
+    limits_.steps = std::uint64_t{1} << 42;  // no display waits
+    limits_.native = true, limits_.archived = only_archived();
+    flags_ = std::make_shared<Storage>(*this, 256);
+    const Call call(*this);
+    gpu_.clear(pointer_of(*flags_), 256);
+  }
+
+  Device device() const override { return cuda(index_); }
+  std::string name() const override { return gpu_name_; }
+  CacheStats cache_stats() const override {
+    require_process();
+    const std::lock_guard hold(gpu_.lock());
+    return gpu_.stats();
+  }
+  const detail_gpu::Limits& limits() const override { return limits_; }
+  const detail_gpu::Dialect& dialect() const override { return detail_gpu::cuda_dialect(); }
+  Storage& index_flags() override { return *flags_; }
+
+  void* allocate(std::size_t bytes) override {
+    require_process();
+    const std::lock_guard hold(gpu_.lock());
+    return reinterpret_cast<void*>(gpu_.allocate(bytes));
+  }
+  void deallocate(void* data, std::size_t bytes) noexcept override {
+    if (!of_this_process()) return;
+    const std::lock_guard hold(gpu_.lock());
+    gpu_.deallocate(reinterpret_cast<DevicePointer>(data), bytes);
+  }
+  MemoryStats memory_stats() const override {
+    require_process();
+    const std::lock_guard hold(gpu_.lock());
+    return gpu_.memory_stats();
+  }
+  void release_memory() override {
+    synchronize();
+    const Call call(*this);
+    gpu_.release_memory();
+  }
+  void upload(Storage& to, std::size_t offset, const void* from, std::size_t bytes) override {
+    require_process();
+    if (bytes > 0) gpu_.upload(pointer_of(to) + offset, from, bytes);
+  }
+  void download(const Storage& from, std::size_t offset, void* to, std::size_t bytes) override {
+    require_process();
+    if (bytes == 0) return;
+    gpu_.download(pointer_of(from) + offset, to, bytes);
+    const Call call(*this);
+    check_indices();
+  }
+  bool copy_from(Storage& to, std::size_t to_offset, const Storage& from, std::size_t from_offset,
+                 std::size_t bytes) override {
+    require_process();
+    if (bytes == 0) return true;
+    if (from.backend().device() == cpu())
+      return upload(to, to_offset, static_cast<const std::byte*>(from.data()) + from_offset, bytes), true;
+    auto* other = dynamic_cast<CudaBackend*>(&from.backend());
+    if (!other) return false;
+    if (!gpu_.copy_from(other->gpu_, pointer_of(to) + to_offset, pointer_of(from) + from_offset, bytes)) return false;
+    const Call call(*other);
+    other->check_indices();
+    return true;
+  }
+  void synchronize() override {
+    require_process();
+    {
+      const std::lock_guard hold(gpu_.lock());
+      if (gpu_.capturing()) return;  // nothing runs
+    }
+    gpu_.wait();
+    const Call call(*this);
+    check_indices();
+  }
+  void enter(Stream stream) {
+    const Call call(*this);
+    gpu_.enter(stream);
+  }
+  void leave(Stream stream) noexcept {
+    if (!of_this_process()) return;
+    const std::lock_guard hold(gpu_.lock());
+    gpu_.leave(stream);
+  }
+  std::shared_ptr<Storage> adopt(DevicePointer begin, DevicePointer first, DevicePointer end,
+                                 std::shared_ptr<const void> keep_alive) {
+    const Call call(*this);
+    if (end > first) gpu_.require_memory(first, end);
+    return std::make_shared<Storage>(*this, reinterpret_cast<void*>(begin), end - begin, std::move(keep_alive));
+  }
+  void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
+    const Call call(*this);
+    if (launch.check_slot >= 0)
+      launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch.op, launch.checked_size);
+    gpu_.launch(launch, text);
+  }
+
+  bool has_kernel(detail_gpu::Layouts layouts, const detail_gpu::Launch& launch,
+                  const std::function<std::string()>& text) override {
+    require_process();
+    const std::lock_guard hold(gpu_.lock());
+    const auto [known, first_time] = archived_.try_emplace(launch.key, false);
+    if (first_time) known->second = is_packed(text(), layouts);
+    return known->second;
+  }
+
+  bool records() const override { return true; }
+  void begin_capture() override {
+    const Call call(*this);
+    gpu_.begin_capture();
+    first_check_ = checks_.last();
+  }
+  std::unique_ptr<detail::Recording> end_capture() override {
+    const Call call(*this);
+    const bool checks = checks_.last() != first_check_;
+    checks_.keep_since(first_check_);
+    return std::make_unique<CudaRecording>(*this, gpu_.end_capture(), checks);
+  }
+
+  /// What products depend on. Without NVRTC: the instructions of 9.0 are in no PTX that other architectures run.
+  MatrixUnits units() const {
+    return {limits_.archived ? kArchiveArchitecture : gpu_.architecture(), gpu_.processors(), gpu_.shared_bytes()};
+  }
+  /// Queues a plain product by cuBLASLt, if it takes it.
+  bool multiply(const BlasApi& api, const Product& product) {
+    const Call call(*this);
+    if (!products_) products_ = std::make_unique<Products>(api, device_class());
+    if (!workspace_) workspace_ = std::make_shared<Storage>(*this, Products::kWorkspace);
+    return products_->run(product, gpu_.stream(), pointer_of(*workspace_));
+  }
+
+ protected:
+  std::vector<std::string_view> families() const override { return {"cuda", "gpu"}; }
+
+ private:
+  /// As the device's, in the process that made it.
+  class Call : CudaDevice::Call {
+   public:
+    explicit Call(CudaBackend& backend) : CudaDevice::Call((backend.require_process(), backend.gpu_)) {}
+  };
+
+  class CudaRecording final : public detail::Recording {
+   public:
+    CudaRecording(CudaBackend& backend, CudaDevice::Captured captured, bool checks)
+        : backend_(backend), captured_(std::move(captured)), checks_(checks) {}
+    ~CudaRecording() override {
+      if (!backend_.of_this_process()) return;
+      const std::lock_guard hold(backend_.gpu_.lock());
+      backend_.gpu_.release(captured_);
+    }
+    void replay() override {
+      const Call call(backend_);
+      if (checks_) backend_.checks_.run_again();
+      backend_.gpu_.replay(captured_);
+    }
+
+   private:
+    CudaBackend& backend_;
+    CudaDevice::Captured captured_;
+    bool checks_;
+  };
+
+  /// Throws for the first kernel since the last check that met an index out of range.
+  void check_indices() {
+    if (!checks_.pending()) return;
+    std::uint32_t words[2] = {};
+    gpu_.read(pointer_of(*flags_), words, sizeof words);
+    if (words[0] == 0) return checks_.forget();
+    gpu_.clear(pointer_of(*flags_), 8);
+    const Error error = checks_.error(words[0], static_cast<std::int32_t>(words[1]));
+    checks_.forget();
+    throw error;
+  }
+
+  int index_;
+  std::string gpu_name_;
+  CudaDevice gpu_;
+  detail_gpu::Limits limits_;
+  std::shared_ptr<Storage> flags_, workspace_;
+  std::unique_ptr<Products> products_;
+  detail_gpu::IndexChecks checks_;
+  std::uint32_t first_check_ = 0;
+  std::unordered_map<std::string, bool> archived_;  // whether the archive has a kernel, by the launch's key
+};
 
 /// The backend of GPU `index`; throws `device`, with the reason, where it is absent.
 detail::Backend& cuda_backend(int index);

@@ -1,7 +1,6 @@
 #include "gpu/gpu_backend.hpp"
 
 #include "formula/rule.hpp"
-#include "gpu/products/gemm.hpp"
 #include "gpu/products/gemm_tiles.hpp"
 #include "gpu/text/printer.hpp"
 
@@ -46,7 +45,5 @@ const GemmTiles& GpuBackend::gemm_tiles() {
   if (!tiles) gemm_tiles_.store(tiles = &GemmTiles::of(device_class(), limits()), std::memory_order_release);
   return *tiles;
 }
-
-void GpuBackend::plan_product(const detail::GemmRequest& r) { multiply_on_gpu(*this, r); }
 
 }  // namespace tern::detail_gpu

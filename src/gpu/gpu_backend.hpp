@@ -32,10 +32,6 @@ class GpuBackend : public detail::Backend {
     prepared_.remember(preparing.result());
   }
 
-  /// Queues the product, in as many kernels and calls as it takes.
-  virtual void plan_product(const detail::GemmRequest& request);
-  /// A product that fits the limits, by one kernel where there is one for its epilogue; else the product and a pass.
-  virtual void multiply(const detail::GemmRequest& request);
   virtual const Limits& limits() const = 0;
   /// Which devices share what was measured: a line without tabs.
   virtual std::string device_class() const { return name(); }

@@ -1,9 +1,14 @@
 #include "cuda/products/gemm.hpp"
 
+#include <cstdlib>
+
 #include "backend/instruments/trace.hpp"
 #include "backend/instruments/tuning.hpp"
+#include "cuda/cuda_backend.hpp"
+#include "cuda/products/mma.hpp"
 #include "gpu/plan/plan.hpp"
-#include "gpu/products/gemm.hpp"
+#include "gpu/products/epilogue.hpp"
+#include "gpu/products/gemm_pass.hpp"
 #include "gpu/products/gemm_tiny.hpp"
 #include "gpu/text/text.hpp"
 
@@ -38,26 +43,19 @@ class Request {
   bool run(const std::function<bool(const Product&)>& multiply) {
     if (r_.k == 0 || !is_floating(r_.a.dtype) || r_.a.dtype != r_.b.dtype) return false;
     const bool plain = is_plain();
-    std::vector<const View*> views{&r_.a, &r_.b};
+    std::vector<const View*> views{&r_.a};
     if (plain) views.push_back(&r_.outputs[0]);
+    views.push_back(&r_.b);
+    const View* const factors[] = {&r_.a, &r_.b};
     const std::uint32_t all = (1u << r_.batch.rank()) - 1;
     MergedAxes kept = detail_gpu::merge_axes(r_.batch, all & ~r_.contracted, views, 0);
-    const MergedAxes contracted = detail_gpu::merge_axes(r_.batch, all & r_.contracted, std::span(views).first(2), 0);
-    if (kept.sizes.size() > 1 || contracted.sizes.size() > 1) return false;
+    MergedAxes contracted = detail_gpu::merge_axes(r_.batch, all & r_.contracted, factors, 0);
+    if (kept.sizes.size() > 1) return false;
     Product p{r_.m, r_.n, r_.k, 1, {}, {}, {}};
-    if (!contracted.sizes.empty()) {  // batches that follow each other along k are a longer k
-      if (contracted.strides[0][0] != r_.k * r_.a.strides[row_ + 1] ||
-          contracted.strides[1][0] != r_.k * r_.b.strides[row_])
-        return false;
-      p.k *= contracted.sizes[0];
-    }
-    if (!kept.sizes.empty()) {
-      const std::int64_t step_a = kept.strides[0][0], step_b = kept.strides[1][0];
-      const bool rows_follow = step_b == 0 && step_a == r_.m * r_.a.strides[row_] &&
-                               (!plain || kept.strides[2][0] == r_.m * r_.outputs[0].strides[row_]);
-      if (rows_follow) p.m *= kept.sizes[0];  // they share b: more rows
-      else p.batches = kept.sizes[0];
-    }
+    detail_gpu::merge_depth(r_, contracted, p.k);
+    if (!contracted.sizes.empty()) return false;
+    detail_gpu::merge_rows(r_, views, kept, p.m);
+    if (!kept.sizes.empty()) p.batches = kept.sizes[0];
     return complete(p, kept, plain, multiply);
   }
 
@@ -80,19 +78,19 @@ class Request {
     const auto b = matrix_of(r_.b, r_.b.strides[row_], r_.b.strides[row_ + 1], p.k, p.n);
     if (!a || !b) return false;
     p.a = *a, p.b = *b;
-    if (p.batches > 1) p.a.batch_stride = kept.strides[0][0], p.b.batch_stride = kept.strides[1][0];
+    if (p.batches > 1) p.a.batch_stride = kept.strides[0][0], p.b.batch_stride = kept.strides.back()[0];
     if (p.a.batch_stride < 0 || p.b.batch_stride < 0) return false;  // of a batch read backwards
     if (plain) {
       p.out = *matrix_of(r_.outputs[0], r_.outputs[0].strides[row_], 1, p.m, p.n);
       p.out.transposed = false, p.out.stride = p.m == 1 ? p.n : r_.outputs[0].strides[row_];
-      if (p.batches > 1) p.out.batch_stride = kept.strides[2][0];
+      if (p.batches > 1) p.out.batch_stride = kept.strides[1][0];
       return multiplied(p, *r_.outputs[0].storage, multiply) && noted("cuBLASLt");
     }
     const DType acc = r_.a.dtype == DType::f64 ? DType::f64 : DType::f32;
-    const auto memory = backend_.temporary(p.batches * p.m * p.n, acc);
-    p.out = {reinterpret_cast<DevicePointer>(memory->data()), acc, p.n, false, p.batches > 1 ? p.m * p.n : 0};
-    if (!multiplied(p, *memory, multiply)) return false;
-    finish(*memory, acc);
+    const detail_gpu::ProductInMemory sums(backend_, r_, acc);  // as the kept batch axes lie
+    p.out = {reinterpret_cast<DevicePointer>(sums.memory->data()), acc, p.n, false, p.batches > 1 ? p.m * p.n : 0};
+    if (!multiplied(p, *sums.memory, multiply)) return false;
+    detail_gpu::apply_epilogue(backend_, r_, sums.view, sums.space);
     return noted("cuBLASLt and a fused pass");
   }
 
@@ -114,25 +112,6 @@ class Request {
     return true;
   }
 
-  /// The epilogue over the products in memory, which lie as the kept batch axes do.
-  void finish(detail::Storage& memory, DType acc) const {
-    detail::FusedRequest fused;
-    fused.op = r_.op, fused.program = r_.epilogue;
-    fused.space = r_.batch;
-    for (int i = 0; i < r_.batch.rank(); ++i)
-      if (r_.contracted >> i & 1) fused.space[static_cast<std::size_t>(i)] = 1;
-    fused.space.push_back(r_.m), fused.space.push_back(r_.n);
-    View products{&memory, acc, 0, {}};
-    products.strides.resize(fused.space.rank(), 0);
-    std::int64_t step = 1;
-    for (auto i = static_cast<std::size_t>(fused.space.rank()); i-- > 0; step *= fused.space[i])
-      products.strides[i] = step;
-    std::vector<detail::Operand> inputs{{products, {}, nullptr}};
-    inputs.insert(inputs.end(), r_.inputs.begin(), r_.inputs.end());
-    fused.inputs = inputs, fused.outputs = r_.outputs;
-    backend_.execute(fused);
-  }
-
   bool noted(const char* how) const {
     if (detail::tracing()) detail::note(how);
     return true;
@@ -143,9 +122,25 @@ class Request {
   std::size_t row_;
 };
 
-}  // namespace
+/// TERN_CUDA_BLAS=0: products by the kernels of src/gpu/, as where there is no cuBLASLt (tests).
+bool blas_wanted() {
+  static const bool wanted = [] {
+    const char* value = std::getenv("TERN_CUDA_BLAS");
+    return !value || std::string_view(value) != "0";
+  }();
+  return wanted;
+}
 
-namespace {
+CudaBackend& in_cuda(detail_gpu::GpuBackend& backend) { return static_cast<CudaBackend&>(backend); }
+
+/// A product that fits the limits, on the matrix units where they take it.
+void multiply_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& r) {
+  // 100,000 of 4 x 4 in bf16 took 4.6 ms in tiles of the matrix units.
+  const bool tiny = detail_gpu::is_tiny(r) && !backend.limits().archived;
+  if (tiny || !run_mma(backend, r, in_cuda(backend).units()))
+    detail_gpu::multiply_in_one_or_pass(backend, r, multiply_on_cuda);
+}
+
 bool is_16_bits(const GemmRequest& r) { return r.a.dtype == DType::f16 || r.a.dtype == DType::bf16; }
 
 /// Products of few elements along a short k are one launch of an ordinary kernel with its epilogue. On the host of an
@@ -176,6 +171,19 @@ bool multiply_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& reques
     if (vendor && units.architecture < 90 && !backend.limits().archived && is_16_bits(request)) return false;
   }
   return vendor && r.run(run);
+}
+
+void run_gemm_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& r) {
+  std::string reason;
+  const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
+  std::int64_t elements = r.m * r.n;
+  for (int i = 0; i < r.batch.rank(); ++i)
+    if (!(r.contracted >> i & 1)) elements *= r.batch[static_cast<std::size_t>(i)];
+  if (elements == 0) return;
+  CudaBackend& cuda = in_cuda(backend);
+  std::function<bool(const Product&)> vendor;
+  if (api) vendor = [&cuda, api](const Product& product) { return cuda.multiply(*api, product); };
+  if (!multiply_on_cuda(backend, r, cuda.units(), vendor)) detail_gpu::multiply_on_cuda(backend, r, multiply_on_cuda);
 }
 
 }  // namespace tern::detail_cuda

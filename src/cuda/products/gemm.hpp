@@ -15,4 +15,7 @@ namespace tern::detail_cuda {
 bool multiply_on_cuda(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request, const MatrixUnits& units,
               const std::function<bool(const Product&)>& run);
 
+/// Runs a product of a CudaBackend: as above, or else by a kernel of src/gpu or of the tensor cores (mma.hpp).
+void run_gemm_on_cuda(detail_gpu::GpuBackend& backend, const detail::GemmRequest& request);
+
 }  // namespace tern::detail_cuda

@@ -29,10 +29,13 @@ void merge_rows(const detail::GemmRequest& r, const std::vector<const View*>& vi
   remove_axes(kept);
 }
 
+bool continues_depth(const detail::GemmRequest& r, std::int64_t k, std::int64_t step_a, std::int64_t step_b) {
+  const auto row = static_cast<std::size_t>(r.batch.rank());
+  return step_a == k * r.a.strides[row + 1] && step_b == k * r.b.strides[row];
+}
+
 void merge_depth(const detail::GemmRequest& r, MergedAxes& contracted, std::int64_t& k) {
-  const auto row = static_cast<std::size_t>(r.batch.rank()), col = row + 1;
-  if (contracted.sizes.size() != 1 || contracted.strides[0][0] != k * r.a.strides[col] ||
-      contracted.strides[1][0] != k * r.b.strides[row])
+  if (contracted.sizes.size() != 1 || !continues_depth(r, k, contracted.strides[0][0], contracted.strides[1][0]))
     return;
   k *= contracted.sizes[0];
   remove_axes(contracted);

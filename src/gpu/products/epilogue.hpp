@@ -17,6 +17,8 @@ std::vector<std::int64_t> sizes_over_tile(const detail::GemmRequest& request);
 /// Batches that share b, the last of the views, and whose rows follow each other in everything else are more rows.
 void merge_rows(const detail::GemmRequest& request, const std::vector<const View*>& views, MergedAxes& kept,
                 std::int64_t& m);
+/// Whether contracted batches, so many elements apart in a and b, go on where the k steps before end.
+bool continues_depth(const detail::GemmRequest& request, std::int64_t k, std::int64_t step_a, std::int64_t step_b);
 /// Contracted batches that follow each other along k in a and b, the views of `contracted`, are a longer k.
 void merge_depth(const detail::GemmRequest& request, MergedAxes& contracted, std::int64_t& k);
 

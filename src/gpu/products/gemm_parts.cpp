@@ -3,7 +3,7 @@
 
 #include "gpu/elementwise.hpp"
 #include "gpu/products/epilogue.hpp"
-#include "gpu/products/gemm.hpp"
+#include "gpu/products/gemm_pass.hpp"
 #include "gpu/reductions/reduce.hpp"
 #include "gpu/text/text.hpp"
 
@@ -21,13 +21,6 @@ constexpr std::int64_t kFewTiles = 64, kDeep = 4096, kLeastSegment = 512, kEnoug
 // From this k on a matrix times a vector is so many sums: tiles would be thirty-one thirty-seconds empty.
 constexpr std::int64_t kLongSum = 256;
 
-const detail::FormulaGraph* identity_graph() {
-  static const detail::FormulaGraph* const graph = [] {
-    const Expr x = detail::make_input(0);
-    return detail::make_graph({&x, 1}, 1);
-  }();
-  return graph;
-}
 /// The sum of an input, in a dtype.
 const detail::FormulaGraph* sum_graph(DType dtype) {
   const Expr x = cast(sum(detail::make_input(0)), dtype);
@@ -41,41 +34,13 @@ const detail::FormulaGraph* product_sum_graph(DType computed, DType stored) {
   return detail::make_graph({&x, 1}, 2);
 }
 
-/// The epilogue of a product in memory, laid over `space`.
-void apply_epilogue(GpuBackend& backend, const GemmRequest& r, const View& product, const Shape& space) {
-  Elementwise job;
-  job.op = r.op, job.program = r.epilogue, job.space = job.whole = space;
-  job.origin.resize(space.rank(), 0);
-  job.inputs.push_back({product, {}, nullptr});
-  job.inputs.insert(job.inputs.end(), r.inputs.begin(), r.inputs.end());
-  for (std::size_t o = 0; o < r.outputs.size(); ++o)
-    job.outputs.push_back({r.epilogue->outputs[o].step, r.outputs[o]});
-  run_elementwise(backend, job);
-}
-
-/// A product without its epilogue, in memory, and a pass over that.
-void multiply_and_pass(GpuBackend& backend, const GemmRequest& r) {
-  const DType dtype = dtype_computed_in(detail::compute_type_of(r.a.dtype));
-  const Shape space(sizes_over_tile(r));
-  const auto memory = backend.temporary(space.numel(), dtype);
-  View product{memory.get(), dtype, 0, {}};
-  product.strides.resize(space.rank(), 0);
-  std::int64_t step = 1;
-  for (auto i = static_cast<std::size_t>(space.rank()); i-- > 0; step *= space[i]) product.strides[i] = step;
-  const detail::InputType type{dtype, false};
-  GemmRequest alone = r;
-  alone.epilogue = &detail::type_program(r.op, identity_graph(), {&type, 1});
-  alone.inputs = {}, alone.outputs = {&product, 1};
-  backend.multiply(alone);
-  apply_epilogue(backend, r, product, space);
-}
-
 /// Cuts a product into parts whose operands fit a binding: batches, then rows and columns of the output; a factor that
 /// reaches further than its elements need is copied.
 class Parts {
  public:
-  Parts(GpuBackend& backend, const GemmRequest& request)
+  Parts(GpuBackend& backend, const GemmRequest& request, Multiply multiply)
       : backend_(backend),
+        multiply_(multiply),
         r_(request),
         inputs_(request.inputs.begin(), request.inputs.end()),
         outputs_(request.outputs.begin(), request.outputs.end()),
@@ -114,7 +79,7 @@ class Parts {
   /// A contracted batch that goes on where k ends is a longer k (the gradient of a weight that a batch shares).
   void merge_depth() {
     if (r_.batch.rank() != 1 || r_.contracted != 1) return;
-    if (r_.a.strides[0] != r_.k * r_.a.strides[2] || r_.b.strides[0] != r_.k * r_.b.strides[1]) return;
+    if (!continues_depth(r_, r_.k, r_.a.strides[0], r_.b.strides[0])) return;
     for (const Step& step : r_.epilogue->steps)
       if (step.kind == StepKind::position) return;  // its axis counts batches
     const auto without_front = [](View& view) {
@@ -143,7 +108,7 @@ class Parts {
     if (is_long_sums(r_) && !backend_.limits().archived) return run_as_sums();
     const std::int64_t tiles = ceil_div(r_.m, 32) * ceil_div(r_.n, 32) * kept_batches();
     if (r_.contracted == 0 && r_.k >= kDeep && tiles < kFewTiles) return run_deep();
-    backend_.multiply(r_);
+    multiply_(backend_, r_);
   }
 
   void run_as_sums() {
@@ -205,10 +170,8 @@ class Parts {
     };
     const std::int64_t step_a = r_.a.strides[static_cast<std::size_t>(rank) + 1],
                        step_b = r_.b.strides[static_cast<std::size_t>(rank)];
-    const detail::InputType type{dtype, false};
     GemmRequest part = r_;
-    part.epilogue = &detail::type_program(r_.op, identity_graph(), {&type, 1});
-    part.inputs = {};
+    part.epilogue = plain_epilogue(r_.op, dtype), part.inputs = {};
     if (rest > 0) {
       GemmRequest last = part;
       last.k = rest;
@@ -216,14 +179,14 @@ class Parts {
       View behind = to;
       behind.offset = whole * results;
       last.outputs = {&behind, 1};
-      Parts(backend_, last).run();
+      Parts(backend_, last, multiply_).run();
     }
     const View segments = with_front(to, results);
     part.k = length, part.outputs = {&segments, 1};
     part.batch = Shape{whole};
     for (const std::int64_t size : r_.batch) part.batch.push_back(size);
     part.a = with_front(r_.a, length * step_a), part.b = with_front(r_.b, length * step_b);
-    Parts(backend_, part).run();
+    Parts(backend_, part, multiply_).run();
     join(segments, count, space, to, with_front);
   }
 
@@ -287,11 +250,12 @@ class Parts {
       if (axis <= rank) part.a.offset += shift * r_.a.strides[at];
       if (axis != rank) part.b.offset += shift * r_.b.strides[at];
       (axis == rank ? part.m : axis > rank ? part.n : part.batch[at]) = count;
-      Parts(backend_, part).run();
+      Parts(backend_, part, multiply_).run();
     }
   }
 
   GpuBackend& backend_;
+  Multiply multiply_;
   GemmRequest r_;
   std::vector<Operand> inputs_;
   std::vector<View> outputs_;
@@ -300,11 +264,11 @@ class Parts {
 
 }  // namespace
 
-void multiply_on_gpu(GpuBackend& backend, const GemmRequest& r) {
+void multiply_on_gpu(GpuBackend& backend, const GemmRequest& r, Multiply multiply) {
   std::int64_t kept = r.m * r.n;
   for (int i = 0; i < r.batch.rank(); ++i)
     if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];
-  if (kept > 0) Parts(backend, r).run();
+  if (kept > 0) Parts(backend, r, multiply).run();
 }
 
 bool is_long_sums(const GemmRequest& r) {
@@ -318,11 +282,6 @@ bool is_long_sums(const GemmRequest& r) {
 bool is_plain_product(const GemmRequest& r) {
   const Step& result = r.epilogue->steps[static_cast<std::size_t>(r.epilogue->outputs[0].step)];
   return r.outputs.size() == 1 && result.kind == StepKind::input && result.index == 0;
-}
-
-void GpuBackend::multiply(const GemmRequest& request) {
-  if (limits().archived && !is_plain_product(request)) return multiply_and_pass(*this, request);
-  run_gemm_kernel(*this, request);
 }
 
 }  // namespace tern::detail_gpu

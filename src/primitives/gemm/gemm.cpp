@@ -20,6 +20,7 @@ std::string GemmRequest::text() const {
 
 template <> const Primitive& primitive_of<GemmRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::gemm_on_cpu>()},
+                                             {"cuda", kernel_of<detail_gpu::gemm_on_cuda>()},
                                              {"gpu", kernel_of<detail_gpu::gemm_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::gemm, "gemm", kernels};
   return primitive;

@@ -1,6 +1,7 @@
-// `gemm` on GPUs: the products of src/gpu/gemm*.cpp, and of the backend where it has its own (src/cuda/gemm.cpp).
+// `gemm` on GPUs: the products of src/gpu/products, and on CUDA also those of src/cuda/products.
 #include "backend/instruments/tuning.hpp"
-#include "gpu/gpu_backend.hpp"
+#include "cuda/products/gemm.hpp"
+#include "gpu/products/gemm.hpp"
 #include "primitives/gemm/kernels.hpp"
 
 namespace tern::detail_gpu {
@@ -21,13 +22,12 @@ struct OwnMemory : detail::ViewVisitor<OwnMemory> {
   }
 };
 
-}  // namespace
-
-void gemm_on_gpu(GpuBackend& backend, const detail::GemmRequest& r) {
+/// Runs a product as it was run when it was met before; else `run` queues its kernels and calls.
+template <class Run> void run_prepared(GpuBackend& backend, const detail::GemmRequest& r, const Run& run) {
   const auto plan = [&] {
     backend.require_supported(r.op, *r.epilogue);
     backend.require_supported(r.op, r.a.dtype);
-    backend.plan_product(r);
+    run();
   };
   OwnMemory own;
   detail::GemmRequest::views(r, own);
@@ -37,6 +37,15 @@ void gemm_on_gpu(GpuBackend& backend, const detail::GemmRequest& r) {
     return plan();
   }
   backend.run_prepared(r, plan, 1 + detail::Choice::changes.load(std::memory_order_acquire));
+}
+
+}  // namespace
+
+void gemm_on_gpu(GpuBackend& backend, const detail::GemmRequest& r) {
+  run_prepared(backend, r, [&] { run_gemm(backend, r, multiply_on_gpu); });
+}
+void gemm_on_cuda(GpuBackend& backend, const detail::GemmRequest& r) {
+  run_prepared(backend, r, [&] { detail_cuda::run_gemm_on_cuda(backend, r); });
 }
 
 }  // namespace tern::detail_gpu

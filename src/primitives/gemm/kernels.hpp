@@ -8,4 +8,5 @@ void gemm_on_cpu(detail::Backend& backend, const detail::GemmRequest& request);
 namespace tern::detail_gpu {
 class GpuBackend;
 void gemm_on_gpu(GpuBackend& backend, const detail::GemmRequest& request);
+void gemm_on_cuda(GpuBackend& backend, const detail::GemmRequest& request);  // of a CudaBackend
 }  // namespace tern::detail_gpu

@@ -1,0 +1,58 @@
+#include "gpu/products/gemm_pass.hpp"
+
+#include <vector>
+
+#include "gpu/products/epilogue.hpp"
+#include "gpu/reductions/reduce.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::GemmRequest;
+
+namespace {
+
+const detail::FormulaGraph* identity_graph() {
+  static const detail::FormulaGraph* const graph = [] {
+    const Expr x = detail::make_input(0);
+    return detail::make_graph({&x, 1}, 1);
+  }();
+  return graph;
+}
+}  // namespace
+
+const detail::Program* plain_epilogue(const char* op, DType dtype) {
+  const detail::InputType type{dtype, false};
+  return &detail::type_program(op, identity_graph(), {&type, 1});
+}
+
+ProductInMemory::ProductInMemory(GpuBackend& backend, const GemmRequest& r, DType dtype)
+    : space(sizes_over_tile(r)), memory(backend.temporary(space.numel(), dtype)), view{memory.get(), dtype, 0, {}} {
+  view.strides.resize(space.rank(), 0);
+  std::int64_t step = 1;
+  for (auto i = static_cast<std::size_t>(space.rank()); i-- > 0; step *= space[i]) view.strides[i] = step;
+}
+
+void apply_epilogue(GpuBackend& backend, const GemmRequest& r, const View& sums, const Shape& space) {
+  std::vector<detail::Operand> inputs{{sums, {}, nullptr}};
+  inputs.insert(inputs.end(), r.inputs.begin(), r.inputs.end());
+  detail::FusedRequest pass;
+  pass.op = r.op, pass.program = r.epilogue, pass.space = space;
+  pass.inputs = inputs, pass.outputs = r.outputs;
+  backend.execute(pass);
+}
+
+void multiply_in_one_or_pass(GpuBackend& backend, const GemmRequest& r, Multiply multiply) {
+  if (!backend.limits().archived || is_plain_product(r)) return run_gemm_kernel(backend, r);
+  const ProductInMemory product(backend, r, dtype_computed_in(detail::compute_type_of(r.a.dtype)));
+  GemmRequest alone = r;
+  alone.epilogue = plain_epilogue(r.op, product.view.dtype);
+  alone.inputs = {}, alone.outputs = {&product.view, 1};
+  multiply(backend, alone);
+  apply_epilogue(backend, r, product.view, product.space);
+}
+
+void multiply_on_gpu(GpuBackend& backend, const GemmRequest& r) {
+  multiply_in_one_or_pass(backend, r, multiply_on_gpu);
+}
+
+}  // namespace tern::detail_gpu
