@@ -6,6 +6,7 @@ namespace tern {
 namespace detail {
 namespace {
 
+/// Of a thread, not an argument: between checkpoint() and a generator stands the function that it runs twice.
 thread_local DrawScope* innermost = nullptr;
 
 struct Place {

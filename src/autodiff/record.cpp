@@ -16,13 +16,15 @@ std::uint64_t detail::next_number(std::uint64_t count) {
 
 namespace {
 
+// Of a thread, not arguments: between NoGrad, or a transform, and an operation stands the program's own code.
 thread_local bool recording_enabled = true;
 thread_local int computations = 0;  // transforms, and traversals that are recorded, running now
 std::atomic<bool> leaf_hooks{false};
 
 using detail::next_number;
 
-/// Operations and hooks waiting for destruction on this thread: a chain of 100,000 must not recurse.
+/// Operations and hooks waiting for destruction on this thread: a chain of 100,000 must not recurse. (Of a thread, as
+/// destructors take no argument.)
 thread_local detail::PoolVector<std::shared_ptr<void>>* graveyard = nullptr;
 
 void bury(std::shared_ptr<void>&& what) {

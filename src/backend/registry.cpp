@@ -8,6 +8,7 @@
 namespace tern {
 namespace {
 
+/// default_device() is a setting of the thread: the constructors it speaks for take no such argument.
 std::optional<Device>& chosen_device() {
   thread_local std::optional<Device> device;
   return device;

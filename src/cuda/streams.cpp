@@ -6,6 +6,7 @@
 
 namespace tern::detail_cuda {
 
+// Of a thread, not an argument: a cuda_stream_scope is for all that the program calls while it lives.
 const LentStream*& lent_streams() {
   thread_local const LentStream* innermost = nullptr;
   return innermost;

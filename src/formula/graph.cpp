@@ -77,6 +77,7 @@ Expr intern(Node&& node) {
 bool is_leaf(Expr x, Leaf leaf) { return x.node()->kind == NodeKind::leaf && x.node()->leaf == leaf; }
 Expr argument(Expr x, std::size_t i) { return Expr(x.node()->args[i]); }
 
+/// Derivations under way. Of a thread, not an argument: rules of gradients are written in operators on Expr.
 thread_local int open_derivations = 0;
 
 /// Rewrites that give the same bits for every input. Undefined where none applies. (x + 0 is not one: -0 + 0 is +0.)

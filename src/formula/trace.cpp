@@ -8,6 +8,7 @@
 namespace tern {
 namespace detail {
 namespace {
+/// Of a thread, not an argument: what it is for are constants and captured tensors that a formula's lambda makes.
 thread_local Trace* open_trace = nullptr;
 /// Derivatives have more: kMostInputs.
 constexpr int kMaxInputs = 40;

@@ -63,6 +63,7 @@ std::unique_ptr<std::byte[]> convert(const void* data, std::size_t count, DType 
   return result;
 }
 
+/// default_dtype() is a setting of the thread: the constructors it speaks for take no such argument.
 thread_local DType chosen_dtype = DType::f32;
 }  // namespace
 

@@ -87,7 +87,7 @@ const GradientPlan& shared_plan_of(const PlanKey& key) {
   return found != known.end() ? found->second
                               : known.emplace(key, make_plan(key.graph, key.wanted, key.tensors)).first->second;
 }
-/// The last this thread asked for is found without the lock.
+/// A cache: the last this thread asked for is found without the lock.
 const GradientPlan& plan_of(const PlanKey& key) {
   thread_local PlanKey last_key;
   thread_local const GradientPlan* last = nullptr;

@@ -44,6 +44,7 @@ class ReadScope {
   bool is_new(const Storage& storage) const;
   void add(Storage& storage, const std::string& text);
 
+  // Of a thread, not an argument: between checkpoint() and what reads stands the function that it watches.
   inline static constinit thread_local ReadScope* innermost_ = nullptr;
   ReadScope* outer_;
   std::vector<Read> reads_;

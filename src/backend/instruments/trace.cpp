@@ -114,6 +114,7 @@ void report(Backend& backend, const ReportedCall& call, const std::function<std:
   else std::fputs(("tern " + line).c_str(), stderr);
 }
 
+// Not an argument: only an error that may come much later reads it, of any request, in backends that check indices.
 const IndexScope*& IndexScope::current() {
   thread_local const IndexScope* scope = nullptr;
   return scope;

@@ -18,7 +18,8 @@ void upload(Backend& backend, Storage& to, std::size_t byte_offset, const void* 
 /// Bytes of the elements that a view has along the axes it is not broadcast over; 0 without storage.
 std::int64_t bytes_of(const View& view, const Shape& space);
 
-/// Who listens to this thread's calls.
+/// Who listens to this thread's calls. (Not an argument: between explain(), cost_of() and their like and a call stands
+/// the program that is listened to.)
 struct Instruments {
   TraceCounts counts;
   Cost* cost = nullptr;                                // of cost_of()

@@ -76,12 +76,13 @@ struct Session {
   std::int64_t samples = 0;
 };
 
-/// tune()'s, on its thread.
+/// tune()'s, on its thread. (Not an argument: between it and a choice stand the program that is tuned and a backend.)
 thread_local Session* tuned = nullptr;
 /// TERN_TUNE=1's.
 Session* of_process();
 
-/// The measured call that this thread is making: what it is like, and which choice varies in it.
+/// The measured call that this thread is making: what it is like, and which choice varies in it. (Not an argument:
+/// choices are asked for far below, by plans that need not know whether they are measured.)
 struct Call {
   Session& session;
   const std::string& like;

@@ -14,6 +14,7 @@ namespace tern {
 namespace detail {
 namespace {
 
+/// Of a thread, not an argument: between capture() and a request stands the program that is recorded.
 thread_local CapturedCalls* running = nullptr;
 
 /// Makes a capture the one of this thread for a while; null: none.

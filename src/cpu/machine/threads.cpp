@@ -32,6 +32,8 @@ Limits& limits() {
   return instance;
 }
 
+// Of a thread, not arguments: a task may be any code, and what it computes in parallel runs on its own thread alone;
+// how many took part is for reports (threads_used), past results that say nothing of it.
 thread_local bool inside_task = false;
 thread_local int most_threads = 1;
 

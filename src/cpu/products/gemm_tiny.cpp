@@ -108,7 +108,7 @@ std::int64_t TinyPlan::groups(std::int64_t count) const {
 
 const TinyPlan& tiny_plan(const TinyProducts& products, std::int64_t vector) {
   constexpr int kKept = 4;
-  thread_local TinyPlan kept[kKept];
+  thread_local TinyPlan kept[kKept];  // a cache
   thread_local int next = 0;
   for (const TinyPlan& plan : kept)
     if (plan.vector == vector && plan.of == products) return plan;

@@ -24,7 +24,7 @@ Tapes& tapes() {
   return *instance;
 }
 
-/// Each thread's last ones, by the program's serial.
+/// A cache: each thread's last ones, by the program's serial, are found without the lock.
 struct Recent {
   const detail::Program* program = nullptr;
   const Tape* tape = nullptr;
