@@ -22,6 +22,9 @@ struct Buffer {
   std::uint64_t recorded = 0;  // the encoder that used it last, counted from 1
 };
 
+inline constexpr std::size_t kParamsBytes = 256 << 10;  // of kernels recorded but not submitted
+inline constexpr std::size_t kStagingBytes = 1 << 20;   // of small uploads likewise
+
 class WebGpuDevice {
  public:
   WebGpuDevice(const Api& api, const Adapter& adapter, std::string name);

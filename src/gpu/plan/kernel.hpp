@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "gpu/plan/box_map.hpp"
 
 namespace tern::detail_gpu {
 
@@ -51,17 +52,6 @@ struct Binding {
 struct NumberParam {
   int slot = -1, input = -1;
   detail::ComputeType type = detail::ComputeType::f32;
-};
-
-/// Matrices that a kernel fetches or stores in boxes through a descriptor (CUDA's tensor maps): elements of 16 bits,
-/// along the fastest axis, rows, and matrices. Nothing outside is touched; zeros are fetched there.
-inline constexpr std::size_t kMostMaps = 4;  // of a kernel
-struct BoxMap {
-  Storage* storage = nullptr;
-  std::uint64_t begin = 0;                // bytes; the address is a multiple of 16
-  std::uint64_t sizes[3] = {1, 1, 1};     // elements, rows, matrices
-  std::uint64_t strides[2] = {16, 16};    // bytes between rows and between matrices, multiples of 16
-  std::uint32_t box[2] = {1, 1};          // elements and rows moved at once; 64 or 128 bytes of elements, swizzled
 };
 
 /// One kernel with its arguments. `key` decides the text.

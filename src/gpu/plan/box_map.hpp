@@ -1,0 +1,24 @@
+// Matrices that a kernel takes in boxes, CUDA's tensor maps: src/cuda/products plans them and src/cuda/device.cpp
+// encodes them. They are described here because a launch carries them, and one that is kept (prepared.hpp) gets other
+// memory.
+#pragma once
+#include <cstdint>
+
+#include "backend/backend.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::Storage;
+
+/// Matrices that a kernel fetches or stores in boxes through a descriptor: elements of 16 bits, along the fastest
+/// axis, rows, and matrices. Nothing outside is touched; zeros are fetched there.
+inline constexpr std::size_t kMostMaps = 4;  // of a kernel
+struct BoxMap {
+  Storage* storage = nullptr;
+  std::uint64_t begin = 0;                // bytes; the address is a multiple of 16
+  std::uint64_t sizes[3] = {1, 1, 1};     // elements, rows, matrices
+  std::uint64_t strides[2] = {16, 16};    // bytes between rows and between matrices, multiples of 16
+  std::uint32_t box[2] = {1, 1};          // elements and rows moved at once; 64 or 128 bytes of elements, swizzled
+};
+
+}  // namespace tern::detail_gpu
