@@ -1,3 +1,5 @@
+// Calls of a program with operands that broadcast: forth, recorded, and back. (Longer than other files: backward makes
+// again what the call forth decided, how operands lie over the space and which outputs there are.)
 #include "ops/fused.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Views and copies: Tensor's own methods, and the same on variables.
+// Views and copies: Tensor's own methods, and the same on variables. (Longer than other files: many short functions,
+// each beside its twin.)
 #include <algorithm>
 #include <array>
 #include <cstring>

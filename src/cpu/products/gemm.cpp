@@ -5,6 +5,8 @@
 // fixed by k and the segments alone, a micro-kernel sums a block from zero step by step, and the blocks' sums are added
 // in order. Only thin products whose operands lie along k take another order (run_dots), and the shapes and strides
 // alone decide that. So tiles may follow the number of threads.
+//
+// (Longer than other files: the ways to cut a product share its packed blocks and are templates of its types.)
 #include "cpu/products/gemm.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// The matrix product's SIMD kernels for the target being compiled (no include guard: once per target file).
+// The matrix product's SIMD kernels for the target being compiled (no include guard: once per target file). (Longer
+// than other files: kernels that share a tile's loads and stores, for each type of factor.)
 //
 // Problem: C (rows × cols) = or += A (rows × depth) · B (depth × cols), the driver (gemm.cpp) having cut the product so
 // that the operands of one call are in cache. One micro-kernel call keeps a tile of C in registers:

@@ -1,5 +1,6 @@
 // The kernels of the fused verb for the target being compiled: loops over the leaves' SIMD bodies, conversions and
-// reductions. Included once by each target file, after HWY_TARGET was chosen.
+// reductions. Included once by each target file, after HWY_TARGET was chosen. (Longer than other
+// files: one loop for each kind of step of a tape, and the table that names them all.)
 #include <hwy/highway.h>
 
 #include "cpu/simd/kernel_table.hpp"

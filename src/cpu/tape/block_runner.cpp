@@ -1,3 +1,5 @@
+// (Longer than other files: what runs for every block, and for every small call, in one unit, so that it can be
+// inlined.)
 #include "cpu/tape/block_runner.hpp"
 
 #include <algorithm>
