@@ -7,13 +7,14 @@
 
 namespace tern {
 
-// ---- gated activations, one pass each: name(a, b) = activation(a)·b; name_bwd(grad, a, b) = {∂/∂a, ∂/∂b} ----
+// ---- gated activations, one pass each: name(a, b) = activation(a)·b ----
 struct GatedGrads { Tensor d_a, d_b; };
 namespace detail {
 GatedGrads gated_backward(const char* op, const Pointwise<>& formula, const Tensor& grad, const Tensor& a,
                           const Tensor& b);
 }
 #define TERN_FORMULA(name, ...)
+/// grad times the derivatives of name(a, b) by a and by b, in one pass.
 #define TERN_GATED(name, activation)                                                                    \
   inline GatedGrads name##_bwd(const Tensor& grad, const Tensor& a, const Tensor& b) {                   \
     return detail::gated_backward(#name "_bwd", op::name, grad, a, b);                                   \

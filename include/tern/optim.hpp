@@ -56,10 +56,11 @@ struct SGDOptions {
   double momentum = 0;
   double weight_decay = 0;  // added to the gradient
 };
-/// v = momentum·v + g + weight_decay·p; p -= learning_rate·v
+/// Stochastic gradient descent.
 class SGD {
  public:
-  /// Throws `autograd` where a parameter is no leaf that requires a gradient, or is given twice.
+  /// A step: v = momentum·v + g + weight_decay·p; p -= learning_rate·v. Throws `autograd` where a parameter is no leaf
+  /// that requires a gradient, or is given twice.
   explicit SGD(std::vector<Var> parameters, SGDOptions options = {});
   /// The parameters of a container (tern/tree.hpp), in order.
   template <detail::TreeOfSeveral T>
@@ -94,7 +95,8 @@ struct AdamWOptions {
 /// Steps are counted for each parameter: the first gradient that one gets is corrected as a first one is.
 class AdamW {
  public:
-  /// As SGD's.
+  /// A step: m = beta1·m + (1 - beta1)·g; v = beta2·v + (1 - beta2)·g²; p -= learning_rate·(m' / (√v' + epsilon) +
+  /// weight_decay·p), where m' and v' are m / (1 - beta1ⁿ) and v / (1 - beta2ⁿ) at the n-th step. Throws as SGD's.
   explicit AdamW(std::vector<Var> parameters, AdamWOptions options = {});
   template <detail::TreeOfSeveral T>
   explicit AdamW(const T& parameters, AdamWOptions options = {}) : AdamW(leaves_of(parameters), options) {}

@@ -17,19 +17,16 @@ namespace tern::operations {
 /// The heading in docs/ops.md that an operation stands under.
 enum class Family {
   reductions,
-  statistics,
   products,
-  neural,
   rows,
   indices,
-  sets,
   joins,
   views,
   creation,
   random,
-  special,
-  complex,
-  compositions
+  compositions,
+  gated,
+  optimisers
 };
 
 /// How large the operands are that are asked for. A sample says what the two numbers stand for.

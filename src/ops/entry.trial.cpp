@@ -39,7 +39,8 @@ const char* title(Family family) {
     case Family::random: return "Random numbers";
     case Family::neural: return "Neural networks";
     case Family::compositions: return "Compositions";
-    case Family::special: return "Special functions";
+    case Family::gated: return "Gradients of gated activations";
+    case Family::optimisers: return "Optimisers and clipping";
   }
   return "";
 }

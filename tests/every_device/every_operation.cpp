@@ -87,6 +87,16 @@ std::string plain_name(const Entry& entry) {
   const std::string name = entry.name;
   return name.starts_with("x.") ? name.substr(2) : name;
 }
+/// As its header declares it: of gradients of gated activations the name in TERN_GATED.
+std::string declared_name(const Entry& entry) {
+#define TERN_FORMULA(formula, ...)
+#define TERN_GATED(formula, activation) \
+  if (std::string(entry.name) == #formula "_bwd") return "name##_bwd";
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  return plain_name(entry);
+}
 
 // ---- the entries themselves ----
 TEST(OperationEntries, AreWhole) {
@@ -130,7 +140,7 @@ std::string without_details(const std::string& text) {
 /// Everything that declares operations: the public headers, and operation.hpp in a primitive's folder.
 std::string headers(bool with_methods) {
   std::string text;
-  for (const char* file : {"ops", "compositions", "views", "creation", "indexing", "products", "neural"})
+  for (const char* file : {"ops", "compositions", "views", "creation", "indexing", "products", "optim"})
     text += without_details(header(std::string(file) + ".hpp"));
   if (with_methods) text += header("tensor.hpp");
   for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
@@ -203,6 +213,12 @@ TEST(OperationEntries, AreThereForEveryDeclaration) {
     names.insert(entry.name);
     for (const char* alias : entry.aliases) names.insert(alias);
   }
+#define TERN_FORMULA(name, ...)
+#define TERN_GATED(name, activation) EXPECT_TRUE(names.contains(#name "_bwd")) << #name;
+#include "tern/formulas.inc"
+#undef TERN_FORMULA
+#undef TERN_GATED
+  for (const char* name : {"SGD", "AdamW", "clip_grad_value"}) EXPECT_TRUE(names.contains(name)) << name;
   const std::set<std::string> functions = declared(headers(false));
   EXPECT_GT(functions.size(), 30u);
   for (const std::string& name : functions)
@@ -221,7 +237,7 @@ TEST(OperationEntries, SayWhatTheHeadersSay) {
   const std::string text = headers(true), methods = header("tensor.hpp");
   for (const Entry& entry : operations::entries()) {
     const bool is_method = plain_name(entry) != entry.name;
-    const Declaration d = declaration(is_method ? methods : text, plain_name(entry));
+    const Declaration d = declaration(is_method ? methods : text, declared_name(entry));
     EXPECT_TRUE(d.comment.starts_with(" " + std::string(entry.says)))
         << entry.name << " is commented with \"" << d.comment << "\"";
     EXPECT_TRUE(lists(d.text, entry.arguments)) << entry.name << " is declared " << d.text;
