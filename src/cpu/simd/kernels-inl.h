@@ -312,10 +312,24 @@ template <DType D> void Load(const void* in, void* out, std::size_t n) {
   }
   for (; i < n; ++i) y[i] = LoadOne<D>(x[i]);
 }
+/// Every second number, as the parts of complex ones lie. What lies between is read, but not behind the last.
+template <class T> HWY_INLINE std::size_t LoadEverySecond(const T* x, T* y, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) < n; i += hn::Lanes(d)) {
+    hn::Vec<decltype(d)> here, between;
+    hn::LoadInterleaved2(d, x + 2 * i, here, between);
+    hn::StoreU(here, d, y + i);
+  }
+  return i;
+}
 template <DType D> void LoadStrided(const void* in, std::int64_t stride, void* out, std::size_t n) {
   const auto* x = static_cast<const MemoryT<D>*>(in);
   auto* y = static_cast<CppType<WideType(D)>*>(out);
-  for (std::size_t i = 0; i < n; ++i) y[i] = LoadOne<D>(x[static_cast<std::int64_t>(i) * stride]);
+  std::size_t i = 0;
+  if constexpr (std::is_same_v<MemoryT<D>, CppType<WideType(D)>>)
+    if (stride == 2) i = LoadEverySecond(x, y, n);
+  for (; i < n; ++i) y[i] = LoadOne<D>(x[static_cast<std::int64_t>(i) * stride]);
 }
 /// `kStream`: past the caches, from memory aligned to vectors.
 template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* out, std::size_t n) {
@@ -358,10 +372,30 @@ template <DType D, bool kStream> HWY_INLINE void StoreRun(const void* in, void* 
 }
 template <DType D> void Store(const void* in, void* out, std::size_t n) { StoreRun<D, false>(in, out, n); }
 template <DType D> void StreamOut(const void* in, void* out, std::size_t n) { StoreRun<D, true>(in, out, n); }
+/// To every second place. What lies between is not touched: another thread may write it.
+template <class T> HWY_INLINE std::size_t StoreEverySecond(const T* x, T* y, std::size_t n) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const std::size_t lanes = hn::Lanes(d);
+  HWY_ALIGN hn::TFromD<hn::RebindToSigned<decltype(d)>> twice[2 * hn::MaxLanes(d)];
+  for (std::size_t j = 0; j < 2 * lanes; ++j) twice[j] = static_cast<std::remove_reference_t<decltype(*twice)>>(j / 2);
+  const auto lower = hn::SetTableIndices(d, twice), upper = hn::SetTableIndices(d, twice + lanes);
+  const auto even = hn::RebindMask(d, hn::Eq(hn::And(hn::Iota(du, 0), hn::Set(du, 1)), hn::Zero(du)));
+  std::size_t i = 0;
+  for (; i + lanes < n; i += lanes) {
+    const auto v = hn::LoadU(d, x + i);
+    hn::BlendedStore(hn::TableLookupLanes(v, lower), even, d, y + 2 * i);
+    hn::BlendedStore(hn::TableLookupLanes(v, upper), even, d, y + 2 * i + lanes);
+  }
+  return i;
+}
 template <DType D> void StoreStrided(const void* in, void* out, std::int64_t stride, std::size_t n) {
   const auto* x = static_cast<const CppType<WideType(D)>*>(in);
   auto* y = static_cast<MemoryT<D>*>(out);
-  for (std::size_t i = 0; i < n; ++i) y[static_cast<std::int64_t>(i) * stride] = StoreOne<D>(x[i]);
+  std::size_t i = 0;
+  if constexpr (kWide && std::is_same_v<MemoryT<D>, CppType<WideType(D)>>)  // others would write what lies between
+    if (stride == 2) i = StoreEverySecond(x, y, n);
+  for (; i < n; ++i) y[static_cast<std::int64_t>(i) * stride] = StoreOne<D>(x[i]);
 }
 template <class T> void Fill(const void* in, void* out, std::size_t n) {
   const T value = *static_cast<const T*>(in);
