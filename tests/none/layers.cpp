@@ -70,6 +70,7 @@ const std::map<std::string, std::string>& public_headers() {
       {"pool.hpp", "backend"},        {"tensor.hpp", "backend"},        {"trace.hpp", "backend"},
       {"tuning.hpp", "backend"},      {"webgpu.hpp", "backend"},        {"autodiff.hpp", "autodiff"},
       {"checkpoint.hpp", "autodiff"}, {"transforms.hpp", "autodiff"},   {"tree.hpp", "autodiff"},
+      {"complex.hpp", "ops"},
       {"compositions.hpp", "ops"},    {"creation.hpp", "ops"},          {"indexing.hpp", "ops"},
       {"ops.hpp", "ops"},             {"products.hpp", "ops"},          {"views.hpp", "ops"},
       {"optim.hpp", "optim"},         {"io.hpp", "io"},               {"tern.hpp", "tern"},
