@@ -1,4 +1,5 @@
 // Running results along an axis: sums, products, extremes.
+#include <array>
 #include <string>
 
 #include "backend/instruments/trace.hpp"
@@ -68,20 +69,27 @@ void require_floats(const char* op, const Tensor& x) {
     throw Error(ErrorKind::dtype, std::string(op) + ": x must be floating, got " + describe(x));
 }
 
-/// Each element's position where it is the extreme up to there, and the last of these up to each.
+/// Each element's position along this axis where it is the extreme up to there, else 0.
+const FormulaGraph* place_graph(int axis) {
+  static const auto graphs = [] {
+    std::array<const FormulaGraph*, kMaxRank> list{};
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const Expr v = make_input(0), top = make_input(1);
+      const Expr at = where((v == top) | (v != v), index(v, static_cast<int>(i)), 0);
+      list[i] = make_graph({&at, 1}, 2);
+    }
+    return list;
+  }();
+  return graphs[static_cast<std::size_t>(axis)];
+}
+/// The last position up to each element of one that was the extreme.
 Tensor places_of(const char* op, const Tensor& x, const Tensor& extremes, int axis) {
   const int a = normalize_axis(op, axis, x.dim());
-  const std::int64_t n = x.size(a);
-  if (n > kMostPositions)
+  if (x.size(a) > kMostPositions)
     throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and axis " + std::to_string(axis) + " of " +
                                       describe(x) + " has more than 2^31-1 elements");
-  Shape shape;
-  for (int i = 0; i < x.dim(); ++i) shape.push_back(i == a ? n : 1);
-  const Tensor number = arange(0, n, 1, {.dtype = DType::i32, .device = x.device()}).reshape(shape);
-  static const FormulaGraph* const graph =
-      graph_of([](auto v, auto top, auto at) { return where((v == top) | (v != v), at, 0); });
-  const Argument arguments[] = {Argument(x), Argument(extremes), Argument(number)};
-  return scanned(op, Combine::maximum, fused_one<Tensor>({op, graph, 0, {}}, arguments), axis);
+  const Argument arguments[] = {Argument(x), Argument(extremes)};
+  return scanned(op, Combine::maximum, fused_one<Tensor>({op, place_graph(a), 0, {}}, arguments), axis);
 }
 template <TensorOrVar T> Sorted<T> running_extreme(const char* op, Combine combine, const T& x, int axis) {
   const Tensor values = scanned(op, combine, value_of(x), axis);

@@ -73,7 +73,8 @@ const std::map<std::string, std::string>& public_headers() {
       {"complex.hpp", "ops"},
       {"compositions.hpp", "ops"},    {"creation.hpp", "ops"},          {"indexing.hpp", "ops"},
       {"ops.hpp", "ops"},             {"products.hpp", "ops"},          {"views.hpp", "ops"},
-      {"optim.hpp", "optim"},         {"io.hpp", "io"},               {"tern.hpp", "tern"},
+      {"sets.hpp", "ops"},            {"statistics.hpp", "ops"},
+      {"optim.hpp", "optim"},         {"tern.hpp", "tern"},
   };
   return map;
 }
