@@ -85,13 +85,14 @@ const FormulaGraph* place_graph(int axis) {
 /// The last position up to each element of one that was the extreme.
 Tensor places_of(const char* op, const Tensor& x, const Tensor& extremes, int axis) {
   const int a = normalize_axis(op, axis, x.dim());
-  if (x.size(a) > kMostPositions)
-    throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and axis " + std::to_string(axis) + " of " +
-                                      describe(x) + " has more than 2^31-1 elements");
   const Argument arguments[] = {Argument(x), Argument(extremes)};
   return scanned(op, Combine::maximum, fused_one<Tensor>({op, place_graph(a), 0, {}}, arguments), axis);
 }
 template <TensorOrVar T> Sorted<T> running_extreme(const char* op, Combine combine, const T& x, int axis) {
+  require_defined(op, "x", value_of(x));
+  if (x.size(normalize_axis(op, axis, x.dim())) > kMostPositions)
+    throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and axis " + std::to_string(axis) + " of " +
+                                      describe(value_of(x)) + " has more than 2^31-1 elements");
   const Tensor values = scanned(op, combine, value_of(x), axis);
   const Tensor places = places_of(op, value_of(x), values, axis);
   if constexpr (std::same_as<T, Tensor>) return {values, places};

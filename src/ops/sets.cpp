@@ -230,6 +230,7 @@ template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& element
   const Tensor& values = require_defined(op, "x", value_of(x));
   const Tensor& set = require_defined(op, "elements", value_of(elements));
   require_same_device(op, values, set);
+  require_positions(op, set, set.numel());
   if (set.numel() == 0) return full(values.shape(), invert, {.dtype = DType::boolean, .device = values.device()});
   const Tensor sorted = sort(set.reshape({-1}), 0).values;
   const Tensor at = minimum(searched(op, sorted, values, Side::left), set.numel() - 1);

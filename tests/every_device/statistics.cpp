@@ -171,6 +171,20 @@ TEST_P(Statistics, GradientsOfRunningProductsDivideByNothing) {
   }
 }
 
+TEST_P(Statistics, CountsBeyondI32AreRefused) {
+  const Tensor many = ones({1}).broadcast_to({std::int64_t{1} << 16, std::int64_t{1} << 16}),
+               line = ones({1}).broadcast_to({std::int64_t{1} << 32});
+  expect_error(shape, {"count_nonzero", "4294967296"}, [&] { count_nonzero(many); });
+  expect_error(shape, {"quantile", "2^31-1"}, [&] { quantile(many, 0.5); });
+  expect_error(shape, {"histogram", "2^31-1"}, [&] { histogram(many, 3, std::pair{0.0, 1.0}); });
+  expect_error(shape, {"bincount", "2^31-1"}, [&] { bincount(zeros({1}, i32).broadcast_to(line.shape())); });
+  expect_error(shape, {"cummax", "2^31-1"}, [&] { cummax(line, 0); });
+  expect_error(shape, {"argsort", "2^31-1"}, [&] { argsort(line); });
+  expect_error(shape, {"searchsorted", "2^31-1"}, [&] { searchsorted(line, ones({1})); });
+  expect_error(shape, {"unique_values", "2^31-1"}, [&] { unique_values(many); });
+  expect_error(shape, {"isin", "2^31-1"}, [&] { isin(ones({1}), many); });
+}
+
 // ---- what meets in one place ----
 TEST_P(Sets, ReductionsOfManyToFewAndToMany) {
   for (const std::int64_t size : {3, 700})
