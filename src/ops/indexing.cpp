@@ -2,6 +2,7 @@
 #include "ops/indexing.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 
@@ -46,8 +47,14 @@ Tensor places_of(const char* op, const Tensor& mask) {
     const std::int64_t count = std::count(at, at + n, true);
     Tensor result = empty({count}, like);
     std::int32_t* const to = result.data_ptr<std::int32_t>();
-    std::int32_t i = 0;
-    for (std::int64_t k = 0; k < count; k += at[i++]) to[k] = i;  // no branch that depends on the mask
+    constexpr std::int64_t kWord = 8;
+    for (std::int64_t i = 0, k = 0; k < count;) {
+      std::uint64_t word = 1;
+      if (i + kWord <= n) std::memcpy(&word, at + i, sizeof word);
+      const std::int64_t end = word == 0 ? i : std::min(n, i + kWord);  // no other branch depends on the mask
+      for (std::int64_t e = i; e < end && k < count; k += at[e++]) to[k] = static_cast<std::int32_t>(e);
+      i += kWord;
+    }
     return result;
   }
   // Each true has its place among the trues, each false one behind them: no place is written twice.
@@ -342,6 +349,7 @@ template <TensorOrVar T> std::vector<Tensor> nonzero(const T& x) {
   if (values.dim() == 0)
     throw Error(ErrorKind::shape, "nonzero: x must have at least one axis, got " + describe(values));
   const Tensor at = places_of("nonzero", values.dtype() == boolean ? values : values != 0);
+  if (values.dim() == 1) return {at};
   std::vector<Tensor> result(values.shape().size());
   std::int64_t inner = 1;
   for (std::size_t axis = result.size(); axis-- > 0; inner *= values.shape()[axis])

@@ -274,6 +274,22 @@ TEST_P(Sets, UniqueTellsWhereAndHowOften) {
   expect_same(all.values, keys), expect_same(all.counts, times);
   expect_same(take(all.values, unique_inverse(many).inverse_indices), doubles(many));
 }
+TEST_P(Sets, PlacesOfMasksOfEveryLength) {
+  for (const std::int64_t n : {1, 7, 8, 9, 63, 64, 65, 1000, 5001})
+    for (const double share : {0.0, 0.01, 0.5, 1.0}) {
+      const std::vector<double> x = draws(n);
+      std::vector<double> places, left;
+      for (std::int64_t i = 0; i < n; ++i)
+        if (x[static_cast<std::size_t>(i)] < share)
+          places.push_back(static_cast<double>(i)), left.push_back(x[static_cast<std::size_t>(i)]);
+      const Tensor t = floats(x), mask = t < share;
+      expect_same(nonzero(mask)[0], places);
+      expect_same(t(mask), left);
+      Tensor written = t.clone();
+      assign(written(mask), 7);
+      expect_same(written, doubles(where(mask, 7.0f, t)));
+    }
+}
 TEST_P(Sets, Membership) {
   const Tensor x = floats({1, kNaN, 3});
   expect_same(isin(x, floats({3, kNaN, 9})), {0, 0, 1});
