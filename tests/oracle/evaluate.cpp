@@ -1,0 +1,227 @@
+// Evaluates cases for tests/oracle/compare.py: one a line on standard input, as JSON, the results in an npz file.
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <functional>
+#include <iostream>
+
+#include "tern/tern.hpp"
+
+namespace {
+
+using nlohmann::json;
+using namespace tern;
+using Index = tern::detail::Index;
+using Results = std::vector<Tensor>;
+
+DType dtype_named(const std::string& name) {
+  for (int i = 0; i < kDTypeCount; ++i)
+    if (to_string(static_cast<DType>(i)) == name) return static_cast<DType>(i);
+  throw std::runtime_error("no dtype " + name);
+}
+double number(const json& value) {
+  if (!value.is_string()) return value.is_boolean() ? value.get<bool>() : value.get<double>();
+  const std::string text = value.get<std::string>();  // JSON has no such numbers
+  return text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY;
+}
+std::vector<std::int64_t> integers(const json& list) { return list.get<std::vector<std::int64_t>>(); }
+
+/// {"shape", "dtype", "values"}, and how it is then looked at: {"permute", "steps"}.
+Tensor tensor_of(const json& from) {
+  std::vector<double> values;
+  for (const json& value : from.at("values")) values.push_back(number(value));
+  const Shape shape(integers(from.at("shape")));
+  Tensor x = tensor(values, shape, cpu()).to(dtype_named(from.at("dtype"))).to(default_device());
+  if (from.contains("permute")) x = x.permute(Axes(integers(from["permute"])));
+  if (from.contains("steps"))
+    for (int axis = 0; axis < x.dim(); ++axis)
+      x = x.slice(axis, {}, {}, from["steps"][static_cast<std::size_t>(axis)].get<std::int64_t>());
+  return x;
+}
+std::vector<Tensor> tensors_of(const json& list) {
+  std::vector<Tensor> all;
+  for (const json& one : list) all.push_back(tensor_of(one));
+  return all;
+}
+std::vector<Index> indices_of(const json& list) {
+  const auto bound = [](const json& value) {
+    return value.is_null() ? std::optional<std::int64_t>() : value.get<std::int64_t>();
+  };
+  std::vector<Index> all;
+  for (const json& one : list) {
+    if (one == "ellipsis") all.emplace_back(ellipsis);
+    else if (one == "newaxis") all.emplace_back(newaxis);
+    else if (one.is_number()) all.emplace_back(one.get<std::int64_t>());
+    else if (one.is_array()) all.emplace_back(Slice{bound(one[0]), bound(one[1]), one[2].get<std::int64_t>()});
+    else all.emplace_back(tensor_of(one));
+  }
+  return all;
+}
+
+/// The case: its operands by name, its axes, whether they are kept.
+struct Case {
+  const json& of;
+  Tensor x() const { return tensor_of(of.at("x")); }
+  Tensor y() const { return tensor_of(of.at("y")); }
+  int axis() const { return of.at("axis").get<int>(); }
+  std::int64_t n() const { return of.at("n").get<std::int64_t>(); }
+  std::vector<Index> at() const { return indices_of(of.at("at")); }
+};
+using Evaluate = std::function<Results(const Case&)>;
+
+std::map<std::string, Evaluate> indexing() {
+  return {
+      {"index", [](const Case& c) { return Results{tern::detail::select(c.x(), c.at())}; }},
+      {"assign",
+       [](const Case& c) {
+         const Tensor x = c.x();
+         tern::detail::assign_to(tern::detail::select(x, c.at()), c.y(), true);
+         return Results{x};
+       }},
+      {"add_in_place",
+       [](const Case& c) {
+         const Tensor x = c.x();
+         tern::detail::select(x, c.at()) += c.y();
+         return Results{x};
+       }},
+      {"index_put", [](const Case& c) { return Results{index_put(c.x(), c.at(), c.y())}; }},
+      {"index_add", [](const Case& c) { return Results{index_put(c.x(), c.at(), c.y(), true)}; }},
+      {"take", [](const Case& c) { return Results{take(c.x(), c.y(), c.axis())}; }},
+      {"take_along_axis", [](const Case& c) { return Results{take_along_axis(c.x(), c.y(), c.axis())}; }},
+      {"put_along_axis",
+       [](const Case& c) { return Results{put_along_axis(c.x(), c.y(), tensor_of(c.of.at("values")), c.axis())}; }},
+      {"nonzero", [](const Case& c) { return nonzero(c.x()); }},
+      {"masked_select", [](const Case& c) { return Results{masked_select(c.x(), c.y())}; }},
+  };
+}
+
+#define ORACLE_BINARY(name, expression)  \
+  {                                      \
+    name, [](const Case& c) {            \
+      const Tensor x = c.x(), y = c.y(); \
+      return Results{expression};        \
+    }                                    \
+  }
+#define ORACLE_REDUCTION(name)                                                                             \
+  {                                                                                                        \
+    #name, [](const Case& c) {                                                                             \
+      return Results{tern::name(c.x(), Axes(integers(c.of.at("axes"))), c.of.at("keepdims").get<bool>())}; \
+    }                                                                                                      \
+  }
+std::map<std::string, Evaluate> arithmetic() {
+  return {
+      ORACLE_BINARY("add", x + y),
+      ORACLE_BINARY("subtract", x - y),
+      ORACLE_BINARY("multiply", x * y),
+      ORACLE_BINARY("maximum", maximum(x, y)),
+      ORACLE_BINARY("minimum", minimum(x, y)),
+      ORACLE_BINARY("less", x < y),
+      ORACLE_BINARY("equal", x == y),
+      ORACLE_BINARY("where", where(tensor_of(c.of.at("values")), x, y)),
+      ORACLE_BINARY("matmul", matmul(x, y)),
+      ORACLE_BINARY("outer", outer(x, y)),
+      ORACLE_BINARY("inner", inner(x, y)),
+      ORACLE_BINARY("kron", kron(x, y)),
+      ORACLE_BINARY("tensordot", tensordot(x, y, static_cast<int>(c.n()))),
+      {"einsum",
+       [](const Case& c) {
+         return Results{einsum(c.of.at("equation").get<std::string>(), tensors_of(c.of.at("list")))};
+       }},
+      ORACLE_REDUCTION(sum),
+      ORACLE_REDUCTION(mean),
+      ORACLE_REDUCTION(prod),
+      ORACLE_REDUCTION(max),
+      ORACLE_REDUCTION(min),
+      ORACLE_REDUCTION(any),
+      ORACLE_REDUCTION(all),
+      ORACLE_REDUCTION(var),
+      ORACLE_REDUCTION(std),
+      ORACLE_REDUCTION(argmax),
+      ORACLE_REDUCTION(argmin),
+  };
+}
+
+Results both(const Sorted<Tensor>& sorted) { return {sorted.values, sorted.indices}; }
+std::map<std::string, Evaluate> orders() {
+  return {
+      {"sort", [](const Case& c) { return both(sort(c.x(), c.axis(), c.of.at("descending").get<bool>())); }},
+      {"topk", [](const Case& c) { return both(topk(c.x(), c.n(), c.axis(), c.of.at("descending").get<bool>())); }},
+      {"cumsum", [](const Case& c) { return Results{cumsum(c.x(), c.axis())}; }},
+      {"concatenate", [](const Case& c) { return Results{concatenate(tensors_of(c.of.at("list")), c.axis())}; }},
+      {"stack", [](const Case& c) { return Results{stack(tensors_of(c.of.at("list")), c.axis())}; }},
+      {"split", [](const Case& c) { return split(c.x(), c.n(), c.axis()); }},
+      {"unstack", [](const Case& c) { return unstack(c.x(), c.axis()); }},
+      {"broadcast_arrays", [](const Case& c) { return broadcast_arrays(tensors_of(c.of.at("list"))); }},
+      {"flip", [](const Case& c) { return Results{flip(c.x(), Axes(integers(c.of.at("axes"))))}; }},
+      {"permute", [](const Case& c) { return Results{permute_dims(c.x(), Axes(integers(c.of.at("axes"))))}; }},
+      {"tile", [](const Case& c) { return Results{tile(c.x(), Shape(integers(c.of.at("times"))))}; }},
+      {"repeat", [](const Case& c) { return Results{repeat(c.x(), c.n(), c.axis())}; }},
+      {"roll", [](const Case& c) { return Results{roll(c.x(), c.n(), c.axis())}; }},
+      {"rot90",
+       [](const Case& c) {
+         return Results{rot90(c.x(), static_cast<int>(c.n()), c.of.at("axes")[0], c.of.at("axes")[1])};
+       }},
+      {"moveaxis", [](const Case& c) { return Results{moveaxis(c.x(), c.axis(), static_cast<int>(c.n()))}; }},
+      {"diagonal",
+       [](const Case& c) { return Results{diagonal(c.x(), c.n(), c.of.at("axes")[0], c.of.at("axes")[1])}; }},
+      {"tril", [](const Case& c) { return Results{tril(c.x(), c.n())}; }},
+      {"triu", [](const Case& c) { return Results{triu(c.x(), c.n())}; }},
+      {"windows", [](const Case& c) { return Results{sliding_window_view(c.x(), c.n(), c.axis())}; }},
+      {"reshape", [](const Case& c) { return Results{reshape(c.x(), Shape(integers(c.of.at("times"))))}; }},
+      {"pad",
+       [](const Case& c) {
+         constexpr PadMode modes[] = {PadMode::constant, PadMode::edge, PadMode::reflect, PadMode::symmetric,
+                                      PadMode::wrap};
+         std::vector<std::pair<std::int64_t, std::int64_t>> widths;
+         for (const json& pair : c.of.at("widths")) widths.emplace_back(pair[0], pair[1]);
+         return Results{pad(c.x(), widths, modes[c.n()])};
+       }},
+  };
+}
+
+int usage() {
+  std::cerr
+      << "Usage: tern_oracle RESULTS.npz [--device cpu|cuda|webgpu] < CASES\n"
+         "       tern_oracle --copy FROM TO\n\n"
+         "Evaluates the cases of tests/oracle/compare.py, JSON, one a line: tensor k of case i is called i.k, and\n"
+         "an error i.error (its text, as u8). --copy reads a file of tensors and writes it again: the endings\n"
+         "(npy, npz, safetensors) say as what.\n";
+  return 2;
+}
+
+int copy(const std::string& from, const std::string& to) {
+  if (from.ends_with(".npy")) io::save_npy(to, io::load_npy(from));
+  else if (from.ends_with(".npz")) io::save_npz(to, io::load_npz(from), {.compress = to.ends_with("c.npz")});
+  else io::save_safetensors(to, io::load_safetensors(from));
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::vector<std::string> words(arguments + 1, arguments + count);
+  if (words.size() == 3 && words[0] == "--copy") return copy(words[1], words[2]);
+  if ((words.size() != 1 && words.size() != 3) || words[0].starts_with("-")) return usage();
+  if (words.size() == 3) set_default_device(Device::parse(words[2]));
+  std::map<std::string, Evaluate> all = indexing();
+  all.merge(arithmetic()), all.merge(orders());
+  io::Named results;
+  std::string line;
+  for (int i = 0; std::getline(std::cin, line); ++i) {
+    const json of = json::parse(line);
+    const std::string name = std::to_string(i) + ".";
+    try {
+      const Results list = all.at(of.at("op").get<std::string>())({of});
+      synchronize(default_device());  // where errors of work that is still under way arrive
+      for (std::size_t k = 0; k < list.size(); ++k) results[name + std::to_string(k)] = list[k];
+    } catch (const Error& e) {
+      const std::string text = e.what();
+      try {
+        synchronize(default_device());  // no error of this case may arrive in the next one
+      } catch (const Error&) {
+      }
+      results[name + "error"] = tensor(std::vector<std::uint8_t>(text.begin(), text.end()), cpu());
+    }
+  }
+  io::save_npz(words[0], results);
+}
