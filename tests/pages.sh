@@ -18,7 +18,7 @@ for page in $(find README.md CONTRIBUTING.md docs examples -name '*.md' ! -path 
   long=$(printf '%s\n' "$prose" | LC_ALL=C.UTF-8 grep -nE '^[^|].{120}' | cut -d: -f1 | tr '\n' ' ') || true
   [ -z "$long" ] || complain "$page: more than 120 columns in lines $long"
 
-  for link in $(printf '%s\n' "$prose" | grep -oE '\]\([^)# ]+' | cut -c3-); do
+  for link in $(printf '%s\n' "$prose" | sed 's/`[^`]*`//g' | grep -oE '\]\([^)# ]+' | cut -c3-); do
     case $link in http*://*) continue ;; esac
     [ -e "$(dirname "$page")/$link" ] || complain "$page: leads to $link, which is not there"
   done

@@ -1,5 +1,6 @@
 // tern: n-dimensional tensors with gradients on the CPU, CUDA and WebGPU. This header is all a user includes.
 #pragma once
+#include "tern/aliases.hpp"
 #include "tern/autodiff.hpp"
 #include "tern/capture.hpp"
 #include "tern/checkpoint.hpp"

@@ -54,12 +54,4 @@ T as_strided(const T& x, const Shape& shape, const Strides& strides, std::int64_
 /// All runs of `window` elements along an axis, which then counts them; the window is a new last axis. A view.
 template <TensorOrVar T> T sliding_window_view(const T& x, std::int64_t window, int axis = -1);
 
-// Other libraries' names.
-template <TensorOrVar T> T permute_dims(const T& x, const Axes& order) { return x.permute(order); }
-template <TensorOrVar T> T expand_dims(const T& x, int axis = 0) { return x.unsqueeze(axis); }
-template <TensorOrVar T> T broadcast_to(const T& x, const Shape& shape) { return x.broadcast_to(shape); }
-template <TensorOrVar T> T reshape(const T& x, const Shape& shape) { return x.reshape(shape); }
-template <TensorOrVar T> T squeeze(const T& x, int axis) { return x.squeeze(axis); }
-template <TensorOrVar T> T unsqueeze(const T& x, int axis) { return x.unsqueeze(axis); }
-
 }  // namespace tern

@@ -73,8 +73,8 @@ const std::map<std::string, std::string>& public_headers() {
       {"complex.hpp", "ops"},
       {"compositions.hpp", "ops"},    {"creation.hpp", "ops"},          {"indexing.hpp", "ops"},
       {"ops.hpp", "ops"},             {"products.hpp", "ops"},          {"views.hpp", "ops"},
-      {"sets.hpp", "ops"},            {"statistics.hpp", "ops"},
-      {"optim.hpp", "optim"},         {"tern.hpp", "tern"},
+      {"optim.hpp", "optim"},         {"io.hpp", "io"},               {"aliases.hpp", "ops"},
+      {"tern.hpp", "tern"},
   };
   return map;
 }
