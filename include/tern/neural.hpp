@@ -166,6 +166,9 @@ struct AttentionOptions {
   /// Which columns a row sees besides: a formula of (batch, head, i, j, mask_operands…) that gives a boolean.
   std::optional<Pointwise<>> mask = {};
   std::vector<Tensor> mask_operands = {};    // each broadcasts to [batch, H, L, S]
+  /// So many rows are computed at a time, and again in backward, so that memory grows with them and not with L. None:
+  /// all of them, or, where there are many scores, as many as 2^26 scores are.
+  std::int64_t rows_at_once = 0;
   Tensor* logsumexp = nullptr;               // receives log Σ exp(score) of each row, [.., H, L]; -inf of no column
 };
 namespace detail {
@@ -182,7 +185,7 @@ Var attention_of(const Var& q, const Var& k, const Var& v, const AttentionOption
 /// and v [.., G, S, Dv] of one dtype give [.., H, L, Dv]; H is a multiple of G, whose keys H/G heads share. The formula
 /// is a Pointwise or a lambda of i32 coordinates (cast(i - j, f32) is what fractions multiply); its operands (tensors
 /// that broadcast to [batch, H, L, S], or numbers) get gradients. A row that sees nothing gives 0 and no gradient.
-/// Scores are f32 for 16-bit floats; L·S of them are kept for backward.
+/// Scores are f32 for 16-bit floats.
 template <TensorOrVar Q, TensorOrVar K, TensorOrVar V, class P, class... O>
   requires detail::EpilogueOperands<O...>
 auto attention(const Q& q, const K& k, const V& v, const AttentionOptions& options, const P& formula,

@@ -1,12 +1,15 @@
 // Attention as two products with one row formula between them, which holds the user's. In it batch, head, row and
 // column are the coordinates of the scores, so that masks cost no memory.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 #include "ops/neural/neural.hpp"
 #include "process/fork.hpp"
+#include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
 
 namespace tern::detail {
@@ -18,16 +21,17 @@ constexpr const char* kOp = "attention";
 /// Which parts the row formula has; with the two user's graphs, what it is made of.
 struct Parts {
   const FormulaGraph *score = nullptr, *mask = nullptr;
-  bool causal = false, window = false, lengths = false, with_sum = false;
+  bool causal = false, window = false, lengths = false, with_sum = false, offset = false;
   DType type = DType::f32;  // of the shares
   auto operator<=>(const Parts&) const = default;
 };
-/// The inputs before the user's: the product, its scale, S - L, the window, the lengths.
-enum Input { kScores, kScale, kShift, kWindow, kLengths, kFirstOperand };
+/// The inputs before the user's: the product, its scale, S - L, the window, the lengths, the first row and column.
+enum Input { kScores, kScale, kShift, kWindow, kLengths, kRow, kColumn, kFirstOperand };
 
-std::vector<Expr> coordinates() {
-  const Expr scores = make_input(kScores);
-  return {index(scores, -4), index(scores, -3), index(scores, -2), index(scores, -1)};
+std::vector<Expr> coordinates(bool offset) {
+  const Expr scores = make_input(kScores), row = index(scores, -2), column = index(scores, -1);
+  return {index(scores, -4), index(scores, -3), offset ? row + make_input(kRow) : row,
+          offset ? column + make_input(kColumn) : column};
 }
 /// The user's graph of its leading arguments, then inputs from `first` on.
 Expr applied(const FormulaGraph* graph, std::vector<Expr> leading, int first) {
@@ -35,7 +39,7 @@ Expr applied(const FormulaGraph* graph, std::vector<Expr> leading, int first) {
   return substitute(graph, leading)[0];
 }
 const FormulaGraph* row_graph(const Parts& p) {
-  const std::vector<Expr> at = coordinates();
+  const std::vector<Expr> at = coordinates(p.offset);
   Expr score = make_input(kScores) * make_input(kScale), seen;
   int next = kFirstOperand;
   if (p.score) {
@@ -140,48 +144,156 @@ Var wide_product(const Var& a, const Var& b, DType type) {
   });
 }
 
+/// An operand of a formula, held: backward may compute a block again when the call is over.
+template <TensorOrVar R> struct Held {
+  explicit Held(const Argument& a) {
+    if (a.tensor || a.var) {
+      if constexpr (std::same_as<R, Var>) of = a.var ? *a.var : as_var(*a.tensor);
+      else of = value_of(a);
+    } else number = a.number;
+  }
+  Argument argument() const { return of.defined() ? Argument(of) : Argument(number); }
+  R of;
+  Number number;
+};
+/// A stretch of rows and the columns that one of them may see.
+struct Block {
+  std::int64_t row = 0, rows_end = 0, column = 0, columns_end = 0;
+};
+/// All that one call was given, checked.
+template <TensorOrVar R> struct Attention {
+  Sizes s;
+  AttentionOptions options;
+  const FormulaGraph* score = nullptr;
+  std::vector<Held<R>> operands;  // of the score's formula and the mask, with the numbers they were traced with
+  Tensor lengths;
+
+  Attention(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula)
+      : s(checked(value_of(q), value_of(k), value_of(v))), options(o), score(formula.graph) {
+    const Shape space{s.batch, s.heads, s.rows, s.columns};
+    const PoolVector<Argument> of_mask(o.mask_operands.begin(), o.mask_operands.end());
+    if (formula.graph) check_formula("formula", formula.graph, formula.values, 5, formula.operands, space);
+    if (o.mask) check_formula("mask", o.mask->graph(), o.mask->values(), 4, of_mask, space);
+    if (o.window && *o.window < 1) refuse(kOp, "window", "1 or more", std::to_string(*o.window));
+    if (o.rows_at_once < 0) refuse(kOp, "rows_at_once", "0 or more", std::to_string(o.rows_at_once));
+    if (o.lengths.defined()) lengths = checked_lengths(o.lengths, s, value_of(q));
+    for (const Argument& a : formula.operands) operands.emplace_back(a);
+    for (const Number& n : formula.values) operands.emplace_back(Argument(n));
+    for (const Argument& a : of_mask) operands.emplace_back(a);
+    if (o.mask)
+      for (const Number& n : o.mask->values()) operands.emplace_back(Argument(n));
+  }
+  bool whole(const Block& b) const {
+    return b.row == 0 && b.rows_end == s.rows && b.column == 0 && b.columns_end == s.columns;
+  }
+  /// The rows and columns of a block of what is laid over the scores, where it has all of them.
+  R part(const R& x, const Block& b) const {
+    R y = x;
+    if (x.dim() >= 2 && s.rows != 1 && x.size(-2) == s.rows) y = y.slice(-2, b.row, b.rows_end);
+    if (x.dim() >= 1 && s.columns != 1 && x.size(-1) == s.columns) y = y.slice(-1, b.column, b.columns_end);
+    return y;
+  }
+  /// The result of one block (q [B, H, l, D], k and v [B, G, s, ..]), and the logarithms of its sums where asked for.
+  std::array<R, 2> block(const R& q, const R& k, const R& v, const Block& b, bool with_sum) const {
+    const std::int64_t l = b.rows_end - b.row, c = b.columns_end - b.column;
+    const DType wide = dtype_size(q.dtype()) == 2 ? DType::f32 : q.dtype();
+    const std::int64_t shared = s.groups > 0 ? s.heads / s.groups * l : 0;
+    const R scores =
+        wide_product(q.reshape({s.batch, s.groups, shared, s.depth}), k.mT(), wide).reshape({s.batch, s.heads, l, c});
+    PoolVector<Argument> list{Argument(scores),
+                              Argument(options.scale.value_or(1 / std::sqrt(static_cast<double>(s.depth)))),
+                              Argument(s.columns - s.rows),
+                              Argument(options.window.value_or(0)),
+                              lengths.defined() ? Argument(lengths) : Argument(std::int32_t{0}),
+                              Argument(b.row),
+                              Argument(b.column)};
+    PoolVector<R> parts;
+    parts.reserve(operands.size());
+    for (const Held<R>& operand : operands) {
+      if (operand.of.defined()) parts.push_back(whole(b) ? operand.of : part(operand.of, b));
+      list.push_back(operand.of.defined() ? Argument(parts.back()) : operand.argument());
+    }
+    const Parts graph{score,
+                      options.mask ? options.mask->graph() : nullptr,
+                      options.causal,
+                      options.window.has_value(),
+                      lengths.defined(),
+                      with_sum,
+                      !whole(b),
+                      q.dtype()};
+    std::array<R, 2> rows;
+    fused({kOp, cached_graph(graph), 8, {}}, list, std::span<R>(rows.data(), with_sum ? 2 : 1));
+    const R shares = rows[0].reshape({s.batch, s.groups, shared, c});
+    return {matmul(shares, v).reshape({s.batch, s.heads, l, s.width}), rows[1]};
+  }
+};
+
+// Masks by place skip what no row of a block sees; and of many scores only one block is there at a time.
+constexpr std::int64_t kFewestRows = 128, kMostScores = std::int64_t{1} << 26, kMostKept = std::int64_t{1} << 28;
+/// How many rows a block has.
+std::int64_t rows_of_blocks(const Sizes& s, const AttentionOptions& o) {
+  if (o.rows_at_once > 0) return o.rows_at_once;
+  const std::int64_t a_row = std::max<std::int64_t>(1, s.batch * s.heads * s.columns);
+  std::int64_t rows = std::max<std::int64_t>(s.rows, 1);
+  if (o.causal || o.window) rows = std::max(kFewestRows, (rows + 7) / 8);
+  if (s.rows > kMostKept / a_row) rows = std::min(rows, std::max<std::int64_t>(1, kMostScores / a_row));
+  return rows;
+}
+Block block_at(const Sizes& s, const AttentionOptions& o, std::int64_t row, std::int64_t rows) {
+  Block b{row, std::min(s.rows, row + rows), 0, s.columns};
+  const std::int64_t shift = s.columns - s.rows;
+  if (o.causal) b.columns_end = std::clamp<std::int64_t>(b.rows_end + shift, 0, s.columns);
+  if (!o.window) return b;
+  const std::int64_t reach = *o.window - 1;
+  b.columns_end = std::clamp<std::int64_t>(b.rows_end + shift + reach, 0, b.columns_end);
+  b.column = std::clamp<std::int64_t>(b.row + shift - reach, 0, b.columns_end);
+  return b;
+}
+
 template <TensorOrVar R>
-R decomposed(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
-  const Sizes s = checked(value_of(q), value_of(k), value_of(v));
-  const Shape space{s.batch, s.heads, s.rows, s.columns};
-  const PoolVector<Argument> of_mask(o.mask_operands.begin(), o.mask_operands.end());
-  if (formula.graph) check_formula("formula", formula.graph, formula.values, 5, formula.operands, space);
-  if (o.mask) check_formula("mask", o.mask->graph(), o.mask->values(), 4, of_mask, space);
-  if (o.window && *o.window < 1) refuse(kOp, "window", "1 or more", std::to_string(*o.window));
-  const Tensor lengths = o.lengths.defined() ? checked_lengths(o.lengths, s, value_of(q)) : Tensor();
-  const DType wide = dtype_size(q.dtype()) == 2 ? DType::f32 : q.dtype();
-  const Shape keys{s.batch, s.groups, s.columns, s.depth}, values{s.batch, s.groups, s.columns, s.width};
-  const std::int64_t shared = s.groups > 0 ? s.heads / s.groups * s.rows : 0;
-  const R scores =
-      wide_product(q.reshape({s.batch, s.groups, shared, s.depth}), k.reshape(keys).mT(), wide).reshape(space);
-  PoolVector<Argument> list{Argument(scores), Argument(o.scale.value_or(1 / std::sqrt(static_cast<double>(s.depth)))),
-                            Argument(s.columns - s.rows), Argument(o.window.value_or(0)),
-                            lengths.defined() ? Argument(lengths) : Argument(std::int32_t{0})};
-  for (const Argument& operand : formula.operands) list.push_back(operand);
-  for (const Number& value : formula.values) list.push_back(Argument(value));
-  for (const Argument& operand : of_mask) list.push_back(operand);
-  if (o.mask)
-    for (const Number& value : o.mask->values()) list.push_back(Argument(value));
-  const Parts parts{formula.graph,     o.mask ? o.mask->graph() : nullptr,
-                    o.causal,          o.window.has_value(),
-                    lengths.defined(), o.logsumexp != nullptr,
-                    q.dtype()};
-  std::array<R, 2> rows;
-  fused({kOp, cached_graph(parts), 8, {}}, list, std::span<R>(rows.data(), o.logsumexp ? 2 : 1));
-  Shape result = q.shape();
-  if (o.logsumexp) result.resize(q.dim() - 1), *o.logsumexp = value_of(rows[1]).reshape(result);
-  result = q.shape(), result.back() = s.width;
-  return matmul(rows[0].reshape({s.batch, s.groups, shared, s.columns}), v.reshape(values)).reshape(result);
+R in_blocks(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
+  Attention<R> all(q, k, v, o, formula);
+  const Sizes& s = all.s;
+  Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);
+  const R of_q = q.reshape({s.batch, s.heads, s.rows, s.depth});
+  const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});
+  const R of_v = v.reshape({s.batch, s.groups, s.columns, s.width});
+  const std::int64_t rows = rows_of_blocks(s, o);
+  const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
+  std::vector<R> results;
+  std::vector<Tensor> logs;
+  for (std::int64_t row = 0; row == 0 || row < s.rows; row += rows) {
+    const Block b = block_at(s, o, row, rows);
+    const auto columns = [&](const R& x) {
+      return b.column == 0 && b.columns_end == s.columns ? x : x.slice(-2, b.column, b.columns_end);
+    };
+    const R q_part = rows >= s.rows ? of_q : of_q.slice(-2, b.row, b.rows_end), k_part = columns(of_k),
+            v_part = columns(of_v);
+    if constexpr (std::same_as<R, Var>)
+      if (again && !sums) {
+        const auto run = [all, b](const Var& x, const Var& y, const Var& z) { return all.block(x, y, z, b, false)[0]; };
+        results.push_back(checkpoint(run)(q_part, k_part, v_part));
+        continue;
+      }
+    const std::array<R, 2> y = all.block(q_part, k_part, v_part, b, sums != nullptr);
+    results.push_back(y[0]);
+    if (sums) logs.push_back(value_of(y[1]));
+  }
+  Shape shape = q.shape();
+  shape.resize(q.dim() - 1);
+  if (sums) *sums = (logs.size() == 1 ? logs[0] : concatenate(logs, 2)).reshape(shape);
+  shape.push_back(s.width);
+  return (results.size() == 1 ? results[0] : concatenate(results, 2)).reshape(shape);
 }
 
 }  // namespace
 
 Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
                     const ScoreFormula& formula) {
-  return decomposed(q, k, v, o, formula);
+  return in_blocks(q, k, v, o, formula);
 }
 Var attention_of(const Var& q, const Var& k, const Var& v, const AttentionOptions& o, const ScoreFormula& formula) {
-  return decomposed(q, k, v, o, formula);
+  return in_blocks(q, k, v, o, formula);
 }
 
 }  // namespace tern::detail

@@ -65,71 +65,81 @@ const Entries attentions{
          "[.., G, S, D] and v [.., G, S, Dv] of one dtype give [.., H, L, Dv]; H is a multiple of G, whose keys H/G "
          "heads share",
      .tolerance = kAttention,
-     .samples = {{.with = "shared keys",
-                  .shapes = grouped,
-                  .call = [](const auto& q, const auto& k, const auto& v) { return attention(q, k, v); },
-                  .reference = Loops{},
-                  .sizes = kSmall,
-                  .empty = {{0, -1}}},
-                 {.with = "causal, a window, lengths",
-                  .shapes = grouped,
-                  .call =
-                      [](const auto& q, const auto& k, const auto& v) {
-                        return attention(
-                            q, k, v,
-                            {.scale = 0.75, .causal = true, .window = 2, .lengths = tensor({3, 1}, q.device())});
-                      },
-                  .reference =
-                      [](const auto& x) {
-                        const std::int64_t shift = x[1].shape[2] - x[0].shape[2];
-                        return Loops{.seen =
-                                         [=](Places p) {
-                                           return p[3] <= p[2] + shift && p[3] > p[2] + shift - 2 &&
-                                                  p[3] < (p[0] == 0 ? 3 : 1);
-                                         },
-                                     .scale = 0.75}(x);
-                      },
-                  .sizes = kSmall},
-                 {.with = "a mask by formula",
-                  .shapes = grouped,
-                  .call =
-                      [](const auto& q, const auto& k, const auto& v) {
-                        return attention(q, k, v,
-                                         {.mask = Pointwise<>([](auto b, auto h, auto i, auto j, auto limit) {
-                                            return (j != i + b) & (j < limit + h);
-                                          }),
-                                          .mask_operands = {tensor({1, 2, 1, 3}, q.device()).reshape({4, 1, 1})}});
-                      },
-                  .reference =
-                      [](const auto& x) {
-                        return Loops{.seen = [](Places p) {
-                          constexpr std::int64_t limits[] = {1, 2, 1, 3};
-                          return p[3] != p[2] + p[0] && p[3] < limits[p[1]] + p[1];
-                        }}(x);
-                      },
-                  .sizes = kSmall},
-                 {.with = "a formula on the scores",
-                  .shapes = biased,
-                  .call =
-                      [](const auto& q, const auto& k, const auto& v, const auto& bias) {
-                        return attention(
-                            q, k, v, {},
-                            [](auto s, auto, auto head, auto i, auto j, auto add, auto slope) {
-                              return 2 * tanh(s / 2) + add - slope * cast((head + 1) * abs(i - j), f32);
-                            },
-                            bias, 0.25);
-                      },
-                  .reference =
-                      [](const auto& x) {
-                        const std::int64_t columns = x[1].shape[2];
-                        return Loops{.score = [&](double s, Places p) {
-                          const double bias = Loops::at(x[3], (p[1] * 3 + p[2]) * columns + p[3]);
-                          return 2 * std::tanh(s / 2) + bias -
-                                 0.25 * static_cast<double>((p[1] + 1) * std::abs(p[2] - p[3]));
-                        }}(x);
-                      },
-                  .sizes = kSmall,
-                  .empty = {}}},
+     .samples =
+         {{.with = "shared keys",
+           .shapes = grouped,
+           .call = [](const auto& q, const auto& k, const auto& v) { return attention(q, k, v); },
+           .reference = Loops{},
+           .sizes = kSmall,
+           .empty = {{0, -1}}},
+          {.with = "causal, a window, lengths",
+           .shapes = grouped,
+           .call =
+               [](const auto& q, const auto& k, const auto& v) {
+                 return attention(q, k, v,
+                                  {.scale = 0.75, .causal = true, .window = 2, .lengths = tensor({3, 1}, q.device())});
+               },
+           .reference =
+               [](const auto& x) {
+                 const std::int64_t shift = x[1].shape[2] - x[0].shape[2];
+                 return Loops{.seen =
+                                  [=](Places p) {
+                                    return p[3] <= p[2] + shift && p[3] > p[2] + shift - 2 &&
+                                           p[3] < (p[0] == 0 ? 3 : 1);
+                                  },
+                              .scale = 0.75}(x);
+               },
+           .sizes = kSmall},
+          {.with = "causal, two rows at a time",
+           .shapes = grouped,
+           .call = [](const auto& q, const auto& k,
+                      const auto& v) { return attention(q, k, v, {.causal = true, .window = 3, .rows_at_once = 2}); },
+           .reference =
+               [](const auto& x) {
+                 const std::int64_t shift = x[1].shape[2] - x[0].shape[2];
+                 return Loops{.seen = [=](Places p) { return p[3] <= p[2] + shift && p[3] > p[2] + shift - 3; }}(x);
+               },
+           .sizes = kSmall,
+           .empty = {{0, -1}}},
+          {.with = "a mask by formula",
+           .shapes = grouped,
+           .call =
+               [](const auto& q, const auto& k, const auto& v) {
+                 return attention(q, k, v,
+                                  {.mask = Pointwise<>([](auto b, auto h, auto i, auto j, auto limit) {
+                                     return (j != i + b) & (j < limit + h);
+                                   }),
+                                   .mask_operands = {tensor({1, 2, 1, 3}, q.device()).reshape({4, 1, 1})}});
+               },
+           .reference =
+               [](const auto& x) {
+                 return Loops{.seen = [](Places p) {
+                   constexpr std::int64_t limits[] = {1, 2, 1, 3};
+                   return p[3] != p[2] + p[0] && p[3] < limits[p[1]] + p[1];
+                 }}(x);
+               },
+           .sizes = kSmall},
+          {.with = "a formula on the scores",
+           .shapes = biased,
+           .call =
+               [](const auto& q, const auto& k, const auto& v, const auto& bias) {
+                 return attention(
+                     q, k, v, {},
+                     [](auto s, auto, auto head, auto i, auto j, auto add, auto slope) {
+                       return 2 * tanh(s / 2) + add - slope * cast((head + 1) * abs(i - j), f32);
+                     },
+                     bias, 0.25);
+               },
+           .reference =
+               [](const auto& x) {
+                 const std::int64_t columns = x[1].shape[2];
+                 return Loops{.score = [&](double s, Places p) {
+                   const double bias = Loops::at(x[3], (p[1] * 3 + p[2]) * columns + p[3]);
+                   return 2 * std::tanh(s / 2) + bias - 0.25 * static_cast<double>((p[1] + 1) * std::abs(p[2] - p[3]));
+                 }}(x);
+               },
+           .sizes = kSmall,
+           .empty = {}}},
      .bad = {{shape,
               {"attention", "q", "k's 2 heads", "3"},
               [](auto make) {
