@@ -1,5 +1,5 @@
-// What neural networks are made of: linear layers, embeddings, convolutions, norms and losses. Images are [N, C, H, W],
-// batch and channels first; how they lie in memory is told by strides.
+// What neural networks are made of: linear layers, embeddings, convolutions, pooling, attention, norms and losses.
+// Images are [N, C, H, W], batch and channels first; how they lie in memory is told by strides.
 #pragma once
 #include <concepts>
 #include <initializer_list>
@@ -246,10 +246,10 @@ template <TensorOrVar X, TensorOrVar Y>
 ResultOf<X, Y> binary_cross_entropy_with_logits(const X& logits, const Y& target,
                                                 const BinaryCrossEntropyOptions& options = {});
 struct NllOptions {
-  Tensor weight = {};                       // [C], a factor of each class; none: 1
+  Tensor weight = {};                        // [C], a factor of each class; none: 1
   std::optional<std::int32_t> ignored = {};  // rows with this label count nothing
-  Reduction reduction =
-      Reduction::mean;  // mean: over the sum of the rows' weights; of no row NaN, or 0 with `.ignored`
+  /// A mean is over the sum of the rows' weights; of no row NaN, or 0 with `.ignored`.
+  Reduction reduction = Reduction::mean;
 };
 /// -log_probabilities[n, labels[n]], averaged (or as `.reduction` says): [N, C] and labels [N] i32 or i64.
 template <TensorOrVar T>
