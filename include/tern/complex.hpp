@@ -21,17 +21,29 @@ template <TensorOrVar T> T imag(const T& z);
 inline Expr real(Expr z) { return detail::part_of(z, false); }
 inline Expr imag(Expr z) { return detail::part_of(z, true); }
 /// The complex numbers re + i·im of two real tensors, which broadcast.
-template <class A, class B> requires detail::PointwiseArgs<A, B>
-auto make_complex(const A& re, const B& im) { return op::make_complex(re, im); }
+template <class A, class B>
+  requires detail::PointwiseArgs<A, B>
+auto make_complex(const A& re, const B& im) {
+  return op::make_complex(re, im);
+}
 /// re - i·im of each re + i·im; of real numbers themselves.
-template <class A> requires detail::PointwiseArgs<A>
-auto conj(const A& z) { return op::conj(z); }
+template <class A>
+  requires detail::PointwiseArgs<A>
+auto conj(const A& z) {
+  return op::conj(z);
+}
 /// The angle of each number in the plane, in [-π, π].
-template <class A> requires detail::PointwiseArgs<A>
-auto angle(const A& z) { return op::angle(z); }
+template <class A>
+  requires detail::PointwiseArgs<A>
+auto angle(const A& z) {
+  return op::angle(z);
+}
 /// The numbers with these absolute values and angles: r·cos(angle) + i·r·sin(angle).
-template <class A, class B> requires detail::PointwiseArgs<A, B>
-auto polar(const A& r, const B& angle) { return op::polar(r, angle); }
+template <class A, class B>
+  requires detail::PointwiseArgs<A, B>
+auto polar(const A& r, const B& angle) {
+  return op::polar(r, angle);
+}
 /// The parts of each number along a new last axis of size 2: a view.
 template <TensorOrVar T> T view_as_real(const T& z);
 /// f32 or f64 numbers whose last axis, of size 2, holds the parts of complex ones: a view where they lie beside each

@@ -54,8 +54,8 @@ void check_one_element(const char* op, const Var& y) {
                 std::string(op) + ": the function must return one element, it returned shape " + to_string(y.shape()));
   require_floating(op, "the function's result", {&y, 1});
   if (is_complex(y.dtype()))
-    throw Error(ErrorKind::autograd, std::string(op) + ": the function must return a real number, it returned " +
-                                         describe(y.value()));
+    throw Error(ErrorKind::autograd,
+                std::string(op) + ": the function must return a real number, it returned " + describe(y.value()));
 }
 std::vector<Var> filled(std::vector<Var> gradients, std::span<const Var> like) {
   for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = or_zeros(gradients[i], like[i]);

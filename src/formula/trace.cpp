@@ -101,9 +101,7 @@ Expr mean(Expr x) { return sum(x) / extent(); }
 Expr cast(Expr x, DType dtype) { return detail::make_leaf(Leaf::cast, {x}, static_cast<int>(dtype)); }
 Expr index(Expr x, int axis) { return detail::make_leaf(Leaf::index, {x}, axis); }
 Expr detail::complex_of(Expr re, Expr im) { return make_leaf(Leaf::complex_of, {re, im}); }
-Expr detail::part_of(Expr z, bool imaginary) {
-  return make_leaf(imaginary ? Leaf::imag_part : Leaf::real_part, {z});
-}
+Expr detail::part_of(Expr z, bool imaginary) { return make_leaf(imaginary ? Leaf::imag_part : Leaf::real_part, {z}); }
 Expr ordinal(Expr x) { return detail::make_leaf(Leaf::index, {x}, detail::kOrdinalAxis); }
 
 // The objects tern::op::<name>. Constant-initialised, so a static library cannot lose them.

@@ -75,10 +75,9 @@ const Reduction& var_reduction() {
   return r;
 }
 const Reduction& std_reduction() {
-  static const Reduction r{"std", graph_of([](auto x) { return sqrt(variance(x)); }), true,
-                           [](const Var& z, const Axes& axes, bool keepdim) {
-                             return sqrt(complex_variance(z, axes, keepdim));
-                           }};
+  static const Reduction r{
+      "std", graph_of([](auto x) { return sqrt(variance(x)); }), true,
+      [](const Var& z, const Axes& axes, bool keepdim) { return sqrt(complex_variance(z, axes, keepdim)); }};
   return r;
 }
 /// The norm does not depend on the scale, which has no gradient therefore. Where all is 0 the root is not taken.
@@ -90,9 +89,8 @@ const Reduction& norm_reduction() {
                              auto squares = sum(scaled * scaled);
                              return scale * where(squares == 0, 0, sqrt(squares));
                            }),
-                           true, [](const Var& z, const Axes& axes, bool keepdim) {
-                             return norm(abs(z), axes, keepdim);
-                           }};
+                           true,
+                           [](const Var& z, const Axes& axes, bool keepdim) { return norm(abs(z), axes, keepdim); }};
   return r;
 }
 template <class Best> const FormulaGraph* arg_graph(Best best) {
