@@ -35,12 +35,12 @@ template <class F> Entry special(const char* name, const char* says, double by, 
 }
 #define TERN_CALL(name) [](const auto& x) { return tern::name(x); }
 
-/// ψ⁽ⁿ⁾(x) by 10^5 terms of its sum and the rest as an integral.
+/// ψ⁽ⁿ⁾(x) by 5000 terms of its sum and the rest as an integral.
 double polygamma_of(int n, double x) {
-  constexpr int terms = 100000;
+  constexpr int terms = 5000;
   using Wide = long double;
   const Wide far = Wide(x) + terms - Wide(0.5);
-  Wide sum = n ? std::pow(far, -n) / n : std::log(far) + 1 / (24 * far * far);
+  Wide sum = n ? std::pow(far, -n) / n - (n + 1) * std::pow(far, -n - 2) / 24 : std::log(far) + 1 / (24 * far * far);
   for (int k = terms; k-- > 0;) sum += n ? std::pow(Wide(x) + k, -n - 1) : -1 / (Wide(x) + k);
   return static_cast<double>(n ? (n % 2 ? 1 : -1) * std::tgamma(Wide(n) + 1) * sum : sum);
 }
