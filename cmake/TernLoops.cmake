@@ -23,7 +23,7 @@ compiled_like_tern(tern_objects)
 
 # The entries of operations (src/ops/entry.hpp), for tests and tools. They are linked as objects: nothing names them, so
 # that a library would leave them out.
-file(GLOB entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp src/optim/*.trial.cpp
+file(GLOB entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp src/ops/*/*.trial.cpp src/optim/*.trial.cpp
                                           src/primitives/*/*.trial.cpp)
 add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
 compiled_like_tern(tern_entries)

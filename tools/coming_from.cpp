@@ -135,6 +135,7 @@ void mathematics() {
   ROW("np.any(mask), np.all(mask)", any(mask), all(mask))
   ROW("np.linalg.norm(x)", norm(x))
   ROW("np.cumsum(x, axis=0), np.cumulative_sum(x, axis=0)", cumsum(x, 0), cumulative_sum(x, 0))
+  ROW("np.cumprod(x, axis=0)", cumprod(x, 0))
   ROW("np.sort(x, axis=0)", sort(x, 0).values)
   ROW("np.argsort(x, axis=0, kind='stable')", sort(x, 0).indices)
   ROW("np.einsum('ij,kj->ik', x, y)", einsum("ij,kj->ik", x, y))

@@ -8,6 +8,7 @@
 #include "tern/indexing.hpp"
 #include "tern/ops.hpp"
 #include "tern/products.hpp"
+#include "tern/statistics.hpp"
 #include "tern/views.hpp"
 
 namespace tern {
@@ -53,6 +54,7 @@ TERN_ALIAS(flipud, flip, (const T& x), x, {0})
 TERN_ALIAS(repeat_interleave, repeat, (const T& x, std::int64_t times, int axis), x, times, axis)
 // reductions and index
 TERN_ALIAS(cumulative_sum, cumsum, (const T& x, int axis), x, axis)
+TERN_ALIAS(cumprod, cumulative_prod, (const T& x, int axis), x, axis)
 TERN_ALIAS(amax, max, (const T& x, const Axes& axes = {}, bool keepdim = false), x, axes, keepdim)
 TERN_ALIAS(amin, min, (const T& x, const Axes& axes = {}, bool keepdim = false), x, axes, keepdim)
 TERN_ALIAS(take_along_dim, take_along_axis, (const T& x, const Tensor& indices, int axis = -1), x, indices, axis)

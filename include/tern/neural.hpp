@@ -138,9 +138,9 @@ template <TensorOrVar T>
 T fold(const T& columns, const PerAxis& sizes, const PerAxis& kernel, const WindowOptions& options = {});
 
 // ---- other sizes, other places ----
-enum class Interpolation { nearest, linear, cubic };
+enum class Resampling { nearest, linear, cubic };
 struct InterpolateOptions {
-  Interpolation mode = Interpolation::nearest;
+  Resampling mode = Resampling::nearest;
   bool align_corners = false;  // the first and last elements stay where they are
   bool antialias = false;      // the window of linear and cubic grows as the image shrinks
 };
@@ -149,7 +149,7 @@ struct InterpolateOptions {
 template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const InterpolateOptions& options = {});
 enum class GridPadding { zeros, border, reflection };
 struct GridSampleOptions {
-  Interpolation mode = Interpolation::linear;  // nearest or linear
+  Resampling mode = Resampling::linear;  // nearest or linear
   GridPadding padding = GridPadding::zeros;    // what stands outside
   bool align_corners = false;                  // -1 and 1 are the centres of the outermost elements, not their edges
 };

@@ -46,7 +46,7 @@ ResultOf<A, B> tensordot(const A& a, const B& b, const Axes& axes_of_a, const Ax
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> inner(const A& a, const B& b);
 /// Every element of a times every element of b, both taken as lists: [N] and [M] give [N, M].
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> outer(const A& a, const B& b);
-/// Σ a·b along an axis, after broadcasting.
+/// Σ a·b along an axis, after broadcasting. Of complex numbers a is conjugated.
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> vecdot(const A& a, const B& b, int axis = -1);
 /// The vector product a × b along an axis of size 3, after broadcasting.
 template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> cross(const A& a, const B& b, int axis = -1);

@@ -77,12 +77,9 @@ template <TensorOrVar T> T cov(const T& x, double correction = 1);
 template <TensorOrVar T> T corrcoef(const T& x);
 
 // ---- along an axis ----
-/// The running sums along an axis: cumsum.
-template <TensorOrVar T> T cumulative_sum(const T& x, int axis) { return cumsum(x, axis); }
 /// The running products along an axis; booleans and narrow integers give i32, which wraps as other integers do. The
 /// gradient is right where elements are 0, too.
 template <TensorOrVar T> T cumulative_prod(const T& x, int axis);
-template <TensorOrVar T> T cumprod(const T& x, int axis) { return cumulative_prod(x, axis); }
 /// The largest of the elements up to each, along an axis, and its position (i32), of equal ones the last; from the
 /// first NaN on, NaN.
 template <TensorOrVar T> Sorted<T> cummax(const T& x, int axis);

@@ -17,13 +17,18 @@ namespace tern::operations {
 /// The heading in docs/ops.md that an operation stands under.
 enum class Family {
   reductions,
+  statistics,
   products,
   rows,
   indices,
+  sets,
   joins,
   views,
   creation,
+  complex,
+  special,
   random,
+  neural,
   compositions,
   gated,
   optimisers

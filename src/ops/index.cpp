@@ -296,6 +296,8 @@ ResultOf<X, S> scatter_add(const X& x, const Tensor& indices, const S& source, i
     return scatter_add(x.to(both), indices, source.to(both), axis);
   }
   constexpr const char* op = "scatter_add";
+  if (is_complex_tensor(value_of(x)) && is_complex_tensor(value_of(source)))
+    return complex_scatter_add(operand_as<ResultOf<X, S>>(x), indices, operand_as<ResultOf<X, S>>(source), axis);
   const Scatter scatter = checked_scatter(op, value_of(x), indices, value_of(source), axis);
   Tensor result = run_scatter(op, Combine::add, value_of(x), scatter, value_of(source));
   if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return result;

@@ -11,6 +11,7 @@
 #include "ops/instances.hpp"
 #include "ops/scatter.hpp"
 #include "tern/creation.hpp"
+#include "tern/sets.hpp"
 
 namespace tern {
 
@@ -57,12 +58,10 @@ Tensor places_of(const char* op, const Tensor& mask) {
     }
     return result;
   }
-  // Each true has its place among the trues, each false one behind them: no place is written twice.
-  const Tensor flat = mask.reshape({-1}), before = cumsum(flat, 0);
+  // The k-th true stands where the number of trues reaches k: found by bisection, all at once.
+  const Tensor before = cumsum(mask.reshape({-1}), 0);
   const std::int64_t count = before[n - 1].to(cpu()).item<std::int32_t>();
-  const Tensor at = arange(0, n, 1, like);
-  const Tensor to = where(flat, before - 1, at - before + count);
-  return scatter_add(zeros({n}, like), to, at).slice(0, 0, count).clone();
+  return searchsorted(before, arange(1, count + 1, 1, like));
 }
 
 /// Positions or a mask, and the axes of x that they select from.

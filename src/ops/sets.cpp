@@ -112,7 +112,7 @@ Tensor searched_in_memory(const Tensor& sorted, const Tensor& values, Side side)
     default: return searched_in_memory<std::int32_t>(line, v, side);
   }
 }
-/// 32-bit additions of a step do not wrap: reach is at most 2n.
+/// `low` is a sum of powers of 2 that are larger than the step, so that no sum of 32 bits wraps.
 Tensor bisected(const char* op, const Tensor& sorted, const Tensor& values, Side side) {
   const Options like{.dtype = DType::i32, .device = values.device()};
   const std::int64_t n = sorted.size(-1);
@@ -141,9 +141,7 @@ void check_search(const char* op, const Tensor& sorted, const Tensor& values, co
                                       ": `sorted` must be [N], or [.., N] with values [.., M] of the same "
                                       "other axes: it is " +
                                       describe(sorted) + ", values are " + describe(values));
-  if (sorted.size(-1) > kMostPositions / 2)
-    throw Error(ErrorKind::shape, std::string(op) + ": positions are i32, and " + describe(sorted) +
-                                      " has more than 2^30-1 elements along its last axis");
+  require_positions(op, sorted, sorted.size(-1));
   if (sorter.defined() && sorter.shape() != sorted.shape())
     throw Error(ErrorKind::shape, std::string(op) + ": sorter must have the shape of `sorted`, " + describe(sorted) +
                                       ", it is " + describe(sorter));

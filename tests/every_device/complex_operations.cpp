@@ -98,6 +98,7 @@ TEST_P(ComplexOperations, AreSelectedAndJoined) {
   EXPECT_NEAR(norm(z).item<float>(), std::sqrt(31.0), 1e-5);
   EXPECT_TRUE(any(z).item<bool>() && all(z).item<bool>() && !any(zeros_like(z)).item<bool>());
   EXPECT_TRUE(allclose(z, z + 1e-9) && !allclose(z, conj(z)));
+  EXPECT_EQ(text(vecdot(z, z)), "31.+0.j");
 }
 TEST_P(ComplexOperations, ProductsOfMatrices) {
   Generator generator{3};
@@ -124,6 +125,16 @@ TEST_P(ComplexOperations, ProductsOfMatrices) {
   expect_error(ErrorKind::dtype, {"matmul", "i32", "c64"}, [&] {
     matmul(ones({5, 7}, {.dtype = i32, .device = device()}), b);
   });
+}
+
+TEST_P(ComplexOperations, AreRecordedAndReplayed) {
+  const Tensor z = tensor({C64(1, 2), C64(3, -4), C64(0, 1)}, device()), result = zeros_like(z);
+  Tensor(result).copy_from(exp(z) * z);  // kernels are there before
+  const std::string want = text(result);
+  Graph step = capture(device(), [&] { Tensor(result).copy_from(exp(z) * z); });
+  Tensor(result).copy_from(zeros_like(z));
+  step.replay();
+  EXPECT_EQ(text(result), want);
 }
 
 /// Kernels take every second number of a run many at a time, and what lies between stays.
@@ -181,6 +192,11 @@ TEST_P(ComplexOperations, WhatHasNoMeaningIsRefused) {
   refused("to", [&] { z.to(f32); });
   refused("my_formula", [&] { Pointwise("my_formula", [](auto x) { return erf(x) * 2; })(z); });
   refused("my_formula", [&] { Pointwise("my_formula", [](auto x) { return x & x; })(z); });
+  const Var parameter(z);
+  const auto loss = [&] { return sum(square(abs(parameter))); };
+  refused("SGD", [&] { optim::SGD({parameter}).step(backward(loss())); });
+  refused("AdamW", [&] { optim::AdamW({parameter}).step(backward(loss())); });
+  EXPECT_EQ(text(parameter.value()), "[1.+2.j, 3.-4.j]");
   EXPECT_THROW(z.item<double>(), Error);
   EXPECT_THROW(rand({2}, Generator(1), {.dtype = c64, .device = device()}), Error);
   EXPECT_THROW(linspace(0, 1, 3, {.dtype = c64, .device = device()}), Error);

@@ -137,11 +137,16 @@ std::string without_details(const std::string& text) {
   }
   return rest;
 }
-/// Everything that declares operations: the public headers, and operation.hpp in a primitive's folder.
+/// Everything that declares operations: the public headers but for those of what operations are made of, and
+/// operation.hpp in a primitive's folder.
 std::string headers(bool with_methods) {
+  static const std::set<std::string> others = {"aliases.hpp", "autodiff.hpp", "formula.hpp", "io.hpp", "tensor.hpp",
+                                               "transforms.hpp"};
   std::string text;
-  for (const char* file : {"ops", "compositions", "views", "creation", "indexing", "products", "optim"})
-    text += without_details(header(std::string(file) + ".hpp"));
+  for (const auto& file : std::filesystem::directory_iterator(TERN_HEADERS)) {
+    const std::string name = file.path().filename().string();
+    if (name.ends_with(".hpp") && !others.contains(name)) text += without_details(header(name));
+  }
   if (with_methods) text += header("tensor.hpp");
   for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
     if (std::filesystem::exists(folder.path() / "operation.hpp"))

@@ -70,10 +70,11 @@ const std::map<std::string, std::string>& public_headers() {
       {"pool.hpp", "backend"},        {"tensor.hpp", "backend"},        {"trace.hpp", "backend"},
       {"tuning.hpp", "backend"},      {"webgpu.hpp", "backend"},        {"autodiff.hpp", "autodiff"},
       {"checkpoint.hpp", "autodiff"}, {"transforms.hpp", "autodiff"},   {"tree.hpp", "autodiff"},
-      {"complex.hpp", "ops"},
-      {"compositions.hpp", "ops"},    {"creation.hpp", "ops"},          {"indexing.hpp", "ops"},
-      {"ops.hpp", "ops"},             {"products.hpp", "ops"},          {"views.hpp", "ops"},
-      {"optim.hpp", "optim"},         {"io.hpp", "io"},               {"aliases.hpp", "ops"},
+      {"aliases.hpp", "ops"},         {"complex.hpp", "ops"},         {"compositions.hpp", "ops"},
+      {"creation.hpp", "ops"},        {"indexing.hpp", "ops"},        {"neural.hpp", "ops"},
+      {"ops.hpp", "ops"},             {"products.hpp", "ops"},        {"random.hpp", "ops"},
+      {"sets.hpp", "ops"},            {"special.hpp", "ops"},         {"statistics.hpp", "ops"},
+      {"views.hpp", "ops"},           {"optim.hpp", "optim"},         {"io.hpp", "io"},
       {"tern.hpp", "tern"},
   };
   return map;

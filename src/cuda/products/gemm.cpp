@@ -134,11 +134,11 @@ bool blas_wanted() {
 CudaBackend& in_cuda(detail_gpu::GpuBackend& backend) { return static_cast<CudaBackend&>(backend); }
 
 /// A product that fits the limits, on the matrix units where they take it.
-void multiply_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& r) {
+void multiply_part(detail_gpu::GpuBackend& backend, const GemmRequest& r) {
   // 100,000 of 4 x 4 in bf16 took 4.6 ms in tiles of the matrix units.
   const bool tiny = detail_gpu::is_tiny(r) && !backend.limits().archived;
   if (tiny || !run_mma(backend, r, in_cuda(backend).units()))
-    detail_gpu::multiply_in_one_or_pass(backend, r, multiply_on_cuda);
+    detail_gpu::multiply_in_one_or_pass(backend, r, multiply_part);
 }
 
 bool is_16_bits(const GemmRequest& r) { return r.a.dtype == DType::f16 || r.a.dtype == DType::bf16; }
@@ -155,8 +155,8 @@ bool is_short(const GemmRequest& r) {
 }
 }  // namespace
 
-bool multiply_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
-              const std::function<bool(const Product&)>& run) {
+bool multiply_whole(detail_gpu::GpuBackend& backend, const GemmRequest& request, const MatrixUnits& units,
+                    const std::function<bool(const Product&)>& run) {
   if (!backend.limits().archived &&
       (is_short(request) || detail_gpu::is_tiny(request) || detail_gpu::is_long_sums(request)))
     return false;
@@ -173,7 +173,7 @@ bool multiply_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& reques
   return vendor && r.run(run);
 }
 
-void run_gemm_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& r) {
+void multiply_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& r) {
   std::string reason;
   const BlasApi* api = blas_wanted() ? blas(reason) : nullptr;
   std::int64_t elements = r.m * r.n;
@@ -183,7 +183,7 @@ void run_gemm_on_cuda(detail_gpu::GpuBackend& backend, const GemmRequest& r) {
   CudaBackend& cuda = in_cuda(backend);
   std::function<bool(const Product&)> vendor;
   if (api) vendor = [&cuda, api](const Product& product) { return cuda.multiply(*api, product); };
-  if (!multiply_on_cuda(backend, r, cuda.units(), vendor)) detail_gpu::multiply_on_cuda(backend, r, multiply_on_cuda);
+  if (!multiply_whole(backend, r, cuda.units(), vendor)) detail_gpu::multiply_in_parts(backend, r, multiply_part);
 }
 
 }  // namespace tern::detail_cuda

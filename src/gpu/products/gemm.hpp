@@ -11,7 +11,7 @@ void multiply_on_gpu(GpuBackend& backend, const detail::GemmRequest& request);
 
 /// Runs a product, in parts where its operands do not fit a binding, where it would run for long, or where it is deep
 /// and has few results; each of them by `multiply`.
-void multiply_on_gpu(GpuBackend& backend, const detail::GemmRequest& request, Multiply multiply);
+void multiply_in_parts(GpuBackend& backend, const detail::GemmRequest& request, Multiply multiply);
 /// Runs a product as one kernel.
 void run_gemm_kernel(GpuBackend& backend, const detail::GemmRequest& request);
 

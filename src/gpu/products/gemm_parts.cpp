@@ -264,7 +264,7 @@ class Parts {
 
 }  // namespace
 
-void multiply_on_gpu(GpuBackend& backend, const GemmRequest& r, Multiply multiply) {
+void multiply_in_parts(GpuBackend& backend, const GemmRequest& r, Multiply multiply) {
   std::int64_t kept = r.m * r.n;
   for (int i = 0; i < r.batch.rank(); ++i)
     if (!(r.contracted >> i & 1)) kept *= r.batch[static_cast<std::size_t>(i)];

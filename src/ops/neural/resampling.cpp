@@ -1,4 +1,4 @@
-// Interpolation to other sizes, and sampling at given places.
+// Resampling to other sizes, and sampling at given places.
 #include "ops/neural/resampling.hpp"
 
 #include <algorithm>
@@ -93,8 +93,8 @@ double cubic(double t, double a) {
   if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
   return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
-double kernel(Interpolation mode, double t, double a) {
-  return mode == Interpolation::cubic ? cubic(t, a) : std::max(0.0, 1 - std::abs(t));
+double kernel(Resampling mode, double t, double a) {
+  return mode == Resampling::cubic ? cubic(t, a) : std::max(0.0, 1 - std::abs(t));
 }
 /// Where element i of the result lies among the old ones.
 double source(std::int64_t i, std::int64_t from, std::int64_t to, bool align) {
@@ -102,8 +102,8 @@ double source(std::int64_t i, std::int64_t from, std::int64_t to, bool align) {
   return (static_cast<double>(i) + 0.5) * static_cast<double>(from) / static_cast<double>(to) - 0.5;
 }
 /// The window of the kernel, as wide as the image shrinks; its weights add up to 1.
-void add_smoothed(Taps& taps, double at, double scale, Interpolation mode) {
-  const double reach = (mode == Interpolation::cubic ? 2 : 1) * scale;
+void add_smoothed(Taps& taps, double at, double scale, Resampling mode) {
+  const double reach = (mode == Resampling::cubic ? 2 : 1) * scale;
   const auto begin = std::max<std::int64_t>(0, static_cast<std::int64_t>(at + 0.5 - reach + 0.5));
   const auto end = std::min(taps.from(), static_cast<std::int64_t>(at + 0.5 + reach + 0.5));
   double total = 0;
@@ -121,9 +121,9 @@ Taps taps_of(std::int64_t from, std::int64_t to, const InterpolateOptions& o) {
       add_smoothed(taps, at, scale, o.mode);
       continue;
     }
-    if (o.mode == Interpolation::linear) at = std::max(at, 0.0);
+    if (o.mode == Resampling::linear) at = std::max(at, 0.0);
     const double first = std::floor(at);
-    const int before = o.mode == Interpolation::cubic ? 1 : 0, after = o.mode == Interpolation::cubic ? 2 : 1;
+    const int before = o.mode == Resampling::cubic ? 1 : 0, after = o.mode == Resampling::cubic ? 2 : 1;
     for (int k = -before; k <= after; ++k)
       taps.add(static_cast<std::int64_t>(first) + k, kernel(o.mode, at - first - k, -0.75));
   }
@@ -141,7 +141,7 @@ template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const I
   constexpr const char* op = "interpolate";
   require_floating(op, "x", value_of(x));
   if (x.dim() < 3 || x.dim() > 5) refuse(op, "x", "[N, C, sizes..] with 1, 2 or 3 sizes", describe(value_of(x)));
-  if (o.mode == Interpolation::nearest && (o.align_corners || o.antialias))
+  if (o.mode == Resampling::nearest && (o.align_corners || o.antialias))
     refuse(op, "options", "neither .align_corners nor .antialias of the nearest element", "one of them");
   const Windows::Sizes to = per_axis(op, "sizes", sizes, x.dim() - 2, 1);
   T y = x;
@@ -149,7 +149,7 @@ template <TensorOrVar T> T interpolate(const T& x, const PerAxis& sizes, const I
     const std::int64_t from = x.size(2 + i), count = to[Windows::at(i)];
     if (from < 1) refuse(op, "x", "axes of one element or more", describe(value_of(x)));
     if (from == count) continue;
-    y = o.mode == Interpolation::nearest ? take(y, nearest_places(from, count, x.device()), 2 + i)
+    y = o.mode == Resampling::nearest ? take(y, nearest_places(from, count, x.device()), 2 + i)
                                          : mixed(y, 2 + i, taps_of(from, count, o));
   }
   return y;
@@ -200,7 +200,7 @@ ResultOf<X, G> grid_sample(const X& x, const G& grid, const GridSampleOptions& o
   if (grid.dim() != 4 || grid.size(0) != x.size(0) || grid.size(3) != 2)
     refuse(op, "grid", "[" + std::to_string(x.size(0)) + ", Ho, Wo, 2]", describe(value_of(grid)));
   if (x.size(2) < 1 || x.size(3) < 1) refuse(op, "x", "images of one element or more", describe(value_of(x)));
-  if (o.mode == Interpolation::cubic)
+  if (o.mode == Resampling::cubic)
     throw Error(ErrorKind::unsupported, std::string(op) + ": mode must be nearest or linear");
   const std::int64_t n = x.size(0), count = grid.size(1) * grid.size(2);
   const R image = operand_as<R>(x).reshape({n, x.size(1), x.size(2) * x.size(3)});
@@ -211,7 +211,7 @@ ResultOf<X, G> grid_sample(const X& x, const G& grid, const GridSampleOptions& o
           py = places(at.slice(-1, 1, 2).squeeze(-1), x.size(2), o);
   const auto width = static_cast<double>(x.size(3)), height = static_cast<double>(x.size(2));
   const Shape shape{n, x.size(1), grid.size(1), grid.size(2)};
-  if (o.mode == Interpolation::nearest) {
+  if (o.mode == Resampling::nearest) {
     static const Pointwise rounded("grid_sample", [](auto p) { return round(p); });
     return corner(image, rounded(value_of(px)), rounded(value_of(py)), {0, 0, width, height})
         .to(x.dtype())

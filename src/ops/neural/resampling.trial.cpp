@@ -16,9 +16,9 @@ double cubic(double t, double a) {
 /// A line of n elements, at(i), in `to` others.
 template <class At> std::vector<double> line(std::int64_t n, std::int64_t to, const InterpolateOptions& o, At at) {
   std::vector<double> y;
-  const bool is_cubic = o.mode == Interpolation::cubic;
+  const bool is_cubic = o.mode == Resampling::cubic;
   for (std::int64_t i = 0; i < to; ++i) {
-    if (o.mode == Interpolation::nearest) {
+    if (o.mode == Resampling::nearest) {
       y.push_back(at(i * n / to));
       continue;
     }
@@ -87,7 +87,7 @@ std::vector<Values> sampled(const std::vector<Values>& x, const GridSampleOption
           for (std::int64_t j = 0; j < w; ++j) {
             const double value = x[0].of[static_cast<std::size_t>(((n * c + k) * h + i) * w + j)];
             const double dx = static_cast<double>(j) - px, dy = static_cast<double>(i) - py;
-            if (o.mode == Interpolation::nearest)
+            if (o.mode == Resampling::nearest)
               sum += std::nearbyint(px) == static_cast<double>(j) && std::nearbyint(py) == static_cast<double>(i)
                          ? value
                          : 0;
@@ -115,7 +115,7 @@ Sample sampled_at(const char* with, const GridSampleOptions& o) {
 /// The grid gets no gradient.
 Sample nearest_sample() {
   const std::vector<float> places = {-0.9F, 0.3F, 1.4F, -0.2F, 0.1F, 0.8F, 0.6F, -1.3F};
-  const GridSampleOptions o{.mode = Interpolation::nearest};
+  const GridSampleOptions o{.mode = Resampling::nearest};
   return {.with = "nearest",
           .shapes =
               [](Sizes s) {
@@ -143,11 +143,11 @@ const Entries resampling{
              "(linear) or 4 (cubic: Keys' kernel with -0.75, or -0.5 where `.antialias`) around it; beyond the edge "
              "stands the last one",
      .tolerance = kWeighted,
-     .samples = {sized("nearest", 7, 3, {}), sized("linear", 7, 3, {.mode = Interpolation::linear}),
-                 sized("linear, corners aligned", 7, 3, {.mode = Interpolation::linear, .align_corners = true}),
-                 sized("linear, antialiased", 7, 2, {.mode = Interpolation::linear, .antialias = true}),
-                 sized("cubic", 7, 3, {.mode = Interpolation::cubic}),
-                 sized("cubic, antialiased", 3, 2, {.mode = Interpolation::cubic, .antialias = true})},
+     .samples = {sized("nearest", 7, 3, {}), sized("linear", 7, 3, {.mode = Resampling::linear}),
+                 sized("linear, corners aligned", 7, 3, {.mode = Resampling::linear, .align_corners = true}),
+                 sized("linear, antialiased", 7, 2, {.mode = Resampling::linear, .antialias = true}),
+                 sized("cubic", 7, 3, {.mode = Resampling::cubic}),
+                 sized("cubic, antialiased", 3, 2, {.mode = Resampling::cubic, .antialias = true})},
      .bad = {{shape,
               {"interpolate", "sizes", "1 or more", "[0]"},
               [](auto make) {
@@ -174,7 +174,7 @@ const Entries resampling{
              {unsupported,
               {"grid_sample", "mode"},
               [](auto make) {
-                grid_sample(make({1, 1, 4, 4}), make({1, 3, 3, 2}), {.mode = Interpolation::cubic});
+                grid_sample(make({1, 1, 4, 4}), make({1, 3, 3, 2}), {.mode = Resampling::cubic});
               }}}},
 };
 

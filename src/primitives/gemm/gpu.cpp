@@ -42,10 +42,10 @@ template <class Run> void run_prepared(GpuBackend& backend, const detail::GemmRe
 }  // namespace
 
 void gemm_on_gpu(GpuBackend& backend, const detail::GemmRequest& r) {
-  run_prepared(backend, r, [&] { run_gemm(backend, r, multiply_on_gpu); });
+  run_prepared(backend, r, [&] { multiply_in_parts(backend, r, multiply_on_gpu); });
 }
 void gemm_on_cuda(GpuBackend& backend, const detail::GemmRequest& r) {
-  run_prepared(backend, r, [&] { detail_cuda::run_gemm_on_cuda(backend, r); });
+  run_prepared(backend, r, [&] { detail_cuda::multiply_on_cuda(backend, r); });
 }
 
 }  // namespace tern::detail_gpu
