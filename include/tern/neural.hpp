@@ -97,8 +97,8 @@ ResultOf<X, W, B> conv_transpose3d(const X& x, const W& weight, const B& bias = 
 namespace detail {
 Tensor convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const Tensor& x,
                                const Tensor& weight, const ConvOptions&, std::span<const Argument> operands);
-Var convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const Var& x, const Var& weight,
-                            const ConvOptions&, std::span<const Argument> operands);
+Var convolved_with_epilogue(const char* name, const FormulaGraph*, std::span<const Number>, const Var& x,
+                            const Var& weight, const ConvOptions&, std::span<const Argument> operands);
 }  // namespace detail
 /// formula(conv2d(x, weight), operands…): the formula is a Pointwise or a lambda of one output, of the accumulator and
 /// the operands (tensors that broadcast to the result [N, O, H, W], a bias as [O, 1, 1], or numbers) in call order. Of

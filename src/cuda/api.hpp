@@ -24,7 +24,7 @@ using Stream = StreamOf*;
 using Event = EventOf*;
 using CuModule = ModuleOf*;
 using Function = FunctionOf*;
-using FormulaGraph = GraphOf*;
+using Graph = GraphOf*;
 using GraphExec = GraphExecOf*;
 using Program = ProgramOf*;
 
@@ -98,11 +98,11 @@ inline constexpr unsigned kMemoryOfDevice = 2;                         // CUmemo
      const std::uint64_t* strides, const std::uint32_t* box, const std::uint32_t* steps, int interleave,           \
      int swizzle, int promotion, int fill))                                                                        \
   X(cuStreamBeginCapture_v2, (Stream stream, unsigned mode))                                                       \
-  X(cuStreamEndCapture, (Stream stream, FormulaGraph * graph))                                                            \
-  X(cuGraphInstantiateWithFlags, (GraphExec * exec, FormulaGraph graph, unsigned long long flags))                        \
+  X(cuStreamEndCapture, (Stream stream, Graph * graph))                                                            \
+  X(cuGraphInstantiateWithFlags, (GraphExec * exec, Graph graph, unsigned long long flags))                        \
   X(cuGraphLaunch, (GraphExec exec, Stream stream))                                                                \
   X(cuGraphExecDestroy, (GraphExec exec))                                                                          \
-  X(cuGraphDestroy, (FormulaGraph graph))                                                                                 \
+  X(cuGraphDestroy, (Graph graph))                                                                                 \
   X(cuGetErrorName, (Result error, const char** text))                                                             \
   X(cuGetErrorString, (Result error, const char** text))
 

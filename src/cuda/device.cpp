@@ -268,7 +268,7 @@ void CudaDevice::begin_capture() {
 CudaDevice::Captured CudaDevice::end_capture() {
   Captured result;
   result.blocks = memory_.end_capture();
-  FormulaGraph graph = nullptr;
+  Graph graph = nullptr;
   try {
     graph = streams_.end_capture();
     const Result made = driver_.cuGraphInstantiateWithFlags(&result.graph, graph, 0);

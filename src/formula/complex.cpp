@@ -201,7 +201,8 @@ const FormulaGraph* part_graph(const FormulaGraph* graph, const IndexSet& comple
 }
 
 /// What `make` gives, kept with the graph where `is_it` finds it.
-template <class IsIt, class Make> const RealFormula& kept(const FormulaGraph* graph, const IsIt& is_it, const Make& make) {
+template <class IsIt, class Make>
+const RealFormula& kept(const FormulaGraph* graph, const IsIt& is_it, const Make& make) {
   FormulaGraph::Caches& caches = *graph->caches;
   const auto find = [&]() -> const RealFormula* {
     for (const auto& formula : caches.in_real_numbers)

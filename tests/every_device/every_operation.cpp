@@ -142,11 +142,11 @@ std::string without_details(const std::string& text) {
 std::string headers(bool with_methods) {
   static const std::set<std::string> others = {"aliases.hpp", "autodiff.hpp", "formula.hpp", "io.hpp", "tensor.hpp",
                                                "transforms.hpp"};
-  std::string text;
-  for (const auto& file : std::filesystem::directory_iterator(TERN_HEADERS)) {
-    const std::string name = file.path().filename().string();
-    if (name.ends_with(".hpp") && !others.contains(name)) text += without_details(header(name));
-  }
+  std::set<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(TERN_HEADERS)) names.insert(file.path().filename());
+  std::string text = without_details(header("ops.hpp"));  // first: others have more arguments for some of its names
+  for (const std::string& name : names)
+    if (name.ends_with(".hpp") && name != "ops.hpp" && !others.contains(name)) text += without_details(header(name));
   if (with_methods) text += header("tensor.hpp");
   for (const auto& folder : std::filesystem::directory_iterator(TERN_HEADERS "../../src/primitives"))
     if (std::filesystem::exists(folder.path() / "operation.hpp"))

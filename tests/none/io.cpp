@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Files : public testing::Test {
+class StoredFiles : public testing::Test {
  protected:
   void SetUp() override {
     std::string name = (fs::temp_directory_path() / "tern_io_XXXXXX").string();
@@ -96,7 +96,7 @@ void expect_same(const io::Named& got, const io::Named& want) {
 
 // ---- round trips
 
-TEST_F(Files, KeepEveryDtypeAndShape) {
+TEST_F(StoredFiles, KeepEveryDtypeAndShape) {
   const io::Named all = samples();
   for (const auto& [name, tensor] : all) {
     io::save_npy(at("x.npy"), tensor);
@@ -115,7 +115,7 @@ TEST_F(Files, KeepEveryDtypeAndShape) {
   EXPECT_TRUE(io::load_npz(at("x.npz")).empty());
   EXPECT_TRUE(io::load_safetensors(at("x.safetensors")).empty());
 }
-TEST_F(Files, ConvertWhatIsAskedFor) {
+TEST_F(StoredFiles, ConvertWhatIsAskedFor) {
   io::save_npy(at("x.npy"), tensor({1.5, -2.5}, f64));
   const Tensor x = io::load_npy(at("x.npy"), {.dtype = f32});
   EXPECT_EQ(x.dtype(), f32);
@@ -128,7 +128,7 @@ std::string npy(const std::string& dictionary, const std::string& elements, int 
   for (int i = 0; i < (version == 1 ? 2 : 4); ++i) bytes += static_cast<char>(dictionary.size() >> 8 * i & 0xff);
   return bytes + dictionary + elements;
 }
-TEST_F(Files, AreThoseOfNumPy) {
+TEST_F(StoredFiles, AreThoseOfNumPy) {
   io::save_npy(at("x.npy"), tensor({1, 2, 3}));
   std::string header = "{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }";
   header.append(117 - header.size(), ' ');  // numpy.save pads to 128 bytes, the shortest multiple of 64 here is 128
@@ -143,7 +143,7 @@ TEST_F(Files, AreThoseOfNumPy) {
 
 // ---- damage
 
-TEST_F(Files, ThatAreNoNpyAreRefused) {
+TEST_F(StoredFiles, ThatAreNoNpyAreRefused) {
   const std::string four(4, '\1');
   const auto refuse = [&](const std::string& bytes, const std::vector<std::string>& parts) {
     const std::string path = write("x.npy", bytes);
@@ -179,7 +179,7 @@ std::string safetensors(const std::string& header, const std::string& elements, 
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>(size >> 8 * i & 0xff);
   return bytes + header + elements;
 }
-TEST_F(Files, ThatAreNoSafetensorsAreRefused) {
+TEST_F(StoredFiles, ThatAreNoSafetensorsAreRefused) {
   const auto refuse = [&](const std::string& bytes, const std::vector<std::string>& parts) {
     const std::string path = write("x.safetensors", bytes);
     expect_io(parts, [&] { io::load_safetensors(path); });
@@ -219,7 +219,7 @@ TEST_F(Files, ThatAreNoSafetensorsAreRefused) {
 void set(std::string& bytes, std::size_t at, std::uint64_t value, int width) {
   for (int i = 0; i < width; ++i) bytes[at + static_cast<std::size_t>(i)] = static_cast<char>(value >> 8 * i & 0xff);
 }
-TEST_F(Files, ThatAreNoNpzAreRefused) {
+TEST_F(StoredFiles, ThatAreNoNpzAreRefused) {
   io::save_npz(at("x.npz"), {{"a", ones({100})}, {"b", zeros({100})}}, {.compress = true});
   const std::string good = read(at("x.npz"));
   const std::size_t first = good.find("PK\1\2"), second = good.find("PK\1\2", first + 4), end = good.find("PK\5\6");
@@ -246,7 +246,7 @@ TEST_F(Files, ThatAreNoNpzAreRefused) {
 
 /// Changes of every kind at random places: an Error or tensors, and nothing else. With sanitizers no byte outside is
 /// read.
-TEST_F(Files, SurviveRandomDamage) {
+TEST_F(StoredFiles, SurviveRandomDamage) {
   const char* const full = std::getenv("TERN_TEST_FULL");
   const int rounds = full && *full == '1' ? 20000 : 2000;
   const io::Named tensors{{"a", arange(0, 12).reshape({3, 4})}, {"b", full_like(ones({5}), 2.5)}};
@@ -294,7 +294,7 @@ TEST_F(Files, SurviveRandomDamage) {
 
 // ---- writing
 
-TEST_F(Files, StayWholeWhereTheDiskIsFull) {
+TEST_F(StoredFiles, StayWholeWhereTheDiskIsFull) {
   io::save_npy(at("x"), arange(0, 5));
   const std::string before = read(at("x"));
   EXPECT_EQ(test::in_child([&] {
@@ -319,7 +319,7 @@ TEST_F(Files, StayWholeWhereTheDiskIsFull) {
   EXPECT_EQ(read(at("x")), before);
   EXPECT_EQ(count(), 1u);
 }
-TEST_F(Files, AreReplacedThroughLinksAndAreRegular) {
+TEST_F(StoredFiles, AreReplacedThroughLinksAndAreRegular) {
   fs::create_directory(at("real"));
   fs::create_symlink("real/x.npy", at("link"));
   io::save_npy(at("link"), arange(0, 5));
@@ -337,7 +337,7 @@ IoModel<Var> model(double value) {
   const auto part = [&](const Shape& shape) { return parameter(full(shape, value)); };
   return {{{part({2, 3}), part({3})}, {part({3, 1}), part({1})}}, {part({}), part({4})}};
 }
-TEST_F(Files, KeepModels) {
+TEST_F(StoredFiles, KeepModels) {
   const IoModel<Var> saved = model(2), other = model(3);
   io::save(at("m"), saved);
   const io::Named names = io::named(saved);
