@@ -164,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(vec4<u32>* __restr
 // ---- a broadcast row: add, 1 workgroups of 256, 9 words (584be6e9)
 // ---- several results: mul, 1 workgroups of 256, 6 words (adfd8287)
 // ---- several results: mul, 1 workgroups of 256, 8 words (1d89fdea)
-// ---- a gated activation: silu_mul, 1 workgroups of 256, 6 words (739fff3f)
+// ---- a gated activation: silu_mul, 1 workgroups of 256, 6 words (99ec159f)
 // ---- by index: take, 1 workgroups of 256, 12 words (7945a4ca)
 // ---- across, in tiles: clone, 4 workgroups of 256, 12 words
 // elementwise
@@ -1002,7 +1002,7 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
 }
 
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words
-// product on matrix units, tiles of 128x128x64 in turns
+// product on matrix units, tiles of 128x128x64 ping-pong
 struct Params {
   u32 v[10];
 };
