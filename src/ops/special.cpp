@@ -158,7 +158,13 @@ Expr polygamma_value(Expr x, int n) {
   return where(x < 0, (n % 2 ? -1 : 1) * positive - kPi * cotangent_derivative(x, n), positive);
 }
 constexpr int kPolygammaOrders = 20;
-template <int n> constexpr Pointwise<> polygamma_formula{"polygamma", [](Expr x) { return polygamma_value(x, n); }};
+/// Each is the derivative of the one before: what the chain rule makes of their sums would be thousands of operations.
+template <int n> constexpr Pointwise<> polygamma_formula = [] {
+  constexpr int last = kPolygammaOrders + 3;  // third derivatives of all
+  const auto value = [](Expr x) { return polygamma_value(x, n); };
+  if constexpr (n == last) return Pointwise<>{"polygamma", value};
+  else return Pointwise<>{"polygamma", value, [](Expr x) { return polygamma_formula<n + 1>(x); }};
+}();
 constexpr Pointwise digamma_formula{"digamma", [](Expr x) { return digamma_value(x); },
                                     [](Expr x) { return polygamma_formula<1>(x); }};
 constexpr Pointwise lgamma_formula{"lgamma", [](Expr x) { return lgamma_value(x); },
