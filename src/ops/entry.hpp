@@ -192,6 +192,7 @@ struct Entry {
   Tolerance tolerance = {};
   double recorded_roundings = 0;  // by how many the results of Vars may differ from those of Tensors
   std::vector<ArchivedCall> archived = {};  // beside the samples that are compiled ahead
+  int orders_on_gpus = 3;  // of derivatives whose kernels are within a GPU's limits; the CPU's are tried to the third
   std::vector<Sample> samples;
   std::vector<BadInput> bad;
 };

@@ -18,6 +18,7 @@ struct Trial {
   std::function<Var(const Vars&)> run;
   std::vector<Shape> empty = {};  // shapes without elements that it takes as well; none: it takes none
   int broadcast_axis = 0;         // along which its arguments may be the same everywhere
+  int orders_on_gpus = 3;         // as the entry says
 };
 /// All entries, or the one that TERN_TEST_OPERATION names.
 inline std::vector<const operations::Entry*> entries_asked_for() {
@@ -39,7 +40,7 @@ inline void add_trials(const operations::Entry& entry, std::vector<Trial>& list)
     };
     Trial trial{entry.name, sample.shapes({}), run};
     if (!sample.empty.empty()) trial.empty = sample.shapes(sample.empty[0]);
-    trial.broadcast_axis = sample.broadcast_axis;
+    trial.broadcast_axis = sample.broadcast_axis, trial.orders_on_gpus = entry.orders_on_gpus;
     list.push_back(std::move(trial));
   }
 }
