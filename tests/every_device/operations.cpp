@@ -90,7 +90,7 @@ TEST(OperationsPage, ListsTheFormulasAndLeavesThatTheRegistryTests) {
 #include "tern/formulas.inc"
 #undef TERN_FORMULA
 #undef TERN_GATED
-  for (const char* heading : {"Formulas", "Leaves"})
+  for (const char* heading : {"Formulas", "Elementary functions of formulas"})
     for (const auto& [name, gradient] : listed(heading)) EXPECT_TRUE(registry.contains(name)) << name;
 }
 /// The reductions of the vocabulary, inside formulas of their own, with their gradients.
