@@ -162,18 +162,18 @@ const Entries pools{
                       },
                   .call =
                       [](const auto& x) {
-                        return adaptive_avg_pool(x, {3, 2});
+                        return adaptive_avg_pool(x, {4, 5});
                       },
                   .reference =
                       [](const auto& x) {
                         const auto h = x[0].shape[2], w = x[0].shape[3];
-                        Values y{{x[0].shape[0], x[0].shape[1], 3, 2}, {}};
+                        Values y{{x[0].shape[0], x[0].shape[1], 4, 5}, {}};
                         for (std::int64_t p = 0; p < x[0].shape[0] * x[0].shape[1]; ++p)
-                          for (std::int64_t i = 0; i < 3; ++i)
-                            for (std::int64_t j = 0; j < 2; ++j) {
+                          for (std::int64_t i = 0; i < 4; ++i)
+                            for (std::int64_t j = 0; j < 5; ++j) {
                               double sum = 0, count = 0;
-                              for (std::int64_t a = i * h / 3; a < ((i + 1) * h + 2) / 3; ++a)
-                                for (std::int64_t b = j * w / 2; b < ((j + 1) * w + 1) / 2; ++b)
+                              for (std::int64_t a = i * h / 4; a < ((i + 1) * h + 3) / 4; ++a)
+                                for (std::int64_t b = j * w / 5; b < ((j + 1) * w + 4) / 5; ++b)
                                   sum += x[0].of[static_cast<std::size_t>((p * h + a) * w + b)], ++count;
                               y.of.push_back(sum / count);
                             }
