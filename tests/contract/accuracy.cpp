@@ -10,7 +10,7 @@ constexpr Quad kHalfPi = 1.57079632679489661923132169163975144209858469968755Q;
 struct Function {
   const char* name;
   const Pointwise<>* op;
-  Quad (*predicate)(const Quad* x);
+  Quad (*truth)(const Quad* x);
   double ulp_f32, ulp_f64;
   double least = 0;  // smaller results, in the least normal number, are left out: a factor of theirs is subnormal
 };
@@ -87,7 +87,7 @@ template <class S> void check(const Function& f, Device device) {
       x[i] = static_cast<Quad>(columns[i][p]);
       tiny |= columns[i][p] != 0 && std::fabs(columns[i][p]) < std::numeric_limits<S>::min();
     }
-    const Quad want = f.predicate(x);
+    const Quad want = f.truth(x);
     const S rounded = static_cast<S>(want);
     if (want != 0 && std::fabs(rounded) < S(f.least) * std::numeric_limits<S>::min()) continue;
     if (webgpu && (tiny || std::fabs(rounded) < 4 * std::numeric_limits<S>::min())) continue;

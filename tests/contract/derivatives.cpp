@@ -113,11 +113,11 @@ struct Tally {
 };
 
 /// Holds a device's value and the mathematical one against the range of the derivative's graph.
-void hold(Report& report, Tally& tally, const Range<double>& range, const Estimate& predicate, double got,
+void hold(Report& report, Tally& tally, const Range<double>& range, const Estimate& truth, double got,
           const std::vector<Range<double>>& at) {
   const double width = range.hi - range.lo;
-  const Quad low = static_cast<Quad>(range.lo) - predicate.error, high = static_cast<Quad>(range.hi) + predicate.error;
-  const bool math = low <= predicate.value && predicate.value <= high;
+  const Quad low = static_cast<Quad>(range.lo) - truth.error, high = static_cast<Quad>(range.hi) + truth.error;
+  const bool math = low <= truth.value && truth.value <= high;
   const bool device = range.lo - width <= got && got <= range.hi + width;
   ++tally.points;
   tally.narrow += width <= 1e-9 * std::max({std::fabs(range.lo), std::fabs(range.hi), 1e-3});
@@ -125,7 +125,7 @@ void hold(Report& report, Tally& tally, const Range<double>& range, const Estima
   report.add([&] {
     std::string line = "(";
     for (const auto& x : at) line += (line.size() > 1 ? ", " : "") + hex(x.value());
-    return line + ") device " + hex(got) + ", differences " + hex(static_cast<double>(predicate.value)) + ", graph " +
+    return line + ") device " + hex(got) + ", differences " + hex(static_cast<double>(truth.value)) + ", graph " +
            describe_range(range);
   });
 }
@@ -150,12 +150,12 @@ std::vector<Range<double>> ranges_at(const Point& point) {
   return at;
 }
 
-/// One order: `expressions` holds the derivative for each input, `got` the device's, `predicate` the difference
+/// One order: `expressions` holds the derivative for each input, `got` the device's, `truth` the difference
 /// quotient.
-template <class Predicate>
+template <class Truth>
 void check_order(const Entry& e, const char* order, const std::vector<Expr>& expressions,
                  const std::vector<std::vector<double>>& got, const std::vector<Point>& points,
-                 const Predicate& predicate) {
+                 const Truth& truth) {
   GraphReals value(e.graph());
   for (std::size_t i = 0; i < expressions.size(); ++i) {
     if (e.condition(static_cast<int>(i))) continue;
@@ -165,7 +165,7 @@ void check_order(const Entry& e, const char* order, const std::vector<Expr>& exp
     Tally tally;
     for (std::size_t p = 0; p < points.size(); ++p) {
       Around around(value, points[p]);
-      const std::optional<Estimate> estimate = predicate(around, i);
+      const std::optional<Estimate> estimate = truth(around, i);
       if (!estimate || !(estimate->value - estimate->value == 0)) continue;
       const std::vector<Range<double>> at = ranges_at(points[p]);
       graph.exactly(at.data());

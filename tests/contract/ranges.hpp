@@ -225,7 +225,7 @@ template <class T, class Real> class Leaves {
         const Real doubt = r * static_cast<Real>(Doubt<Real>::value);
         unsure_ |= r - r == 0 && static_cast<T>(r - doubt) != static_cast<T>(r + doubt);
       }
-      // An underflow to 0 in Real gives a narrower range than the predicate: safe for a filter.
+      // An underflow to 0 in Real gives a narrower range than the truth: safe for a filter.
     }
     return range;
   }

@@ -76,7 +76,7 @@ Quad envelope(Quad x) { return fminq(1, sqrtq(2 / (kPi * fabsq(x)))); }
 struct Special {
   const char* name;
   Tensor (*call)(const Tensor& x);
-  Quad (*predicate)(Quad x);
+  Quad (*truth)(Quad x);
   Quad (*scale)(Quad x);  // what the error is relative to, where that is more than the value
   double eps;             // the bound stated in special.hpp, of f64 and of f32 on the CPU
   double lowest, highest;
@@ -144,7 +144,7 @@ template <class S> void check(const Special& f, Device device) {
   Report report(std::string(f.name) + " " + std::string(to_string(dtype_of<S>)) + " on " + device.to_string());
   double worst = 0, where = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const Quad at = x[i], want = f.predicate(at), size = fmaxq(fabsq(want), f.scale(at));
+    const Quad at = x[i], want = f.truth(at), size = fmaxq(fabsq(want), f.scale(at));
     if (size < static_cast<Quad>(std::numeric_limits<S>::min()) * 1024) continue;
     if (std::isinf(static_cast<S>(want)) && std::isinf(got[i])) continue;
     const double off = static_cast<double>(fabsq(got[i] - want) / (size * std::numeric_limits<S>::epsilon()));
