@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "tern/tensor.hpp"
 #include "tern/tree.hpp"
@@ -53,42 +55,82 @@ std::string joined(const std::string& before, std::string_view name);
 std::string_view next_name(std::string_view& names);
 void load_into(const std::string& path, const Named& tensors);
 
-template <class T> void name_leaves(const T& tree, const std::string& name, Named& to) {
+/// What files keep of a type beside its tensors: set_state takes what state gave, read anew.
+template <class T>
+concept HasState = requires(const T& from, T& to, const Named& state) {
+  { from.state() } -> std::same_as<Named>;
+  to.set_state(state);
+};
+Named state_of(const Generator& generator);
+void set_state(Generator& generator, const Named& state);
+template <HasState T> Named state_of(const T& x) { return x.state(); }
+template <HasState T> void set_state(T& x, const Named& state) { x.set_state(state); }
+
+/// f(part, name) for each Tensor, Var, optimiser and Generator of a container.
+template <class T, class F> void each_named(T& tree, const std::string& name, const F& f) {
+  using Plain = std::remove_const_t<T>;
   std::size_t i = 0;
-  const auto positions = [&](const auto&... part) { (name_leaves(part, joined(name, std::to_string(i++)), to), ...); };
-  if constexpr (std::same_as<T, Tensor>) {
-    to[name.empty() ? "value" : name] = tree;
-  } else if constexpr (std::same_as<T, Var>) {
-    to[name.empty() ? "value" : name] = tree.value();
-  } else if constexpr (tern::detail::is_vector<T>) {
-    for (const auto& part : tree) positions(part);
-  } else if constexpr (tern::detail::TupleLike<T>) {
+  const auto positions = [&](auto&... part) { (each_named(part, joined(name, std::to_string(i++)), f), ...); };
+  if constexpr (tern::detail::TreeLeaf<Plain> || HasState<Plain> || std::same_as<Plain, Generator>) {
+    f(tree, name);
+  } else if constexpr (tern::detail::is_vector<Plain>) {
+    for (auto& part : tree) positions(part);
+  } else if constexpr (tern::detail::TupleLike<Plain>) {
     std::apply(positions, tree);
-  } else if constexpr (requires { Fields<T>::names; }) {
-    std::string_view names = Fields<T>::names;
-    std::apply([&](const auto&... part) { (name_leaves(part, joined(name, next_name(names)), to), ...); },
-               Fields<T>::tie(tree));
+  } else if constexpr (requires { Fields<Plain>::names; }) {
+    std::string_view names = Fields<Plain>::names;
+    std::apply([&](auto&... part) { (each_named(part, joined(name, next_name(names)), f), ...); },
+               Fields<Plain>::tie(tree));
   } else {
-    std::apply(positions, Fields<T>::tie(tree));
+    static_assert(tern::detail::Aggregate<Plain>,
+                  "files hold a Tensor, a Var, an optimiser, a Generator, a container of them, or an aggregate with "
+                  "tern::Fields");
+    std::apply(positions, Fields<Plain>::tie(tree));
   }
+}
+/// The tensors of a part; those of a state go to `state` as well.
+template <class T> void add_named(const T& part, const std::string& name, Named& to) {
+  if constexpr (std::same_as<T, Tensor>) to[name.empty() ? "value" : name] = part;
+  else if constexpr (std::same_as<T, Var>) to[name.empty() ? "value" : name] = part.value();
+  else
+    for (const auto& [key, tensor] : state_of(part)) to[joined(name, key)] = tensor;
 }
 }  // namespace detail
 
 /// The tensors of a container (tern/tree.hpp) by where they stand in it: "layers.0.weight". Members of aggregates have
-/// the names that TERN_FIELDS gave them, else, as entries of lists, their numbers.
-template <tern::detail::Tree T> Named named(const T& tree) {
+/// the names that TERN_FIELDS gave them, else, as entries of lists, their numbers. Optimisers and Generators may stand
+/// in it, too: their moments, counts, options and positions get names under theirs.
+template <class T> Named named(const T& tree) {
   Named result;
-  detail::name_leaves(tree, "", result);
+  detail::each_named(tree, "", [&](const auto& part, const std::string& name) {
+    detail::add_named(part, name, result);
+  });
   return result;
 }
-/// Saves the tensors of a container, a model's parameters say, as safetensors with the names that named() gives.
-template <tern::detail::Tree T> void save(const std::string& path, const T& tree) {
-  save_safetensors(path, named(tree));
-}
-/// Reads what save() wrote into the tensors of a container like the saved one, which keep their devices. Where names,
-/// shapes or dtypes differ, one Error (`io`) lists all differences, and nothing is changed.
-template <tern::detail::Tree T> void load(const std::string& path, const T& tree) {
-  detail::load_into(path, named(tree));
+/// Saves what named() gives of a container, a model's parameters say, as safetensors. std::tie(model, optimiser,
+/// generator) is one, too.
+template <class T> void save(const std::string& path, const T& tree) { save_safetensors(path, named(tree)); }
+/// Reads what save() wrote into a container like the saved one, whose tensors keep their devices; an optimiser or
+/// Generator in it goes on where the saved one stood. Where names, shapes or dtypes differ, one Error (`io`) lists all
+/// differences, and nothing is changed.
+template <class T> void load(const std::string& path, T&& tree) {
+  Named all;
+  std::vector<Named> states;
+  detail::each_named(tree, "", [&](auto& part, const std::string& name) {
+    using Part = std::remove_cvref_t<decltype(part)>;
+    if constexpr (tern::detail::TreeLeaf<Part>) return detail::add_named(part, name, all);
+    else {
+      static_assert(!std::is_const_v<std::remove_reference_t<decltype(part)>>,
+                    "load changes optimisers and Generators: give a container that is not const");
+      states.push_back(detail::state_of(part));
+      for (const auto& [key, tensor] : states.back()) all[detail::joined(name, key)] = tensor;
+    }
+  });
+  detail::load_into(path, all);
+  auto state = states.begin();
+  detail::each_named(tree, "", [&](auto& part, const std::string&) {
+    if constexpr (!tern::detail::TreeLeaf<std::remove_cvref_t<decltype(part)>>) detail::set_state(part, *state++);
+  });
 }
 
 }  // namespace tern::io

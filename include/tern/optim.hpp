@@ -2,8 +2,10 @@
 // capture() a step reads what belongs to the program (rates, decay, the count of steps) anew at each replay.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -78,6 +80,12 @@ class SGD {
   /// All options anew, from the next step on; also of a recorded step, at its next replay.
   void set_options(const SGDOptions& options);
   const SGDOptions& options() const { return *options_.shared(); }
+  /// What it remembers, by name: the velocities themselves, no copies ("velocity.0"), and the options, f64 on the CPU.
+  /// tern::io::save and load keep it. Inside a capture it throws `unsupported`.
+  std::map<std::string, Tensor> state() const;
+  /// Goes on from such a state, whose velocities are copied unless they are its own. Throws `value` for a name that is
+  /// missing, `shape` and `dtype` for a tensor that is unlike its own; nothing is changed then.
+  void set_state(const std::map<std::string, Tensor>& state);
 
  private:
   void update(const detail::GradientList& gradients);
@@ -111,6 +119,12 @@ class AdamW {
   /// All options anew, from the next step on; also of a recorded step, at its next replay.
   void set_options(const AdamWOptions& options);
   const AdamWOptions& options() const { return *options_.shared(); }
+  /// What it remembers, by name: the moments themselves, no copies ("first.0", "second.0"), how many gradients each
+  /// parameter had ("counts", i64), and the options, f64; both on the CPU. tern::io::save and load keep it. Inside a
+  /// capture it throws `unsupported`.
+  std::map<std::string, Tensor> state() const;
+  /// As SGD::set_state.
+  void set_state(const std::map<std::string, Tensor>& state);
 
  private:
   void update(const detail::GradientList& gradients);

@@ -42,6 +42,18 @@ std::string_view next_name(std::string_view& names) {
   return name;
 }
 
+/// i64 holds the bits of both numbers.
+Named state_of(const Generator& generator) {
+  const auto number = [](std::uint64_t n) {
+    return full({}, static_cast<std::int64_t>(n), {.dtype = DType::i64, .device = cpu()});
+  };
+  return {{"seed", number(generator.seed)}, {"position", number(generator.position)}};
+}
+void set_state(Generator& generator, const Named& state) {
+  const auto number = [&](const char* name) { return static_cast<std::uint64_t>(state.at(name).item<std::int64_t>()); };
+  generator = Generator(number("seed"), number("position"));
+}
+
 std::uint64_t checked_bytes(std::string_view op, const std::string& path, const std::vector<std::uint64_t>& sizes,
                             DType dtype, Shape& shape) {
   if (sizes.size() > static_cast<std::size_t>(kMaxRank))

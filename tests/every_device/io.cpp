@@ -4,6 +4,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+template <class T> struct TrainingModel { T weight, bias; };
+TERN_FIELDS(TrainingModel, weight, bias)
+
 namespace tern::test {
 namespace {
 
@@ -39,6 +42,92 @@ TEST_P(IoOnDevice, FilesComeAndGo) {
   EXPECT_EQ(sum(model[0].value()).item<float>(), 6.0f);
   EXPECT_EQ(sum(model[1].value()).item<float>(), 0.0f);
   std::filesystem::remove_all(folder);
+}
+
+/// A model with what trains it.
+template <class Optimiser> struct Training {
+  TrainingModel<Var> model{parameter(full({3, 2}, 0.5)), parameter(zeros({2}))};
+  Optimiser optimiser{model, {.learning_rate = 0.1}};
+  Generator generator{7};
+
+  void step() {
+    const Tensor x = randn({5, 3}, generator);
+    const auto loss = [&](const TrainingModel<Var>& m) { return mean(square(matmul(x, m.weight) + m.bias - 1)); };
+    optimiser.step(grad(loss)(model));
+  }
+  auto parts() { return std::tie(model, optimiser, generator); }
+  std::vector<float> values() const {
+    std::vector<float> all = model.weight.value().to(cpu()).template to_vector<float>();
+    for (const float v : model.bias.value().to(cpu()).template to_vector<float>()) all.push_back(v);
+    return all;
+  }
+};
+
+/// Training that goes on from a file goes on as if it had never stopped, bit for bit.
+template <class Optimiser> void trains_on(const std::string& path) {
+  Training<Optimiser> first;
+  for (int i = 0; i < 3; ++i) first.step();
+  first.optimiser.set_learning_rate(0.03);
+  io::save(path, first.parts());
+  Training<Optimiser> second;
+  second.step();  // moments, counts and a position of its own
+  io::load(path, second.parts());
+  EXPECT_EQ(second.generator.seed, first.generator.seed);
+  EXPECT_EQ(second.generator.position, first.generator.position);
+  EXPECT_EQ(second.optimiser.learning_rate(), 0.03);
+  for (int i = 0; i < 3; ++i) first.step(), second.step();
+  EXPECT_EQ(second.values(), first.values());
+}
+
+TEST_P(IoOnDevice, TrainingGoesOnFromAFile) {
+  std::string name = (std::filesystem::temp_directory_path() / "tern_io_XXXXXX").string();
+  const std::string folder = mkdtemp(name.data());
+  trains_on<optim::AdamW>(folder + "/a"), trains_on<optim::SGD>(folder + "/s");
+  EXPECT_TRUE(io::load_safetensors(folder + "/a").contains("0.weight"));
+  EXPECT_TRUE(io::load_safetensors(folder + "/a").contains("1.first.1"));
+  // Of another optimiser: all differences, and nothing changed.
+  Training<optim::SGD> other;
+  const std::vector<float> before = other.values();
+  expect_error(ErrorKind::io, {"1.first.0", "1.velocity.1", "1.momentum"},
+               [&] { io::load(folder + "/a", other.parts()); });
+  EXPECT_EQ(other.values(), before);
+  EXPECT_EQ(other.generator.position, 0u);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_P(IoOnDevice, AStateIsCheckedBeforeAnythingChanges) {
+  Training<optim::AdamW> training;
+  training.step();
+  auto state = training.optimiser.state();
+  EXPECT_EQ(state.at("counts").to_vector<std::int64_t>(), (std::vector<std::int64_t>{1, 1}));
+  state["learning_rate"] = full({}, 9.0, {.dtype = f64, .device = cpu()});
+  auto less = state, unlike = state, wide = state;
+  less.erase("second.1"), unlike["first.0"] = ones({2, 3}), wide["counts"] = state.at("counts").to(i32);
+  expect_error(ErrorKind::value, {"AdamW", "second.1"}, [&] { training.optimiser.set_state(less); });
+  expect_error(ErrorKind::shape, {"AdamW", "first.0", "[2, 3]"}, [&] { training.optimiser.set_state(unlike); });
+  expect_error(ErrorKind::dtype, {"AdamW", "counts", "i32"}, [&] { training.optimiser.set_state(wide); });
+  EXPECT_EQ(training.optimiser.learning_rate(), 0.1);
+  Training<optim::AdamW> other;
+  other.optimiser.set_state(state);
+  EXPECT_EQ(other.optimiser.learning_rate(), 9.0);
+  EXPECT_TRUE(allclose(other.optimiser.state().at("first.0"), state.at("first.0"), 0, 0));
+}
+
+/// The numbers of a state are on the host, and those of recorded steps change at replays.
+TEST_P(IoOnDevice, ARecordedStepRefusesStates) {
+  Training<optim::AdamW> training;
+  training.step();
+  const auto kept = training.optimiser.state();
+  const TrainingModel<Tensor> gradients{ones({3, 2}), ones({2})};
+  Graph step = capture(device(), [&] {
+    expect_error(ErrorKind::unsupported, {"AdamW", "capture"}, [&] { training.optimiser.state(); });
+    expect_error(ErrorKind::unsupported, {"AdamW", "capture"}, [&] { training.optimiser.set_state(kept); });
+    training.optimiser.step(gradients);
+  });
+  for (const std::int64_t count : {2, 3}) {
+    step.replay();
+    EXPECT_EQ(training.optimiser.state().at("counts").to_vector<std::int64_t>(), (std::vector{count, count}));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, IoOnDevice, testing::ValuesIn(present_devices()), device_name);
