@@ -25,11 +25,14 @@ void row(const char* theirs, const char* ours) {
 }
 void table(const char* library) { std::printf("\n| %s | tern |\n|---|---|\n", library); }
 
-// What the expressions speak of: x, y [3, 4], a square s, positive values, masks, positions.
+// What the expressions speak of: x, y [3, 4], a square s, positive values, masks, positions, complex numbers z, images
+// a and kernels k.
 struct Operands {
   Tensor x = linspace(0.1, 0.9, 12).reshape({3, 4}), y = linspace(0.2, 0.8, 12).reshape({3, 4});
   Tensor s = linspace(1, 2, 9).reshape({3, 3}), v = linspace(1, 2, 4), w = linspace(2, 3, 4);
   Tensor mask = x > 0.5, i = tensor({0, 2, 1}), labels = tensor({0, 3, 1});
+  Tensor z = make_complex(x, y), a = linspace(0, 1, 128).reshape({2, 4, 4, 4});
+  Tensor k = linspace(-1, 1, 72).reshape({2, 4, 3, 3});
   vector<Tensor> list = {x, y};
   vector<double> values = {1, 2, 3};
   Generator g{1};
@@ -40,12 +43,12 @@ struct Operands {
   {                                                                                       \
     Operands o;                                                                           \
     auto &x = o.x, &y = o.y, &s = o.s, &v = o.v, &w = o.w, &mask = o.mask, &i = o.i;      \
-    auto &labels = o.labels;                                                              \
+    auto &labels = o.labels, &z = o.z, &a = o.a, &k = o.k;                                \
     auto &list = o.list;                                                                  \
     auto &values = o.values;                                                              \
     auto &g = o.g;                                                                        \
     (void)x, (void)y, (void)s, (void)v, (void)w, (void)mask, (void)i, (void)labels;       \
-    (void)list, (void)values, (void)g;                                                    \
+    (void)list, (void)values, (void)g, (void)z, (void)a, (void)k;                         \
     (void)(__VA_ARGS__, 0);                                                               \
     row(theirs, #__VA_ARGS__);                                                            \
   }
@@ -146,6 +149,70 @@ void mathematics() {
   ROW("np.linalg.matrix_power(s, 3)", matrix_power(s, 3))
   ROW("np.allclose(x, y)", allclose(x, y))
 }
+void statistics() {
+  table("NumPy, SciPy");
+  ROW("np.quantile(x, 0.9, axis=1), np.median(x)", quantile(x, 0.9, {1}), median(x))
+  ROW("np.histogram(x, bins=5), np.bincount(i)", histogram(x, 5), bincount(i))
+  ROW("np.average(x, weights=y), np.ptp(x)", average(x, y), ptp(x))
+  ROW("np.nansum(x), np.nanmean(x), np.count_nonzero(x)", nansum(x), nanmean(x), count_nonzero(x))
+  ROW("np.cov(x), np.corrcoef(x)", cov(x), corrcoef(x))
+  ROW("np.diff(x, axis=1), np.trapezoid(v, w)", diff(x, 1, 1), trapezoid(v, w))
+  ROW("np.maximum.accumulate(x, axis=1)", cummax(x, 1).values)
+  ROW("np.searchsorted(v, x), np.digitize(x, v)", searchsorted(v, x), digitize(x, v))
+  ROW("np.unique(i), np.isin(i, labels)", unique_values(i), isin(i, labels))
+  ROW("np.argsort(v), np.partition(v, 2)[2]", argsort(v), kthvalue(v, 3).values)
+  ROW("np.nan_to_num(x), np.isclose(x, y)", nan_to_num(x), isclose(x, y))
+  ROW("np.add.at(s, i, s)", index_put(s, {i}, s, true))
+  ROW("scipy.special.gammaln(x), digamma(x)", lgamma(x), digamma(x))
+  ROW("scipy.special.gammainc(x, y), betainc(x, x, y)", gammainc(x, y), betainc(x, x, y))
+  ROW("scipy.special.j0(x), i0e(x), erfinv(x)", j0(x), i0e(x), erfinv(x))
+  ROW("np.load(path)", [&](const char* path) { return io::load_npy(path); })
+}
+void random_numbers() {
+  table("NumPy");
+  ROW("rng.random((2, 3)), rng.uniform(-1, 1, (5,))", rand({2, 3}, g), rand({5}, g) * 2 - 1)
+  ROW("rng.exponential(2, (5,))", exponential(0.5, {5}, g))
+  ROW("rng.gamma(2, 1, (5,)), rng.beta(2, 3, (5,))", gamma(2, 1, {5}, g), beta(2, 3, {5}, g))
+  ROW("rng.poisson(4, (5,)), rng.binomial(10, 0.3, (5,))", poisson(4, {5}, g), binomial(10, 0.3, {5}, g))
+  ROW("rng.standard_t(5, (5,)), rng.dirichlet(v)", student_t(5, {5}, g), dirichlet(v, {4}, g))
+  ROW("rng.permutation(9), rng.permutation(x)", permutation(9, g), permutation(x, g))
+  ROW("rng.choice(9, (4,), replace=False)", choice(9, {4}, g, false))
+  ROW("rng.spawn(1)", g.split())
+}
+void complex_numbers() {
+  table("NumPy");
+  ROW("x + 1j * y", make_complex(x, y))
+  ROW("z.real, z.imag, np.conj(z), np.angle(z)", real(z), imag(z), conj(z), angle(z))
+  ROW("np.abs(z) * np.exp(1j * np.angle(z))", polar(abs(z), angle(z)))
+  ROW("z.view(np.float32).reshape(3, 4, 2)", view_as_real(z))
+}
+void neural() {
+  table("PyTorch");
+  ROW("F.conv2d(a, k, padding=1, stride=2)", conv2d(a, k, {}, {.stride = 2, .padding = 1}))
+  ROW("F.max_pool2d(a, 2), F.avg_pool2d(a, 2)", max_pool(a, {2, 2}), avg_pool(a, {2, 2}))
+  ROW("F.adaptive_avg_pool2d(a, 1)", adaptive_avg_pool(a, {1, 1}))
+  ROW("F.interpolate(a, (8, 8))", interpolate(a, {8, 8}))
+  ROW("F.unfold(a, 3)", unfold(a, {3, 3}))
+  ROW("F.group_norm(a, 2), F.instance_norm(a)", group_norm(a, 2), instance_norm(a))
+  ROW("F.embedding(i, s), F.linear(x, y)", embedding(i, s), linear(x, y))
+  ROW("F.scaled_dot_product_attention(a, a, a)", attention(a, a, a))
+  ROW("F.mse_loss(x, y), F.l1_loss(x, y), F.huber_loss(x, y)", mse_loss(x, y), l1_loss(x, y), huber_loss(x, y))
+  ROW("F.binary_cross_entropy_with_logits(x, y)", binary_cross_entropy_with_logits(x, y))
+  ROW("F.nll_loss(x, labels), F.kl_div(x, y)", nll_loss(x, labels), kl_div(x, y))
+  ROW("F.cosine_similarity(x, y)", cosine_similarity(x, y))
+  ROW("F.dropout(x, 0.5)", dropout(x, 0.5, g))
+  ROW("nn.init.kaiming_normal_(w)", kaiming({3, 4}, g))
+}
+void training() {
+  table("PyTorch");
+  ROW("nn.Parameter(x)", parameter(x))
+  ROW("torch.optim.AdamW([p], lr=1e-3)", optim::AdamW(vector{parameter(x)}, {.learning_rate = 1e-3}))
+  ROW("optimizer.state_dict()", optim::SGD(vector{parameter(x)}).state())
+  ROW("torch.save((model, optimizer), path)",
+      [&](const char* path, vector<Var> p, optim::SGD sgd) { io::save(path, std::tie(p, sgd)); })
+  ROW("nn.utils.clip_grad_norm_(p, 1.0)",
+      [&](vector<Var> p, Gradients gradients) { optim::clip_grad_norm(gradients, p, 1.0); })
+}
 void torch() {
   table("PyTorch");
   ROW("torch.tensor([1., 2.], device='cpu')", tensor({1.0, 2.0}, cpu()))
@@ -183,12 +250,10 @@ void torch() {
   ROW("F.cross_entropy(x, labels)", cross_entropy(x, labels))
   ROW("F.one_hot(labels, 4)", one_hot(labels, 4))
   ROW("F.linear(x, w.T, bias)", matmul_bias(x, y.T(), ones({3})))
-  ROW("nn.Parameter(x)", parameter(x))
   ROW("x.requires_grad_(); loss.backward(); x.grad", [&](Var p) { return backward(sum(square(p)))[p]; }(Var(x)))
   ROW("torch.autograd.functional.jacobian(f, v)", jacobian([](const Var& t) { return square(t); }, Var(v)))
   ROW("torch.func.grad(f)(v)", grad([](const Var& t) { return sum(square(t)); })(v))
   ROW("torch.no_grad()", NoGrad())
-  ROW("torch.optim.AdamW([p], lr=1e-3)", optim::AdamW(vector{parameter(x)}, {.learning_rate = 1e-3}))
   ROW("torch.manual_seed(1); torch.rand(2, 3)", rand({2, 3}, Generator{1}))
   ROW("safetensors.torch.save_file(d, path)", [&](const char* path) { io::save_safetensors(path, {{"x", x}}); })
   ROW("np.savez(path, x=x)", [&](const char* path) { io::save_npz(path, {{"x", x}}); })
@@ -263,8 +328,18 @@ int main(int count, char** arguments) {
   shapes();
   std::printf("\n### Mathematics\n");
   mathematics();
+  std::printf("\n### Statistics, sets, special functions, files\n");
+  statistics();
+  std::printf("\n### Random numbers\n");
+  random_numbers();
+  std::printf("\n### Complex numbers\n");
+  complex_numbers();
   std::printf("\n## PyTorch\n");
   torch();
+  std::printf("\n### Layers and losses\n\n`a` is [N, C, H, W].\n");
+  neural();
+  std::printf("\n### Training\n");
+  training();
   std::printf("\n## Eigen\n\nTensors lie row by row, where Eigen's matrices lie column by column.\n");
   eigen();
   std::printf("\n## Other names\n\nThese stand for what is beside them: one table, `include/tern/aliases.hpp`.\n\n"
