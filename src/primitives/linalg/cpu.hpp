@@ -1,0 +1,172 @@
+// What the kernels of linear algebra on the CPU share: matrices of a batch in any layout, taken to matrices by columns and
+// back; batches shared between threads; and what becomes of a status.
+#pragma once
+#include <atomic>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cpu/lapack/factorisations.hpp"
+#include "cpu/line_tools.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/linalg/kernels.hpp"
+
+namespace tern::detail_cpu {
+
+using detail::MatrixRequest;
+using detail::View;
+
+/// Calls f with a value of the C++ type of a matrix's dtype.
+template <class F> void with_matrix_type(const char* op, DType dtype, F f) {
+  switch (dtype) {
+    case DType::f32: return f(float{});
+    case DType::f64: return f(double{});
+    case DType::c64: return f(std::complex<float>{});
+    case DType::c128: return f(std::complex<double>{});
+    default: throw UnsupportedDType(op, dtype, "cpu");
+  }
+}
+
+/// A matrix with any steps between its elements.
+template <class T> struct Matrix {
+  T* data = nullptr;
+  std::int64_t rows = 0, columns = 0, row_step = 1, column_step = 1;
+  T& operator()(std::int64_t i, std::int64_t j) const { return data[i * row_step + j * column_step]; }
+  bool by_columns() const {
+    return row_step == 1 && (column_step >= std::max<std::int64_t>(rows, 1) || columns <= 1) && column_step > 0;
+  }
+  Matrix turned() const { return {data, columns, rows, column_step, row_step}; }
+};
+/// Matrix `index` of a batch laid over [.., rows, columns]. Of a view without storage a matrix without elements.
+template <class T>
+Matrix<T> matrix_of(const View& view, const Shape& batch, std::int64_t index, std::int64_t rows, std::int64_t columns) {
+  if (!view.storage) return {};
+  const auto rank = static_cast<std::size_t>(batch.rank());
+  std::int64_t offset = view.offset;
+  for (std::size_t i = rank; i-- > 0;) offset += index % batch[i] * view.strides[i], index /= batch[i];
+  const bool matrix = static_cast<std::size_t>(view.strides.rank()) > rank + 1;
+  return {static_cast<T*>(view.storage->data()) + offset, rows, columns, view.strides[rank],
+          matrix ? view.strides[rank + 1] : 1};
+}
+
+/// In blocks, so that both sides stay in cache whichever way they lie.
+template <class T, class U> void copy(const Matrix<T>& from, const Matrix<U>& to) {
+  constexpr std::int64_t kSide = 16;
+  if (from.row_step == 1 && to.row_step == 1) {
+    for (std::int64_t j = 0; j < from.columns; ++j) std::copy_n(&from(0, j), from.rows, &to(0, j));
+    return;
+  }
+  if (from.column_step == 1 && to.column_step == 1) {
+    for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(&from(i, 0), from.columns, &to(i, 0));
+    return;
+  }
+  for (std::int64_t j = 0; j < from.columns; j += kSide)
+    for (std::int64_t i = 0; i < from.rows; i += kSide)
+      for (std::int64_t c = j; c < std::min(from.columns, j + kSide); ++c)
+        for (std::int64_t r = i; r < std::min(from.rows, i + kSide); ++r) to(r, c) = from(r, c);
+}
+
+/// A matrix by columns: the view's own memory where it lies so, else memory of its own.
+template <class T> class ByColumns {
+ public:
+  /// With the values of `from`, in `to` where that lies by columns.
+  ByColumns(const Matrix<const T>& from, const Matrix<T>& to) : ByColumns(to, from.rows, from.columns) {
+    copy(from, matrix_);
+  }
+  explicit ByColumns(const Matrix<const T>& from) : ByColumns(from, Matrix<T>()) {}
+  /// Without values.
+  ByColumns(const Matrix<T>& to, std::int64_t rows, std::int64_t columns) : to_(to) {
+    if (to.data && to.by_columns()) {
+      matrix_ = to;
+    } else {
+      own_.reset(new T[static_cast<std::size_t>(std::max<std::int64_t>(rows * columns, 1))]);
+      matrix_ = {own_.get(), rows, columns, 1, std::max<std::int64_t>(rows, 1)};
+    }
+  }
+  T* data() const { return matrix_.data; }
+  int ld() const { return static_cast<int>(std::max<std::int64_t>({matrix_.column_step, matrix_.rows, 1})); }
+  const Matrix<T>& matrix() const { return matrix_; }
+  T& operator()(std::int64_t i, std::int64_t j) const { return matrix_(i, j); }
+  /// Writes where the values belong.
+  void finish() const {
+    if (own_ && to_.data) copy(matrix_, to_);
+  }
+
+ private:
+  Matrix<T> to_, matrix_;
+  std::unique_ptr<T[]> own_;
+};
+
+template <class T> bool is_finite(T x) {
+  if constexpr (std::is_floating_point_v<T>) return x - x == 0;
+  else return x.real() - x.real() == 0 && x.imag() - x.imag() == 0;
+}
+template <class T> bool all_finite(const Matrix<T>& a, bool lower = false) {
+  bool finite = true;
+  for (std::int64_t j = 0; j < a.columns; ++j)
+    for (std::int64_t i = lower ? j : 0; i < a.rows; ++i) finite &= is_finite(a(i, j));
+  return finite;
+}
+
+/// Of a batch: statuses, and the first matrix with one that is not 0.
+class Statuses {
+ public:
+  Statuses(const MatrixRequest& r, detail::PrimitiveId primitive) : r_(r), batch_(r.batch()), primitive_(primitive) {}
+  void set(std::int64_t matrix, std::int64_t status) {
+    if (r_.status.storage) {
+      std::int64_t offset = r_.status.offset, index = matrix;
+      for (auto i = static_cast<std::size_t>(batch_.rank()); i-- > 0;)
+        offset += index % batch_[i] * r_.status.strides[i], index /= batch_[i];
+      static_cast<std::int32_t*>(r_.status.storage->data())[offset] = static_cast<std::int32_t>(status);
+    }
+    if (status == 0) return;
+    const std::int64_t packed = matrix << 24 | ((status + 1) & 0xffffff);
+    for (std::int64_t seen = first_; packed < seen && !first_.compare_exchange_weak(seen, packed);) {}
+  }
+  /// Throws where a status is an error.
+  void finish() const {
+    const std::int64_t packed = first_;
+    if (r_.checked && packed != kNone)
+      throw detail::matrix_error(r_.op, batch_.rank() > 0, packed >> 24, (packed & 0xffffff) - 1, primitive_);
+  }
+
+ private:
+  static constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  const MatrixRequest& r_;
+  Shape batch_;
+  detail::PrimitiveId primitive_;
+  std::atomic<std::int64_t> first_{kNone};
+};
+
+/// Sizes are LAPACK's ints.
+inline void require_int_sizes(const MatrixRequest& r, std::int64_t more = 0) {
+  if (std::max(r.most(), more) > 30000 && std::max(r.most(), more) > std::numeric_limits<int>::max() / 4)
+    throw Error(ErrorKind::shape, std::string(r.op) + ": a matrix may have up to " +
+                                      std::to_string(std::numeric_limits<int>::max() / 4) + " rows and columns, it is " +
+                                      to_string(r.space));
+}
+
+/// body(matrix, table) for every matrix of the batch. One large matrix is LAPACK's threads' work; of many, each thread
+/// has its own.
+template <class T, class R, class Body> void for_matrices(const R& r, std::int64_t side, Body body) {
+  const Factorisations<T>& table = factorisations<T>(r.op, side);
+  const std::int64_t count = r.count();
+  if (count == 0) return;
+  with_threads_noted([&] {
+    if (detail::tracing()) detail::note(table.library);
+    const std::int64_t work = std::max<std::int64_t>(r.flops() / count, 64);
+    const bool share = count > 1 && (count >= 2 * max_threads() || work < 2'000'000) && count * work > 200'000;
+    set_lapack_threads(share || work < 1'000'000 ? 1 : max_threads());
+    const std::int64_t tasks = share ? std::min<std::int64_t>(count, 8 * max_threads()) : 1;
+    const auto some = [&](std::int64_t t) {
+      for (std::int64_t i = count * t / tasks; i < count * (t + 1) / tasks; ++i) body(i, table);
+    };
+    if (tasks == 1) some(0);
+    else parallel_for(tasks, some);
+  });
+}
+
+}  // namespace tern::detail_cpu
