@@ -19,6 +19,7 @@ enum class Family {
   reductions,
   statistics,
   products,
+  linalg,
   rows,
   indices,
   sets,
