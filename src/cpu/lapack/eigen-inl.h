@@ -36,7 +36,14 @@ template <class T> int cholesky(bool upper, int n, T* a, int ld) {
 template <class T> int lu(int m, int n, T* a, int ld, int* pivots) {
   int info = 0, exchanged = 0;
   Map<T> x = map(a, m, n, ld);
-  E::internal::partial_lu_impl<T, E::ColMajor, int>::blocked_lu(m, n, a, ld, pivots, exchanged);
+  // Eigen's takes no more columns than rows; those behind are solved for.
+  E::internal::partial_lu_impl<T, E::ColMajor, int>::blocked_lu(m, std::min(m, n), a, ld, pivots, exchanged);
+  if (n > m) {
+    for (int j = m; j < n; ++j)
+      for (int i = 0; i < m; ++i) std::swap(x(i, j), x(pivots[i], j));
+    auto rest = x.rightCols(n - m);
+    x.leftCols(m).template triangularView<E::UnitLower>().solveInPlace(rest);
+  }
   for (int i = 0; i < std::min(m, n) && !info; ++i)
     if (x(i, i) == T(0)) info = i + 1;
   return info;

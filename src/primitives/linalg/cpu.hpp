@@ -149,6 +149,10 @@ inline void require_int_sizes(const MatrixRequest& r, std::int64_t more = 0) {
                                       to_string(r.space));
 }
 
+/// From so many operations on a matrix is shared between LAPACK's threads. They wait for each other by spinning: on two
+/// busy processors QR of 300×300 took 2 s on two of them, and 6 ms on one.
+inline constexpr std::int64_t kWorthThreads = 200'000'000;
+
 /// body(matrix, table) for every matrix of the batch. One large matrix is LAPACK's threads' work; of many, each thread
 /// has its own.
 template <class T, class R, class Body> void for_matrices(const R& r, std::int64_t side, Body body) {
@@ -158,8 +162,8 @@ template <class T, class R, class Body> void for_matrices(const R& r, std::int64
   with_threads_noted([&] {
     if (detail::tracing()) detail::note(table.library);
     const std::int64_t work = std::max<std::int64_t>(r.flops() / count, 64);
-    const bool share = count > 1 && (count >= 2 * max_threads() || work < 2'000'000) && count * work > 200'000;
-    set_lapack_threads(share || work < 1'000'000 ? 1 : max_threads());
+    const bool share = count > 1 && count * work > 200'000 && (count >= max_threads() || work < kWorthThreads);
+    set_lapack_threads(share || work < kWorthThreads ? 1 : max_threads());
     const std::int64_t tasks = share ? std::min<std::int64_t>(count, 8 * max_threads()) : 1;
     const auto some = [&](std::int64_t t) {
       for (std::int64_t i = count * t / tasks; i < count * (t + 1) / tasks; ++i) body(i, table);
