@@ -213,7 +213,7 @@ TEST_P(Linalg, TakesBatchesAndLayouts) {
     expect_close("inv", inv(other), inv(a), 1, 5);
     expect_close("cholesky", cholesky(matmul(other, other.mT())), cholesky(matmul(a, a.mT())), 40, 5);
   }
-  EXPECT_EQ(solve(zeros({0, 2, 2}), zeros({0, 3, 1})).shape(), (Shape{0, 3, 1}));
+  EXPECT_EQ(solve(zeros({0, 3, 3}), zeros({0, 3, 1})).shape(), (Shape{0, 3, 1}));
   EXPECT_EQ(inv(zeros({2, 0, 0})).shape(), (Shape{2, 0, 0}));
   EXPECT_EQ(doubles(det(zeros({2, 0, 0}))), (std::vector<double>{1, 1}));
   EXPECT_EQ(cholesky(zeros({0, 0})).shape(), (Shape{0, 0}));

@@ -158,6 +158,8 @@ template <class T> Tensor steps(const T& x) {
   return ones * arange(3, 3 * x.size(-1) + 1, 3, {.dtype = f32, .device = x.device()}).to(x.dtype());
 }
 template <class T> T apart(const T& x) { return x * 0.5 + steps(x); }
+/// The same with 1.5, 3, …: derivatives that are no less than roundings to 16 bits.
+template <class T> T nearer(const T& x) { return x * 0.75 + steps(x) * 0.5; }
 template <class T> T symmetric(const T& x) { return apart(T(x + x.mT())); }
 
 Dense regular(const Values& x) {
@@ -177,6 +179,16 @@ Dense apart(const Values& x) {
   for (double& v : y.of) v *= 0.5;
   for (std::size_t i = 0; i < std::min(y.rows, y.columns); ++i) y(i, i) += 3.0 * static_cast<double>(i + 1);
   return y;
+}
+Dense nearer(const Values& x) {
+  Dense y = dense(x);
+  for (double& v : y.of) v *= 0.75;
+  for (std::size_t i = 0; i < std::min(y.rows, y.columns); ++i) y(i, i) += 1.5 * static_cast<double>(i + 1);
+  return y;
+}
+Dense times(Dense x, double factor) {
+  for (double& v : x.of) v *= factor;
+  return x;
 }
 Dense symmetric(const Values& x) {
   Dense y = half_sum(x);
@@ -290,13 +302,10 @@ const Entries factorisations{
      .tolerance = kSpectra,
      .samples = {{.with = "tall",
                   .shapes = tall,
-                  .call = [](const auto& x) {
-                    const auto f = qr(apart(x));
-                    return list(matmul(f.q, f.q.mT()), matmul(f.r.mT(), f.r));
-                  },
+                  .call = TERN_ON(square(qr(nearer(x)).q)),
                   .reference = [](const auto& x) {
-                    const Dense a = apart(x[0]), square = product(turned(a), a);
-                    return std::vector{values(product(a, solved(square, turned(a)))), values(square)};
+                    const Dense a = nearer(x[0]), l = lower_factor(product(turned(a), a));
+                    return std::vector{values(squares(turned(solved(l, turned(a)))))};
                   },
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}},
@@ -325,22 +334,21 @@ const Entries factorisations{
                   .shapes = tall,
                   .call = [](const auto& x) {
                     const auto f = svd(apart(x), false);
-                    return std::vector{square(f.u), f.s.broadcast_to({f.s.size(-1)}), square(f.vh)};
+                    return list(square(f.u), f.s);
                   },
                   .reference = [](const auto& x) {
                     Dense u{0, 0};
                     const Rotated r = rotated(apart(x[0]), u);
-                    return std::vector{values(squares(u)), vector(r.values), values(squares(turned(r.vectors)))};
+                    return std::vector{values(squares(u)), vector(r.values)};
                   },
                   .sizes = {{1, 3}, {1, 1}},
                   .empty = {}},
                  {.with = "square",
                   .shapes = square,
-                  .call = TERN_ON(square(svd(apart(x)).u)),
+                  .call = TERN_ON(square(svd(nearer(x)).vh)),
                   .reference = [](const auto& x) {
                     Dense u{0, 0};
-                    rotated(apart(x[0]), u);
-                    return std::vector{values(squares(u))};
+                    return std::vector{values(squares(turned(rotated(nearer(x[0]), u).vectors)))};
                   },
                   .sizes = kSmall,
                   .empty = kNothing}},
@@ -408,15 +416,15 @@ const Entries factorisations{
      .says = "{eigenvalues, eigenvectors} of square matrices: complex, in no order, vectors of length 1 as columns",
      .tolerance = kSpectra,
      .orders_on_gpus = 0,
-     .samples = {{.with = "the matrix squared, of its parts",
+     .samples = {{.with = "a sixteenth of the matrix squared, of its parts",
                   .shapes = square,
                   .call = [](const auto& x) {
                     const auto f = eig(apart(x));
                     const auto scaled = f.eigenvectors * square(f.eigenvalues).unsqueeze(-2);
-                    return real(solve(f.eigenvectors.mT(), scaled.mT()).mT()).to(x.dtype());
+                    return (real(solve(f.eigenvectors.mT(), scaled.mT()).mT()) * 0.0625).to(x.dtype());
                   },
                   .reference = [](const auto& x) {
-                    return std::vector{values(product(apart(x[0]), apart(x[0])))};
+                    return std::vector{values(times(product(apart(x[0]), apart(x[0])), 0.0625))};
                   },
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}}},
@@ -427,14 +435,14 @@ const Entries factorisations{
      .says = "The eigenvalues of square matrices: complex, in no order",
      .tolerance = kSpectra,
      .orders_on_gpus = 0,
-     .samples = {{.with = "the sum of their squares",
+     .samples = {{.with = "a sixteenth of the sum of their squares",
                   .shapes = square,
-                  .call = TERN_ON(real(sum(square(eigvals(apart(x))))).to(x.dtype())),
+                  .call = TERN_ON((real(sum(square(eigvals(apart(x))))) * 0.0625).to(x.dtype())),
                   .reference = [](const auto& x) {
                     const Dense a = product(apart(x[0]), apart(x[0]));
                     double sum = 0;
                     for (std::size_t i = 0; i < a.rows; ++i) sum += a(i, i);
-                    return std::vector{number(sum)};
+                    return std::vector{number(sum * 0.0625)};
                   },
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}}},
@@ -558,18 +566,18 @@ const Entries equations{
      .tolerance = kSpectra,
      .samples = {{.with = "tall",
                   .shapes = tall,
-                  .call = TERN_ON(pinv(apart(x))),
+                  .call = TERN_ON(pinv(nearer(x))),
                   .reference = [](const auto& x) {
-                    const Dense a = apart(x[0]);
+                    const Dense a = nearer(x[0]);
                     return std::vector{values(solved(product(turned(a), a), turned(a)))};
                   },
                   .sizes = kSmall,
                   .empty = {}},
                  {.with = "wide",
                   .shapes = wide,
-                  .call = TERN_ON(pinv(apart(x))),
+                  .call = TERN_ON(pinv(nearer(x))),
                   .reference = [](const auto& x) {
-                    const Dense a = turned(apart(x[0]));
+                    const Dense a = turned(nearer(x[0]));
                     return std::vector{values(turned(solved(product(turned(a), a), turned(a))))};
                   },
                   .sizes = kSmall,
@@ -629,28 +637,28 @@ const Entries norms{
      .tolerance = kSpectra,
      .samples = {{.with = "fro",
                   .shapes = wide,
-                  .call = TERN_ON(matrix_norm(apart(x))),
+                  .call = TERN_ON(matrix_norm(nearer(x))),
                   .reference = [](const auto& x) {
                     double sum = 0;
-                    for (const double v : squares(apart(x[0])).of) sum += v;
+                    for (const double v : squares(nearer(x[0])).of) sum += v;
                     return std::vector{number(std::sqrt(sum))};
                   },
                   .sizes = kSmall,
                   .empty = {}},
                  {.with = "nuc",
                   .shapes = wide,
-                  .call = TERN_ON(matrix_norm(apart(x), "nuc", true)),
+                  .call = TERN_ON(matrix_norm(nearer(x), "nuc", true)),
                   .reference = [](const auto& x) {
                     double sum = 0;
-                    for (const double v : singular_values(apart(x[0]))) sum += v;
+                    for (const double v : singular_values(nearer(x[0]))) sum += v;
                     return std::vector{Values{{1, 1}, {sum}}};
                   },
                   .sizes = kSmall,
                   .empty = {}},
                  {.with = "2",
                   .shapes = wide,
-                  .call = TERN_ON(matrix_norm(apart(x), 2)),
-                  .reference = [](const auto& x) { return std::vector{number(singular_values(apart(x[0]))[0])}; },
+                  .call = TERN_ON(matrix_norm(nearer(x), 2)),
+                  .reference = [](const auto& x) { return std::vector{number(singular_values(nearer(x[0]))[0])}; },
                   .sizes = kSmall,
                   .empty = {}}},
      .bad = {no_matrix("matrix_norm", TERN_ON(matrix_norm(x))),

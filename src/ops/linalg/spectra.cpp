@@ -66,6 +66,7 @@ Var svd_rule(const RuleContext& c) {
   const Var& s = c.saved[1];
   const std::int64_t k = s.size(-1);
   const Var u = c.saved[0].slice(-1, 0, k), vh = c.saved[2].slice(-2, 0, k);
+  if (k == 0) return matmul(u, vh);
   const Tensor size = largest(for_rows(s.value()));
   const auto skew = [](const Var& x) { return x - adjoint(x); };
   Var inner, left, right;
