@@ -302,16 +302,16 @@ const Entries factorisations{
      .tolerance = kSpectra,
      .samples = {{.with = "tall",
                   .shapes = tall,
-                  .call = TERN_ON(square(qr(nearer(x)).q)),
+                  .call = TERN_ON(square(qr(apart(x)).r) * 0.0625),
                   .reference = [](const auto& x) {
-                    const Dense a = nearer(x[0]), l = lower_factor(product(turned(a), a));
-                    return std::vector{values(squares(turned(solved(l, turned(a)))))};
+                    const Dense a = apart(x[0]);
+                    return std::vector{values(times(squares(turned(lower_factor(product(turned(a), a)))), 0.0625))};
                   },
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}},
                  {.with = "wide",
                   .shapes = wide,
-                  .call = TERN_ON(square(qr(apart(x)).r)),
+                  .call = TERN_ON(square(qr(apart(x)).r) * 0.0625),
                   .reference = [](const auto& x) {
                     const Dense a = apart(x[0]);
                     Dense first{a.rows, a.rows};
@@ -319,7 +319,7 @@ const Entries factorisations{
                       for (std::size_t j = 0; j < a.rows; ++j) first(i, j) = a(i, j);
                     // r = L⁻¹·firstᵀ·a, L the factor of firstᵀ·first
                     const Dense l = lower_factor(product(turned(first), first));
-                    return std::vector{values(squares(solved(l, product(turned(first), a))))};
+                    return std::vector{values(times(squares(solved(l, product(turned(first), a))), 0.0625))};
                   },
                   .sizes = {{2, 3}, {1, 1}},
                   .empty = {}}},
