@@ -52,21 +52,26 @@ Matrix<T> matrix_of(const View& view, const Shape& batch, std::int64_t index, st
           matrix ? view.strides[rank + 1] : 1};
 }
 
-/// In blocks, so that both sides stay in cache whichever way they lie.
+/// In blocks of a cache line's width, so that both sides stay in L1 whichever way they lie (rows of a power of two
+/// bytes share its sets), by several threads where there is much of it.
 template <class T, class U> void copy(const Matrix<T>& from, const Matrix<U>& to) {
-  constexpr std::int64_t kSide = 16;
-  if (from.row_step == 1 && to.row_step == 1) {
-    for (std::int64_t j = 0; j < from.columns; ++j) std::copy_n(&from(0, j), from.rows, &to(0, j));
-    return;
-  }
-  if (from.column_step == 1 && to.column_step == 1) {
-    for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(&from(i, 0), from.columns, &to(i, 0));
-    return;
-  }
-  for (std::int64_t j = 0; j < from.columns; j += kSide)
-    for (std::int64_t i = 0; i < from.rows; i += kSide)
-      for (std::int64_t c = j; c < std::min(from.columns, j + kSide); ++c)
-        for (std::int64_t r = i; r < std::min(from.rows, i + kSide); ++r) to(r, c) = from(r, c);
+  constexpr std::int64_t kSide = std::max<std::int64_t>(64 / static_cast<std::int64_t>(sizeof(T)), 4);
+  const auto columns = [&](std::int64_t first, std::int64_t last) {
+    if (from.row_step == 1 && to.row_step == 1) {
+      for (std::int64_t j = first; j < last; ++j) std::copy_n(&from(0, j), from.rows, &to(0, j));
+      return;
+    }
+    for (std::int64_t j = first; j < last; j += kSide)
+      for (std::int64_t i = 0; i < from.rows; i += kSide)
+        for (std::int64_t c = j; c < std::min(last, j + kSide); ++c)
+          for (std::int64_t r = i; r < std::min(from.rows, i + kSide); ++r) to(r, c) = from(r, c);
+  };
+  const std::int64_t tasks = from.rows * from.columns < 256 * 1024 ? 1 : 4 * max_threads();
+  if (tasks == 1) return columns(0, from.columns);
+  const std::int64_t blocks = (from.columns + kSide - 1) / kSide;
+  parallel_for(tasks, [&](std::int64_t t) {
+    columns(std::min(from.columns, blocks * t / tasks * kSide), std::min(from.columns, blocks * (t + 1) / tasks * kSide));
+  });
 }
 
 /// A matrix by columns: the view's own memory where it lies so, else memory of its own.
@@ -100,15 +105,21 @@ template <class T> class ByColumns {
   std::unique_ptr<T[]> own_;
 };
 
-template <class T> bool is_finite(T x) {
-  if constexpr (std::is_floating_point_v<T>) return x - x == 0;
-  else return x.real() - x.real() == 0 && x.imag() - x.imag() == 0;
-}
+/// Columns must lie together or rows must.
 template <class T> bool all_finite(const Matrix<T>& a, bool lower = false) {
-  bool finite = true;
-  for (std::int64_t j = 0; j < a.columns; ++j)
-    for (std::int64_t i = lower ? j : 0; i < a.rows; ++i) finite &= is_finite(a(i, j));
-  return finite;
+  using R = real_of<std::remove_const_t<T>>;
+  constexpr std::int64_t kParts = sizeof(T) / sizeof(R);
+  const bool turned = a.row_step != 1;
+  const Matrix<T> by = turned ? a.turned() : a;
+  std::int64_t bad = 0;
+  for (std::int64_t j = 0; j < by.columns; ++j) {
+    const std::int64_t first = lower && !turned ? j : 0, last = lower && turned ? j + 1 : by.rows;
+    const R* const x = reinterpret_cast<const R*>(&by(0, j));
+    std::int64_t here = 0;
+    for (std::int64_t i = first * kParts; i < last * kParts; ++i) here |= !(x[i] - x[i] == 0);
+    bad |= here;
+  }
+  return bad == 0;
 }
 
 /// Of a batch: statuses, and the first matrix with one that is not 0.
