@@ -51,13 +51,20 @@ double noise(std::int64_t i, std::int64_t j) { return std::sin(1.3 * static_cast
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> list{
       {"random", [](auto i, auto j, auto) { return noise(i, j); }},
-      {"graded", [](auto i, auto j, auto) { return noise(i, j) * std::pow(0.5, static_cast<double>(std::min<std::int64_t>(i + j, 60))); }},
+      {"graded",
+       [](auto i, auto j, auto) {
+         return noise(i, j) * std::pow(0.5, static_cast<double>(std::min<std::int64_t>(i + j, 60)));
+       }},
       {"of rank 1", [](auto i, auto j, auto) { return noise(i, 1) * noise(2, j); }},
       {"zero", [](auto, auto, auto) { return 0.0; }},
       {"Hilbert", [](auto i, auto j, auto) { return 1.0 / static_cast<double>(i + j + 1); }},
-      {"Wilkinson", [](auto i, auto j, auto n) { return i == j ? std::abs(static_cast<double>(2 * i - n + 1)) / 2 : std::abs(i - j) == 1 ? 1.0 : 0.0; }},
+      {"Wilkinson",
+       [](auto i, auto j, auto n) {
+         return i == j ? std::abs(static_cast<double>(2 * i - n + 1)) / 2 : std::abs(i - j) == 1 ? 1.0 : 0.0;
+       }},
       {"Toeplitz", [](auto i, auto j, auto) { return 1.0 / static_cast<double>(1 + std::abs(i - j)); }},
-      {"Kahan", [](auto i, auto j, auto) { return j < i ? 0.0 : std::pow(0.9, static_cast<double>(i)) * (i == j ? 1 : -0.4); }},
+      {"Kahan",
+       [](auto i, auto j, auto) { return j < i ? 0.0 : std::pow(0.9, static_cast<double>(i)) * (i == j ? 1 : -0.4); }},
       {"huge", [](auto i, auto j, auto) { return noise(i, j) * 1e15; }},
       {"tiny", [](auto i, auto j, auto) { return noise(i, j) * 1e-15; }},
   };
@@ -187,7 +194,8 @@ TEST_P(Linalg, OfThreeHundred) {
     const auto f = svd(a), g = svd(a, false);
     expect_close("svd", matmul(g.u * g.s.unsqueeze(-2), g.vh), a, size_of(a), 300);
     const auto e = eigh(s);
-    expect_close("eigh", matmul(e.eigenvectors * e.eigenvalues.unsqueeze(-2), adjoint(e.eigenvectors)), s, size_of(s), 300);
+    expect_close("eigh", matmul(e.eigenvectors * e.eigenvalues.unsqueeze(-2), adjoint(e.eigenvectors)), s, size_of(s),
+                 300);
     const auto q = qr(a);
     expect_close("qr", matmul(q.q, q.r), a, size_of(a), 300);
     expect_orthonormal("q", q.q), expect_orthonormal("u", f.u), expect_orthonormal("v", e.eigenvectors);
@@ -237,7 +245,8 @@ TEST_P(Linalg, NamesWhatFailed) {
     EXPECT_EQ(info(cholesky_ex(x).info), (std::vector<std::int32_t>{-1}));
     expect_error(ErrorKind::linalg, {"solve", "not finite"}, [&] { solve(x, ones({3})); });
     expect_error(ErrorKind::linalg, {"cholesky", "not finite"}, [&] { cholesky(x); });
-    for (const auto& f : {+[](const Tensor& t) { eigh(t); }, +[](const Tensor& t) { svd(t); }, +[](const Tensor& t) { eig(t); }})
+    for (const auto& f :
+         {+[](const Tensor& t) { eigh(t); }, +[](const Tensor& t) { svd(t); }, +[](const Tensor& t) { eig(t); }})
       if (is_there([&] { f(eye(3)); })) expect_error(ErrorKind::linalg, {"not finite"}, [&] { f(x); });
   }
   expect_error(ErrorKind::shape, {"solve", "rows"}, [&] { solve(good, ones({4})); });
@@ -287,33 +296,53 @@ TERN_EVERY_DEVICE_IN_DOUBLE(LinalgGradients);
 TEST_P(LinalgGradients, OfRectangularMatrices) {
   for (const auto& [m, n] : {std::pair{4, 2}, {2, 4}}) {
     const Tensor a = spread(m, n);
-    expect("lu", [](const Var& x) { return linalg::lu_factor(x).lu; }, a);
-    expect("q", [](const Var& x) { return qr(x).q; }, a);
-    expect("r", [](const Var& x) { return qr(x).r; }, a);
-    expect("u", [](const Var& x) { return svd(x, false).u; }, a);
-    expect("vh", [](const Var& x) { return svd(x, false).vh; }, a);
-    expect("pinv", [](const Var& x) { return pinv(x); }, a);
-    expect("lstsq", [m](const Var& x) { return lstsq(x, ones({m}, f64)).solution; }, a);
-    expect("nuc", [](const Var& x) { return matrix_norm(x, "nuc"); }, a);
+    expect(
+        "lu", [](const Var& x) { return linalg::lu_factor(x).lu; }, a);
+    expect(
+        "q", [](const Var& x) { return qr(x).q; }, a);
+    expect(
+        "r", [](const Var& x) { return qr(x).r; }, a);
+    expect(
+        "u", [](const Var& x) { return svd(x, false).u; }, a);
+    expect(
+        "vh", [](const Var& x) { return svd(x, false).vh; }, a);
+    expect(
+        "pinv", [](const Var& x) { return pinv(x); }, a);
+    expect(
+        "lstsq", [m](const Var& x) { return lstsq(x, ones({m}, f64)).solution; }, a);
+    expect(
+        "nuc", [](const Var& x) { return matrix_norm(x, "nuc"); }, a);
   }
 }
 TEST_P(LinalgGradients, OfBatches) {
   const Tensor a = stack(std::vector<Tensor>{spread(3, 3), spread(3, 3) * -0.5}, 0);
-  expect("solve", [](const Var& x) { return solve(x, ones({3, 2}, f64)); }, a);
-  expect("det", [](const Var& x) { return det(x) * 0.01; }, a);
-  expect("slogdet", [](const Var& x) { return slogdet(x).logabsdet; }, a);
-  expect("expm", [](const Var& x) { return expm(x * 0.3); }, a);
-  expect("eigh", [](const Var& x) { return square(eigh(x + x.mT()).eigenvectors); }, a);
+  expect(
+      "solve",
+      [](const Var& x) {
+        return solve(x, ones({3, 2}, f64));
+      },
+      a);
+  expect(
+      "det", [](const Var& x) { return det(x) * 0.01; }, a);
+  expect(
+      "slogdet", [](const Var& x) { return slogdet(x).logabsdet; }, a);
+  expect(
+      "expm", [](const Var& x) { return expm(x * 0.3); }, a);
+  expect(
+      "eigh", [](const Var& x) { return square(eigh(x + x.mT()).eigenvectors); }, a);
 }
 /// Functions of parts of complex matrices, whose gauge does not matter.
 TEST_P(LinalgGradients, OfComplexMatrices) {
   const Tensor parts = make_complex(spread(3, 3), spread(3, 3).mT() * 0.2).contiguous();
   const Tensor x = view_as_real(parts).contiguous();
   const auto on = [&](const char* name, const std::function<Var(const Var&)>& f) {
-    expect(name, [&](const Var& p) {
-      const Var y = f(view_as_complex(p));
-      return is_complex(y.dtype()) ? view_as_real(y) : y;
-    }, x);
+    expect(
+        name,
+        [&](const Var& p) {
+          const Var y = f(view_as_complex(p));
+          return is_complex(y.dtype()) ? view_as_real(y) : y;
+        },
+        x);
   };
   const auto h = [](const Var& z) { return z + conj(z).mT(); };
   const auto size = [](const Var& z) { return real(z * conj(z)); };

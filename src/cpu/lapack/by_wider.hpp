@@ -45,7 +45,8 @@ template <class Narrow, class Wide> struct ByWider {
     const int info = wide().lu(m, n, x.data(), x.ld(), pivots);
     return x.finish(a, ld), info;
   }
-  static void triangular(bool upper, char op, bool unit, int n, int columns, const Narrow* a, int ld, Narrow* b, int ld_b) {
+  static void triangular(bool upper, char op, bool unit, int n, int columns, const Narrow* a, int ld, Narrow* b,
+                         int ld_b) {
     Matrix x(a, n, n, ld), y(b, n, columns, ld_b);
     wide().triangular(upper, op, unit, n, columns, x.data(), x.ld(), y.data(), y.ld());
     y.finish(b, ld_b);
@@ -65,7 +66,8 @@ template <class Narrow, class Wide> struct ByWider {
     const int least = m < n ? m : n;
     Matrix x(a, m, n, ld), left(nullptr, m, job == 'A' ? m : least, m), right(nullptr, job == 'A' ? n : least, n, n);
     std::vector<double> list(static_cast<std::size_t>(least));
-    const int info = wide().svd(job, m, n, x.data(), x.ld(), list.data(), left.data(), left.ld(), right.data(), right.ld());
+    const int info =
+        wide().svd(job, m, n, x.data(), x.ld(), list.data(), left.data(), left.ld(), right.data(), right.ld());
     narrow(list, s);
     if (job != 'N') left.finish(u, ld_u), right.finish(vh, ld_vh);
     return info;

@@ -29,8 +29,8 @@ template <class S> Map<S> map(S* a, int m, int n, int ld) { return Map<S>(a, m, 
 
 template <class T> int cholesky(bool upper, int n, T* a, int ld) {
   Map<T> x = map(a, n, n, ld);
-  const E::Index failed = upper ? E::internal::llt_inplace<T, E::Upper>::blocked(x)
-                                : E::internal::llt_inplace<T, E::Lower>::blocked(x);
+  const E::Index failed =
+      upper ? E::internal::llt_inplace<T, E::Upper>::blocked(x) : E::internal::llt_inplace<T, E::Lower>::blocked(x);
   return static_cast<int>(failed + 1);
 }
 template <class T> int lu(int m, int n, T* a, int ld, int* pivots) {
@@ -77,8 +77,7 @@ template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* value
   if (vectors) x = made.eigenvectors();
   return 0;
 }
-template <class T>
-int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, T* u, int ld_u, T* vh, int ld_vh) {
+template <class T> int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, T* u, int ld_u, T* vh, int ld_vh) {
   const unsigned wanted = job == 'A'   ? E::ComputeFullU | E::ComputeFullV
                           : job == 'S' ? E::ComputeThinU | E::ComputeThinV
                                        : 0u;
@@ -111,17 +110,17 @@ int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real
 
 /// Defines and instantiates eigen_factorisations<T>().
 #ifdef TERN_EIGEN
-#define TERN_EIGEN_TABLE(T)                                                                                         \
-  namespace tern::detail_cpu {                                                                                      \
-  template <> const Factorisations<T>* eigen_factorisations<T>() {                                                  \
-    static const Factorisations<T>* const table =                                                                   \
-        new Factorisations<T>{"Eigen", cholesky<T>, lu<T>, triangular<T>, qr<T>, eigh<T>, svd<T>, eig<T>};          \
-    return table;                                                                                                   \
-  }                                                                                                                 \
+#define TERN_EIGEN_TABLE(T)                                                                                \
+  namespace tern::detail_cpu {                                                                             \
+  template <> const Factorisations<T>* eigen_factorisations<T>() {                                         \
+    static const Factorisations<T>* const table =                                                          \
+        new Factorisations<T>{"Eigen", cholesky<T>, lu<T>, triangular<T>, qr<T>, eigh<T>, svd<T>, eig<T>}; \
+    return table;                                                                                          \
+  }                                                                                                        \
   }
 #else
-#define TERN_EIGEN_TABLE(T)                                                        \
-  namespace tern::detail_cpu {                                                     \
+#define TERN_EIGEN_TABLE(T)                                                          \
+  namespace tern::detail_cpu {                                                       \
   template <> const Factorisations<T>* eigen_factorisations<T>() { return nullptr; } \
   }
 #endif

@@ -1,5 +1,5 @@
-// Singular values and eigenvalues of f32 by those of f64: Eigen's lose orthogonality in f32 where a matrix is graded, by
-// half of it at 33×33 with factors of 1/2; and half of the code is spared.
+// Singular values and eigenvalues of f32 by those of f64: Eigen's lose orthogonality in f32 where a matrix is graded,
+// by half of it at 33×33 with factors of 1/2; and half of the code is spared.
 #include "cpu/lapack/by_wider.hpp"
 #include "cpu/lapack/eigen-inl.h"
 

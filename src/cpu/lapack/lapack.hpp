@@ -4,8 +4,8 @@
 
 namespace tern::detail_cpu {
 
-/// TERN_LAPACK (a path, or `none`), else Intel's MKL, OpenBLAS, Apple's Accelerate: the first that opens and has what is
-/// needed. The reference implementation is never taken: Eigen is faster.
+/// TERN_LAPACK (a path, or `none`), else Intel's MKL, OpenBLAS, Apple's Accelerate: the first that opens and has what
+/// is needed. The reference implementation is never taken: Eigen is faster.
 class Lapack {
  public:
   static const Lapack& get();

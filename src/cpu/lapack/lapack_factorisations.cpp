@@ -1,5 +1,5 @@
-// The routines of a LAPACK as a table. Fortran takes everything by address; lengths of its strings, which are one letter
-// each, follow the arguments.
+// The routines of a LAPACK as a table. Fortran takes everything by address; lengths of its strings, which are one
+// letter each, follow the arguments.
 #include <algorithm>
 #include <type_traits>
 #include <vector>
@@ -81,7 +81,8 @@ template <class T> int qr(int m, int n, int columns, T* a, int ld, T* q, int ld_
     routines<T>().geqrf(&m, &n, a, &ld, tau.data(), work, &size, &result);
     return result;
   });
-  for (int j = 0; j < std::min(rank, columns); ++j) std::copy(a + std::ptrdiff_t{1} * j * ld, a + std::ptrdiff_t{1} * j * ld + m, q + std::ptrdiff_t{1} * j * ld_q);
+  for (int j = 0; j < std::min(rank, columns); ++j)
+    std::copy(a + std::ptrdiff_t{1} * j * ld, a + std::ptrdiff_t{1} * j * ld + m, q + std::ptrdiff_t{1} * j * ld_q);
   for (int j = rank; j < columns; ++j) std::fill_n(q + std::ptrdiff_t{1} * j * ld_q, m, T(0));
   if (info) return info;
   return with_workspace<T>([&](T* work, int size) {
@@ -98,9 +99,9 @@ template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* value
   T best{};
   if constexpr (is_complex_v<T>) {
     R best_real{};
-    const auto run = reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, R*, T*, const int*,
-                                               R*, const int*, int*, const int*, int*, std::size_t, std::size_t)>(
-        routines<T>().syevd);
+    const auto run =
+        reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, R*, T*, const int*, R*,
+                                  const int*, int*, const int*, int*, std::size_t, std::size_t)>(routines<T>().syevd);
     run(job, "L", &n, a, &ld, values, &best, &ask, &best_real, &ask, &best_int, &ask, &info, 1, 1);
     if (info) return info;
     const int size = size_in(best), size_real = size_in(best_real);
@@ -122,25 +123,25 @@ template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* value
   return info;
 }
 
-template <class T>
-int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, T* u, int ld_u, T* vh, int ld_vh) {
+template <class T> int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, T* u, int ld_u, T* vh, int ld_vh) {
   using R = real_of<T>;
   const auto least = static_cast<std::size_t>(std::min(m, n)), most = static_cast<std::size_t>(std::max(m, n));
   std::vector<int> work_int(8 * least);
   if constexpr (is_complex_v<T>) {
-    std::vector<R> work_real(std::max<std::size_t>(5 * least * least + 7 * least, 2 * most * least + 2 * least * least + least));
-    const auto run = reinterpret_cast<void (*)(const char*, const int*, const int*, T*, const int*, R*, T*, const int*,
-                                               T*, const int*, T*, const int*, R*, int*, int*, std::size_t)>(
-        routines<T>().gesdd);
+    std::vector<R> work_real(
+        std::max<std::size_t>(5 * least * least + 7 * least, 2 * most * least + 2 * least * least + least));
+    const auto run =
+        reinterpret_cast<void (*)(const char*, const int*, const int*, T*, const int*, R*, T*, const int*, T*,
+                                  const int*, T*, const int*, R*, int*, int*, std::size_t)>(routines<T>().gesdd);
     return with_workspace<T>([&](T* work, int size) {
       int info = 0;
       run(&job, &m, &n, a, &ld, s, u, &ld_u, vh, &ld_vh, work, &size, work_real.data(), work_int.data(), &info, 1);
       return info;
     });
   } else {
-    const auto run = reinterpret_cast<void (*)(const char*, const int*, const int*, T*, const int*, R*, T*, const int*,
-                                               T*, const int*, T*, const int*, int*, int*, std::size_t)>(
-        routines<T>().gesdd);
+    const auto run =
+        reinterpret_cast<void (*)(const char*, const int*, const int*, T*, const int*, R*, T*, const int*, T*,
+                                  const int*, T*, const int*, int*, int*, std::size_t)>(routines<T>().gesdd);
     return with_workspace<T>([&](T* work, int size) {
       int info = 0;
       run(&job, &m, &n, a, &ld, s, u, &ld_u, vh, &ld_vh, work, &size, work_int.data(), &info, 1);
@@ -152,7 +153,9 @@ int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, T* u, int ld_u, T* 
 /// A real matrix's vectors come as pairs of real ones: re and im of each conjugate pair.
 template <class R>
 void pair_up(int n, const std::vector<R>& im, const std::vector<R>& pairs, std::complex<R>* vectors, int ld) {
-  const auto at = [&](int i, int j) { return pairs[static_cast<std::size_t>(j) * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)]; };
+  const auto at = [&](int i, int j) {
+    return pairs[static_cast<std::size_t>(j) * static_cast<std::size_t>(n) + static_cast<std::size_t>(i)];
+  };
   for (int j = 0; j < n; ++j) {
     const bool pair = im[static_cast<std::size_t>(j)] != 0 && j + 1 < n;
     for (int i = 0; i < n; ++i) {
@@ -172,9 +175,9 @@ int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real
   const int one = 1;
   if constexpr (is_complex_v<T>) {
     std::vector<R> work_real(2 * size_n);
-    const auto run = reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, T*, T*, const int*,
-                                               T*, const int*, T*, const int*, R*, int*, std::size_t, std::size_t)>(
-        routines<T>().geev);
+    const auto run =
+        reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, T*, T*, const int*, T*,
+                                  const int*, T*, const int*, R*, int*, std::size_t, std::size_t)>(routines<T>().geev);
     return with_workspace<T>([&](T* work, int size) {
       int info = 0;
       run("N", job, &n, a, &ld, values, nullptr, &one, vectors, vectors ? &ld_v : &one, work, &size, work_real.data(),
@@ -183,9 +186,9 @@ int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real
     });
   } else {
     std::vector<R> re(size_n), im(size_n), pairs(vectors ? size_n * size_n : 0);
-    const auto run = reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, R*, R*, T*,
-                                               const int*, T*, const int*, T*, const int*, int*, std::size_t,
-                                               std::size_t)>(routines<T>().geev);
+    const auto run =
+        reinterpret_cast<void (*)(const char*, const char*, const int*, T*, const int*, R*, R*, T*, const int*, T*,
+                                  const int*, T*, const int*, int*, std::size_t, std::size_t)>(routines<T>().geev);
     const int info = with_workspace<T>([&](T* work, int size) {
       int result = 0;
       run("N", job, &n, a, &ld, re.data(), im.data(), nullptr, &one, pairs.data(), vectors ? &n : &one, work, &size,
@@ -203,7 +206,8 @@ int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real
 template <class T> const Factorisations<T>* lapack_factorisations() {
   static const Factorisations<T>* const table = []() -> const Factorisations<T>* {
     if (!Lapack::get().found() || !routines<T>().whole()) return nullptr;
-    return new Factorisations<T>{Lapack::get().name(), cholesky<T>, lu<T>, triangular<T>, qr<T>, eigh<T>, svd<T>, eig<T>};
+    return new Factorisations<T>{
+        Lapack::get().name(), cholesky<T>, lu<T>, triangular<T>, qr<T>, eigh<T>, svd<T>, eig<T>};
   }();
   return table;
 }

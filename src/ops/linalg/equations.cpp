@@ -94,7 +94,8 @@ template <TensorOrVar T> InverseEx<T> inv_in(const char* op, const T& a, bool ch
   const T wide = widened(a);
   const LuTensors made = lu_tensors(op, value_of(wide), checked, !checked);
   const Tensor one = identity_like(value_of(wide), a.size(-1)).broadcast_to(a.shape());
-  if constexpr (std::same_as<T, Var>) return {narrowed(solve_with(op, wide, made, as_var(one), false), a.dtype()), made.info};
+  if constexpr (std::same_as<T, Var>)
+    return {narrowed(solve_with(op, wide, made, as_var(one), false), a.dtype()), made.info};
   else return {narrowed(solve_with(op, wide, made, one, false), a.dtype()), made.info};
 }
 
@@ -142,7 +143,8 @@ Slogdet<Var> slogdet_in(const Var& a) {
         }
         if (!scale.defined()) return PoolVector<Var>{x * 0};
         const Tensor one = identity_like(x.value(), x.size(-1)).broadcast_to(x.shape());
-        return PoolVector<Var>{scale.unsqueeze(-1).unsqueeze(-1) * solve_with("slogdet", x, factors, as_var(one), true)};
+        return PoolVector<Var>{scale.unsqueeze(-1).unsqueeze(-1) *
+                               solve_with("slogdet", x, factors, as_var(one), true)};
       });
   return {both[0], both[1]};
 }
@@ -171,10 +173,10 @@ template <TensorOrVar T> Slogdet<T> slogdet(const T& a) {
   return {narrowed(made.sign, a.dtype()), narrowed(made.logabsdet, a.dtype())};
 }
 
-#define TERN_INSTANCES(T)                   \
-  template T inv(const T&);                 \
-  template InverseEx<T> inv_ex(const T&);   \
-  template T det(const T&);                 \
+#define TERN_INSTANCES(T)                 \
+  template T inv(const T&);               \
+  template InverseEx<T> inv_ex(const T&); \
+  template T det(const T&);               \
   template Slogdet<T> slogdet(const T&);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

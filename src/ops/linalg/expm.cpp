@@ -14,10 +14,20 @@ namespace {
 constexpr const char* kOp = "expm";
 /// Up to this norm the approximant of order 13 is exact to f64's roundings.
 constexpr double kMost = 5.371920351148152;
-constexpr double kPade[] = {64764752532480000., 32382376266240000., 7771770303897600., 1187353796428800.,
-                            129060195264000.,   10559470521600.,    670442572800.,     33522128640.,
-                            1323241920.,        40840800.,          960960.,           16380.,
-                            182.,               1.};
+constexpr double kPade[] = {64764752532480000.,
+                            32382376266240000.,
+                            7771770303897600.,
+                            1187353796428800.,
+                            129060195264000.,
+                            10559470521600.,
+                            670442572800.,
+                            33522128640.,
+                            1323241920.,
+                            40840800.,
+                            960960.,
+                            16380.,
+                            182.,
+                            1.};
 
 /// The largest 1-norm of the batch, in the program.
 double largest_norm(const Tensor& a) {
@@ -32,8 +42,8 @@ int halvings(double norm) { return norm > kMost ? static_cast<int>(std::ceil(std
 Tensor approximant(const Tensor& a) {
   const auto& b = kPade;
   const Tensor one = identity_like(a, a.size(-1)), a2 = matmul(a, a), a4 = matmul(a2, a2), a6 = matmul(a2, a4);
-  const Tensor odd = matmul(a, matmul(a6, b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 +
-                                   b[1] * one);
+  const Tensor odd =
+      matmul(a, matmul(a6, b[13] * a6 + b[11] * a4 + b[9] * a2) + b[7] * a6 + b[5] * a4 + b[3] * a2 + b[1] * one);
   const Tensor even = matmul(a6, b[12] * a6 + b[10] * a4 + b[8] * a2) + b[6] * a6 + b[4] * a4 + b[2] * a2 + b[0] * one;
   const LuTensors factors = lu_tensors(kOp, even - odd, false, false);
   return lu_solve_tensor(kOp, factors.lu, factors.pivots, even + odd, false, false);

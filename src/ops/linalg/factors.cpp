@@ -112,7 +112,8 @@ Var lu_as(const char* op, const Var& a, const LuTensors& made) {
   if (m > k) {  // the rows behind are exchanged with nobody
     Shape rest = pivots.shape();
     rest.back() = m - k;
-    pivots = concatenate(std::vector<Tensor>{pivots, arange(k, m, 1, {.dtype = i32, .device = a.device()}).broadcast_to(rest)}, -1);
+    pivots = concatenate(
+        std::vector<Tensor>{pivots, arange(k, m, 1, {.dtype = i32, .device = a.device()}).broadcast_to(rest)}, -1);
   }
   const Var moved = permuted(op, pivots, a, true);
   const Var first = known_lu(op, moved.slice(-2, 0, k).slice(-1, 0, k), made.lu.slice(-2, 0, k).slice(-1, 0, k));
@@ -164,9 +165,11 @@ template <TensorOrVar T> Lu<T> lu(const T& a) {
   if (m > k) {
     Shape rest = pivots.shape();
     rest.back() = m - k;
-    pivots = concatenate(std::vector<Tensor>{pivots, arange(k, m, 1, {.dtype = i32, .device = a.device()}).broadcast_to(rest)}, -1);
+    pivots = concatenate(
+        std::vector<Tensor>{pivots, arange(k, m, 1, {.dtype = i32, .device = a.device()}).broadcast_to(rest)}, -1);
   }
-  const Tensor p = permuted(op, pivots, identity_like(value_of(wide), m).broadcast_to(with_sizes(batch_of(a.shape()), {m, m})), false);
+  const Tensor p = permuted(
+      op, pivots, identity_like(value_of(wide), m).broadcast_to(with_sizes(batch_of(a.shape()), {m, m})), false);
   const auto fit = [&](const T& x) { return narrowed(x, a.dtype()); };
   return {fit(as_result<T>(p)), fit(tril(both.slice(-1, 0, k), -1) + ones), fit(triu(both.slice(-2, 0, k)))};
 }
@@ -178,8 +181,8 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> lu_solve(const A& lu, con
     throw Error(ErrorKind::shape, "lu_solve: b must have as many rows as lu, " + describe(value_of(lu)) + ", it is " +
                                       describe(value_of(b)));
   if (pivots.dtype() != i32 || pivots.shape() != with_sizes(batch_of(lu.shape()), {lu.size(-1)}))
-    throw Error(ErrorKind::shape, "lu_solve: pivots must be what lu_factor gave, i32 [.., N], they are " +
-                                      describe(pivots));
+    throw Error(ErrorKind::shape,
+                "lu_solve: pivots must be what lu_factor gave, i32 [.., N], they are " + describe(pivots));
   const DType dtype = promote_types(lu.dtype(), b.dtype());
   R f = widened(operand_as<R>(lu).to(dtype)), x = widened(operand_as<R>(b).to(dtype));
   broadcast_batches(op, f, x);
@@ -194,8 +197,8 @@ ResultOf<A, B> solve_triangular(const A& a, const B& b, bool upper, bool left, b
   constexpr const char* op = "solve_triangular";
   require_square(op, "a", value_of(a)), require_matrices(op, "b", value_of(b));
   if (b.size(left ? -2 : -1) != a.size(-1))
-    throw Error(ErrorKind::shape, std::string(op) + ": b must have as many " + (left ? "rows" : "columns") +
-                                      " as a, " + describe(value_of(a)) + ", it is " + describe(value_of(b)));
+    throw Error(ErrorKind::shape, std::string(op) + ": b must have as many " + (left ? "rows" : "columns") + " as a, " +
+                                      describe(value_of(a)) + ", it is " + describe(value_of(b)));
   const DType dtype = promote_types(a.dtype(), b.dtype());
   R t = widened(operand_as<R>(a).to(dtype)), x = widened(operand_as<R>(b).to(dtype));
   if (!left) x = adjoint(x);
@@ -226,8 +229,9 @@ std::pair<Var, Var> qr_of(const Var& a, bool full) {
   const std::vector<Var> made = record("qr", {&a, 1}, {q, r}, {{Var(), 0}, {Var(), 1}}, [full](const RuleContext& c) {
     const Var &left = c.saved[0], &right = c.saved[1];
     if (left.size(-1) > right.size(-1))
-      throw Error(ErrorKind::unsupported, "qr: complete has no gradient where there are more rows than columns; its "
-                                          "additional columns are not determined");
+      throw Error(ErrorKind::unsupported,
+                  "qr: complete has no gradient where there are more rows than columns; its "
+                  "additional columns are not determined");
     const Var &g_q = c.grads[0], &g_r = c.grads[1];
     Var x;
     if (g_r.defined()) x = matmul(g_r, adjoint(right));
@@ -255,12 +259,12 @@ template <TensorOrVar T> Qr<T> qr(const T& a, bool complete) {
   return {fit(q), fit(concatenate(std::vector<T>{r, matmul(adjoint(q), wide.slice(-1, m, n))}, -1))};
 }
 
-#define TERN_INSTANCES(T)                                  \
-  template T cholesky(const T&, bool);                     \
-  template CholeskyEx<T> cholesky_ex(const T&, bool);      \
-  template LuFactor<T> lu_factor(const T&);                \
-  template LuFactorEx<T> lu_factor_ex(const T&);           \
-  template Lu<T> lu(const T&);                             \
+#define TERN_INSTANCES(T)                             \
+  template T cholesky(const T&, bool);                \
+  template CholeskyEx<T> cholesky_ex(const T&, bool); \
+  template LuFactor<T> lu_factor(const T&);           \
+  template LuFactorEx<T> lu_factor_ex(const T&);      \
+  template Lu<T> lu(const T&);                        \
   template Qr<T> qr(const T&, bool);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

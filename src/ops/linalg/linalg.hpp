@@ -19,7 +19,9 @@ void require_square(const char* op, const char* argument, const Tensor& x);
 /// 16-bit floats as f32; others as they are.
 template <TensorOrVar T> T widened(const T& x) { return dtype_size(x.dtype()) == 2 ? x.to(f32) : x; }
 /// The result in the operand's dtype again.
-template <TensorOrVar T> T narrowed(const T& result, DType dtype) { return dtype_size(dtype) == 2 ? result.to(dtype) : result; }
+template <TensorOrVar T> T narrowed(const T& result, DType dtype) {
+  return dtype_size(dtype) == 2 ? result.to(dtype) : result;
+}
 
 template <TensorOrVar T> T adjoint(const T& a) {
   if (is_complex(a.dtype())) return conj(a).mT();
@@ -34,7 +36,9 @@ template <TensorOrVar T> T hermitian(const T& a) { return (a + adjoint(a)) * 0.5
 /// x[.., N] as the columns' factors of [.., M, N], and as the rows' of [.., N, M].
 template <TensorOrVar T> T for_columns(const T& x) { return x.unsqueeze(-2); }
 template <TensorOrVar T> T for_rows(const T& x) { return x.unsqueeze(-1); }
-inline Tensor identity_like(const Tensor& a, std::int64_t n) { return eye(n, {.dtype = a.dtype(), .device = a.device()}); }
+inline Tensor identity_like(const Tensor& a, std::int64_t n) {
+  return eye(n, {.dtype = a.dtype(), .device = a.device()});
+}
 
 // ---- the primitives on tensors ----
 struct LuTensors {
@@ -43,7 +47,8 @@ struct LuTensors {
 Tensor cholesky_tensor(const char* op, const Tensor& a, bool checked, Tensor* info);
 LuTensors lu_tensors(const char* op, const Tensor& a, bool checked, bool with_info);
 /// b over the batch of lu already.
-Tensor lu_solve_tensor(const char* op, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool adjoint, bool permutes);
+Tensor lu_solve_tensor(const char* op, const Tensor& lu, const Tensor& pivots, const Tensor& b, bool adjoint,
+                       bool permutes);
 Tensor triangular_tensor(const char* op, const Tensor& a, const Tensor& b, bool upper, char how, bool unit);
 std::pair<Tensor, Tensor> qr_tensors(const char* op, const Tensor& a, bool full);
 std::pair<Tensor, Tensor> eigh_tensors(const char* op, const Tensor& a, bool vectors);

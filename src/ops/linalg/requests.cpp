@@ -7,7 +7,8 @@ namespace tern::detail {
 void require_matrices(const char* op, const char* argument, const Tensor& x) {
   require_defined(op, argument, x);
   if (x.dim() < 2)
-    throw Error(ErrorKind::shape, std::string(op) + ": " + argument + " must be matrices [.., M, N], it is " + describe(x));
+    throw Error(ErrorKind::shape,
+                std::string(op) + ": " + argument + " must be matrices [.., M, N], it is " + describe(x));
   if (!is_differentiable(x.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": " + argument + " must be floating or complex, it is " +
                                       describe(x) + "; convert it with .to(f32)");

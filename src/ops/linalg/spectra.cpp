@@ -17,8 +17,9 @@ double epsilon_of(DType dtype) {
 }
 Tensor largest(const Tensor& x) { return max(abs(x), {-2, -1}, true); }
 
-/// x / gaps of square matrices, but 0 where both are nothing but roundings (of values as large as those in `of_gaps` and
-/// `of_x`): what a loss that does not depend on the gauge leaves there. Else the quotient, infinite where a gap is 0.
+/// x / gaps of square matrices, but 0 where both are nothing but roundings (of values as large as those in `of_gaps`
+/// and `of_x`): what a loss that does not depend on the gauge leaves there. Else the quotient, infinite where a gap is
+/// 0.
 Var over_gaps(const Var& x, const Var& gaps, const Tensor& of_x, const Tensor& of_gaps) {
   const double roundings = 8 * epsilon_of(x.dtype()) * static_cast<double>(std::max<std::int64_t>(x.size(-1), 1));
   const Tensor no_gap = abs(gaps.value()) <= of_gaps * roundings;
@@ -188,9 +189,7 @@ Var pinv_known(const char* op, const Var& a, const Tensor& value) {
                                              (columns - matmul(matmul(columns, p), x))};
                     });
 }
-Var pinv_of(const char* op, const Var& a, double rtol) {
-  return pinv_known(op, a, pinv_of(op, a.value(), rtol));
-}
+Var pinv_of(const char* op, const Var& a, double rtol) { return pinv_known(op, a, pinv_of(op, a.value(), rtol)); }
 
 }  // namespace
 
@@ -200,7 +199,9 @@ template <TensorOrVar T> T pinv(const T& a, double rtol) {
   return narrowed(pinv_of("pinv", wide, tolerance_of(rtol, value_of(wide))), a.dtype());
 }
 template <TensorOrVar T> Tensor matrix_rank(const T& a, double rtol) {
-  const Tensor s = svd_tensors("matrix_rank", (require_matrices("matrix_rank", "a", value_of(a)), widened(value_of(a))), false, false).s;
+  const Tensor s = svd_tensors("matrix_rank", (require_matrices("matrix_rank", "a", value_of(a)), widened(value_of(a))),
+                               false, false)
+                       .s;
   return sum(counting(s, tolerance_of(rtol, widened(value_of(a)))), {-1}).to(i32);
 }
 template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, const B& b, double rtol) {
@@ -209,8 +210,8 @@ template <TensorOrVar A, TensorOrVar B> Lstsq<ResultOf<A, B>> lstsq(const A& a, 
   require_matrices(op, "a", value_of(a)), require_defined(op, "b", value_of(b));
   const bool vector = b.dim() == 1;
   if (b.dim() < 1 || b.size(vector ? -1 : -2) != a.size(-2))
-    throw Error(ErrorKind::shape, "lstsq: b must have as many rows as a, " + describe(value_of(a)) + ", it is " +
-                                      describe(value_of(b)));
+    throw Error(ErrorKind::shape,
+                "lstsq: b must have as many rows as a, " + describe(value_of(a)) + ", it is " + describe(value_of(b)));
   const DType dtype = promote_types(a.dtype(), b.dtype());
   const R x = widened(operand_as<R>(a).to(dtype));
   R y = widened(operand_as<R>(b).to(dtype));
@@ -270,17 +271,17 @@ template <TensorOrVar T> T cond(const T& a, const Norm& norm) {
   return matrix_norm(a, norm) * matrix_norm(inv_ex(a).inverse, norm);
 }
 
-#define TERN_INSTANCES(T)                                                      \
-  template Eigh<T> eigh(const T&);                                             \
-  template T eigvalsh(const T&);                                               \
-  template Svd<T> svd(const T&, bool);                                         \
-  template T svdvals(const T&);                                                \
-  template Eig<T> eig(const T&);                                               \
-  template T eigvals(const T&);                                                \
-  template T pinv(const T&, double);                                           \
-  template Tensor matrix_rank(const T&, double);                               \
-  template T matrix_norm(const T&, const Norm&, bool);                         \
-  template T vector_norm(const T&, const Norm&, const Axes&, bool);            \
+#define TERN_INSTANCES(T)                                           \
+  template Eigh<T> eigh(const T&);                                  \
+  template T eigvalsh(const T&);                                    \
+  template Svd<T> svd(const T&, bool);                              \
+  template T svdvals(const T&);                                     \
+  template Eig<T> eig(const T&);                                    \
+  template T eigvals(const T&);                                     \
+  template T pinv(const T&, double);                                \
+  template Tensor matrix_rank(const T&, double);                    \
+  template T matrix_norm(const T&, const Norm&, bool);              \
+  template T vector_norm(const T&, const Norm&, const Axes&, bool); \
   template T cond(const T&, const Norm&);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

@@ -1,5 +1,5 @@
-// What the kernels of linear algebra on the CPU share: matrices of a batch in any layout, taken to matrices by columns and
-// back; batches shared between threads; and what becomes of a status.
+// What the kernels of linear algebra on the CPU share: matrices of a batch in any layout, taken to matrices by columns
+// and back; batches shared between threads; and what becomes of a status.
 #pragma once
 #include <atomic>
 #include <cmath>
@@ -70,7 +70,8 @@ template <class T, class U> void copy(const Matrix<T>& from, const Matrix<U>& to
   if (tasks == 1) return columns(0, from.columns);
   const std::int64_t blocks = (from.columns + kSide - 1) / kSide;
   parallel_for(tasks, [&](std::int64_t t) {
-    columns(std::min(from.columns, blocks * t / tasks * kSide), std::min(from.columns, blocks * (t + 1) / tasks * kSide));
+    columns(std::min(from.columns, blocks * t / tasks * kSide),
+            std::min(from.columns, blocks * (t + 1) / tasks * kSide));
   });
 }
 
@@ -135,7 +136,8 @@ class Statuses {
     }
     if (status == 0) return;
     const std::int64_t packed = matrix << 24 | ((status + 1) & 0xffffff);
-    for (std::int64_t seen = first_; packed < seen && !first_.compare_exchange_weak(seen, packed);) {}
+    for (std::int64_t seen = first_; packed < seen && !first_.compare_exchange_weak(seen, packed);) {
+    }
   }
   /// Throws where a status is an error.
   void finish() const {
@@ -156,8 +158,8 @@ class Statuses {
 inline void require_int_sizes(const MatrixRequest& r, std::int64_t more = 0) {
   if (std::max(r.most(), more) > 30000 && std::max(r.most(), more) > std::numeric_limits<int>::max() / 4)
     throw Error(ErrorKind::shape, std::string(r.op) + ": a matrix may have up to " +
-                                      std::to_string(std::numeric_limits<int>::max() / 4) + " rows and columns, it is " +
-                                      to_string(r.space));
+                                      std::to_string(std::numeric_limits<int>::max() / 4) +
+                                      " rows and columns, it is " + to_string(r.space));
 }
 
 /// From so many operations on a matrix is shared between LAPACK's threads. They wait for each other by spinning: on two
@@ -171,10 +173,14 @@ template <class T, class R, class Body> void for_matrices(const R& r, std::int64
   const std::int64_t count = r.count();
   if (count == 0) return;
   with_threads_noted([&] {
-    if (detail::tracing()) detail::note(table.library);
     const std::int64_t work = std::max<std::int64_t>(r.flops() / count, 64);
     const bool share = count > 1 && count * work > 200'000 && (count >= max_threads() || work < kWorthThreads);
-    set_lapack_threads(share || work < kWorthThreads ? 1 : max_threads());
+    const int threads = share || work < kWorthThreads ? 1 : max_threads();
+    const bool embedded = &table == eigen_factorisations<T>();
+    if (!embedded) set_lapack_threads(threads);
+    if (detail::tracing())
+      detail::note(table.library +
+                   (embedded || threads == 1 ? "" : " on " + std::to_string(threads) + " of its threads"));
     const std::int64_t tasks = share ? std::min<std::int64_t>(count, 8 * max_threads()) : 1;
     const auto some = [&](std::int64_t t) {
       for (std::int64_t i = count * t / tasks; i < count * (t + 1) / tasks; ++i) body(i, table);

@@ -68,7 +68,8 @@ void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest& r) {
     const Shape batch = r.batch();
     const std::int64_t n = r.rows();
     for_matrices<T>(r, n, [&](std::int64_t index, const Factorisations<T>& table) {
-      const ByColumns<T> x(matrix_of<const T>(r.b, batch, index, n, r.right), matrix_of<T>(r.x, batch, index, n, r.right));
+      const ByColumns<T> x(matrix_of<const T>(r.b, batch, index, n, r.right),
+                           matrix_of<T>(r.x, batch, index, n, r.right));
       const Matrix<const std::int32_t> pivots = matrix_of<const std::int32_t>(r.pivots, batch, index, n, 1);
       const int size = static_cast<int>(n), columns = static_cast<int>(r.right);
       if (n == 0 || r.right == 0) return;
@@ -93,7 +94,8 @@ void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
     const Shape batch = r.batch();
     const std::int64_t n = r.rows();
     for_matrices<T>(r, n, [&](std::int64_t index, const Factorisations<T>& table) {
-      const ByColumns<T> x(matrix_of<const T>(r.b, batch, index, n, r.right), matrix_of<T>(r.x, batch, index, n, r.right));
+      const ByColumns<T> x(matrix_of<const T>(r.b, batch, index, n, r.right),
+                           matrix_of<T>(r.x, batch, index, n, r.right));
       if (n == 0 || r.right == 0) return;
       const Matrix<const T> view = matrix_of<const T>(r.a, batch, index, n, n);
       // A matrix by rows is the transpose of one by columns.

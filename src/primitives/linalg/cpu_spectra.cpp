@@ -15,9 +15,7 @@ template <class T> void fill(const Matrix<T>& a, T value) {
   for (std::int64_t j = 0; j < a.columns; ++j)
     for (std::int64_t i = 0; i < a.rows; ++i) a(i, j) = value;
 }
-template <class T> T nan_of() {
-  return T(std::numeric_limits<real_of<T>>::quiet_NaN());
-}
+template <class T> T nan_of() { return T(std::numeric_limits<real_of<T>>::quiet_NaN()); }
 
 }  // namespace
 
@@ -27,7 +25,8 @@ void qr_on_cpu(detail::Backend&, const detail::QrRequest& r) {
     const Shape batch = r.batch();
     const std::int64_t m = r.rows(), n = r.columns(), inner = r.inner();
     for_matrices<T>(r, r.least(), [&](std::int64_t index, const Factorisations<T>& table) {
-      const Matrix<T> to_q = matrix_of<T>(r.q, batch, index, m, inner), to_r = matrix_of<T>(r.r, batch, index, inner, n);
+      const Matrix<T> to_q = matrix_of<T>(r.q, batch, index, m, inner),
+                      to_r = matrix_of<T>(r.r, batch, index, inner, n);
       if (r.least() == 0) return fill_identity(to_q), fill(to_r, T(0));
       const ByColumns<T> a(matrix_of<const T>(r.input, batch, index, m, n));
       const ByColumns<T> q(to_q, m, inner);
@@ -74,7 +73,8 @@ void svd_on_cpu(detail::Backend&, const detail::SvdRequest& r) {
     const std::int64_t m = r.rows(), n = r.columns(), least = r.least();
     const std::int64_t left = r.full ? m : least, right = r.full ? n : least;
     for_matrices<T>(r, least, [&](std::int64_t index, const Factorisations<T>& table) {
-      const Matrix<T> to_u = matrix_of<T>(r.u, batch, index, m, left), to_vh = matrix_of<T>(r.vh, batch, index, right, n);
+      const Matrix<T> to_u = matrix_of<T>(r.u, batch, index, m, left),
+                      to_vh = matrix_of<T>(r.vh, batch, index, right, n);
       const Matrix<R> to_s = matrix_of<R>(r.s, batch, index, least, 1);
       if (least == 0) return fill_identity(to_u), fill_identity(to_vh), statuses.set(index, 0);
       const ByColumns<T> a(matrix_of<const T>(r.input, batch, index, m, n));
@@ -104,7 +104,8 @@ void eig_on_cpu(detail::Backend&, const detail::EigRequest& r) {
     const std::int64_t n = r.rows();
     for_matrices<T>(r, n, [&](std::int64_t index, const Factorisations<T>& table) {
       if (n == 0) return statuses.set(index, 0);
-      const Matrix<Z> to = matrix_of<Z>(r.vectors, batch, index, n, n), values = matrix_of<Z>(r.values, batch, index, n, 1);
+      const Matrix<Z> to = matrix_of<Z>(r.vectors, batch, index, n, n),
+                      values = matrix_of<Z>(r.values, batch, index, n, 1);
       const ByColumns<T> a(matrix_of<const T>(r.input, batch, index, n, n));
       if (!all_finite(a.matrix())) {
         fill(values, nan_of<Z>()), fill(to, nan_of<Z>());
@@ -113,7 +114,8 @@ void eig_on_cpu(detail::Backend&, const detail::EigRequest& r) {
       std::vector<Z> list(static_cast<std::size_t>(n));
       const bool vectors = r.vectors.storage != nullptr;
       const ByColumns<Z> v(to, vectors ? n : 1, vectors ? n : 1);
-      statuses.set(index, table.eig(static_cast<int>(n), a.data(), a.ld(), list.data(), vectors ? v.data() : nullptr, v.ld()));
+      statuses.set(index,
+                   table.eig(static_cast<int>(n), a.data(), a.ld(), list.data(), vectors ? v.data() : nullptr, v.ld()));
       copy(Matrix<const Z>{list.data(), n, 1}, values);
       if (vectors) v.finish();
     });

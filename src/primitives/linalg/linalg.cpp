@@ -58,12 +58,12 @@ template <class R> void on_host(Backend& device, const Primitive&, const void* r
 
 }  // namespace
 
-#define TERN_MATRIX_PRIMITIVE(name, Request)                                                              \
-  template <> const Primitive& primitive_of<Request>() {                                                  \
-    static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::name##_on_cpu>()}};          \
-    static constexpr Primitive primitive{PrimitiveId::name, #name, kernels, on_host<Request>};                         \
-    return primitive;                                                                                     \
-  }                                                                                                       \
+#define TERN_MATRIX_PRIMITIVE(name, Request)                                                     \
+  template <> const Primitive& primitive_of<Request>() {                                         \
+    static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::name##_on_cpu>()}}; \
+    static constexpr Primitive primitive{PrimitiveId::name, #name, kernels, on_host<Request>};   \
+    return primitive;                                                                            \
+  }                                                                                              \
   template void run(Backend&, const Request&);
 TERN_MATRIX_PRIMITIVE(cholesky, CholeskyRequest)
 TERN_MATRIX_PRIMITIVE(lu, LuRequest)
