@@ -88,21 +88,27 @@ template <class T> class ByColumns {
     if (to.data && to.by_columns()) {
       matrix_ = to;
     } else {
-      own_.reset(new T[static_cast<std::size_t>(std::max<std::int64_t>(rows * columns, 1))]);
-      matrix_ = {own_.get(), rows, columns, 1, std::max<std::int64_t>(rows, 1)};
+      const auto count = static_cast<std::size_t>(std::max<std::int64_t>(rows * columns, 1));
+      T* memory = reinterpret_cast<T*>(small_);
+      if (count * sizeof(T) > sizeof small_) own_.reset(memory = new T[count]);
+      matrix_ = {memory, rows, columns, 1, std::max<std::int64_t>(rows, 1)}, elsewhere_ = true;
     }
   }
+  ByColumns(const ByColumns&) = delete;
+  ByColumns& operator=(const ByColumns&) = delete;
   T* data() const { return matrix_.data; }
   int ld() const { return static_cast<int>(std::max<std::int64_t>({matrix_.column_step, matrix_.rows, 1})); }
   const Matrix<T>& matrix() const { return matrix_; }
   T& operator()(std::int64_t i, std::int64_t j) const { return matrix_(i, j); }
   /// Writes where the values belong.
   void finish() const {
-    if (own_ && to_.data) copy(matrix_, to_);
+    if (elsewhere_ && to_.data) copy(matrix_, to_);
   }
 
  private:
   Matrix<T> to_, matrix_;
+  bool elsewhere_ = false;
+  alignas(64) std::byte small_[1024];  // of small matrices, of which a batch has many
   std::unique_ptr<T[]> own_;
 };
 
