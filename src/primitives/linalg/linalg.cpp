@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/recording/native.hpp"
 #include "backend/run.hpp"
 #include "primitives/linalg/kernels.hpp"
 
@@ -10,8 +11,8 @@ namespace tern::detail {
 
 namespace {
 
-/// The views of a request in the CPU's memory: what is read is downloaded, and so is what is written, in which other
-/// elements may lie between.
+/// The views of a request in the CPU's memory: what is read is downloaded, and so is what is written where other
+/// elements lie between.
 struct InHostMemory : ViewVisitor<InHostMemory> {
   struct Part {
     std::shared_ptr<Storage> host;
@@ -33,7 +34,8 @@ struct InHostMemory : ViewVisitor<InHostMemory> {
     const std::size_t size = dtype_size(view.dtype), begin = static_cast<std::size_t>(first) * size;
     const std::size_t bytes = static_cast<std::size_t>(last - first + 1) * size;
     const auto memory = std::make_shared<Storage>(host, bytes);
-    device.download(*view.storage, begin, memory->data(), bytes);
+    const bool whole = last - first + 1 == space.numel();  // nothing lies between what is written
+    if (!written || !whole) device.download(*view.storage, begin, memory->data(), bytes);
     parts.push_back({memory, view.storage, begin, written});
     view.storage = memory.get(), view.offset -= first;
   }
@@ -47,6 +49,8 @@ struct InHostMemory : ViewVisitor<InHostMemory> {
 
 /// For devices without a kernel of their own: there and back through the CPU's memory, which a report says.
 template <class R> void on_host(Backend& device, const Primitive&, const void* request) {
+  if (recording_natively())
+    throw Error(ErrorKind::unsupported, "the device waits for the CPU here, which it cannot record");
   Backend& host = backend_of(cpu());
   R copy = *static_cast<const R*>(request);
   InHostMemory memory(host, device);
