@@ -1,8 +1,8 @@
 // Linear algebra: factorisations, equations, eigenvalues and norms of matrices [.., M, N], each matrix of a batch by
 // itself; real and complex. docs/linear_algebra.md tells conventions, bounds, and which library runs.
 //
-// 16-bit floats are computed in f32. Matrices that have no such factor or inverse, or elements that are not finite, throw
-// `linalg`, on GPUs when the device is next waited for; shapes that do not fit throw `shape`, integers `dtype`.
+// 16-bit floats are computed in f32. Matrices that have no such factor or inverse, or elements that are not finite,
+// throw `linalg`; shapes that do not fit throw `shape`, integers `dtype`.
 #pragma once
 #include <optional>
 #include <string>

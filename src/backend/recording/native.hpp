@@ -3,8 +3,8 @@
 
 namespace tern::detail {
 
-/// True meanwhile. A kernel that waits for the device cannot be recorded so: it throws `unsupported`, and the capture is
-/// replayed request by request.
+/// True meanwhile. A kernel that waits for the device cannot be recorded so: it throws `unsupported`, and the capture
+/// is replayed request by request.
 bool& recording_natively();
 
 }  // namespace tern::detail
