@@ -1,8 +1,8 @@
 // The primitives of linear algebra: factorisations of matrices, and what solves with them. Every request is of a batch:
 // its views are laid over [.., rows, columns] with the same leading axes, in any layout, of f32, f64, c64 or c128.
 //
-// `status` is i32, a number for each matrix: 0, or the number (from 1) of the pivot or minor that failed, or -1 where an
-// element is not finite. Of a request that is `checked` a number that is not 0 is an Error of kind linalg.
+// `status` is i32, a number for each matrix: 0, or the number (from 1) of the pivot or minor that failed, or -1 where
+// an element is not finite. Of a request that is `checked` a number that is not 0 is an Error of kind linalg.
 #pragma once
 #include <algorithm>
 
