@@ -24,4 +24,5 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tern-config-version.cmake
 install(FILES ${PROJECT_BINARY_DIR}/tern-config.cmake ${PROJECT_BINARY_DIR}/tern-config-version.cmake
               ${PROJECT_SOURCE_DIR}/cmake/TernHighway.cmake
         DESTINATION ${tern_package_dir})
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/tern OPTIONAL)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/NOTICE
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/tern OPTIONAL)

@@ -14,6 +14,7 @@
 #include "tern/formula.hpp"
 #include "tern/indexing.hpp"
 #include "tern/io.hpp"
+#include "tern/linalg.hpp"
 #include "tern/neural.hpp"
 #include "tern/ops.hpp"
 #include "tern/optim.hpp"

@@ -31,7 +31,8 @@ enum class Family {
   neural,
   compositions,
   gated,
-  optimisers
+  optimisers,
+  linalg
 };
 
 /// How large the operands are that are asked for. A sample says what the two numbers stand for.

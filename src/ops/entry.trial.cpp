@@ -29,6 +29,7 @@ const char* title(Family family) {
     case Family::reductions: return "Reductions";
     case Family::statistics: return "Statistics and running results";
     case Family::products: return "Products of matrices";
+    case Family::linalg: return "Linear algebra (tern::linalg)";
     case Family::rows: return "Rows";
     case Family::indices: return "Indices and order";
     case Family::sets: return "Order, search and sets";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backend/instruments/reads.hpp"
+#include "backend/recording/native.hpp"
 #include "backend/tensor_impl.hpp"
 #include "backend/instruments/trace.hpp"
 #include "tern/capture.hpp"
@@ -220,9 +221,17 @@ void CapturedCalls::finish() {
   for (const std::shared_ptr<Storage>& storage : outside_)
     if (storage->awaits_replay()) waiting.storages.push_back(storage.get()), storage->set_awaits_replay(false);
   backend_.begin_capture();
+  recording_natively() = true;
   try {
     run_all();
+    recording_natively() = false;
+  } catch (const Error& e) {
+    recording_natively() = false;
+    backend_.end_capture();
+    if (e.kind() == ErrorKind::unsupported) return;
+    throw;
   } catch (...) {
+    recording_natively() = false;
     backend_.end_capture();
     throw;
   }
@@ -274,6 +283,11 @@ void CapturedCalls::replay() {
   }
   if (native_) native_->replay();
   else run_all();
+}
+
+bool& recording_natively() {
+  thread_local bool now = false;  // of a thread: its driver records the thread's calls
+  return now;
 }
 
 CapturedCalls* current_capture() { return running; }

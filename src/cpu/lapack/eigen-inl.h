@@ -1,0 +1,126 @@
+// Eigen's factorisations of one type as a table: each type is a file of its own (eigen_f32.cpp and so on), which
+// includes this. Eigen's namespace is renamed, so that a program's own Eigen, of whatever version, never meets it.
+#pragma once
+#include "cpu/lapack/factorisations.hpp"
+
+#ifdef TERN_EIGEN
+#define EIGEN_MPL2_ONLY
+#define EIGEN_NO_DEBUG
+#define EIGEN_DONT_PARALLELIZE
+#define Eigen tern_eigen
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+#include <Eigen/QR>
+#include <Eigen/SVD>
+
+namespace tern::detail_cpu {
+namespace {
+
+namespace E = tern_eigen;
+template <class S> using Dense = E::Matrix<S, E::Dynamic, E::Dynamic>;
+template <class S> using Column = E::Matrix<S, E::Dynamic, 1>;
+template <class S> using Map = E::Map<Dense<S>, 0, E::OuterStride<>>;
+template <class S> Map<S> map(S* a, int m, int n, int ld) { return Map<S>(a, m, n, E::OuterStride<>(ld)); }
+
+template <class T> int cholesky(bool upper, int n, T* a, int ld) {
+  Map<T> x = map(a, n, n, ld);
+  const E::Index failed =
+      upper ? E::internal::llt_inplace<T, E::Upper>::blocked(x) : E::internal::llt_inplace<T, E::Lower>::blocked(x);
+  return static_cast<int>(failed + 1);
+}
+template <class T> int lu(int m, int n, T* a, int ld, int* pivots) {
+  int info = 0, exchanged = 0;
+  Map<T> x = map(a, m, n, ld);
+  // Eigen's takes no more columns than rows; those behind are solved for.
+  E::internal::partial_lu_impl<T, E::ColMajor, int>::blocked_lu(m, std::min(m, n), a, ld, pivots, exchanged);
+  if (n > m) {
+    for (int j = m; j < n; ++j)
+      for (int i = 0; i < m; ++i) std::swap(x(i, j), x(pivots[i], j));
+    auto rest = x.rightCols(n - m);
+    x.leftCols(m).template triangularView<E::UnitLower>().solveInPlace(rest);
+  }
+  for (int i = 0; i < std::min(m, n) && !info; ++i)
+    if (x(i, i) == T(0)) info = i + 1;
+  return info;
+}
+template <class T>
+void triangular(bool upper, char op, bool unit, int n, int columns, const T* a, int ld, T* b, int ld_b) {
+  const E::Map<const Dense<T>, 0, E::OuterStride<>> x(a, n, n, E::OuterStride<>(ld));
+  Map<T> y = map(b, n, columns, ld_b);
+  const auto solve = [&]<int kMode>() {
+    if (op == 'N') x.template triangularView<kMode>().solveInPlace(y);
+    else {
+      constexpr int kOther = (kMode & E::UnitDiag) | (kMode & E::Upper ? E::Lower : E::Upper);
+      if (op == 'T') x.transpose().template triangularView<kOther>().solveInPlace(y);
+      else x.adjoint().template triangularView<kOther>().solveInPlace(y);
+    }
+  };
+  if (upper) unit ? solve.template operator()<E::UnitUpper>() : solve.template operator()<E::Upper>();
+  else unit ? solve.template operator()<E::UnitLower>() : solve.template operator()<E::Lower>();
+}
+template <class T> int qr(int m, int n, int columns, T* a, int ld, T* q, int ld_q) {
+  Map<T> x = map(a, m, n, ld);
+  E::HouseholderQR<E::Ref<Dense<T>, 0, E::OuterStride<>>> made(x);
+  map(q, m, columns, ld_q) = made.householderQ() * Dense<T>::Identity(m, columns);
+  return 0;
+}
+template <class T> int eigh(bool vectors, int n, T* a, int ld, real_of<T>* values) {
+  Map<T> x = map(a, n, n, ld);
+  E::SelfAdjointEigenSolver<Dense<T>> made(x, vectors ? E::ComputeEigenvectors : E::EigenvaluesOnly);
+  E::Map<Column<real_of<T>>>(values, n) = made.eigenvalues();
+  if (made.info() != E::Success) return 1;
+  if (vectors) x = made.eigenvectors();
+  return 0;
+}
+template <class T> int svd(char job, int m, int n, T* a, int ld, real_of<T>* s, T* u, int ld_u, T* vh, int ld_vh) {
+  const unsigned wanted = job == 'A'   ? E::ComputeFullU | E::ComputeFullV
+                          : job == 'S' ? E::ComputeThinU | E::ComputeThinV
+                                       : 0u;
+  const auto give = [&](const auto& made) {
+    E::Map<Column<real_of<T>>>(s, std::min(m, n)) = made.singularValues();
+    if (made.info() != E::Success) return 1;
+    if (job == 'N') return 0;
+    map(u, m, static_cast<int>(made.matrixU().cols()), ld_u) = made.matrixU();
+    map(vh, static_cast<int>(made.matrixV().cols()), n, ld_vh) = made.matrixV().adjoint();
+    return 0;
+  };
+  const Map<T> x = map(a, m, n, ld);
+  return give(E::BDCSVD<Dense<T>>(x, wanted));
+}
+template <class T>
+int eig(int n, T* a, int ld, std::complex<real_of<T>>* values, std::complex<real_of<T>>* vectors, int ld_v) {
+  using Z = std::complex<real_of<T>>;
+  using Solver = std::conditional_t<std::is_same_v<T, Z>, E::ComplexEigenSolver<Dense<T>>, E::EigenSolver<Dense<T>>>;
+  const Solver made(map(a, n, n, ld), vectors != nullptr);
+  if (made.info() != E::Success) return 1;
+  E::Map<Column<Z>>(values, n) = made.eigenvalues();
+  if (vectors) map(vectors, n, n, ld_v) = made.eigenvectors().colwise().normalized();
+  return 0;
+}
+
+}  // namespace
+}  // namespace tern::detail_cpu
+#pragma GCC diagnostic pop
+#endif
+
+/// Defines and instantiates eigen_factorisations<T>().
+#ifdef TERN_EIGEN
+#define TERN_EIGEN_TABLE(T)                                                                                \
+  namespace tern::detail_cpu {                                                                             \
+  template <> const Factorisations<T>* eigen_factorisations<T>() {                                         \
+    static const Factorisations<T>* const table =                                                          \
+        new Factorisations<T>{"Eigen", cholesky<T>, lu<T>, triangular<T>, qr<T>, eigh<T>, svd<T>, eig<T>}; \
+    return table;                                                                                          \
+  }                                                                                                        \
+  }
+#else
+#define TERN_EIGEN_TABLE(T)                                                          \
+  namespace tern::detail_cpu {                                                       \
+  template <> const Factorisations<T>* eigen_factorisations<T>() { return nullptr; } \
+  }
+#endif

@@ -1,0 +1,3 @@
+#include "cpu/lapack/eigen-inl.h"
+
+TERN_EIGEN_TABLE(double)

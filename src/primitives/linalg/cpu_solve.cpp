@@ -1,0 +1,114 @@
+// Cholesky, LU, and what solves with triangles, on the CPU.
+#include "primitives/linalg/cpu.hpp"
+
+namespace tern::detail_cpu {
+
+using detail::PrimitiveId;
+
+void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest& r) {
+  require_int_sizes(r);
+  Statuses statuses(r, PrimitiveId::cholesky);
+  with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
+    const Shape batch = r.batch();
+    const std::int64_t n = r.rows();
+    for_matrices<T>(r, n, [&](std::int64_t index, const Factorisations<T>& table) {
+      const Matrix<const T> from = matrix_of<const T>(r.input, batch, index, n, n);
+      const Matrix<T> to = matrix_of<T>(r.factor, batch, index, n, n);
+      // By rows a factor is, by columns, its transpose: the upper factor of the matrix's transpose.
+      const bool turned = to.turned().by_columns();
+      const ByColumns<T> a(turned ? from.turned() : from, turned ? to.turned() : to);
+      const bool finite = all_finite(turned ? a.matrix().turned() : a.matrix(), true);
+      statuses.set(index, !finite ? -1 : table.cholesky(turned, static_cast<int>(n), a.data(), a.ld()));
+      for (std::int64_t j = 0; j < n; ++j)
+        if (turned) std::fill_n(&a(0, j) + j + 1, n - j - 1, T(0));
+        else std::fill_n(&a(0, j), j, T(0));
+      a.finish();
+    });
+  });
+  statuses.finish();
+}
+
+void lu_on_cpu(detail::Backend&, const detail::LuRequest& r) {
+  require_int_sizes(r);
+  Statuses statuses(r, PrimitiveId::lu);
+  with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
+    const Shape batch = r.batch();
+    const std::int64_t m = r.rows(), n = r.columns(), least = r.least();
+    for_matrices<T>(r, least, [&](std::int64_t index, const Factorisations<T>& table) {
+      const ByColumns<T> a(matrix_of<const T>(r.input, batch, index, m, n), matrix_of<T>(r.lu, batch, index, m, n));
+      const Matrix<std::int32_t> pivots = matrix_of<std::int32_t>(r.pivots, batch, index, least, 1);
+      const bool finite = all_finite(a.matrix());
+      const int status =
+          least == 0 ? 0 : table.lu(static_cast<int>(m), static_cast<int>(n), a.data(), a.ld(), pivots.data);
+      statuses.set(index, finite ? status : -1);
+      a.finish();
+    });
+  });
+  statuses.finish();
+}
+
+namespace {
+
+/// The exchanges of rows in their order, or back.
+template <class T> void permute(const ByColumns<T>& x, const Matrix<const std::int32_t>& pivots, bool back) {
+  for (std::int64_t j = 0; j < x.matrix().columns; ++j) {
+    T* const column = &x(0, j);
+    for (std::int64_t k = 0; k < pivots.rows; ++k) {
+      const std::int64_t i = back ? pivots.rows - 1 - k : k;
+      std::swap(column[i], column[std::clamp<std::int64_t>(pivots(i, 0), 0, pivots.rows - 1)]);
+    }
+  }
+}
+
+}  // namespace
+
+void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest& r) {
+  require_int_sizes(r, r.right);
+  with_matrix_type(r.op, r.lu.dtype, [&]<class T>(T) {
+    const Shape batch = r.batch();
+    const std::int64_t n = r.rows();
+    for_matrices<T>(r, n, [&](std::int64_t index, const Factorisations<T>& table) {
+      const ByColumns<T> x(matrix_of<const T>(r.b, batch, index, n, r.right),
+                           matrix_of<T>(r.x, batch, index, n, r.right));
+      const Matrix<const std::int32_t> pivots = matrix_of<const std::int32_t>(r.pivots, batch, index, n, 1);
+      const int size = static_cast<int>(n), columns = static_cast<int>(r.right);
+      if (n == 0 || r.right == 0) return;
+      if (!r.adjoint) permute(x, pivots, false);
+      if (!r.permutes) {
+        const Matrix<const T> lu = matrix_of<const T>(r.lu, batch, index, n, n);
+        const Matrix<T> in_place{const_cast<T*>(lu.data), n, n, lu.row_step, lu.column_step};
+        const ByColumns<T> a = lu.by_columns() ? ByColumns<T>(in_place, n, n) : ByColumns<T>(lu);
+        const char how = r.adjoint ? 'C' : 'N';
+        for (const bool upper : {r.adjoint, !r.adjoint})
+          table.triangular(upper, how, !upper, size, columns, a.data(), a.ld(), x.data(), x.ld());
+      }
+      if (r.adjoint) permute(x, pivots, true);
+      x.finish();
+    });
+  });
+}
+
+void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
+  require_int_sizes(r, r.right);
+  with_matrix_type(r.op, r.a.dtype, [&]<class T>(T) {
+    const Shape batch = r.batch();
+    const std::int64_t n = r.rows();
+    for_matrices<T>(r, n, [&](std::int64_t index, const Factorisations<T>& table) {
+      const ByColumns<T> x(matrix_of<const T>(r.b, batch, index, n, r.right),
+                           matrix_of<T>(r.x, batch, index, n, r.right));
+      if (n == 0 || r.right == 0) return;
+      const Matrix<const T> view = matrix_of<const T>(r.a, batch, index, n, n);
+      // A matrix by rows is the transpose of one by columns.
+      const bool turned = r.how != 'C' && !view.by_columns() && view.turned().by_columns();
+      const Matrix<const T> from = turned ? view.turned() : view;
+      const Matrix<T> in_place{const_cast<T*>(from.data), n, n, from.row_step, from.column_step};
+      const ByColumns<T> a = from.by_columns() ? ByColumns<T>(in_place, n, n) : ByColumns<T>(from);
+      const char how = !turned ? r.how : r.how == 'N' ? 'T' : 'N';
+      table.triangular(r.upper != turned, how, r.unit, static_cast<int>(n), static_cast<int>(r.right), a.data(), a.ld(),
+                       x.data(), x.ld());
+      x.finish();
+    });
+  });
+}
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,14 @@
+// The kernels of linear algebra.
+#pragma once
+#include "primitives/linalg/linalg.hpp"
+
+namespace tern::detail_cpu {
+void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest&);
+void lu_on_cpu(detail::Backend&, const detail::LuRequest&);
+void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest&);
+void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest&);
+void qr_on_cpu(detail::Backend&, const detail::QrRequest&);
+void eigh_on_cpu(detail::Backend&, const detail::EighRequest&);
+void svd_on_cpu(detail::Backend&, const detail::SvdRequest&);
+void eig_on_cpu(detail::Backend&, const detail::EigRequest&);
+}  // namespace tern::detail_cpu

@@ -1,0 +1,155 @@
+// The primitives of linear algebra: factorisations of matrices, and what solves with them. Every request is of a batch:
+// its views are laid over [.., rows, columns] with the same leading axes, in any layout, of f32, f64, c64 or c128.
+//
+// `status` is i32, a number for each matrix: 0, or the number (from 1) of the pivot or minor that failed, or -1 where
+// an element is not finite. Of a request that is `checked` a number that is not 0 is an Error of kind linalg.
+#pragma once
+#include <algorithm>
+
+#include "backend/primitive.hpp"
+
+namespace tern::detail {
+
+/// The leading axes of [.., M, N], with others behind them.
+inline Shape batch_of(const Shape& space, int dropped = 2) {
+  Shape batch;
+  for (int i = 0; i < space.rank() - dropped; ++i) batch.push_back(space[static_cast<std::size_t>(i)]);
+  return batch;
+}
+inline Shape with_sizes(Shape batch, std::initializer_list<std::int64_t> sizes) {
+  for (const std::int64_t size : sizes) batch.push_back(size);
+  return batch;
+}
+
+struct MatrixRequest {
+  const char* op = "";
+  Shape space;  // of the matrices that are factorised or solved with
+  bool checked = false;
+  View status;
+
+  std::int64_t rows() const { return space[static_cast<std::size_t>(space.rank() - 2)]; }
+  std::int64_t columns() const { return space[static_cast<std::size_t>(space.rank() - 1)]; }
+  std::int64_t least() const { return std::min(rows(), columns()); }
+  std::int64_t most() const { return std::max(rows(), columns()); }
+  Shape batch() const { return batch_of(space); }
+  std::int64_t count() const { return batch().numel(); }
+  Shape results(std::initializer_list<std::int64_t> sizes) const { return with_sizes(batch(), sizes); }
+  std::string text() const { return to_string(space); }
+};
+
+/// factor·factorᴴ = input, of which the lower triangle is read; the factor is lower.
+struct CholeskyRequest : MatrixRequest {
+  View input, factor;
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.input, r.space), visit.writes(r.factor, r.space), visit.writes(r.status, r.batch());
+  }
+  template <class Add> void parameters(Add&& add) const { add(space), add(checked), add(input.dtype); }
+  std::int64_t flops() const { return count() * rows() * rows() * rows() / 3; }
+};
+
+/// P·L·U = input with partial pivoting: L, without its ones, below U in one matrix. pivots (i32, [.., min(M, N)], from
+/// 0): row i was exchanged with row pivots[i].
+struct LuRequest : MatrixRequest {
+  View input, lu, pivots;
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.input, r.space), visit.writes(r.lu, r.space), visit.writes(r.pivots, r.results({r.least()}));
+    visit.writes(r.status, r.batch());
+  }
+  template <class Add> void parameters(Add&& add) const { add(space), add(checked), add(input.dtype); }
+  std::int64_t flops() const { return count() * least() * least() * (3 * most() - least()) / 3; }
+};
+
+/// A·X = B, or Aᴴ·X = B (`adjoint`), of A = P·L·U; where it only `permutes`, of A = P.
+struct LuSolveRequest : MatrixRequest {
+  bool adjoint = false, permutes = false;
+  std::int64_t right = 0;  // columns of B
+  View lu, pivots, b, x;
+  Shape sides() const { return results({rows(), right}); }
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.lu, r.space), visit.reads(r.pivots, r.results({r.rows()})), visit.reads(r.b, r.sides());
+    visit.writes(r.x, r.sides());
+  }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(adjoint), add(permutes), add(right), add(lu.dtype);
+  }
+  std::int64_t flops() const { return permutes ? 0 : 2 * count() * rows() * rows() * right; }
+};
+
+/// A·X = B, Aᵀ·X = B (op 'T') or Aᴴ·X = B ('C') with A triangular: only that triangle is read.
+struct TriangularRequest : MatrixRequest {
+  bool upper = false, unit = false;
+  char how = 'N';
+  std::int64_t right = 0;
+  View a, b, x;
+  Shape sides() const { return results({rows(), right}); }
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.a, r.space), visit.reads(r.b, r.sides()), visit.writes(r.x, r.sides());
+  }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(upper), add(unit), add(how), add(right), add(a.dtype);
+  }
+  std::int64_t flops() const { return count() * rows() * rows() * right; }
+};
+
+/// q·r = input by Householder's reflections: q [.., M, K], r [.., K, N] with K = min(M, N), or M where `full`.
+struct QrRequest : MatrixRequest {
+  bool full = false;
+  View input, q, r;
+  std::int64_t inner() const { return full ? rows() : least(); }
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.input, r.space), visit.writes(r.q, r.results({r.rows(), r.inner()}));
+    visit.writes(r.r, r.results({r.inner(), r.columns()}));
+  }
+  template <class Add> void parameters(Add&& add) const { add(space), add(full), add(checked), add(input.dtype); }
+  std::int64_t flops() const { return 4 * count() * least() * least() * (3 * most() - least()) / 3; }
+};
+
+/// Eigenvalues (real, ascending) of Hermitian matrices, of which the lower triangle is read, and their vectors as
+/// columns; `vectors` may have no storage.
+struct EighRequest : MatrixRequest {
+  View input, values, vectors;
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()})), visit.writes(r.vectors, r.space);
+    visit.writes(r.status, r.batch());
+  }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(checked), add(vectors.storage != nullptr), add(input.dtype);
+  }
+  std::int64_t flops() const { return 9 * count() * rows() * rows() * rows(); }
+};
+
+/// u·diag(s)·vh = input, s (real) descending; u and vh may have no storage, both.
+struct SvdRequest : MatrixRequest {
+  bool full = false;
+  View input, u, s, vh;
+  bool vectors() const { return u.storage != nullptr; }
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    const std::int64_t left = r.full ? r.rows() : r.least(), right = r.full ? r.columns() : r.least();
+    visit.reads(r.input, r.space), visit.writes(r.u, r.results({r.rows(), left}));
+    visit.writes(r.s, r.results({r.least()})), visit.writes(r.vh, r.results({right, r.columns()}));
+    visit.writes(r.status, r.batch());
+  }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(full), add(checked), add(vectors()), add(input.dtype);
+  }
+  std::int64_t flops() const { return count() * least() * least() * (vectors() ? 20 * most() : 4 * most()); }
+};
+
+/// Eigenvalues (complex, in no order) of any square matrices, and their right vectors, of length 1, as columns;
+/// `vectors` may have no storage.
+struct EigRequest : MatrixRequest {
+  View input, values, vectors;
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()})), visit.writes(r.vectors, r.space);
+    visit.writes(r.status, r.batch());
+  }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(checked), add(vectors.storage != nullptr), add(input.dtype);
+  }
+  std::int64_t flops() const { return 25 * count() * rows() * rows() * rows(); }
+};
+
+/// What a status means, as an error: "cholesky: matrix 3 of the batch is not positive definite: …".
+Error matrix_error(const char* op, bool batched, std::int64_t matrix, std::int64_t status, PrimitiveId primitive);
+
+}  // namespace tern::detail
