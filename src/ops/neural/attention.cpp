@@ -2,12 +2,13 @@
 // column are the coordinates of the scores, so that masks cost no memory.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <utility>
 
-#include "ops/neural/neural.hpp"
+#include "ops/neural/attention_fused.hpp"
 #include "process/fork.hpp"
 #include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
@@ -250,14 +251,11 @@ Block block_at(const Sizes& s, const AttentionOptions& o, std::int64_t row, std:
   return b;
 }
 
+/// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
-R in_blocks(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
-  Attention<R> all(q, k, v, o, formula);
+R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v, Tensor* sums) {
   const Sizes& s = all.s;
-  Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);
-  const R of_q = q.reshape({s.batch, s.heads, s.rows, s.depth});
-  const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});
-  const R of_v = v.reshape({s.batch, s.groups, s.columns, s.width});
+  const AttentionOptions& o = all.options;
   const std::int64_t rows = rows_of_blocks(s, o);
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
   std::vector<R> results;
@@ -279,21 +277,103 @@ R in_blocks(const R& q, const R& k, const R& v, const AttentionOptions& o, const
     results.push_back(y[0]);
     if (sums) logs.push_back(value_of(y[1]));
   }
+  if (sums) *sums = logs.size() == 1 ? logs[0] : concatenate(logs, 2);
+  return results.size() == 1 ? results[0] : concatenate(results, 2);
+}
+
+/// A call for the primitive.
+template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
+  const Sizes& s = all.s;
+  const AttentionOptions& o = all.options;
+  FusedAttention call{.sizes = {s.batch, s.heads, s.groups, s.rows, s.columns, s.depth, s.width}};
+  call.sizes.causal = o.causal, call.sizes.window = o.window.value_or(0);
+  call.score = all.score, call.mask = o.mask ? o.mask->graph() : nullptr;
+  for (const Held<R>& operand : all.operands) {
+    call.tensors.push_back(operand.of.defined() ? value_of(operand.of) : Tensor());
+    call.numbers.push_back(operand.number);
+  }
+  call.scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(s.depth)));
+  if (all.lengths.defined()) call.lengths = all.lengths.reshape({s.batch});
+  return call;
+}
+/// Whether a formula's operand is to get a gradient, which the primitive does not give.
+template <TensorOrVar R> bool wants_operands(const Attention<R>& all) {
+  if constexpr (std::same_as<R, Var>)
+    return grad_enabled() && std::any_of(all.operands.begin(), all.operands.end(), [](const Held<R>& operand) {
+             return operand.of.defined() && operand.of.requires_grad();
+           });
+  return false;
+}
+/// The gradients of the primitive: by its own kernel, or, where they are to have gradients, by the computation it
+/// stands for.
+struct FusedRule {
+  FusedAttention call;
+  std::function<Var(const Var&, const Var&, const Var&)> again;
+
+  PoolVector<Var> operator()(const RuleContext& c) const {
+    if (!grad_enabled()) {
+      const std::array<Tensor, 3> g = call.backward(c.saved[0].value(), c.saved[1].value(), c.saved[2].value(),
+                                                    c.saved[3].value(), c.saved[4].value(), c.grads[0].value());
+      return {as_var(g[0]), as_var(g[1]), as_var(g[2])};
+    }
+    std::vector<Var> at, targets;
+    for (std::size_t i = 0; i < 3; ++i) {
+      at.push_back(c.saved[i].requires_grad() ? alias(c.saved[i]) : c.saved[i]);
+      if (c.saved[i].requires_grad()) targets.push_back(at[i]);
+    }
+    const Var y = again(at[0], at[1], at[2]);
+    const std::vector<Var> found =
+        backward_to({&y, 1}, c.grads.first(1), targets, {.create_graph = true, .keep_graph = true});
+    PoolVector<Var> grads(3);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      if (c.saved[i].requires_grad()) grads[i] = found[next++];
+    return grads;
+  }
+};
+Tensor by_primitive(const FusedAttention& call, const Attention<Tensor>&, const Tensor& q, const Tensor& k,
+                    const Tensor& v, Tensor* sums) {
+  return call.forward(q, k, v, sums);
+}
+Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, const Var& k, const Var& v,
+                 Tensor* sums) {
+  const Var inputs[] = {q, k, v};
+  const bool recorded = grad_enabled() && wanted_mask(inputs).any();
+  Tensor logs, y = call.forward(q.value(), k.value(), v.value(), recorded || sums ? &logs : nullptr);
+  if (sums) *sums = logs;
+  if (!recorded) return as_var(y);
+  PoolVector<Save> saved{{as_var(q.value()), -1, 0}, {as_var(k.value()), -1, 1}, {as_var(v.value()), -1, 2}};
+  saved.push_back({Var(), 0}), saved.push_back({as_var(logs)});
+  const auto again = [all](const Var& a, const Var& b, const Var& c) { return blocks_of(all, a, b, c, nullptr); };
+  return record_one(kOp, inputs, std::move(y), std::move(saved), FusedRule{std::move(call), again});
+}
+
+template <TensorOrVar R>
+R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
+  Attention<R> all(q, k, v, o, formula);
+  const Sizes& s = all.s;
+  Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);
+  const R of_q = q.reshape({s.batch, s.heads, s.rows, s.depth});
+  const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});
+  const R of_v = v.reshape({s.batch, s.groups, s.columns, s.width});
+  const FusedAttention call = fused_call(all);
+  const bool fused = o.rows_at_once == 0 && !wants_operands(all) && call.applies(value_of(q));
+  const R y = fused ? by_primitive(call, all, of_q, of_k, of_v, sums) : blocks_of(all, of_q, of_k, of_v, sums);
   Shape shape = q.shape();
   shape.resize(q.dim() - 1);
-  if (sums) *sums = (logs.size() == 1 ? logs[0] : concatenate(logs, 2)).reshape(shape);
+  if (sums) *sums = sums->reshape(shape);
   shape.push_back(s.width);
-  return (results.size() == 1 ? results[0] : concatenate(results, 2)).reshape(shape);
+  return y.reshape(shape);
 }
 
 }  // namespace
 
 Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
                     const ScoreFormula& formula) {
-  return in_blocks(q, k, v, o, formula);
+  return attended(q, k, v, o, formula);
 }
 Var attention_of(const Var& q, const Var& k, const Var& v, const AttentionOptions& o, const ScoreFormula& formula) {
-  return in_blocks(q, k, v, o, formula);
+  return attended(q, k, v, o, formula);
 }
 
 }  // namespace tern::detail
