@@ -311,19 +311,22 @@ struct FusedRule {
   std::function<Var(const Var&, const Var&, const Var&)> again;
 
   PoolVector<Var> operator()(const RuleContext& c) const {
-    if (!grad_enabled()) {
+    const bool nested = grad_enabled();
+    if (!nested && call.has_backward(c.saved[0].value())) {
       const std::array<Tensor, 3> g = call.backward(c.saved[0].value(), c.saved[1].value(), c.saved[2].value(),
                                                     c.saved[3].value(), c.saved[4].value(), c.grads[0].value());
       return {as_var(g[0]), as_var(g[1]), as_var(g[2])};
     }
+    const RecordingScope recording;
     std::vector<Var> at, targets;
     for (std::size_t i = 0; i < 3; ++i) {
-      at.push_back(c.saved[i].requires_grad() ? alias(c.saved[i]) : c.saved[i]);
+      const Var& x = c.saved[i];
+      at.push_back(x.requires_grad() ? alias(nested ? x : Var(x.value())) : x);
       if (c.saved[i].requires_grad()) targets.push_back(at[i]);
     }
     const Var y = again(at[0], at[1], at[2]);
     const std::vector<Var> found =
-        backward_to({&y, 1}, c.grads.first(1), targets, {.create_graph = true, .keep_graph = true});
+        backward_to({&y, 1}, c.grads.first(1), targets, {.create_graph = nested, .keep_graph = nested});
     PoolVector<Var> grads(3);
     std::size_t next = 0;
     for (std::size_t i = 0; i < 3; ++i)

@@ -16,6 +16,8 @@ struct FusedAttention {
 
   /// Whether the device of q has kernels for it, and they take these sizes.
   bool applies(const Tensor& q) const;
+  /// Whether there is a kernel for its gradients, too.
+  bool has_backward(const Tensor& q) const;
   /// The result, [batch, heads, rows, width], and the logarithms of the sums where they are asked for.
   Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* logsumexp) const;
   /// The gradients of q, k and v.

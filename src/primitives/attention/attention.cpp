@@ -1,6 +1,7 @@
 #include "primitives/attention/attention.hpp"
 
 #include "backend/run.hpp"
+#include "gpu/gpu_backend.hpp"
 #include "primitives/attention/kernels.hpp"
 
 namespace tern::detail {
@@ -34,7 +35,8 @@ std::int64_t AttentionBackwardRequest::flops() const {
 std::string AttentionBackwardRequest::text() const { return text_of(sizes, q.dtype, program); }
 
 template <> const Primitive& primitive_of<AttentionRequest>() {
-  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_on_cpu>()}};
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_on_cpu>()},
+                                             {"webgpu", kernel_of<detail_gpu::attention_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::attention, "attention", kernels};
   return primitive;
 }

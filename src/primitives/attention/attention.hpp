@@ -1,6 +1,7 @@
 // Primitive `attention`: softmax of scores times values, without the scores in memory; and its gradient.
 #pragma once
 #include <algorithm>
+#include <bit>
 
 #include "backend/primitive.hpp"
 
@@ -30,7 +31,7 @@ struct AttentionSizes {
     return std::max<std::int64_t>(last, 0);
   }
   template <class Add> void parameters(Add&& add) const {
-    add(of_q()), add(of_v()), add(causal), add(window), add(scale);
+    add(of_q()), add(of_v()), add(causal), add(window), add(std::bit_cast<std::uint64_t>(scale));
   }
   /// Pairs of a row and a column that are in reach, but for lengths.
   std::int64_t pairs() const;
@@ -52,7 +53,8 @@ struct AttentionRequest {
     visit.reads(r.q, r.sizes.of_q()), visit.reads(r.k, r.sizes.of_k()), visit.reads(r.v, r.sizes.of_v());
     if (r.lengths.storage) visit.reads(r.lengths, Shape{r.sizes.batch});
     if (r.program) visit.program(*r.program, 1, r.inputs, r.none, r.sizes.of_scores());
-    visit.writes(r.out, r.sizes.of_result()), visit.writes(r.logsumexp, r.sizes.of_rows());
+    visit.writes(r.out, r.sizes.of_result());
+    if (r.logsumexp.storage) visit.writes(r.logsumexp, r.sizes.of_rows());
   }
   template <class Add> void parameters(Add&& add) const {
     sizes.parameters(add), add(sizes.groups), add(q.dtype), add(program ? program->serial : 0);
