@@ -45,14 +45,16 @@ Results run(const Case& c, const std::vector<Tensor>& of, bool decomposed, const
 }
 
 /// In units of what the dtype stores, with `terms` roundings of f32 (f64) in each sum.
-void expect_alike(const Case& c, const Results& got, const Results& want, DType type, const std::string& what) {
+void expect_alike(const Case& c, const Results& got, const Results& want, DType type, const std::string& what,
+                  double scores) {
   const char* const names[] = {"result", "q", "k", "v", "logsumexp"};
   for (std::size_t i = 0; i < got.of.size(); ++i) {
     const std::vector<double> x = doubles(got.of[i]), y = doubles(want.of[i]);
     ASSERT_EQ(x.size(), y.size());
     double largest = 1;
     for (const double e : y) largest = std::max(largest, std::abs(e));
-    const double sums = 8 * std::sqrt(static_cast<double>(c.columns + c.rows + c.depth)) * work_epsilon(type);
+    // A score's rounding is relative to its size, and an error of its exponential's.
+    const double sums = std::max(8.0, scores) * std::sqrt(static_cast<double>(c.columns + c.rows + c.depth)) * work_epsilon(type);
     // What is stored in 16 bits is rounded three times on its way to a gradient in the decomposed products, once here.
     const double eps = sums + (dtype_size(type) == 2 ? 2 * epsilon(type) : 0);
     for (std::size_t e = 0; e < x.size(); ++e)
@@ -78,7 +80,7 @@ void expect_decomposed(const Case& c, const std::string& what, const Call& call 
     for (Tensor& t : on_cpu.options.mask_operands) t = t.to(cpu());
     const Results want = run(on_cpu, exact, true, call);
     set_default_device(device);
-    expect_alike(c, got, want, type, what);
+    expect_alike(c, got, want, type, what, by * by);
   }
 }
 

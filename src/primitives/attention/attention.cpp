@@ -41,7 +41,8 @@ template <> const Primitive& primitive_of<AttentionRequest>() {
   return primitive;
 }
 template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
-  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_backward_on_cpu>()}};
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_backward_on_cpu>()},
+                                             {"webgpu", kernel_of<detail_gpu::attention_backward_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::attention_backward, "attention", kernels};
   return primitive;
 }

@@ -9,4 +9,5 @@ void attention_backward_on_cpu(detail::Backend& backend, const detail::Attention
 namespace tern::detail_gpu {
 class GpuBackend;
 void attention_on_gpu(GpuBackend& backend, const detail::AttentionRequest& request);
+void attention_backward_on_gpu(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
 }  // namespace tern::detail_gpu
