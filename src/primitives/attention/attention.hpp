@@ -94,4 +94,8 @@ struct AttentionBackwardRequest {
   std::string text() const;
 };
 
+/// Whether a backend has a kernel of this primitive that is the fastest way for these sizes: a product into scores in
+/// memory, softmax and a second product are the other one. TERN_ATTENTION_KERNEL=1: whether it has one (for tests).
+bool attention_pays(Backend& backend, const AttentionSizes& sizes);
+
 }  // namespace tern::detail
