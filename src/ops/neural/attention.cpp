@@ -2,7 +2,6 @@
 // column are the coordinates of the scores, so that masks cost no memory.
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -296,41 +295,45 @@ template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
   if (all.lengths.defined()) call.lengths = all.lengths.reshape({s.batch});
   return call;
 }
-/// Whether a formula's operand is to get a gradient, which the primitive does not give.
-template <TensorOrVar R> bool wants_operands(const Attention<R>& all) {
-  if constexpr (std::same_as<R, Var>)
-    return grad_enabled() && std::any_of(all.operands.begin(), all.operands.end(), [](const Held<R>& operand) {
-             return operand.of.defined() && operand.of.requires_grad();
-           });
-  return false;
-}
-/// The gradients of the primitive: by its own kernel, or, where they are to have gradients, by the computation it
-/// stands for.
+/// The gradients of q, k, v and the operands. By the primitive where those of q, k and v are asked for and are not to
+/// have gradients themselves; else by the computation it stands for. Saved: q, k, v, the result, the logarithms of its
+/// sums, then the operands that are tensors.
 struct FusedRule {
   FusedAttention call;
-  std::function<Var(const Var&, const Var&, const Var&)> again;
+  Attention<Var> all;          // whose operands are numbers, or else come from what was saved
+  std::vector<std::size_t> at;  // which of the operands are tensors
+
+  static constexpr std::size_t kFirstOperand = 5;
+  /// Where input i of the operation (q, k, v, operands) is among what was saved.
+  static std::size_t place_of(std::size_t input) { return input < 3 ? input : kFirstOperand + input - 3; }
 
   PoolVector<Var> operator()(const RuleContext& c) const {
     const bool nested = grad_enabled();
-    if (!nested && call.has_backward(c.saved[0].value())) {
+    bool of_operands = false;
+    for (std::size_t i = 3; i < 3 + at.size(); ++i) of_operands |= c.wanted[i] && c.needed[i];
+    PoolVector<Var> grads(3 + at.size());
+    if (!nested && !of_operands && call.has_backward(c.saved[0].value())) {
       const std::array<Tensor, 3> g = call.backward(c.saved[0].value(), c.saved[1].value(), c.saved[2].value(),
                                                     c.saved[3].value(), c.saved[4].value(), c.grads[0].value());
-      return {as_var(g[0]), as_var(g[1]), as_var(g[2])};
+      for (std::size_t i = 0; i < 3; ++i) grads[i] = as_var(g[i]);
+      return grads;
     }
     const RecordingScope recording;
-    std::vector<Var> at, targets;
-    for (std::size_t i = 0; i < 3; ++i) {
-      const Var& x = c.saved[i];
-      at.push_back(x.requires_grad() ? alias(nested ? x : Var(x.value())) : x);
-      if (c.saved[i].requires_grad()) targets.push_back(at[i]);
+    std::vector<Var> inputs, targets;
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      const Var& x = c.saved[place_of(i)];
+      const bool wanted = c.wanted[i] && c.needed[i];
+      inputs.push_back(wanted ? alias(nested ? x : Var(x.value())) : x);
+      if (wanted) targets.push_back(inputs.back());
     }
-    const Var y = again(at[0], at[1], at[2]);
+    Attention<Var> again = all;
+    for (std::size_t i = 0; i < at.size(); ++i) again.operands[at[i]].of = inputs[3 + i];
+    const Var y = blocks_of(again, inputs[0], inputs[1], inputs[2], nullptr);
     const std::vector<Var> found =
         backward_to({&y, 1}, c.grads.first(1), targets, {.create_graph = nested, .keep_graph = nested});
-    PoolVector<Var> grads(3);
     std::size_t next = 0;
-    for (std::size_t i = 0; i < 3; ++i)
-      if (c.saved[i].requires_grad()) grads[i] = found[next++];
+    for (std::size_t i = 0; i < grads.size(); ++i)
+      if (c.wanted[i] && c.needed[i]) grads[i] = found[next++];
     return grads;
   }
 };
@@ -340,15 +343,23 @@ Tensor by_primitive(const FusedAttention& call, const Attention<Tensor>&, const 
 }
 Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, const Var& k, const Var& v,
                  Tensor* sums) {
-  const Var inputs[] = {q, k, v};
+  std::vector<Var> inputs{q, k, v};
+  FusedRule rule{std::move(call), all, {}};
+  for (std::size_t i = 0; i < all.operands.size(); ++i)
+    if (all.operands[i].of.defined()) {
+      inputs.push_back(all.operands[i].of), rule.at.push_back(i);
+      rule.all.operands[i].of = as_var(inputs.back().value());
+    }
   const bool recorded = grad_enabled() && wanted_mask(inputs).any();
-  Tensor logs, y = call.forward(q.value(), k.value(), v.value(), recorded || sums ? &logs : nullptr);
+  Tensor logs, y = rule.call.forward(q.value(), k.value(), v.value(), recorded || sums ? &logs : nullptr);
   if (sums) *sums = logs;
   if (!recorded) return as_var(y);
-  PoolVector<Save> saved{{as_var(q.value()), -1, 0}, {as_var(k.value()), -1, 1}, {as_var(v.value()), -1, 2}};
+  PoolVector<Save> saved;
+  for (int i = 0; i < 3; ++i) saved.push_back({as_var(inputs[static_cast<std::size_t>(i)].value()), -1, i});
   saved.push_back({Var(), 0}), saved.push_back({as_var(logs)});
-  const auto again = [all](const Var& a, const Var& b, const Var& c) { return blocks_of(all, a, b, c, nullptr); };
-  return record_one(kOp, inputs, std::move(y), std::move(saved), FusedRule{std::move(call), again});
+  for (std::size_t i = 3; i < inputs.size(); ++i)
+    saved.push_back({as_var(inputs[i].value()), -1, static_cast<int>(i)});
+  return record_one(kOp, inputs, std::move(y), std::move(saved), std::move(rule));
 }
 
 template <TensorOrVar R>
@@ -360,7 +371,7 @@ R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const 
   const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});
   const R of_v = v.reshape({s.batch, s.groups, s.columns, s.width});
   const FusedAttention call = fused_call(all);
-  const bool fused = o.rows_at_once == 0 && !wants_operands(all) && call.applies(value_of(q));
+  const bool fused = o.rows_at_once == 0 && call.applies(value_of(q));
   const R y = fused ? by_primitive(call, all, of_q, of_k, of_v, sums) : blocks_of(all, of_q, of_k, of_v, sums);
   Shape shape = q.shape();
   shape.resize(q.dim() - 1);
