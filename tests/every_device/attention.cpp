@@ -61,7 +61,8 @@ void expect_alike(const Case& c, const Results& got, const Results& want, DType 
     double largest = 1;
     for (const double e : y) largest = std::isfinite(e) ? std::max(largest, std::abs(e)) : largest;
     // A score's rounding is relative to its size, and an error of its exponential's.
-    const double sums = std::max(8.0, scores) * std::sqrt(static_cast<double>(c.columns + c.rows + c.depth)) * work_epsilon(type);
+    const double sums =
+        std::max(8.0, scores) * std::sqrt(static_cast<double>(c.columns + c.rows + c.depth)) * work_epsilon(type);
     // What is stored in 16 bits is rounded three times on its way to a gradient in the decomposed products, once here.
     const double eps = sums + (dtype_size(type) == 2 ? 2 * epsilon(type) : 0);
     for (std::size_t e = 0; e < x.size(); ++e)
@@ -135,7 +136,8 @@ TEST_P(Attention, FormulasOnScores) {
     return [shape](const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
       Random random(9);
       const Tensor bias = random.tensor(shape, f32, cpu()).to(q.value().device());
-      return attention(q, k, v, o, [](auto s, auto, auto, auto, auto, auto add) { return s + s * s * add / 16; }, bias);
+      return attention(
+          q, k, v, o, [](auto s, auto, auto, auto, auto, auto add) { return s + s * s * add / 16; }, bias);
     };
   };
   for (const Shape& shape : {Shape{}, Shape{270}, Shape{130, 1}, Shape{130, 270}, Shape{4, 1, 1}, Shape{4, 1, 270},
@@ -148,8 +150,9 @@ TEST_P(Attention, OperandsGetGradientsToSecondOrder) {
   const Var q = parameter(tensor_of({1, 2, 5, 4})), k = parameter(tensor_of({1, 1, 6, 4})),
             v = parameter(tensor_of({1, 1, 6, 3})), bias = parameter(tensor_of({2, 1, 6}));
   const auto loss = [&](std::int64_t rows) {
-    const Var y = attention(q, k, v, {.causal = true, .rows_at_once = rows},
-                            [](auto s, auto, auto, auto, auto, auto add) { return s + tanh(s) * add; }, bias);
+    const Var y = attention(
+        q, k, v, {.causal = true, .rows_at_once = rows},
+        [](auto s, auto, auto, auto, auto, auto add) { return s + tanh(s) * add; }, bias);
     return sum(y * y);
   };
   std::vector<std::vector<double>> found[2];
@@ -157,7 +160,8 @@ TEST_P(Attention, OperandsGetGradientsToSecondOrder) {
     const Gradients g = backward(loss(rows), {.create_graph = true});
     const Var second = sum(g.var(q) * g.var(q)) + sum(g.var(bias) * g.var(k).sum());
     const Gradients h = backward(second);
-    for (const Var& x : {q, k, v, bias}) found[rows > 0].push_back(doubles(g[x])), found[rows > 0].push_back(doubles(h[x]));
+    for (const Var& x : {q, k, v, bias})
+      found[rows > 0].push_back(doubles(g[x])), found[rows > 0].push_back(doubles(h[x]));
   }
   for (std::size_t i = 0; i < found[0].size(); ++i)
     for (std::size_t e = 0; e < found[0][i].size(); ++e)

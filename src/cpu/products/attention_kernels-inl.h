@@ -29,13 +29,13 @@ template <class T> T Greatest(const T* x, std::int64_t count, T scale) {
   return most;
 }
 
-/// x = exp(scale · x - shift), and their sum.
-template <class T> T Powers(T* x, std::int64_t count, T scale, T shift) {
+/// x = exp(scale · x - shift) · factor, and their sum. The product is rounded, as it was for the maximum.
+template <class T> T Powers(T* x, std::int64_t count, T scale, T shift, T factor = 1) {
   const hn::ScalableTag<T> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto by = hn::Set(d, scale), less = hn::Set(d, shift);
+  const auto by = hn::Set(d, scale), less = hn::Set(d, shift), times = hn::Set(d, factor);
   auto a = hn::Zero(d), b = hn::Zero(d);
-  const auto power = [&](auto v) { return ExpUpTo(d, hn::MulSub(by, v, less)); };
+  const auto power = [&](auto v) { return hn::Mul(times, ExpUpTo(d, hn::Sub(hn::Mul(by, v), less))); };
   std::int64_t i = 0;
   for (; i + 2 * lanes <= count; i += 2 * lanes) {
     const auto p = power(hn::LoadU(d, x + i)), q = power(hn::LoadU(d, x + i + lanes));
@@ -90,12 +90,12 @@ template <class T> void Shares(const AttentionShares& r) {
 
 template <class T> void RowPowers(const AttentionPowers& r) {
   T* const x = static_cast<T*>(r.scores);
-  if (r.end <= r.first || r.logsumexp == -std::numeric_limits<double>::infinity()) {
+  if (r.end <= r.first || r.total == 0) {
     std::memset(x, 0, static_cast<std::size_t>(r.count) * sizeof(T));
     return;
   }
   KeepSeen(x, r.count, r.first, r.end);
-  Powers(x + r.first, r.end - r.first, static_cast<T>(r.scale), static_cast<T>(r.logsumexp));
+  Powers(x + r.first, r.end - r.first, static_cast<T>(r.scale), static_cast<T>(r.top), static_cast<T>(1 / r.total));
 }
 
 template <class T> void Slopes(const AttentionSlopes& r) {

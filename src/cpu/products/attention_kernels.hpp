@@ -16,11 +16,12 @@ struct AttentionShares {
   void* sums;
   std::int64_t width;
 };
-/// The same with what is known once all is summed: exp(scale · score - logsumexp), where that is not -inf; else 0.
+/// The same with what is known once all is summed: exp(scale · score - top) / total; 0 where total is. (A logarithm of
+/// total, added to a top of 1e8, would be lost.)
 struct AttentionPowers {
   void* scores;
   std::int64_t count, first, end;
-  double scale, logsumexp;
+  double scale, top, total;
 };
 /// slopes(j) = shares(j) · (slopes(j) - mean), the gradient of what the softmax saw from that of its shares.
 struct AttentionSlopes {

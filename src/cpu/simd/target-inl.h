@@ -10,7 +10,7 @@ namespace tern::detail_cpu {
 #define TERN_TARGET_TABLES(name) TERN_TARGET_TABLES_(name)
 /// tables_N_AVX2() and so on, called by dispatch.cpp on processors that have the target.
 void TERN_TARGET_TABLES(HWY_NAMESPACE)(KernelTable& kernels, const GemmKernels*& gemm,
-                                            const AttentionKernels*& attention) {
+                                       const AttentionKernels*& attention) {
   HWY_NAMESPACE::FillTable(kernels);
   gemm = &HWY_NAMESPACE::gemm_table();
   attention = &HWY_NAMESPACE::attention_simd::kTable;

@@ -296,11 +296,11 @@ template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
   return call;
 }
 /// The gradients of q, k, v and the operands. By the primitive where those of q, k and v are asked for and are not to
-/// have gradients themselves; else by the computation it stands for. Saved: q, k, v, the result, the logarithms of its
-/// sums, then the operands that are tensors.
+/// have gradients themselves; else by the computation it stands for. Saved: q, k, v, the result, what is known
+/// of its rows, then the operands that are tensors.
 struct FusedRule {
   FusedAttention call;
-  Attention<Var> all;          // whose operands are numbers, or else come from what was saved
+  Attention<Var> all;           // whose operands are numbers, or else come from what was saved
   std::vector<std::size_t> at;  // which of the operands are tensors
 
   static constexpr std::size_t kFirstOperand = 5;
@@ -339,7 +339,9 @@ struct FusedRule {
 };
 Tensor by_primitive(const FusedAttention& call, const Attention<Tensor>&, const Tensor& q, const Tensor& k,
                     const Tensor& v, Tensor* sums) {
-  return call.forward(q, k, v, sums);
+  Tensor rows, y = call.forward(q, k, v, sums ? &rows : nullptr);
+  if (sums) *sums = FusedAttention::logsumexp(rows);
+  return y;
 }
 Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, const Var& k, const Var& v,
                  Tensor* sums) {
@@ -351,14 +353,13 @@ Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, c
       rule.all.operands[i].of = as_var(inputs.back().value());
     }
   const bool recorded = grad_enabled() && wanted_mask(inputs).any();
-  Tensor logs, y = rule.call.forward(q.value(), k.value(), v.value(), recorded || sums ? &logs : nullptr);
-  if (sums) *sums = logs;
+  Tensor rows, y = rule.call.forward(q.value(), k.value(), v.value(), recorded || sums ? &rows : nullptr);
+  if (sums) *sums = FusedAttention::logsumexp(rows);
   if (!recorded) return as_var(y);
   PoolVector<Save> saved;
   for (int i = 0; i < 3; ++i) saved.push_back({as_var(inputs[static_cast<std::size_t>(i)].value()), -1, i});
-  saved.push_back({Var(), 0}), saved.push_back({as_var(logs)});
-  for (std::size_t i = 3; i < inputs.size(); ++i)
-    saved.push_back({as_var(inputs[i].value()), -1, static_cast<int>(i)});
+  saved.push_back({Var(), 0}), saved.push_back({as_var(rows)});
+  for (std::size_t i = 3; i < inputs.size(); ++i) saved.push_back({as_var(inputs[i].value()), -1, static_cast<int>(i)});
   return record_one(kOp, inputs, std::move(y), std::move(saved), std::move(rule));
 }
 

@@ -97,6 +97,8 @@ struct FusedAttention::Formula {
   }
 };
 
+Tensor FusedAttention::logsumexp(const Tensor& rows) { return rows[0] + log(rows[1]); }
+
 bool FusedAttention::applies(const Tensor& q) const {
   Backend& backend = q.impl()->storage->backend();
   const AttentionSizes& s = sizes;
@@ -107,7 +109,7 @@ bool FusedAttention::has_backward(const Tensor& q) const {
   return q.impl()->storage->backend().offers<AttentionBackwardRequest>();
 }
 
-Tensor FusedAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* logsumexp) const {
+Tensor FusedAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* rows) const {
   require_kernels(kOp, q);
   Backend& backend = q.impl()->storage->backend();
   const Formula formula(*this, wide_type(q), false);
@@ -117,16 +119,16 @@ Tensor FusedAttention::forward(const Tensor& q, const Tensor& k, const Tensor& v
   if (lengths.defined()) r.lengths = view_over(lengths, Shape{sizes.batch});
   r.program = formula.program, r.inputs = formula.inputs;
   r.out = view_over(out, sizes.of_result());
-  if (logsumexp) {
-    *logsumexp = make_tensor(sizes.of_rows(), wide_type(q), backend, kOp);
-    r.logsumexp = view_over(*logsumexp, sizes.of_rows());
+  if (rows) {
+    *rows = make_tensor(Shape{2, sizes.batch, sizes.heads, sizes.rows}, wide_type(q), backend, kOp);
+    r.tops = view_over((*rows)[0], sizes.of_rows()), r.totals = view_over((*rows)[1], sizes.of_rows());
   }
   run(backend, r);
   return out;
 }
 
 std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
-                                               const Tensor& logsumexp, const Tensor& out_grad) const {
+                                               const Tensor& rows, const Tensor& out_grad) const {
   Backend& backend = q.impl()->storage->backend();
   const DType wide = wide_type(q);
   const Formula formula(*this, wide, true);
@@ -139,7 +141,8 @@ std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k,
   if (lengths.defined()) r.lengths = view_over(lengths, Shape{sizes.batch});
   r.program = formula.program, r.slope = formula.slope;
   r.inputs = formula.inputs, r.slope_inputs = formula.inputs;
-  r.logsumexp = view_over(logsumexp, sizes.of_rows()), r.means = view_over(means, sizes.of_rows());
+  r.tops = view_over(rows[0], sizes.of_rows()), r.totals = view_over(rows[1], sizes.of_rows());
+  r.means = view_over(means, sizes.of_rows());
   r.out_grad = view_over(out_grad, sizes.of_result());
   r.q_grad = view_over(grads[0], sizes.of_q()), r.k_grad = view_over(grads[1], sizes.of_k());
   r.v_grad = view_over(grads[2], sizes.of_v());

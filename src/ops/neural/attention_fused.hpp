@@ -18,11 +18,13 @@ struct FusedAttention {
   bool applies(const Tensor& q) const;
   /// Whether there is a kernel for its gradients, too.
   bool has_backward(const Tensor& q) const;
-  /// The result, [batch, heads, rows, width], and the logarithms of the sums where they are asked for.
-  Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* logsumexp) const;
+  /// The result, [batch, heads, rows, width], and where asked for what is known of each row, [2, batch, heads, rows]:
+  /// the greatest score and Σ exp(score - greatest).
+  Tensor forward(const Tensor& q, const Tensor& k, const Tensor& v, Tensor* rows) const;
+  static Tensor logsumexp(const Tensor& rows);
   /// The gradients of q, k and v.
   std::array<Tensor, 3> backward(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& out,
-                                 const Tensor& logsumexp, const Tensor& out_grad) const;
+                                 const Tensor& rows, const Tensor& out_grad) const;
 
  private:
   struct Formula;

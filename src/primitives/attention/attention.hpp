@@ -10,8 +10,8 @@ namespace tern::detail {
 /// What both directions know. Heads and groups have an axis each: head h reads group h / (heads / groups).
 struct AttentionSizes {
   std::int64_t batch = 0, heads = 0, groups = 0, rows = 0, columns = 0, depth = 0, width = 0;
-  double scale = 1;        // of q·k, before the program
-  bool causal = false;     // row i sees columns j ≤ i + columns - rows
+  double scale = 1;         // of q·k, before the program
+  bool causal = false;      // row i sees columns j ≤ i + columns - rows
   std::int64_t window = 0;  // where not 0, those less than this far from i + columns - rows
 
   Shape of_q() const { return {batch, heads, rows, depth}; }
@@ -38,27 +38,28 @@ struct AttentionSizes {
 };
 
 /// out = softmax(scores) · v, scores = program(scale · q·kᵀ, operands…) in f32 (f64 of those), -inf where a column is
-/// not seen; a row that sees none gives 0. logsumexp: log Σ exp(score), [batch, heads, rows], f32 or f64.
+/// not seen; a row that sees none gives 0. tops: the greatest score of
+/// each row, -inf where none is seen, and totals: Σ exp(score - top), [batch, heads, rows] in f32 or f64.
 struct AttentionRequest {
   const char* op = "";
   AttentionSizes sizes;
   View q, k, v;
-  View lengths;  // [batch] i32: so many columns there are; may be without storage: all
+  View lengths;                      // [batch] i32: so many columns there are; may be without storage: all
   const Program* program = nullptr;  // null: scores are the products. One output; operands lie over the scores.
   std::span<const Operand> inputs;   // its inputs from 1 on
   std::span<const View> none;        // no view is written by it
-  View out, logsumexp;               // logsumexp may be without storage
+  View out, tops, totals;            // both of the latter, or neither
 
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     visit.reads(r.q, r.sizes.of_q()), visit.reads(r.k, r.sizes.of_k()), visit.reads(r.v, r.sizes.of_v());
     if (r.lengths.storage) visit.reads(r.lengths, Shape{r.sizes.batch});
     if (r.program) visit.program(*r.program, 1, r.inputs, r.none, r.sizes.of_scores());
     visit.writes(r.out, r.sizes.of_result());
-    if (r.logsumexp.storage) visit.writes(r.logsumexp, r.sizes.of_rows());
+    if (r.tops.storage) visit.writes(r.tops, r.sizes.of_rows()), visit.writes(r.totals, r.sizes.of_rows());
   }
   template <class Add> void parameters(Add&& add) const {
     sizes.parameters(add), add(sizes.groups), add(q.dtype), add(program ? program->serial : 0);
-    add(lengths.storage != nullptr), add(logsumexp.storage != nullptr);
+    add(lengths.storage != nullptr), add(tops.storage != nullptr);
   }
   std::int64_t flops() const;
   std::string text() const;
@@ -73,7 +74,7 @@ struct AttentionBackwardRequest {
   const Program *program = nullptr, *slope = nullptr;  // both or neither
   std::span<const Operand> inputs, slope_inputs;
   std::span<const View> none;
-  View logsumexp, means, out_grad;
+  View tops, totals, means, out_grad;
   View q_grad, k_grad, v_grad;
 
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
@@ -81,7 +82,8 @@ struct AttentionBackwardRequest {
     if (r.lengths.storage) visit.reads(r.lengths, Shape{r.sizes.batch});
     if (r.program) visit.program(*r.program, 1, r.inputs, r.none, r.sizes.of_scores());
     if (r.slope) visit.program(*r.slope, 2, r.slope_inputs, r.none, r.sizes.of_scores());
-    visit.reads(r.logsumexp, r.sizes.of_rows()), visit.reads(r.means, r.sizes.of_rows());
+    visit.reads(r.tops, r.sizes.of_rows()), visit.reads(r.totals, r.sizes.of_rows());
+    visit.reads(r.means, r.sizes.of_rows());
     visit.reads(r.out_grad, r.sizes.of_result());
     visit.writes(r.q_grad, r.sizes.of_q()), visit.writes(r.k_grad, r.sizes.of_k());
     visit.writes(r.v_grad, r.sizes.of_v());

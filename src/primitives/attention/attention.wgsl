@@ -5,11 +5,11 @@
 //   rows: 32    │ scores  │   sums [32 × width]   An invocation (ty, tx) has of row ty the scores of columns tx + 0, 8,
 //               └─────────┘   in registers        16, 24, and the sums of every eighth element of the width.
 //
-// For each 32 columns that a row of the tile may see by its place: chunks of 32 elements along the depth of q and k are
-// fetched into workgroup memory and multiplied; the formula is applied to the scores in registers, which then go to
-// workgroup memory, where each row finds its maximum and its sum; and chunks of 32 elements of v's width are fetched and
-// multiplied by the shares. Sums made under an older maximum go by exp(older - newer). Nothing is as large as rows ×
-// columns. Bound by loads from workgroup memory: two for four multiplications. Holes are filled by gpu.cpp.
+// For each 32 columns that a row of the tile may see by its place: chunks of 32 elements along the depth of q and k
+// are fetched into workgroup memory and multiplied; the formula is applied to the scores in registers, which then go
+// to workgroup memory, where each row finds its maximum and its sum; and chunks of 32 elements of v's width are
+// fetched and multiplied by the shares. Sums made under an older maximum go by exp(older - newer). Nothing is as large
+// as rows × columns. Bound by loads from workgroup memory: five for four multiplications. gpu.cpp fills the holes.
 let tile = group % $tiles;
 let head_of_all = group / $tiles;
 let batch = head_of_all / $heads;
@@ -109,5 +109,5 @@ for (var column = begin; column < end; column += 32u) {
 if (row < $rows) {
   let inverse = $type(1.0) / select(total, $type(1.0), total == $type(0.0));
   $store_sums
-  $store_logsumexp
+  $store_top
 }

@@ -1,14 +1,15 @@
 // The gradients of attention, in what the GPU languages share. One text is two kernels:
 //
-//   of q: own are the rows of a query head, others its columns          of k and v: own are the columns of a key head,
-//                                                                       others the rows of every query head that shares it
+//   of q:       own are the rows of a query head, others its columns
+//   of k and v: own are the columns of a key head, others the rows of every query head that shares it
+//
 //              others: 32 at a time
-//            ┌─────────┐                       An invocation (ty, tx) has the scores of its own ty with the others tx + 0,
-//   own: 32  │ scores  │   gradients           8, 16, 24, and every eighth element of the gradients of ty, in registers.
-//            └─────────┘   [32 × depth, …]
+//            ┌─────────┐                       An invocation (ty, tx) has the scores of its own ty with the others tx,
+//   own: 32  │ scores  │   gradients           tx + 8, 16 and 24, and every eighth element of the gradients of ty, in
+//            └─────────┘   [32 × depth, …]     registers.
 //
 // For each tile of scores: products over the depth give scores, those over the width what comes in for the shares; the
-// formula and exp(score - logsumexp) give the shares, shares · (what comes in - means) and the formula's slope the
+// formula and exp(score - top) / total give the shares, shares · (what comes in - means) and the formula's slope the
 // slopes; both go to workgroup memory, and are multiplied by chunks of what the others have: k for q's gradient, q for
 // k's, the result's gradient for v's. No sum is shared between workgroups, so the bits are the same every run. The
 // scores are computed twice, once in each kernel. Holes are filled by gpu_backward.cpp.
@@ -91,9 +92,9 @@ for (var turn = 0u; turn < $turns; turn += 1u) {
       let product$c = s$c * $scale;
       $score_$c
       $load_row_$c
-      let less$c = score$c - logs$c;
-      let seen$c = (row$c < $rows) && (logs$c != $lowest) && $seen_$c;
-      let share$c = select($type(0.0), $exp(less$c), seen$c);
+      let less$c = score$c - top$c;
+      let seen$c = (row$c < $rows) && (total$c != $type(0.0)) && $seen_$c;
+      let share$c = select($type(0.0), $exp(less$c) / select(total$c, $type(1.0), total$c == $type(0.0)), seen$c);
       let toward$c = share$c * (g$c - means$c);
       $slope_$c
       shares[ty * 33u + tx + 8u * ${c}u] = share$c;

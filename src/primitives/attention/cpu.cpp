@@ -1,17 +1,18 @@
 // Attention on the CPU, forward.
 //
-//            columns: 256 at a time                      k is packed once for all heads and rows that share it, turned,
-//          ┌──────────┬──────────┬────                   in panels; v in panels of its width.
-//   rows:  │  scores  │ (next)   │                       A task has 56 rows of one head:
-//   56     │  in L2   │          │      sums [56 × Dv]     scores = q · kᵀ            micro-kernels, depth D
-//          └──────────┴──────────┴────  top, total [56]    scores = formula(scores)   the tape, 4 rows at a time
-//                                                          shares = exp(scores - top) row by row, in L1; where a
-//                                                                                     row's top grows its sums go by it
-//                                                          sums  += shares · v        micro-kernels, depth 256
-//   and at the end sums / total. Tiles no row of which sees a column are never computed; of others a row's shares are
-//   zeros where it sees nothing.
+//            columns: 256 at a time                 k is packed once for all heads and rows that share it, turned, in
+//          ┌──────────┬──────────┬────              panels; v in panels of its width. A task has 56 rows of one head:
+//   rows:  │  scores  │ (next)   │
+//   56     │  in L2   │          │  sums [56 × Dv]    scores = q · kᵀ           micro-kernels, depth D
+//          └──────────┴──────────┴────                scores = formula(scores)  the tape, 4 rows at a time
+//                                  top, total [56]    shares = exp(scores - top) row by row, in L1; where a row's top
+//                                                                               grows its sums go by it
+//                                                     sums  += shares · v       micro-kernels, depth 256
 //
-// Bound by the multiply-adds, 4 · D of them for a score, and by about 10 instructions of its exponential; 57 KB of
+// and at the end sums / total. Tiles no row of which sees a column are never computed; of others a row's shares are
+// zeros where it sees nothing.
+//
+// Bound by the multiply-adds, 2 · (D + Dv) flops for a score, and by about 10 instructions of its exponential; 57 KB of
 // scores and 128 KB of k and v a tile are read from L2.
 #include <cmath>
 #include <limits>
@@ -70,12 +71,21 @@ template <class T> class Forward {
     T *q, *scores, *sums, *top, *total;
   };
   void rows_of(Index head, Index row) const {
-    Rows t{head / s_.heads, head % s_.heads, row, std::min(kRows, s_.rows - row), rounded_up(s_.width, panel_), 0,
-           nullptr, nullptr, nullptr, nullptr, nullptr};
+    Rows t{head / s_.heads,
+           head % s_.heads,
+           row,
+           std::min(kRows, s_.rows - row),
+           rounded_up(s_.width, panel_),
+           0,
+           nullptr,
+           nullptr,
+           nullptr,
+           nullptr,
+           nullptr};
     t.length = length_of(r_.lengths, t.batch, s_.columns);
     thread_local Buffer scratch;
-    t.q = reinterpret_cast<T*>(
-        scratch.reserve(kRows * (s_.depth + kColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
+    t.q =
+        reinterpret_cast<T*>(scratch.reserve(kRows * (s_.depth + kColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
     t.scores = t.q + kRows * s_.depth;
     t.sums = t.scores + kRows * (kColumns + panel_);
     t.top = t.sums + kRows * t.width;
@@ -110,8 +120,9 @@ template <class T> class Forward {
     for (Index i = 0; i < t.count; ++i) {
       const T total = t.total[i];
       tiles_.store(kernels(), t.sums + i * t.width, s_.width, total == 0 ? T{1} : 1 / total, out, t.row + i);
-      if (r_.logsumexp.storage)
-        element_of_rows<T>(r_.logsumexp, t.batch, t.head, t.row + i) = t.top[i] + std::log(total);
+      if (!r_.tops.storage) continue;
+      element_of_rows<T>(r_.tops, t.batch, t.head, t.row + i) = t.top[i];
+      element_of_rows<T>(r_.totals, t.batch, t.head, t.row + i) = total;
     }
   }
 

@@ -1,13 +1,13 @@
 // The gradient of attention on the CPU.
 //
-//   A task has the columns of one key head (or a stretch of them, where there are few heads), 128 at a time, with their
-//   gradients of k and v in L2, and goes over the rows of all query heads that share it, 112 at a time:
+// A task has the columns of one key head (or a stretch of them, where there are few heads), 128 at a time, with their
+// gradients of k and v in L2, and goes over the rows of all query heads that share it, 112 at a time:
 //
-//            128 columns                scores = q · kᵀ           then the formula, then shares = exp(scores - logsumexp)
-//          ┌─────────────┐              v_grad += sharesᵀ · out_grad
-//   rows   │ shares      │              slopes = out_grad · vᵀ    then shares · (slopes - means), then the formula's slope
-//   112    │ slopes      │              k_grad += slopesᵀ · q
-//          └─────────────┘              q_grad += slopes · k      in f32, for each stretch of columns
+//            128 columns       scores = q · kᵀ            then the formula; shares = exp(scores - top) / total
+//          ┌─────────────┐     v_grad += sharesᵀ · out_grad
+//   rows   │ shares      │     slopes = out_grad · vᵀ     then shares · (slopes - means), then the formula's slope
+//   112    │ slopes      │     k_grad += slopesᵀ · q
+//          └─────────────┘     q_grad += slopes · k       in f32, for each stretch of columns
 //
 // The sums over stretches are added up in their order at the end: the same bits whatever the number of threads. Five
 // products of depth D for each score, against the two of forward.
@@ -29,8 +29,14 @@ constexpr Index kRows = 112, kColumns = 128, kFewestTasks = 16;
 template <class T> class Backward {
  public:
   Backward(const AttentionBackwardRequest& r, const TileFormula* formula, const TileFormula* slope)
-      : r_(r), s_(r.sizes), tiles_(r.q.dtype), formula_(formula), slope_(slope), panel_(tiles_.panel()),
-        depth_(rounded_up(s_.depth, panel_)), width_(rounded_up(s_.width, panel_)) {}
+      : r_(r),
+        s_(r.sizes),
+        tiles_(r.q.dtype),
+        formula_(formula),
+        slope_(slope),
+        panel_(tiles_.panel()),
+        depth_(rounded_up(s_.depth, panel_)),
+        width_(rounded_up(s_.width, panel_)) {}
 
   void run() {
     const Index keys = s_.batch * s_.groups, parts = std::max<Index>((s_.columns + kColumns - 1) / kColumns, 1);
@@ -115,15 +121,16 @@ template <class T> class Backward {
       const Index first = std::clamp<Index>(s_.first(row + i) - column, 0, cols);
       const Index end = std::clamp<Index>(s_.end(row + i, w.length) - column, first, cols);
       tiles_.rows().powers({w.shares + i * cols, cols, first, end, s_.scale,
-                            element_of_rows<T>(r_.logsumexp, w.batch, w.head, row + i)});
+                            element_of_rows<T>(r_.tops, w.batch, w.head, row + i),
+                            element_of_rows<T>(r_.totals, w.batch, w.head, row + i)});
     }
     tiles_.multiply({w.shares, 1, cols, 0}, {w.out_grad, width_, 1, panel_}, w.v_grad, width_, rows, cols, s_.width,
                     true);
     tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_turned, panel_, 1, s_.width * panel_}, w.slopes, cols, s_.width,
                     rows, cols, false);
     for (Index i = 0; i < rows; ++i)
-      tiles_.rows().slopes({w.shares + i * cols, w.slopes + i * cols, cols,
-                            element_of_rows<T>(r_.means, w.batch, w.head, row + i)});
+      tiles_.rows().slopes(
+          {w.shares + i * cols, w.slopes + i * cols, cols, element_of_rows<T>(r_.means, w.batch, w.head, row + i)});
     if (slope_) slope_->run({bytes(w.scores), bytes(w.slopes)}, 1, head, row, column, rows, cols);
     tiles_.multiply({w.slopes, 1, cols, 0}, {w.q, depth_, 1, panel_}, w.k_grad, depth_, rows, cols, s_.depth, true);
     tiles_.multiply({w.slopes, cols, 1, 0}, {w.k, depth_, 1, panel_}, w.sums + row * depth_, depth_, cols, rows,

@@ -71,9 +71,20 @@ template <class T> class TileProducts {
     for (Index j = 0; j < cols; j += k.panel_cols)
       for (Index i = 0; i < rows; i += k.max_rows) {
         T* const to = c + i * c_row + j;
-        const GemmMicro call{a.data + i * a.row, a.row, a.col, b.data + j / k.panel_cols * b.panels, b.row,
-                             add ? to : nullptr, c_row, to, c_row, depth, std::min<Index>(k.max_rows, rows - i),
-                             std::min<Index>(k.panel_cols, cols - j), nullptr, 0};
+        const GemmMicro call{a.data + i * a.row,
+                             a.row,
+                             a.col,
+                             b.data + j / k.panel_cols * b.panels,
+                             b.row,
+                             add ? to : nullptr,
+                             c_row,
+                             to,
+                             c_row,
+                             depth,
+                             std::min<Index>(k.max_rows, rows - i),
+                             std::min<Index>(k.panel_cols, cols - j),
+                             nullptr,
+                             0};
         (beside ? k.micro_packed : k.micro)(call);
       }
   }

@@ -18,10 +18,20 @@ constexpr const char* kKernel =
 class Backward {
  public:
   Backward(GpuBackend& backend, const AttentionBackwardRequest& r, bool of_rows)
-      : backend_(backend), r_(r), s_(r.sizes), of_rows_(of_rows), plan_(backend.limits(), r.op, of_rows ? 'Q' : 'K'),
-        slots_(plan_, backend.dialect(), s_, type(), tiles()), q_(add(r.q, s_.of_q())), k_(add(r.k, s_.of_k())),
-        v_(add(r.v, s_.of_v())), out_(add(r.out_grad, s_.of_result())), logs_(add(r.logsumexp, s_.of_rows())),
-        means_(add(r.means, s_.of_rows())), lengths_(r.lengths.storage ? add(r.lengths, Shape{s_.batch}) : -1) {
+      : backend_(backend),
+        r_(r),
+        s_(r.sizes),
+        of_rows_(of_rows),
+        plan_(backend.limits(), r.op, of_rows ? 'Q' : 'K'),
+        slots_(plan_, backend.dialect(), s_, type(), tiles()),
+        q_(add(r.q, s_.of_q())),
+        k_(add(r.k, s_.of_k())),
+        v_(add(r.v, s_.of_v())),
+        out_(add(r.out_grad, s_.of_result())),
+        tops_(add(r.tops, s_.of_rows())),
+        totals_(add(r.totals, s_.of_rows())),
+        means_(add(r.means, s_.of_rows())),
+        lengths_(r.lengths.storage ? add(r.lengths, Shape{s_.batch}) : -1) {
     if (of_rows) add_sum(r.q_grad, s_.of_q(), s_.depth);
     else add_sum(r.k_grad, s_.of_k(), s_.depth), add_sum(r.v_grad, s_.of_v(), s_.width);
     const auto first = plan_.accesses.size();
@@ -113,7 +123,8 @@ class Backward {
       }
       h[cat("score_", c)] = lines + cat("let score", c, " = ", of_score, ";\n");
       h[cat("slope_", c)] = slope_lines + cat("let slope", c, " = ", of_slope, ";\n");
-      h[cat("load_row_", c)] = fetch_to(io, logs_, {at[0], at[1], at[2]}, cat("let logs", c)) +
+      h[cat("load_row_", c)] = fetch_to(io, tops_, {at[0], at[1], at[2]}, cat("let top", c)) +
+                               fetch_to(io, totals_, {at[0], at[1], at[2]}, cat("let total", c)) +
                                fetch_to(io, means_, {at[0], at[1], at[2]}, cat("let means", c));
       h[cat("seen_", c)] = slots_.seen(cat("column", c), cat("middle", c), lengths_ >= 0);
     }
@@ -141,12 +152,13 @@ class Backward {
         }
         const std::string fetch = fetch_to(io, access, {"batch", of_rows_ ? "key_head" : "head", "other_at", "across"},
                                            "side_b[i / 32u * 33u + (i & 31u)]");
-        multiply += cat("$barrier\nfor (var i = thread; i < 1024u; i += 256u) {\n  let other_at = first_other + i / 32u;\n",
-                        "  let across = ", w * kScoreTile, "u + (i & 31u);\n",
-                        "  side_b[i / 32u * 33u + (i & 31u)] = $type(0.0);\n  if (other_at < $other_count && across < ",
-                        size, ") {\n", indented(indented(fetch)), "  }\n}\n$barrier\n",
-                        "for (var i = 0u; i < 32u; i += 1u) {\n  let p = ", of_v ? "shares" : "slopes",
-                        "[ty * 33u + i];\n", indented(adds), "}\n");
+        multiply +=
+            cat("$barrier\nfor (var i = thread; i < 1024u; i += 256u) {\n  let other_at = first_other + i / 32u;\n",
+                "  let across = ", w * kScoreTile, "u + (i & 31u);\n",
+                "  side_b[i / 32u * 33u + (i & 31u)] = $type(0.0);\n  if (other_at < $other_count && across < ", size,
+                ") {\n", indented(indented(fetch)), "  }\n}\n$barrier\n",
+                "for (var i = 0u; i < 32u; i += 1u) {\n  let p = ", of_v ? "shares" : "slopes", "[ty * 33u + i];\n",
+                indented(adds), "}\n");
       }
     }
     h["all_sums"] = all, h["multiply"] = multiply, h["store_sums"] = stores;
@@ -159,7 +171,7 @@ class Backward {
   Plan plan_;
   ScoreSizes slots_;
   std::vector<std::vector<std::int64_t>> sizes_;  // of each access
-  int q_, k_, v_, out_, logs_, means_, lengths_;
+  int q_, k_, v_, out_, tops_, totals_, means_, lengths_;
   std::vector<Sum> sums_;
   std::optional<Scores> scores_, slope_;
 };

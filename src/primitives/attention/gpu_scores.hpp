@@ -63,7 +63,9 @@ class Scores {
 
  private:
   const detail::Step& step(int s) const { return program_->steps[static_cast<std::size_t>(s)]; }
-  bool is_source(int s) const { return step(s).kind == detail::StepKind::input || step(s).kind == detail::StepKind::position; }
+  bool is_source(int s) const {
+    return step(s).kind == detail::StepKind::input || step(s).kind == detail::StepKind::position;
+  }
   bool is_placed(int s) const { return step(s).kind == detail::StepKind::input && step(s).index < placed_; }
   const detail::Program* program_;
   int placed_;
@@ -94,10 +96,19 @@ class ScoreSizes {
   }
   /// The holes both kernels have.
   Holes holes() const {
-    return {{"type", compute_type_name(type_)}, {"barrier", dialect_.barrier()},
-            {"lowest", extreme_literal(false, type_)}, {"rows", p(rows)}, {"columns", p(columns)},
-            {"depth", p(depth)}, {"width", p(width)}, {"heads", p(heads)}, {"groups", p(groups)},
-            {"tiles", p(tiles)}, {"shift", p(shift)}, {"each", "0 1 2 3"}, {"scale", scaling()},
+    return {{"type", compute_type_name(type_)},
+            {"barrier", dialect_.barrier()},
+            {"lowest", extreme_literal(false, type_)},
+            {"rows", p(rows)},
+            {"columns", p(columns)},
+            {"depth", p(depth)},
+            {"width", p(width)},
+            {"heads", p(heads)},
+            {"groups", p(groups)},
+            {"tiles", p(tiles)},
+            {"shift", p(shift)},
+            {"each", "0 1 2 3"},
+            {"scale", scaling()},
             {"exp", dialect_.leaf(detail::Leaf::exp, type_, {kFirst})}};
   }
   /// Whether a column is seen from the row that `middle` is of.
