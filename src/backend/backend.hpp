@@ -67,6 +67,11 @@ class Backend {
     if (!kernels_[static_cast<std::size_t>(primitive_id<R>)].load(std::memory_order_relaxed))
       look_up(primitive_of<R>(), op);
   }
+  /// Whether there is a kernel for requests of this type, for operations that know another way.
+  template <class R> bool offers() {
+    const Primitive& primitive = primitive_of<R>();
+    return kernels_[static_cast<std::size_t>(primitive.id)].load(std::memory_order_relaxed) || find_kernel(primitive);
+  }
   /// The kernel for a primitive, or the composition that stands for it; throws `unsupported` where there is neither.
   Kernel kernel(const Primitive& primitive, const char* op) {
     std::atomic<Kernel>& place = kernels_[static_cast<std::size_t>(primitive.id)];

@@ -164,6 +164,7 @@ void show_all(Golden& golden) {
                     [&](Printing& p) { kind.call(p, kind.dtype); });
   };
   for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds()}) show(kinds, false);
+  show(attention_kinds(), true);
   show(line_kinds(), true);
   if (!golden.in_cuda()) return;
   const auto wgmma = [](auto& backend, const auto& request, const auto& units) {

@@ -656,6 +656,8 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
+// ---- attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
+// ---- attention: attention, 16 workgroups of 2, 22 words (a8bda974)
 // ---- scan: cumsum, 6 workgroups of 256, 8 words (0b9e9df4)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (09e711aa)
 // ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (b6e226bd)

@@ -950,6 +950,621 @@ fn epilogue(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- attention: attention, 2 workgroups of 256, 23 words
+// attention, 32 rows at a time
+struct Params { v: array<vec4<u32>, 6> }
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<u32>;
+@group(0) @binding(5) var<storage, read> b4: array<u32>;
+var<workgroup> side_a: array<f32, 1056>;
+var<workgroup> side_b: array<f32, 1056>;
+var<workgroup> shares: array<f32, 1056>;
+fn tern_abs_i32(x: i32) -> i32 {
+  return select(x, 0 - x, x < 0);
+}
+fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
+  let v1 = bitcast<f32>(params.v[5].z);
+  let v2 = (v0 * v1);
+  let v5 = bitcast<i32>(1u);
+  let v6 = (v4 + v5);
+  let v9 = (v7 - v8);
+  let v10 = tern_abs_i32(v9);
+  let v11 = (v6 * v10);
+  let v12 = f32(v11);
+  let v13 = (v3 * v12);
+  let v14 = (v2 - v13);
+  return v14;
+}
+  let tile = group % params.v[1].w;
+  let head_of_all = group / params.v[1].w;
+  let batch = head_of_all / params.v[1].y;
+  let head = head_of_all - batch * params.v[1].y;
+  let key_head = head / (params.v[1].y / params.v[1].z);
+  let first_row = tile * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  let row = first_row + ty;
+  let own_row = min(row, params.v[0].y - 1u);
+  let middle = bitcast<i32>(row) + bitcast<i32>(params.v[2].x);
+  var begin = 0u;
+  var end = params.v[0].z;
+  let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[2].x);
+  begin = u32(clamp(middle_of_all - bitcast<i32>(params.v[2].y) + 1, 0, bitcast<i32>(params.v[0].z))) / 32u * 32u;
+  end = u32(clamp(middle_of_all + 32, 0, bitcast<i32>(params.v[0].z)));
+  var top = tern_from_bits(0xff800000u);
+  var total = f32(0.0);
+  var acc0 = f32(0.0);
+  var acc1 = f32(0.0);
+  var acc2 = f32(0.0);
+  var acc3 = f32(0.0);
+  for (var column = begin; column < end; column += 32u) {
+    var s0 = f32(0.0);
+    var s1 = f32(0.0);
+    var s2 = f32(0.0);
+    var s3 = f32(0.0);
+    for (var d = 0u; d < params.v[0].w; d += 32u) {
+      workgroupBarrier();
+      for (var i = thread; i < 1024u; i += 256u) {
+        let r = i / 32u;
+        let depth_at = d + (i & 31u);
+        let q_row = first_row + r;
+        let k_row = column + r;
+        side_a[r * 33u + (i & 31u)] = f32(0.0);
+        side_b[r * 33u + (i & 31u)] = f32(0.0);
+        if (q_row < params.v[0].y && depth_at < params.v[0].w) {
+          let x0 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + q_row * params.v[3].y + depth_at]);
+          side_a[r * 33u + (i & 31u)] = x0;
+        }
+        if (k_row < params.v[0].z && depth_at < params.v[0].w) {
+          let x1 = bitcast<f32>(b1[params.v[3].z + k_row * params.v[3].w + depth_at]);
+          side_b[r * 33u + (i & 31u)] = x1;
+        }
+      }
+      workgroupBarrier();
+      for (var i = 0u; i < 32u; i += 1u) {
+        let a = side_a[ty * 33u + i];
+        s0 += a * side_b[(tx + 8u * 0u) * 33u + i];
+        s1 += a * side_b[(tx + 8u * 1u) * 33u + i];
+        s2 += a * side_b[(tx + 8u * 2u) * 33u + i];
+        s3 += a * side_b[(tx + 8u * 3u) * 33u + i];
+      }
+    }
+    let column0 = column + tx + 8u * 0u;
+    let at0 = min(column0, params.v[0].z - 1u);
+    s0 = s0 * bitcast<f32>(params.v[2].z);
+    let x7 = bitcast<f32>(b4[params.v[5].y + head]);
+    let y8 = score_of(s0, x7, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at0));
+    s0 = y8;
+    let seen0 = (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle) && (abs(middle - bitcast<i32>(column0)) < bitcast<i32>(params.v[2].y));
+    if (!(seen0)) { s0 = tern_from_bits(0xff800000u); }
+    shares[ty * 33u + tx + 8u * 0u] = s0;
+// … 2 more of these 9 lines (14f6a1ca), and
+    let column3 = column + tx + 8u * 3u;
+    let at3 = min(column3, params.v[0].z - 1u);
+    s3 = s3 * bitcast<f32>(params.v[2].z);
+    let x13 = bitcast<f32>(b4[params.v[5].y + head]);
+    let y14 = score_of(s3, x13, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at3));
+    s3 = y14;
+    let seen3 = (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle) && (abs(middle - bitcast<i32>(column3)) < bitcast<i32>(params.v[2].y));
+    if (!(seen3)) { s3 = tern_from_bits(0xff800000u); }
+    shares[ty * 33u + tx + 8u * 3u] = s3;
+    workgroupBarrier();
+    var now = top;
+    for (var i = 0u; i < 32u; i += 1u) {
+      let s = shares[ty * 33u + i];
+      now = select(now, s, s > now);
+    }
+    workgroupBarrier();
+    let base = select(now, f32(0.0), now == tern_from_bits(0xff800000u));
+    let older = top - base;
+    let factor = tern_exp(older);
+    top = now;
+    let less0 = s0 - base;
+    shares[ty * 33u + tx + 8u * 0u] = tern_exp(less0);
+// … 2 more of these 2 lines (517f8429), and
+    let less3 = s3 - base;
+    shares[ty * 33u + tx + 8u * 3u] = tern_exp(less3);
+    workgroupBarrier();
+    var sum = f32(0.0);
+    for (var i = 0u; i < 32u; i += 1u) { sum += shares[ty * 33u + i]; }
+    total = total * factor + sum;
+    acc0 = acc0 * factor;
+    acc1 = acc1 * factor;
+    acc2 = acc2 * factor;
+    acc3 = acc3 * factor;
+    workgroupBarrier();
+    for (var i = thread; i < 1024u; i += 256u) {
+      let v_row = column + i / 32u;
+      let width_at = 32u * 0u + (i & 31u);
+      side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+      if (v_row < params.v[0].z && width_at < params.v[1].x) {
+        let x2 = bitcast<f32>(b2[params.v[4].x + v_row * params.v[4].y + width_at]);
+        side_b[i / 32u * 33u + (i & 31u)] = x2;
+      }
+    }
+    workgroupBarrier();
+    for (var i = 0u; i < 32u; i += 1u) {
+      let p = shares[ty * 33u + i];
+      acc0 += p * side_b[i * 33u + tx + 0u];
+      acc1 += p * side_b[i * 33u + tx + 8u];
+      acc2 += p * side_b[i * 33u + tx + 16u];
+      acc3 += p * side_b[i * 33u + tx + 24u];
+    }
+  }
+  if (row < params.v[0].y) {
+    let inverse = f32(1.0) / select(total, f32(1.0), total == f32(0.0));
+    if ((tx + 0u) < params.v[1].x) {
+      let to3 = params.v[4].z + head * params.v[4].w + row * params.v[5].x + (tx + 0u);
+      b3[to3] = bitcast<u32>((acc0 * inverse));
+    }
+// … 2 more of these 4 lines (c26ba0fe), and
+    if ((tx + 24u) < params.v[1].x) {
+      let to6 = params.v[4].z + head * params.v[4].w + row * params.v[5].x + (tx + 24u);
+      b3[to6] = bitcast<u32>((acc3 * inverse));
+    }
+  }
+}
+
+// ---- the gradients of attention: vecdot, 1 workgroups of 16, 13 words
+// reduction
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<vec4<u32>>;
+fn pass0(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 * v1);
+  return v2;
+}
+fn finish(v3: f32) -> f32 {
+  return v3;
+}
+@compute @workgroup_size(16)
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 1u;
+  let ty = thread - tx * 1u;
+  let k = row_group * 16u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var acc3 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 4u) {
+      let w0 = (params.v[2].y + k * params.v[2].z + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let w6 = (params.v[2].w + k * params.v[3].x + r) / 4u;
+      let q7 = b2[w6 + 0u];
+      let x8 = bitcast<f32>(q7.x);
+      let x9 = bitcast<f32>(q7.y);
+      let x10 = bitcast<f32>(q7.z);
+      let x11 = bitcast<f32>(q7.w);
+      let y12 = pass0(x2, x8);
+      let y13 = pass0(x3, x9);
+      let y14 = pass0(x4, x10);
+      let y15 = pass0(x5, x11);
+      acc3 = (acc3 + y12);
+      acc3 = (acc3 + y13);
+      acc3 = (acc3 + y14);
+      acc3 = (acc3 + y15);
+    }
+  }
+  let red3 = acc3;
+  if (inside && ty == 0u) {
+    let y16 = finish(red3);
+    let to17 = params.v[2].x + k;
+    b0[to17] = bitcast<u32>(y16);
+  }
+}
+
+// ---- the gradients of attention: attention, 2 workgroups of 256, 33 words
+// gradients of attention, of q
+struct Params { v: array<vec4<u32>, 9> }
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+// … 4 more of these 1 lines (8e445f39), and
+@group(0) @binding(6) var<storage, read> b5: array<u32>;
+@group(0) @binding(7) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(8) var<storage, read> b7: array<u32>;
+var<workgroup> side_a: array<f32, 1056>;
+var<workgroup> side_b: array<f32, 1056>;
+var<workgroup> shares: array<f32, 1056>;
+var<workgroup> slopes: array<f32, 1056>;
+fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
+  let v1 = bitcast<f32>(params.v[7].w);
+  let v2 = (v0 * v1);
+  let v5 = bitcast<i32>(1u);
+  let v6 = (v4 + v5);
+  let v9 = (v7 - v8);
+  let v10 = tern_abs_i32(v9);
+  let v11 = (v6 * v10);
+  let v12 = f32(v11);
+  let v13 = (v3 * v12);
+  let v14 = (v2 - v13);
+  return v14;
+}
+fn slope_of(v0: f32) -> f32 {
+  let v1 = bitcast<f32>(params.v[8].x);
+  let v2 = (v0 * v1);
+  return v2;
+}
+  let tile = group % params.v[1].w;
+  let head_of_all = group / params.v[1].w;
+  let batch = head_of_all / params.v[1].y;
+  let own_head = head_of_all - batch * params.v[1].y;
+  let first_own = tile * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  let own = first_own + ty;
+  var acc0 = f32(0.0);
+  var acc1 = f32(0.0);
+  var acc2 = f32(0.0);
+  var acc3 = f32(0.0);
+  for (var turn = 0u; turn < 1u; turn += 1u) {
+    let head = own_head;
+    let key_head = own_head / (params.v[1].y / params.v[1].z);
+    var begin = 0u;
+    var end = params.v[0].z;
+    let middle_of_all = bitcast<i32>(first_own) + bitcast<i32>(params.v[2].x);
+    end = u32(clamp(middle_of_all + 32, 0, bitcast<i32>(params.v[0].z)));
+    for (var first_other = begin; first_other < end; first_other += 32u) {
+      var s0 = f32(0.0);
+      var g0 = f32(0.0);
+// … 2 more of these 2 lines (16769831), and
+      var s3 = f32(0.0);
+      var g3 = f32(0.0);
+      for (var d = 0u; d < params.v[0].w; d += 32u) {
+        workgroupBarrier();
+        for (var i = thread; i < 1024u; i += 256u) {
+          let across = d + (i & 31u);
+          let own_at = first_own + i / 32u;
+          let other_at = first_other + i / 32u;
+          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          if (own_at < params.v[0].y && across < params.v[0].w) {
+            let x0 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + own_at * params.v[3].y + across]);
+            side_a[i / 32u * 33u + (i & 31u)] = x0;
+          }
+          if (other_at < params.v[0].z && across < params.v[0].w) {
+            let x1 = bitcast<f32>(b1[params.v[3].z + other_at * params.v[3].w + across]);
+            side_b[i / 32u * 33u + (i & 31u)] = x1;
+          }
+        }
+        workgroupBarrier();
+        for (var i = 0u; i < 32u; i += 1u) {
+          let a = side_a[ty * 33u + i];
+          s0 += a * side_b[(tx + 8u * 0u) * 33u + i];
+          s1 += a * side_b[(tx + 8u * 1u) * 33u + i];
+          s2 += a * side_b[(tx + 8u * 2u) * 33u + i];
+          s3 += a * side_b[(tx + 8u * 3u) * 33u + i];
+        }
+      }
+      for (var d = 0u; d < params.v[1].x; d += 32u) {
+        workgroupBarrier();
+        for (var i = thread; i < 1024u; i += 256u) {
+          let across = d + (i & 31u);
+          let own_at = first_own + i / 32u;
+          let other_at = first_other + i / 32u;
+          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          if (own_at < params.v[0].y && across < params.v[1].x) {
+            let x2 = bitcast<f32>(b3[params.v[4].z + head * params.v[4].w + own_at * params.v[5].x + across]);
+            side_a[i / 32u * 33u + (i & 31u)] = x2;
+          }
+          if (other_at < params.v[0].z && across < params.v[1].x) {
+            let x3 = bitcast<f32>(b2[params.v[4].x + other_at * params.v[4].y + across]);
+            side_b[i / 32u * 33u + (i & 31u)] = x3;
+          }
+        }
+        workgroupBarrier();
+        for (var i = 0u; i < 32u; i += 1u) {
+          let a = side_a[ty * 33u + i];
+          g0 += a * side_b[(tx + 8u * 0u) * 33u + i];
+          g1 += a * side_b[(tx + 8u * 1u) * 33u + i];
+          g2 += a * side_b[(tx + 8u * 2u) * 33u + i];
+          g3 += a * side_b[(tx + 8u * 3u) * 33u + i];
+        }
+      }
+      let other0 = first_other + tx + 8u * 0u;
+      let row0 = own;
+      let column0 = other0;
+      let middle0 = bitcast<i32>(row0) + bitcast<i32>(params.v[2].x);
+      let row_at0 = min(row0, params.v[0].y - 1u);
+      let column_at0 = min(column0, params.v[0].z - 1u);
+      let product0 = s0 * bitcast<f32>(params.v[2].z);
+      let x4 = bitcast<f32>(b7[params.v[7].z + head]);
+      let y5 = score_of(product0, x4, bitcast<i32>(head), bitcast<i32>(row_at0), bitcast<i32>(column_at0));
+      let score0 = y5;
+      let x9 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at0]);
+      let top0 = x9;
+      let x8 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at0]);
+      let total0 = x8;
+      let x7 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at0]);
+      let means0 = x7;
+      let less0 = score0 - top0;
+      let seen0 = (row0 < params.v[0].y) && (total0 != f32(0.0)) && (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle0);
+      let share0 = select(f32(0.0), tern_exp(less0) / select(total0, f32(1.0), total0 == f32(0.0)), seen0);
+      let toward0 = share0 * (g0 - means0);
+      let y6 = slope_of(toward0);
+      let slope0 = y6;
+      shares[ty * 33u + tx + 8u * 0u] = share0;
+      slopes[ty * 33u + tx + 8u * 0u] = select(f32(0.0), slope0, seen0);
+// … 2 more of these 24 lines (0a3da877), and
+      let other3 = first_other + tx + 8u * 3u;
+      let row3 = own;
+      let column3 = other3;
+      let middle3 = bitcast<i32>(row3) + bitcast<i32>(params.v[2].x);
+      let row_at3 = min(row3, params.v[0].y - 1u);
+      let column_at3 = min(column3, params.v[0].z - 1u);
+      let product3 = s3 * bitcast<f32>(params.v[2].z);
+      let x22 = bitcast<f32>(b7[params.v[7].z + head]);
+      let y23 = score_of(product3, x22, bitcast<i32>(head), bitcast<i32>(row_at3), bitcast<i32>(column_at3));
+      let score3 = y23;
+      let x27 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at3]);
+      let top3 = x27;
+      let x26 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at3]);
+      let total3 = x26;
+      let x25 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at3]);
+      let means3 = x25;
+      let less3 = score3 - top3;
+      let seen3 = (row3 < params.v[0].y) && (total3 != f32(0.0)) && (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle3);
+      let share3 = select(f32(0.0), tern_exp(less3) / select(total3, f32(1.0), total3 == f32(0.0)), seen3);
+      let toward3 = share3 * (g3 - means3);
+      let y24 = slope_of(toward3);
+      let slope3 = y24;
+      shares[ty * 33u + tx + 8u * 3u] = share3;
+      slopes[ty * 33u + tx + 8u * 3u] = select(f32(0.0), slope3, seen3);
+      workgroupBarrier();
+      for (var i = thread; i < 1024u; i += 256u) {
+        let other_at = first_other + i / 32u;
+        let across = 0u + (i & 31u);
+        side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+        if (other_at < params.v[0].z && across < params.v[0].w) {
+          let x32 = bitcast<f32>(b1[params.v[3].z + other_at * params.v[3].w + across]);
+          side_b[i / 32u * 33u + (i & 31u)] = x32;
+        }
+      }
+      workgroupBarrier();
+      for (var i = 0u; i < 32u; i += 1u) {
+        let p = slopes[ty * 33u + i];
+        acc0 += p * side_b[i * 33u + tx + 0u];
+        acc1 += p * side_b[i * 33u + tx + 8u];
+        acc2 += p * side_b[i * 33u + tx + 16u];
+        acc3 += p * side_b[i * 33u + tx + 24u];
+      }
+    }
+  }
+  if (own < params.v[0].y) {
+    if ((tx + 0u) < params.v[0].w) {
+      let to28 = params.v[6].w + own_head * params.v[7].x + own * params.v[7].y + (tx + 0u);
+      b6[to28] = bitcast<u32>((acc0 * bitcast<f32>(params.v[2].z)));
+    }
+// … 2 more of these 4 lines (7116c776), and
+    if ((tx + 24u) < params.v[0].w) {
+      let to31 = params.v[6].w + own_head * params.v[7].x + own * params.v[7].y + (tx + 24u);
+      b6[to31] = bitcast<u32>((acc3 * bitcast<f32>(params.v[2].z)));
+    }
+  }
+}
+
+// ---- the gradients of attention: attention, 1 workgroups of 256, 34 words
+// gradients of attention, of k and v
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+// … 4 more of these 1 lines (8e445f39), and
+@group(0) @binding(6) var<storage, read> b5: array<u32>;
+@group(0) @binding(7) var<storage, read_write> b6: array<u32>;
+@group(0) @binding(8) var<storage, read_write> b7: array<u32>;
+@group(0) @binding(9) var<storage, read> b8: array<u32>;
+var<workgroup> side_a: array<f32, 1056>;
+var<workgroup> side_b: array<f32, 1056>;
+var<workgroup> shares: array<f32, 1056>;
+var<workgroup> slopes: array<f32, 1056>;
+fn score_of(v0: f32, v3: f32, v4: i32, v7: i32, v8: i32) -> f32 {
+  let v1 = bitcast<f32>(params.v[8].x);
+  let v2 = (v0 * v1);
+  let v5 = bitcast<i32>(1u);
+  let v6 = (v4 + v5);
+  let v9 = (v7 - v8);
+  let v10 = tern_abs_i32(v9);
+  let v11 = (v6 * v10);
+  let v12 = f32(v11);
+  let v13 = (v3 * v12);
+  let v14 = (v2 - v13);
+  return v14;
+}
+fn slope_of(v0: f32) -> f32 {
+  let v1 = bitcast<f32>(params.v[8].y);
+  let v2 = (v0 * v1);
+  return v2;
+}
+  let tile = group % params.v[1].w;
+  let head_of_all = group / params.v[1].w;
+  let batch = head_of_all / params.v[1].z;
+  let own_head = head_of_all - batch * params.v[1].z;
+  let first_own = tile * 32u;
+  let ty = thread / 8u;
+  let tx = thread - ty * 8u;
+  let own = first_own + ty;
+  var acc0 = f32(0.0);
+// … 6 more of these 1 lines (72272054), and
+  var acc7 = f32(0.0);
+  for (var turn = 0u; turn < (params.v[1].y / params.v[1].z); turn += 1u) {
+    let head = own_head * (params.v[1].y / params.v[1].z) + turn;
+    let key_head = own_head;
+    var begin = 0u;
+    var end = params.v[0].y;
+    let middle_of_all = bitcast<i32>(first_own) - bitcast<i32>(params.v[2].x);
+    begin = u32(clamp(middle_of_all, 0, bitcast<i32>(params.v[0].y))) / 32u * 32u;
+    for (var first_other = begin; first_other < end; first_other += 32u) {
+      var s0 = f32(0.0);
+      var g0 = f32(0.0);
+// … 2 more of these 2 lines (16769831), and
+      var s3 = f32(0.0);
+      var g3 = f32(0.0);
+      for (var d = 0u; d < params.v[0].w; d += 32u) {
+        workgroupBarrier();
+        for (var i = thread; i < 1024u; i += 256u) {
+          let across = d + (i & 31u);
+          let own_at = first_own + i / 32u;
+          let other_at = first_other + i / 32u;
+          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          if (own_at < params.v[0].z && across < params.v[0].w) {
+            let x1 = bitcast<f32>(b1[params.v[3].z + own_at * params.v[3].w + across]);
+            side_a[i / 32u * 33u + (i & 31u)] = x1;
+          }
+          if (other_at < params.v[0].y && across < params.v[0].w) {
+            let x0 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + other_at * params.v[3].y + across]);
+            side_b[i / 32u * 33u + (i & 31u)] = x0;
+          }
+        }
+        workgroupBarrier();
+        for (var i = 0u; i < 32u; i += 1u) {
+          let a = side_a[ty * 33u + i];
+          s0 += a * side_b[(tx + 8u * 0u) * 33u + i];
+          s1 += a * side_b[(tx + 8u * 1u) * 33u + i];
+          s2 += a * side_b[(tx + 8u * 2u) * 33u + i];
+          s3 += a * side_b[(tx + 8u * 3u) * 33u + i];
+        }
+      }
+      for (var d = 0u; d < params.v[1].x; d += 32u) {
+        workgroupBarrier();
+        for (var i = thread; i < 1024u; i += 256u) {
+          let across = d + (i & 31u);
+          let own_at = first_own + i / 32u;
+          let other_at = first_other + i / 32u;
+          side_a[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+          if (own_at < params.v[0].z && across < params.v[1].x) {
+            let x3 = bitcast<f32>(b2[params.v[4].x + own_at * params.v[4].y + across]);
+            side_a[i / 32u * 33u + (i & 31u)] = x3;
+          }
+          if (other_at < params.v[0].y && across < params.v[1].x) {
+            let x2 = bitcast<f32>(b3[params.v[4].z + head * params.v[4].w + other_at * params.v[5].x + across]);
+            side_b[i / 32u * 33u + (i & 31u)] = x2;
+          }
+        }
+        workgroupBarrier();
+        for (var i = 0u; i < 32u; i += 1u) {
+          let a = side_a[ty * 33u + i];
+          g0 += a * side_b[(tx + 8u * 0u) * 33u + i];
+          g1 += a * side_b[(tx + 8u * 1u) * 33u + i];
+          g2 += a * side_b[(tx + 8u * 2u) * 33u + i];
+          g3 += a * side_b[(tx + 8u * 3u) * 33u + i];
+        }
+      }
+      let other0 = first_other + tx + 8u * 0u;
+      let row0 = other0;
+      let column0 = own;
+      let middle0 = bitcast<i32>(row0) + bitcast<i32>(params.v[2].x);
+      let row_at0 = min(row0, params.v[0].y - 1u);
+      let column_at0 = min(column0, params.v[0].z - 1u);
+      let product0 = s0 * bitcast<f32>(params.v[2].z);
+      let x4 = bitcast<f32>(b8[params.v[7].w + head]);
+      let y5 = score_of(product0, x4, bitcast<i32>(head), bitcast<i32>(row_at0), bitcast<i32>(column_at0));
+      let score0 = y5;
+      let x9 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at0]);
+      let top0 = x9;
+      let x8 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at0]);
+      let total0 = x8;
+      let x7 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at0]);
+      let means0 = x7;
+      let less0 = score0 - top0;
+      let seen0 = (row0 < params.v[0].y) && (total0 != f32(0.0)) && (column0 < params.v[0].z) && (bitcast<i32>(column0) <= middle0);
+      let share0 = select(f32(0.0), tern_exp(less0) / select(total0, f32(1.0), total0 == f32(0.0)), seen0);
+      let toward0 = share0 * (g0 - means0);
+      let y6 = slope_of(toward0);
+      let slope0 = y6;
+      shares[ty * 33u + tx + 8u * 0u] = share0;
+      slopes[ty * 33u + tx + 8u * 0u] = select(f32(0.0), slope0, seen0);
+// … 2 more of these 24 lines (99082a39), and
+      let other3 = first_other + tx + 8u * 3u;
+      let row3 = other3;
+      let column3 = own;
+      let middle3 = bitcast<i32>(row3) + bitcast<i32>(params.v[2].x);
+      let row_at3 = min(row3, params.v[0].y - 1u);
+      let column_at3 = min(column3, params.v[0].z - 1u);
+      let product3 = s3 * bitcast<f32>(params.v[2].z);
+      let x22 = bitcast<f32>(b8[params.v[7].w + head]);
+      let y23 = score_of(product3, x22, bitcast<i32>(head), bitcast<i32>(row_at3), bitcast<i32>(column_at3));
+      let score3 = y23;
+      let x27 = bitcast<f32>(b4[params.v[5].y + head * params.v[5].z + row_at3]);
+      let top3 = x27;
+      let x26 = bitcast<f32>(b4[params.v[5].w + head * params.v[6].x + row_at3]);
+      let total3 = x26;
+      let x25 = bitcast<f32>(b5[params.v[6].y + head * params.v[6].z + row_at3]);
+      let means3 = x25;
+      let less3 = score3 - top3;
+      let seen3 = (row3 < params.v[0].y) && (total3 != f32(0.0)) && (column3 < params.v[0].z) && (bitcast<i32>(column3) <= middle3);
+      let share3 = select(f32(0.0), tern_exp(less3) / select(total3, f32(1.0), total3 == f32(0.0)), seen3);
+      let toward3 = share3 * (g3 - means3);
+      let y24 = slope_of(toward3);
+      let slope3 = y24;
+      shares[ty * 33u + tx + 8u * 3u] = share3;
+      slopes[ty * 33u + tx + 8u * 3u] = select(f32(0.0), slope3, seen3);
+      workgroupBarrier();
+      for (var i = thread; i < 1024u; i += 256u) {
+        let other_at = first_other + i / 32u;
+        let across = 0u + (i & 31u);
+        side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+        if (other_at < params.v[0].y && across < params.v[0].w) {
+          let x32 = bitcast<f32>(b0[params.v[2].w + head * params.v[3].x + other_at * params.v[3].y + across]);
+          side_b[i / 32u * 33u + (i & 31u)] = x32;
+        }
+      }
+      workgroupBarrier();
+      for (var i = 0u; i < 32u; i += 1u) {
+        let p = slopes[ty * 33u + i];
+        acc0 += p * side_b[i * 33u + tx + 0u];
+        acc1 += p * side_b[i * 33u + tx + 8u];
+        acc2 += p * side_b[i * 33u + tx + 16u];
+        acc3 += p * side_b[i * 33u + tx + 24u];
+      }
+      workgroupBarrier();
+      for (var i = thread; i < 1024u; i += 256u) {
+        let other_at = first_other + i / 32u;
+        let across = 0u + (i & 31u);
+        side_b[i / 32u * 33u + (i & 31u)] = f32(0.0);
+        if (other_at < params.v[0].y && across < params.v[1].x) {
+          let x37 = bitcast<f32>(b3[params.v[4].z + head * params.v[4].w + other_at * params.v[5].x + across]);
+          side_b[i / 32u * 33u + (i & 31u)] = x37;
+        }
+      }
+      workgroupBarrier();
+      for (var i = 0u; i < 32u; i += 1u) {
+        let p = shares[ty * 33u + i];
+        acc4 += p * side_b[i * 33u + tx + 0u];
+        acc5 += p * side_b[i * 33u + tx + 8u];
+        acc6 += p * side_b[i * 33u + tx + 16u];
+        acc7 += p * side_b[i * 33u + tx + 24u];
+      }
+    }
+  }
+  if (own < params.v[0].z) {
+    if ((tx + 0u) < params.v[0].w) {
+      let to28 = params.v[6].w + own * params.v[7].x + (tx + 0u);
+      b6[to28] = bitcast<u32>((acc0 * bitcast<f32>(params.v[2].z)));
+    }
+// … 2 more of these 4 lines (7566ec80), and
+    if ((tx + 24u) < params.v[0].w) {
+      let to31 = params.v[6].w + own * params.v[7].x + (tx + 24u);
+      b6[to31] = bitcast<u32>((acc3 * bitcast<f32>(params.v[2].z)));
+    }
+    if ((tx + 0u) < params.v[1].x) {
+      let to33 = params.v[7].y + own * params.v[7].z + (tx + 0u);
+      b7[to33] = bitcast<u32>(acc4);
+    }
+// … 2 more of these 4 lines (5884cc02), and
+    if ((tx + 24u) < params.v[1].x) {
+      let to36 = params.v[7].y + own * params.v[7].z + (tx + 24u);
+      b7[to36] = bitcast<u32>(acc7);
+    }
+  }
+}
+
 // ---- scan: cumsum, 6 workgroups of 256, 8 words
 // scan
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;

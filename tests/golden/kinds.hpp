@@ -101,6 +101,26 @@ inline std::vector<Kind> product_kinds() {
 }
 
 /// Of scan, sort and scatter, which launch several kernels each: the titles of their texts say which.
+/// Of WebGPU alone: CUDA has none yet.
+inline std::vector<Kind> attention_kinds() {
+  using P = Printing;
+  const auto alibi = [](auto score, auto, auto head, auto i, auto j, auto slope) {
+    return score - slope * cast((head + 1) * abs(i - j), f32);
+  };
+  return {
+      {"attention", f32, Kind::in_wgsl,
+       [=](P& p, DType d) {
+         attention(p.make({1, 2, 8, 8}, d), p.make({1, 1, 8, 8}, d), p.make({1, 1, 8, 8}, d),
+                   {.causal = true, .window = 4}, alibi, p.make({2, 1, 1}));
+       }},
+      {"the gradients of attention", f32, Kind::in_wgsl,
+       [=](P& p, DType d) {
+         const Var q(p.make({1, 2, 8, 8}, d)), k(p.make({1, 1, 8, 8}, d)), v(p.make({1, 1, 8, 8}, d));
+         backward(attention(q, k, v, {.causal = true}, alibi, p.make({2, 1, 1})), p.make({1, 2, 8, 8}, d));
+       }},
+  };
+}
+
 inline std::vector<Kind> line_kinds() {
   using P = Printing;
   return {
@@ -147,7 +167,7 @@ inline std::vector<Kind> line_kinds() {
 
 inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
-  for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), line_kinds()})
+  for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), attention_kinds(), line_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

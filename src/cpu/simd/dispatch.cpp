@@ -7,11 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "cpu/products/attention_kernels.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_cpu {
 
-using FillTables = void(KernelTable&, const GemmKernels*&);
+using FillTables = void(KernelTable&, const GemmKernels*&, const AttentionKernels*&);
 #if HWY_ARCH_X86
 FillTables tables_N_SSE4, tables_N_AVX2, tables_N_AVX3;
 #else
@@ -42,6 +43,7 @@ constexpr Target kTargets[] = {
 struct Tables {
   KernelTable kernels{};
   const GemmKernels* gemm = nullptr;
+  const AttentionKernels* attention = nullptr;
   const PairKernels* pairs = nullptr;
   Tables() {
     const char* wanted = std::getenv("TERN_CPU_TARGET");
@@ -52,7 +54,7 @@ struct Tables {
         pairs = nullptr;
         continue;
       }
-      target.fill(kernels, gemm);
+      target.fill(kernels, gemm, attention);
       return;
     }
     throw Error(ErrorKind::unsupported,
@@ -83,6 +85,7 @@ bool made_by_amd() {
 #endif
 }
 const PairKernels* pair_kernels() { return tables().pairs; }
+const AttentionKernels& attention_kernels() { return *tables().attention; }
 const GemmKernels& gemm_kernels() { return *tables().gemm; }
 GemmTypes gemm_types(DType type) {
   const GemmKernels& all = gemm_kernels();

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "ops/neural/neural.hpp"
+#include "ops/neural/attention_fused.hpp"
 #include "process/fork.hpp"
 #include "tern/checkpoint.hpp"
 #include "tern/ops.hpp"
@@ -250,14 +250,11 @@ Block block_at(const Sizes& s, const AttentionOptions& o, std::int64_t row, std:
   return b;
 }
 
+/// The decomposed computation, in blocks of rows: q [B, H, L, D], k and v [B, G, S, ..] give [B, H, L, Dv].
 template <TensorOrVar R>
-R in_blocks(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
-  Attention<R> all(q, k, v, o, formula);
+R blocks_of(const Attention<R>& all, const R& of_q, const R& of_k, const R& of_v, Tensor* sums) {
   const Sizes& s = all.s;
-  Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);
-  const R of_q = q.reshape({s.batch, s.heads, s.rows, s.depth});
-  const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});
-  const R of_v = v.reshape({s.batch, s.groups, s.columns, s.width});
+  const AttentionOptions& o = all.options;
   const std::int64_t rows = rows_of_blocks(s, o);
   const bool again = o.rows_at_once > 0 || rows * 8 < s.rows;
   std::vector<R> results;
@@ -279,21 +276,119 @@ R in_blocks(const R& q, const R& k, const R& v, const AttentionOptions& o, const
     results.push_back(y[0]);
     if (sums) logs.push_back(value_of(y[1]));
   }
+  if (sums) *sums = logs.size() == 1 ? logs[0] : concatenate(logs, 2);
+  return results.size() == 1 ? results[0] : concatenate(results, 2);
+}
+
+/// A call for the primitive.
+template <TensorOrVar R> FusedAttention fused_call(const Attention<R>& all) {
+  const Sizes& s = all.s;
+  const AttentionOptions& o = all.options;
+  FusedAttention call{.sizes = {s.batch, s.heads, s.groups, s.rows, s.columns, s.depth, s.width}};
+  call.sizes.causal = o.causal, call.sizes.window = o.window.value_or(0);
+  call.score = all.score, call.mask = o.mask ? o.mask->graph() : nullptr;
+  for (const Held<R>& operand : all.operands) {
+    call.tensors.push_back(operand.of.defined() ? value_of(operand.of) : Tensor());
+    call.numbers.push_back(operand.number);
+  }
+  call.scale = o.scale.value_or(1 / std::sqrt(static_cast<double>(s.depth)));
+  if (all.lengths.defined()) call.lengths = all.lengths.reshape({s.batch});
+  return call;
+}
+/// The gradients of q, k, v and the operands. By the primitive where those of q, k and v are asked for and are not to
+/// have gradients themselves; else by the computation it stands for. Saved: q, k, v, the result, what is known
+/// of its rows, then the operands that are tensors.
+struct FusedRule {
+  FusedAttention call;
+  Attention<Var> all;           // whose operands are numbers, or else come from what was saved
+  std::vector<std::size_t> at;  // which of the operands are tensors
+
+  static constexpr std::size_t kFirstOperand = 5;
+  /// Where input i of the operation (q, k, v, operands) is among what was saved.
+  static std::size_t place_of(std::size_t input) { return input < 3 ? input : kFirstOperand + input - 3; }
+
+  PoolVector<Var> operator()(const RuleContext& c) const {
+    const bool nested = grad_enabled();
+    bool of_operands = false;
+    for (std::size_t i = 3; i < 3 + at.size(); ++i) of_operands |= c.wanted[i] && c.needed[i];
+    PoolVector<Var> grads(3 + at.size());
+    if (!nested && !of_operands && call.has_backward(c.saved[0].value())) {
+      const std::array<Tensor, 3> g = call.backward(c.saved[0].value(), c.saved[1].value(), c.saved[2].value(),
+                                                    c.saved[3].value(), c.saved[4].value(), c.grads[0].value());
+      for (std::size_t i = 0; i < 3; ++i) grads[i] = as_var(g[i]);
+      return grads;
+    }
+    const RecordingScope recording;
+    std::vector<Var> inputs, targets;
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      const Var& x = c.saved[place_of(i)];
+      const bool wanted = c.wanted[i] && c.needed[i];
+      inputs.push_back(wanted ? alias(nested ? x : Var(x.value())) : x);
+      if (wanted) targets.push_back(inputs.back());
+    }
+    Attention<Var> again = all;
+    for (std::size_t i = 0; i < at.size(); ++i) again.operands[at[i]].of = inputs[3 + i];
+    const Var y = blocks_of(again, inputs[0], inputs[1], inputs[2], nullptr);
+    const std::vector<Var> found =
+        backward_to({&y, 1}, c.grads.first(1), targets, {.create_graph = nested, .keep_graph = nested});
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < grads.size(); ++i)
+      if (c.wanted[i] && c.needed[i]) grads[i] = found[next++];
+    return grads;
+  }
+};
+Tensor by_primitive(const FusedAttention& call, const Attention<Tensor>&, const Tensor& q, const Tensor& k,
+                    const Tensor& v, Tensor* sums) {
+  Tensor rows, y = call.forward(q, k, v, sums ? &rows : nullptr);
+  if (sums) *sums = FusedAttention::logsumexp(rows);
+  return y;
+}
+Var by_primitive(FusedAttention call, const Attention<Var>& all, const Var& q, const Var& k, const Var& v,
+                 Tensor* sums) {
+  std::vector<Var> inputs{q, k, v};
+  FusedRule rule{std::move(call), all, {}};
+  for (std::size_t i = 0; i < all.operands.size(); ++i)
+    if (all.operands[i].of.defined()) {
+      inputs.push_back(all.operands[i].of), rule.at.push_back(i);
+      rule.all.operands[i].of = as_var(inputs.back().value());
+    }
+  const bool recorded = grad_enabled() && wanted_mask(inputs).any();
+  Tensor rows, y = rule.call.forward(q.value(), k.value(), v.value(), recorded || sums ? &rows : nullptr);
+  if (sums) *sums = FusedAttention::logsumexp(rows);
+  if (!recorded) return as_var(y);
+  PoolVector<Save> saved;
+  for (int i = 0; i < 3; ++i) saved.push_back({as_var(inputs[static_cast<std::size_t>(i)].value()), -1, i});
+  saved.push_back({Var(), 0}), saved.push_back({as_var(rows)});
+  for (std::size_t i = 3; i < inputs.size(); ++i) saved.push_back({as_var(inputs[i].value()), -1, static_cast<int>(i)});
+  return record_one(kOp, inputs, std::move(y), std::move(saved), std::move(rule));
+}
+
+template <TensorOrVar R>
+R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const ScoreFormula& formula) {
+  Attention<R> all(q, k, v, o, formula);
+  const Sizes& s = all.s;
+  Tensor* const sums = std::exchange(all.options.logsumexp, nullptr);
+  const R of_q = q.reshape({s.batch, s.heads, s.rows, s.depth});
+  const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});
+  const R of_v = v.reshape({s.batch, s.groups, s.columns, s.width});
+  const FusedAttention call = fused_call(all);
+  const bool fused = o.rows_at_once == 0 && call.applies(value_of(q));
+  const R y = fused ? by_primitive(call, all, of_q, of_k, of_v, sums) : blocks_of(all, of_q, of_k, of_v, sums);
   Shape shape = q.shape();
   shape.resize(q.dim() - 1);
-  if (sums) *sums = (logs.size() == 1 ? logs[0] : concatenate(logs, 2)).reshape(shape);
+  if (sums) *sums = sums->reshape(shape);
   shape.push_back(s.width);
-  return (results.size() == 1 ? results[0] : concatenate(results, 2)).reshape(shape);
+  return y.reshape(shape);
 }
 
 }  // namespace
 
 Tensor attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
                     const ScoreFormula& formula) {
-  return in_blocks(q, k, v, o, formula);
+  return attended(q, k, v, o, formula);
 }
 Var attention_of(const Var& q, const Var& k, const Var& v, const AttentionOptions& o, const ScoreFormula& formula) {
-  return in_blocks(q, k, v, o, formula);
+  return attended(q, k, v, o, formula);
 }
 
 }  // namespace tern::detail

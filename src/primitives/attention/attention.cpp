@@ -1,0 +1,64 @@
+#include "primitives/attention/attention.hpp"
+
+#include <cstdlib>
+
+#include "backend/run.hpp"
+#include "gpu/gpu_backend.hpp"
+#include "primitives/attention/kernels.hpp"
+
+namespace tern::detail {
+namespace {
+
+std::int64_t forward_flops(const AttentionSizes& s, const Program* program) {
+  const std::int64_t pairs = s.pairs();
+  return pairs * (2 * (s.depth + s.width) + 4) + (program ? flops_of(*program, pairs, pairs) : 0);
+}
+std::string text_of(const AttentionSizes& s, DType type, const Program* program) {
+  return to_string(s.of_q()) + " x " + to_string(s.of_v()) + " " + std::string(to_string(type)) +
+         (s.causal ? ", causal" : "") + (program ? ", " + kernel_text(*program) : "");
+}
+
+}  // namespace
+
+std::int64_t AttentionSizes::pairs() const {
+  if (!causal && window == 0) return batch * heads * rows * columns;
+  std::int64_t pairs = 0;
+  for (std::int64_t i = 0; i < rows; ++i) pairs += std::max<std::int64_t>(0, end(i, columns) - first(i));
+  return batch * heads * pairs;
+}
+std::int64_t AttentionRequest::flops() const { return forward_flops(sizes, program); }
+std::string AttentionRequest::text() const { return text_of(sizes, q.dtype, program); }
+/// Five products instead of two: the scores are computed again.
+std::int64_t AttentionBackwardRequest::flops() const {
+  const std::int64_t pairs = sizes.pairs();
+  return forward_flops(sizes, program) + pairs * (4 * sizes.depth + 2 * sizes.width + 2) +
+         (slope ? flops_of(*slope, pairs, pairs) : 0);
+}
+std::string AttentionBackwardRequest::text() const { return text_of(sizes, q.dtype, program); }
+
+template <> const Primitive& primitive_of<AttentionRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_on_cpu>()},
+                                             {"webgpu", kernel_of<detail_gpu::attention_on_gpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::attention, "attention", kernels};
+  return primitive;
+}
+template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_backward_on_cpu>()},
+                                             {"webgpu", kernel_of<detail_gpu::attention_backward_on_gpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::attention_backward, "attention", kernels};
+  return primitive;
+}
+
+bool attention_pays(Backend& backend, const AttentionSizes& s) {
+  if (!backend.offers<AttentionRequest>()) return false;
+  if (!dynamic_cast<detail_gpu::GpuBackend*>(&backend)) return true;
+  // WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
+  // 4x16x16x32 1.8, 2.2; 4x16x64x64 0.88, 1.07; 4x16x128x64 0.67, 0.76; 4x16x2048x64 0.33, 0.31.
+  constexpr std::int64_t kMost = 64;
+  if (const char* wanted = std::getenv("TERN_ATTENTION_KERNEL"); wanted && *wanted == '1') return true;
+  return s.rows <= kMost && s.columns <= kMost && s.depth <= kMost && s.width <= kMost;
+}
+template void run(Backend&, const AttentionRequest&);
+template void run(Backend&, const AttentionBackwardRequest&);
+
+}  // namespace tern::detail

@@ -1,0 +1,150 @@
+// Attention on the CPU, forward.
+//
+//            columns: 256 at a time                 k is packed once for all heads and rows that share it, turned, in
+//          ┌──────────┬──────────┬────              panels; v in panels of its width. A task has 56 rows of one head:
+//   rows:  │  scores  │ (next)   │
+//   56     │  in L2   │          │  sums [56 × Dv]    scores = q · kᵀ           micro-kernels, depth D
+//          └──────────┴──────────┴────                scores = formula(scores)  the tape, 4 rows at a time
+//                                  top, total [56]    shares = exp(scores - top) row by row, in L1; where a row's top
+//                                                                               grows its sums go by it
+//                                                     sums  += shares · v       micro-kernels, depth 256
+//
+// and at the end sums / total. Tiles no row of which sees a column are never computed; of others a row's shares are
+// zeros where it sees nothing.
+//
+// Bound by the multiply-adds, 2 · (D + Dv) flops for a score, and by about 10 instructions of its exponential; 57 KB of
+// scores and 128 KB of k and v a tile are read from L2.
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/tape/tapes.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/attention/cpu_tiles.hpp"
+#include "primitives/attention/kernels.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+using detail::AttentionRequest;
+constexpr Index kRows = 56, kColumns = 256;
+
+template <class T> class Forward {
+ public:
+  Forward(const AttentionRequest& r, const TileFormula* formula)
+      : r_(r), s_(r.sizes), tiles_(r.q.dtype), formula_(formula), panel_(tiles_.panel()) {}
+
+  void run() {
+    const Index panels = (s_.columns + panel_ - 1) / panel_;
+    k_step_ = panels * panel_ * s_.depth;
+    v_step_ = s_.columns * rounded_up(s_.width, panel_);
+    thread_local Buffer packed;
+    k_ = reinterpret_cast<T*>(packed.reserve(s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)}));
+    v_ = k_ + s_.batch * s_.groups * k_step_;
+    const Index parts = (s_.columns + kColumns - 1) / kColumns, tiles = (s_.rows + kRows - 1) / kRows;
+    each(s_.batch * s_.groups * parts, [&](Index task) { pack(task / parts, task % parts * kColumns); });
+    each(s_.batch * s_.heads * tiles, [&](Index task) { rows_of(task / tiles, task % tiles * kRows); });
+  }
+
+ private:
+  template <class Task> void each(Index count, Task task) const {
+    const bool small = s_.batch * s_.heads * s_.rows * s_.columns * (s_.depth + s_.width) < 1 << 18;
+    if (!small) return parallel_for(count, task);
+    for (Index i = 0; i < count; ++i) task(i);
+  }
+  void pack(Index group, Index column) const {
+    const Index cols = std::min(kColumns, s_.columns - column);
+    const HeadOf k = head_of(r_.k, group / s_.groups, group % s_.groups);
+    const HeadOf v = head_of(r_.v, group / s_.groups, group % s_.groups);
+    tiles_.copy_turned(k, column, cols, s_.depth, k_ + group * k_step_ + column * s_.depth);
+    for (Index w = 0; w < s_.width; w += panel_) {
+      const HeadOf part{v.at(0, w), v.dtype, v.row, v.col};
+      tiles_.copy(part, column, cols, std::min(panel_, s_.width - w),
+                  v_ + group * v_step_ + w * s_.columns + column * panel_, panel_);
+    }
+  }
+
+  /// What a task works with.
+  struct Rows {
+    Index batch, head, row, count, width, length;
+    T *q, *scores, *sums, *top, *total;
+  };
+  void rows_of(Index head, Index row) const {
+    Rows t{head / s_.heads,
+           head % s_.heads,
+           row,
+           std::min(kRows, s_.rows - row),
+           rounded_up(s_.width, panel_),
+           0,
+           nullptr,
+           nullptr,
+           nullptr,
+           nullptr,
+           nullptr};
+    t.length = length_of(r_.lengths, t.batch, s_.columns);
+    thread_local Buffer scratch;
+    t.q =
+        reinterpret_cast<T*>(scratch.reserve(kRows * (s_.depth + kColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
+    t.scores = t.q + kRows * s_.depth;
+    t.sums = t.scores + kRows * (kColumns + panel_);
+    t.top = t.sums + kRows * t.width;
+    t.total = t.top + kRows;
+    tiles_.copy(head_of(r_.q, t.batch, t.head), row, t.count, s_.depth, t.q, s_.depth);
+    std::fill_n(t.sums, kRows * t.width, T{0});
+    std::fill_n(t.top, kRows, -std::numeric_limits<T>::infinity());
+    std::fill_n(t.total, kRows, T{0});
+    const Index end = s_.end(row + t.count - 1, t.length);
+    for (Index j = s_.first(row) / kColumns * kColumns; j < end; j += kColumns) tile(t, j, std::min(kColumns, end - j));
+    finish(t);
+  }
+  void tile(const Rows& t, Index column, Index cols) const {
+    const Index group = t.batch * s_.groups + t.head / (s_.heads / s_.groups);
+    tiles_.multiply({t.q, s_.depth, 1, 0}, {k_ + group * k_step_ + column * s_.depth, panel_, 1, s_.depth * panel_},
+                    t.scores, cols, s_.depth, t.count, cols, false);
+    if (formula_) {
+      auto* const scores = reinterpret_cast<std::byte*>(t.scores);
+      formula_->run({scores, nullptr}, 0, t.batch * s_.heads + t.head, t.row, column, t.count, cols);
+    }
+    for (Index i = 0; i < t.count; ++i) {
+      const Index first = std::clamp<Index>(s_.first(t.row + i) - column, 0, cols);
+      const Index end = std::clamp<Index>(s_.end(t.row + i, t.length) - column, first, cols);
+      tiles_.rows().shares(
+          {t.scores + i * cols, cols, first, end, s_.scale, t.top + i, t.total + i, t.sums + i * t.width, s_.width});
+    }
+    tiles_.multiply({t.scores, cols, 1, 0}, {v_ + group * v_step_ + column * panel_, panel_, 1, s_.columns * panel_},
+                    t.sums, t.width, cols, t.count, s_.width, true);
+  }
+  void finish(const Rows& t) const {
+    const HeadOf out = head_of(r_.out, t.batch, t.head);
+    for (Index i = 0; i < t.count; ++i) {
+      const T total = t.total[i];
+      tiles_.store(kernels(), t.sums + i * t.width, s_.width, total == 0 ? T{1} : 1 / total, out, t.row + i);
+      if (!r_.tops.storage) continue;
+      element_of_rows<T>(r_.tops, t.batch, t.head, t.row + i) = t.top[i];
+      element_of_rows<T>(r_.totals, t.batch, t.head, t.row + i) = total;
+    }
+  }
+
+  const AttentionRequest& r_;
+  const detail::AttentionSizes& s_;
+  TileProducts<T> tiles_;
+  const TileFormula* formula_;
+  Index panel_, k_step_ = 0, v_step_ = 0;
+  T *k_ = nullptr, *v_ = nullptr;
+};
+
+}  // namespace
+
+void attention_on_cpu(detail::Backend&, const AttentionRequest& r) {
+  if (r.sizes.of_result().numel() == 0) return;
+  std::optional<TileFormula> formula;
+  if (r.program) formula.emplace(tape_of(r.op, *r.program), kernels(), r.sizes, r.inputs, r.out, 1);
+  const TileFormula* const given = formula ? &*formula : nullptr;
+  with_threads_noted([&] {
+    if (r.q.dtype == DType::f64) Forward<double>(r, given).run();
+    else Forward<float>(r, given).run();
+  });
+}
+
+}  // namespace tern::detail_cpu

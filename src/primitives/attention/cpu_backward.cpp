@@ -1,0 +1,176 @@
+// The gradient of attention on the CPU.
+//
+// A task has the columns of one key head (or a stretch of them, where there are few heads), 128 at a time, with their
+// gradients of k and v in L2, and goes over the rows of all query heads that share it, 112 at a time:
+//
+//            128 columns       scores = q · kᵀ            then the formula; shares = exp(scores - top) / total
+//          ┌─────────────┐     v_grad += sharesᵀ · out_grad
+//   rows   │ shares      │     slopes = out_grad · vᵀ     then shares · (slopes - means), then the formula's slope
+//   112    │ slopes      │     k_grad += slopesᵀ · q
+//          └─────────────┘     q_grad += slopes · k       in f32, for each stretch of columns
+//
+// The sums over stretches are added up in their order at the end: the same bits whatever the number of threads. Five
+// products of depth D for each score, against the two of forward.
+#include <optional>
+#include <utility>
+
+#include "cpu/simd/dispatch.hpp"
+#include "cpu/tape/tapes.hpp"
+#include "cpu/threads_noted.hpp"
+#include "primitives/attention/cpu_tiles.hpp"
+#include "primitives/attention/kernels.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+using detail::AttentionBackwardRequest;
+constexpr Index kRows = 112, kColumns = 128, kFewestTasks = 16;
+
+template <class T> class Backward {
+ public:
+  Backward(const AttentionBackwardRequest& r, const TileFormula* formula, const TileFormula* slope)
+      : r_(r),
+        s_(r.sizes),
+        tiles_(r.q.dtype),
+        formula_(formula),
+        slope_(slope),
+        panel_(tiles_.panel()),
+        depth_(rounded_up(s_.depth, panel_)),
+        width_(rounded_up(s_.width, panel_)) {}
+
+  void run() {
+    const Index keys = s_.batch * s_.groups, parts = std::max<Index>((s_.columns + kColumns - 1) / kColumns, 1);
+    stretches_ = std::min(parts, std::max<Index>((kFewestTasks + keys - 1) / keys, 1));
+    per_stretch_ = (parts + stretches_ - 1) / stretches_ * kColumns;
+    stretches_ = std::max<Index>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
+    head_ = s_.rows * depth_;
+    thread_local Buffer sums;
+    sums_ = reinterpret_cast<T*>(sums.reserve(stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)}));
+    each(keys * stretches_, [&](Index task) { columns_of(task / stretches_, task % stretches_); });
+    each(s_.batch * s_.heads, [&](Index head) { add_up(head); });
+  }
+
+ private:
+  template <class Task> void each(Index count, Task task) const {
+    const bool small = s_.batch * s_.heads * s_.rows * s_.columns * (s_.depth + s_.width) < 1 << 17;
+    if (!small) return parallel_for(count, task);
+    for (Index i = 0; i < count; ++i) task(i);
+  }
+  /// What a task works with: its columns' operands (k and v turned in panels, k in rows), the gradients of these, the
+  /// rows of a head, and tiles.
+  struct Work {
+    Index batch, group, head, length;
+    T *k_turned, *v_turned, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *sums;
+  };
+  Work work() const {
+    thread_local Buffer scratch;
+    const Index columns = kColumns * (2 * depth_ + s_.depth + s_.width + width_), rows = kRows * (depth_ + width_),
+                tile = kRows * (kColumns + panel_);
+    Work w{};
+    T* at = reinterpret_cast<T*>(scratch.reserve((columns + rows + 3 * tile + 64) * Index{sizeof(T)}));
+    const auto take = [&](Index count) { return std::exchange(at, at + count); };
+    w.k = take(kColumns * depth_), w.k_grad = take(kColumns * depth_), w.v_grad = take(kColumns * width_);
+    w.q = take(kRows * depth_), w.out_grad = take(kRows * width_);
+    w.shares = take(tile), w.slopes = take(tile), w.scores = take(tile);
+    w.k_turned = take(kColumns * s_.depth), w.v_turned = take(kColumns * s_.width);
+    return w;
+  }
+
+  void columns_of(Index key, Index stretch) const {
+    Work w = work();
+    w.batch = key / s_.groups, w.group = key % s_.groups;
+    w.length = length_of(r_.lengths, w.batch, s_.columns);
+    const Index shared = s_.heads / s_.groups, first = stretch * per_stretch_;
+    for (Index h = 0; h < shared; ++h)
+      std::fill_n(sums_of(stretch, w.batch * s_.heads + w.group * shared + h), head_, T{0});
+    for (Index column = first; column < std::min(first + per_stretch_, s_.columns); column += kColumns) {
+      const Index cols = std::min(kColumns, s_.columns - column);
+      const HeadOf k = head_of(r_.k, w.batch, w.group), v = head_of(r_.v, w.batch, w.group);
+      tiles_.copy(k, column, cols, s_.depth, w.k, depth_);
+      tiles_.copy_turned(k, column, cols, s_.depth, w.k_turned);
+      tiles_.copy_turned(v, column, cols, s_.width, w.v_turned);
+      std::fill_n(w.k_grad, kColumns * depth_, T{0}), std::fill_n(w.v_grad, kColumns * width_, T{0});
+      for (Index h = 0; h < shared; ++h) {
+        w.head = w.group * shared + h;
+        w.sums = sums_of(stretch, w.batch * s_.heads + w.head);
+        rows_against(w, column, cols);
+      }
+      const HeadOf k_grad = head_of(r_.k_grad, w.batch, w.group), v_grad = head_of(r_.v_grad, w.batch, w.group);
+      for (Index i = 0; i < cols; ++i) {
+        tiles_.store(kernels(), w.k_grad + i * depth_, s_.depth, static_cast<T>(s_.scale), k_grad, column + i);
+        tiles_.store(kernels(), w.v_grad + i * width_, s_.width, T{1}, v_grad, column + i);
+      }
+    }
+  }
+  void rows_against(const Work& w, Index column, Index cols) const {
+    for (Index row = 0; row < s_.rows; row += kRows) {
+      const Index rows = std::min(kRows, s_.rows - row);
+      if (s_.first(row) >= column + cols || s_.end(row + rows - 1, w.length) <= column) continue;
+      tiles_.copy(head_of(r_.q, w.batch, w.head), row, rows, s_.depth, w.q, depth_);
+      tiles_.copy(head_of(r_.out_grad, w.batch, w.head), row, rows, s_.width, w.out_grad, width_);
+      tile(w, row, rows, column, cols);
+    }
+  }
+  void tile(const Work& w, Index row, Index rows, Index column, Index cols) const {
+    const Index head = w.batch * s_.heads + w.head;
+    tiles_.multiply({w.q, depth_, 1, 0}, {w.k_turned, panel_, 1, s_.depth * panel_}, w.shares, cols, s_.depth, rows,
+                    cols, false);
+    if (slope_ && slope_->reads(0)) std::copy_n(w.shares, rows * cols, w.scores);
+    if (formula_) formula_->run({bytes(w.shares), nullptr}, 0, head, row, column, rows, cols);
+    for (Index i = 0; i < rows; ++i) {
+      const Index first = std::clamp<Index>(s_.first(row + i) - column, 0, cols);
+      const Index end = std::clamp<Index>(s_.end(row + i, w.length) - column, first, cols);
+      tiles_.rows().powers({w.shares + i * cols, cols, first, end, s_.scale,
+                            element_of_rows<T>(r_.tops, w.batch, w.head, row + i),
+                            element_of_rows<T>(r_.totals, w.batch, w.head, row + i)});
+    }
+    tiles_.multiply({w.shares, 1, cols, 0}, {w.out_grad, width_, 1, panel_}, w.v_grad, width_, rows, cols, s_.width,
+                    true);
+    tiles_.multiply({w.out_grad, width_, 1, 0}, {w.v_turned, panel_, 1, s_.width * panel_}, w.slopes, cols, s_.width,
+                    rows, cols, false);
+    for (Index i = 0; i < rows; ++i)
+      tiles_.rows().slopes(
+          {w.shares + i * cols, w.slopes + i * cols, cols, element_of_rows<T>(r_.means, w.batch, w.head, row + i)});
+    if (slope_) slope_->run({bytes(w.scores), bytes(w.slopes)}, 1, head, row, column, rows, cols);
+    tiles_.multiply({w.slopes, 1, cols, 0}, {w.q, depth_, 1, panel_}, w.k_grad, depth_, rows, cols, s_.depth, true);
+    tiles_.multiply({w.slopes, cols, 1, 0}, {w.k, depth_, 1, panel_}, w.sums + row * depth_, depth_, cols, rows,
+                    s_.depth, true);
+  }
+  /// The gradient of a head of q from those of the stretches.
+  void add_up(Index head) const {
+    const HeadOf to = head_of(r_.q_grad, head / s_.heads, head % s_.heads);
+    T* const sums = sums_of(0, head);
+    for (Index k = 1; k < stretches_; ++k) {
+      const T* const more = sums_of(k, head);
+      for (Index i = 0; i < head_; ++i) sums[i] += more[i];
+    }
+    for (Index i = 0; i < s_.rows; ++i)
+      tiles_.store(kernels(), sums + i * depth_, s_.depth, static_cast<T>(s_.scale), to, i);
+  }
+  T* sums_of(Index stretch, Index head) const { return sums_ + (stretch * s_.batch * s_.heads + head) * head_; }
+  static std::byte* bytes(T* tile) { return reinterpret_cast<std::byte*>(tile); }
+
+  const AttentionBackwardRequest& r_;
+  const detail::AttentionSizes& s_;
+  TileProducts<T> tiles_;
+  const TileFormula *formula_, *slope_;
+  Index panel_, depth_, width_;
+  Index stretches_ = 1, per_stretch_ = 0, head_ = 0;
+  T* sums_ = nullptr;
+};
+
+}  // namespace
+
+void attention_backward_on_cpu(detail::Backend&, const AttentionBackwardRequest& r) {
+  if (r.sizes.batch * r.sizes.groups == 0) return;
+  std::optional<TileFormula> formula, slope;
+  if (r.program) formula.emplace(tape_of(r.op, *r.program), kernels(), r.sizes, r.inputs, r.q_grad, 1);
+  if (r.slope) slope.emplace(tape_of(r.op, *r.slope), kernels(), r.sizes, r.slope_inputs, r.q_grad, 2);
+  const TileFormula *const f = formula ? &*formula : nullptr, *const g = slope ? &*slope : nullptr;
+  with_threads_noted([&] {
+    if (r.q.dtype == DType::f64) Backward<double>(r, f, g).run();
+    else Backward<float>(r, f, g).run();
+  });
+}
+
+}  // namespace tern::detail_cpu

@@ -1,0 +1,129 @@
+// What both directions of attention share on the CPU: operands as rows or panels of the compute type, products of tiles
+// by the micro-kernels of matrix products, and the formula on a tile of scores.
+#pragma once
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cpu/machine/threads.hpp"
+#include "cpu/products/attention_kernels.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/scratch.hpp"
+#include "cpu/tape/block_runner.hpp"
+#include "primitives/attention/attention.hpp"
+
+namespace tern::detail_cpu {
+
+using Index = std::int64_t;
+inline Index rounded_up(Index n, Index to) { return (n + to - 1) / to * to; }
+
+/// A matrix of an operand's own elements: one head of q, k, v, or of a gradient.
+struct HeadOf {
+  std::byte* data;
+  DType dtype;
+  Index row, col;
+  std::byte* at(Index i, Index j = 0) const {
+    return data + (i * row + j * col) * static_cast<Index>(dtype_size(dtype));
+  }
+};
+inline HeadOf head_of(const detail::View& v, Index batch, Index head) {
+  auto* const data = static_cast<std::byte*>(v.storage->data());
+  const Index at = v.offset + batch * v.strides[0] + head * v.strides[1];
+  return {data + at * static_cast<Index>(dtype_size(v.dtype)), v.dtype, v.strides[2], v.strides[3]};
+}
+template <class T> T& element_of_rows(const detail::View& v, Index batch, Index head, Index row) {
+  return static_cast<T*>(v.storage->data())[v.offset + batch * v.strides[0] + head * v.strides[1] + row * v.strides[2]];
+}
+/// How many columns a sample has.
+inline Index length_of(const detail::View& lengths, Index batch, Index columns) {
+  if (!lengths.storage) return columns;
+  const auto* const data = static_cast<const std::int32_t*>(lengths.storage->data());
+  return std::clamp<Index>(data[lengths.offset + batch * lengths.strides[0]], 0, columns);
+}
+
+/// Matrices of compute type T, f32 or f64, for operands of one dtype.
+template <class T> class TileProducts {
+ public:
+  explicit TileProducts(DType type)
+      : types_(gemm_types(type)), rows_(sizeof(T) == 4 ? attention_kernels().f32 : attention_kernels().f64) {}
+  Index panel() const { return types_.computed->panel_cols; }
+  const AttentionKernelsOf& rows() const { return rows_; }
+
+  /// Rows [first, first + count) of a head, `width` elements each, `to_row` apart, with zeros behind them.
+  void copy(const HeadOf& head, Index first, Index count, Index width, T* to, Index to_row) const {
+    types_.kernels->copy({head.at(first), head.row, head.col}, count, width, to, to_row, to_row);
+  }
+  /// The same turned, in panels: to[panel][j][i] is element j of row first + panel · panel() + i.
+  void copy_turned(const HeadOf& head, Index first, Index count, Index width, T* to) const {
+    for (Index i = 0; i < count; i += panel(), to += width * panel())
+      types_.kernels->copy({head.at(first + i), head.col, head.row}, width, std::min(panel(), count - i), to, panel(),
+                           panel());
+  }
+  /// A side of a product: element (i, j) at data[i · row + j · col]. `panels`: columns in panels, so far apart.
+  struct Side {
+    const T* data;
+    Index row, col, panels;
+  };
+  /// c (rows × cols, `c_row` apart) = or += a · b, over `depth`. Columns of `a` that are its rows lie side by side.
+  void multiply(const Side& a, const Side& b, T* c, Index c_row, Index depth, Index rows, Index cols, bool add) const {
+    const GemmKernelsOf& k = *types_.computed;
+    const bool beside = a.row == 1;
+    for (Index j = 0; j < cols; j += k.panel_cols)
+      for (Index i = 0; i < rows; i += k.max_rows) {
+        T* const to = c + i * c_row + j;
+        const GemmMicro call{a.data + i * a.row,
+                             a.row,
+                             a.col,
+                             b.data + j / k.panel_cols * b.panels,
+                             b.row,
+                             add ? to : nullptr,
+                             c_row,
+                             to,
+                             c_row,
+                             depth,
+                             std::min<Index>(k.max_rows, rows - i),
+                             std::min<Index>(k.panel_cols, cols - j),
+                             nullptr,
+                             0};
+        (beside ? k.micro_packed : k.micro)(call);
+      }
+  }
+  /// Stores `width` elements, times `factor`, as row `i` of a head.
+  void store(const KernelTable& table, T* from, Index width, T factor, const HeadOf& to, Index i) const {
+    if (factor != T{1})
+      for (Index j = 0; j < width; ++j) from[j] *= factor;
+    const auto type = static_cast<int>(to.dtype);
+    const auto n = static_cast<std::size_t>(width);
+    if (to.col == 1) table.store[type](from, to.at(i), n);
+    else table.store_strided[type](from, to.at(i), to.col, n);
+  }
+
+ private:
+  GemmTypes types_;
+  const AttentionKernelsOf& rows_;
+};
+
+/// A program on tiles of scores: its first `placed` inputs are tiles, its others lie over all scores.
+class TileFormula {
+ public:
+  TileFormula(const Tape& tape, const KernelTable& table, const detail::AttentionSizes& sizes,
+              std::span<const detail::Operand> inputs, const detail::View& any, int placed);
+  /// Whether it reads tile `input`.
+  bool reads(int input) const { return tiles_[input] >= 0; }
+  /// Of rows × cols scores from this place on, each row after the other in the tiles; the result replaces tile `into`.
+  void run(std::byte* const (&tiles)[2], int into, Index head, Index row, Index column, Index rows, Index cols) const;
+
+ private:
+  static AxisOrder order_of(const Shape& space);
+  static std::vector<Strides> coordinates_of(const Tape& tape, int rank);
+  static std::vector<detail::View> nowhere(const Tape& tape, const detail::View& any);
+  const Tape& tape_;
+  AxisOrder order_;
+  std::vector<Strides> coordinates_;
+  std::vector<detail::View> outputs_;  // which are never written: results are taken from the register file
+  BlockRunner runner_;
+  int tiles_[2] = {-1, -1};
+  std::size_t width_;
+};
+
+}  // namespace tern::detail_cpu

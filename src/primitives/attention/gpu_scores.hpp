@@ -1,0 +1,165 @@
+// What the kernels of attention on GPUs share: the formula of the scores, and sizes among a plan's parameters.
+#pragma once
+#include <bit>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gpu/gpu_backend.hpp"
+#include "gpu/text/io.hpp"
+#include "gpu/text/printer.hpp"
+#include "gpu/text/text.hpp"
+#include "primitives/attention/attention.hpp"
+
+namespace tern::detail_gpu {
+
+inline constexpr int kScoreTile = 32, kScoresEach = 4, kScoresApart = kScoreTile / kScoresEach;
+inline constexpr std::uint32_t kScoreThreads = 256;
+
+/// The formula of the scores, with its operands among a plan's accesses.
+class Scores {
+ public:
+  Scores(Plan& plan, const detail::Program* program, std::span<const Operand> inputs, int placed)
+      : program_(program), placed_(placed) {
+    if (!program) return;
+    for (const detail::ProgramOutput& o : program->outputs) wanted_.push_back(o.step);
+    sources_ = detail_gpu::sources_of(*program, wanted_, [this](int s) { return is_source(s); });
+    for (const int s : sources_) {
+      if (is_placed(s) || step(s).kind == detail::StepKind::position) continue;
+      const View& view = inputs[static_cast<std::size_t>(step(s).index - placed)].view;
+      accesses_[s] = plan.add_access(view, {view.strides.begin(), view.strides.end()}, false);
+    }
+    std::vector<Operand> all(static_cast<std::size_t>(placed));
+    all.insert(all.end(), inputs.begin(), inputs.end());
+    const auto before = plan.launch.numbers.size();
+    slots_ = plan.add_numbers(*program, all, 1);
+    // All programs of a request have one list of operands: numbers are found by their places in the first one's.
+    for (auto i = before; i < plan.launch.numbers.size(); ++i) plan.launch.numbers[i].input -= placed - 1;
+  }
+  Function function(const Dialect& dialect, const std::string& name) const {
+    return ProgramPrinter(*program_, dialect, slots_).function(name, wanted_, [this](int s) { return is_source(s); });
+  }
+  /// Lines that apply the function to `placed` values at [batch, head, row, column], and the name of the result.
+  std::string apply(Io& io, const Dialect& dialect, const Function& f, const std::vector<std::string>& placed,
+                    const std::vector<std::string>& at, std::string& result) const {
+    std::string lines;
+    std::vector<std::string> arguments;
+    for (const int s : f.sources) {
+      if (is_placed(s)) arguments.push_back(placed[static_cast<std::size_t>(step(s).index)]);
+      else if (step(s).kind == detail::StepKind::position) {
+        const int axis = step(s).index < 0 ? step(s).index + 4 : step(s).index;
+        arguments.push_back(cat("bitcast<i32>(", at[static_cast<std::size_t>(axis)], ")"));
+      } else {
+        std::vector<std::string> values;
+        lines += io.load(accesses_.at(s), {at, -1, 1}, values);
+        arguments.push_back(values[0]);
+      }
+    }
+    const std::string value = io.unique("y");
+    lines += cat("let ", value, " = ", dialect.call(f.name, arguments), ";\n");
+    result = ProgramPrinter::result(f, value, 0);
+    return lines;
+  }
+
+ private:
+  const detail::Step& step(int s) const { return program_->steps[static_cast<std::size_t>(s)]; }
+  bool is_source(int s) const {
+    return step(s).kind == detail::StepKind::input || step(s).kind == detail::StepKind::position;
+  }
+  bool is_placed(int s) const { return step(s).kind == detail::StepKind::input && step(s).index < placed_; }
+  const detail::Program* program_;
+  int placed_;
+  std::vector<int> wanted_, sources_, slots_;
+  std::map<int, int> accesses_;
+};
+
+/// Sizes, and what is seen by place, as parameters of a plan.
+class ScoreSizes {
+ public:
+  ScoreSizes(Plan& plan, const Dialect& dialect, const detail::AttentionSizes& s, detail::ComputeType type,
+             std::int64_t tiles)
+      : sizes(s), dialect_(dialect), type_(type) {
+    const auto p = [&](std::int64_t n) { return plan.add_param(static_cast<std::uint64_t>(n)); };
+    rows = p(s.rows), columns = p(s.columns), depth = p(s.depth), width = p(s.width), heads = p(s.heads);
+    groups = p(s.groups), this->tiles = p(tiles), shift = p(s.columns - s.rows), window = p(s.window);
+    if (type == detail::ComputeType::f64) {
+      const auto bits = std::bit_cast<std::uint64_t>(s.scale);
+      scale = plan.add_param(bits & 0xffffffffu), plan.add_param(bits >> 32);
+    } else scale = plan.add_param(std::bit_cast<std::uint32_t>(static_cast<float>(s.scale)));
+    plan.note(static_cast<char>(s.causal)), plan.note(static_cast<char>(s.window > 0));
+  }
+  std::string p(int slot) const { return dialect_.param(slot); }
+  std::string integer(int slot) const { return cat("bitcast<i32>(", p(slot), ")"); }
+  std::string scaling() const {
+    return type_ == detail::ComputeType::f64 ? cat("tern_join(", p(scale), ", ", p(scale + 1), ")")
+                                             : cat("bitcast<f32>(", p(scale), ")");
+  }
+  /// The holes both kernels have.
+  Holes holes() const {
+    return {{"type", compute_type_name(type_)},
+            {"barrier", dialect_.barrier()},
+            {"lowest", extreme_literal(false, type_)},
+            {"rows", p(rows)},
+            {"columns", p(columns)},
+            {"depth", p(depth)},
+            {"width", p(width)},
+            {"heads", p(heads)},
+            {"groups", p(groups)},
+            {"tiles", p(tiles)},
+            {"shift", p(shift)},
+            {"each", "0 1 2 3"},
+            {"scale", scaling()},
+            {"exp", dialect_.leaf(detail::Leaf::exp, type_, {kFirst})}};
+  }
+  /// Whether a column is seen from the row that `middle` is of.
+  std::string seen(const std::string& column, const std::string& middle, bool lengths) const {
+    const std::string j = cat("bitcast<i32>(", column, ")");
+    std::string all = cat("(", column, " < ", lengths ? std::string("length") : p(columns), ")");
+    if (sizes.causal) all += cat(" && (", j, " <= ", middle, ")");
+    if (sizes.window > 0) all += cat(" && (abs(", middle, " - ", j, ") < ", integer(window), ")");
+    return all;
+  }
+  /// begin and end of the columns that 32 rows from `first` on may see: the same for all invocations, as barriers ask.
+  std::string columns_of(const std::string& first) const {
+    if (!sizes.causal && sizes.window == 0) return "";
+    std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") + ", integer(shift), ";\n");
+    if (sizes.window > 0)
+      lines += cat("begin = u32(clamp(middle_of_all - ", integer(window), " + 1, 0, ", integer(columns),
+                   ")) / 32u * 32u;\n");
+    return lines + cat("end = u32(clamp(middle_of_all + 32", sizes.causal ? "" : cat(" + ", integer(window)), ", 0, ",
+                       integer(columns), "));\n");
+  }
+  /// The same of the rows that may see 32 columns.
+  std::string rows_of(const std::string& first) const {
+    if (!sizes.causal && sizes.window == 0) return "";
+    std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") - ", integer(shift), ";\n");
+    lines += cat("begin = u32(clamp(middle_of_all", sizes.causal ? "" : cat(" - ", integer(window), " + 1"), ", 0, ",
+                 integer(rows), ")) / 32u * 32u;\n");
+    if (sizes.window > 0)
+      lines += cat("end = u32(clamp(middle_of_all + 32 + ", integer(window), ", 0, ", integer(rows), "));\n");
+    return lines;
+  }
+
+  const detail::AttentionSizes& sizes;
+  int rows, columns, depth, width, heads, groups, tiles, shift, window, scale;
+
+ private:
+  const Dialect& dialect_;
+  detail::ComputeType type_;
+};
+inline int add_whole(Plan& plan, const View& view, bool written = false) {
+  return plan.add_access(view, {view.strides.begin(), view.strides.end()}, written);
+}
+/// Lines that load one element and give it to `to`.
+inline std::string fetch_to(Io& io, int access, const std::vector<std::string>& at, const std::string& to) {
+  std::vector<std::string> values;
+  const std::string lines = io.load(access, {at, -1, 1}, values);
+  return lines + to + " = " + values[0] + ";\n";
+}
+/// `length`, the columns of the sample.
+inline std::string length_lines(Io& io, int access) {
+  if (access < 0) return "";
+  return fetch_to(io, access, {"batch"}, "let length_of") + "let length = u32(max(length_of, 0));\n";
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,201 @@
+// Attention by a kernel of its own against the decomposed computation (`.rows_at_once`) in f64: lengths around tiles,
+// every kind of mask, formulas, layouts, extreme scores, and memory.
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+/// By the kernel of its own wherever there is one.
+class Attention : public EveryDevice {
+ protected:
+  void SetUp() override { EveryDevice::SetUp(), setenv("TERN_ATTENTION_KERNEL", "1", 1); }
+  void TearDown() override { unsetenv("TERN_ATTENTION_KERNEL"), EveryDevice::TearDown(); }
+};
+TERN_EVERY_DEVICE(Attention);
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+struct Case {
+  std::int64_t batch = 1, heads = 2, groups = 2, rows = 1, columns = 1, depth = 16, width = 16;
+  AttentionOptions options = {};
+};
+struct Results {
+  std::vector<Tensor> of;  // the result, the gradients of q, k and v, exp(logsumexp)
+};
+using Call = std::function<Var(const Var& q, const Var& k, const Var& v, const AttentionOptions&)>;
+Var plain(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) { return attention(q, k, v, o); }
+Var soft_alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
+  return attention(
+      q, k, v, o,
+      [](auto s, auto batch, auto head, auto i, auto j, auto slope) {
+        return 3 * tanh(s / 3) - slope * cast((head + batch + 1) * abs(i - j), f32);
+      },
+      0.125);
+}
+
+Results run(const Case& c, const std::vector<Tensor>& of, bool decomposed, const Call& call) {
+  AttentionOptions o = c.options;
+  if (decomposed) o.rows_at_once = c.rows + 1;
+  const Var q = parameter(of[0]), k = parameter(of[1]), v = parameter(of[2]);
+  const Var y = call(q, k, v, o);
+  const Gradients g = backward(y, of[3]);
+  Tensor logs;
+  o.logsumexp = &logs;
+  const NoGrad off;
+  call(q, k, v, o);
+  return {{y.value(), g[q], g[k], g[v], logs}};
+}
+
+/// In units of what the dtype stores, with `terms` roundings of f32 (f64) in each sum.
+void expect_alike(const Case& c, const Results& got, const Results& want, DType type, const std::string& what,
+                  double scores) {
+  const char* const names[] = {"result", "q", "k", "v", "logsumexp"};
+  for (std::size_t i = 0; i < got.of.size(); ++i) {
+    const std::vector<double> x = doubles(got.of[i]), y = doubles(want.of[i]);
+    ASSERT_EQ(x.size(), y.size());
+    double largest = 1;
+    for (const double e : y) largest = std::isfinite(e) ? std::max(largest, std::abs(e)) : largest;
+    // A score's rounding is relative to its size, and an error of its exponential's.
+    const double sums =
+        std::max(8.0, scores) * std::sqrt(static_cast<double>(c.columns + c.rows + c.depth)) * work_epsilon(type);
+    // What is stored in 16 bits is rounded three times on its way to a gradient in the decomposed products, once here.
+    const double eps = sums + (dtype_size(type) == 2 ? 2 * epsilon(type) : 0);
+    for (std::size_t e = 0; e < x.size(); ++e)
+      if (x[e] != y[e])  // infinities
+        ASSERT_NEAR(x[e], y[e], eps * largest) << what << " " << to_string(type) << " " << names[i] << " at " << e;
+  }
+}
+void expect_decomposed(const Case& c, const std::string& what, const Call& call = plain,
+                       const std::vector<DType>& types = {f32, f16, bf16, f64}, double by = 1) {
+  for (const DType type : types) {
+    if (!full_test() && default_device().kind() != DeviceKind::cpu && type != types.front()) continue;
+    if (type == f64 && default_device().kind() == DeviceKind::webgpu) continue;
+    Random random(7);
+    std::vector<Tensor> of;
+    for (const Shape& shape : {Shape{c.batch, c.heads, c.rows, c.depth}, Shape{c.batch, c.groups, c.columns, c.depth},
+                               Shape{c.batch, c.groups, c.columns, c.width}, Shape{c.batch, c.heads, c.rows, c.width}})
+      of.push_back((random.tensor(shape, f32, cpu()) * by).to(type));
+    std::vector<Tensor> here, exact;
+    for (const Tensor& t : of) here.push_back(t.to(default_device())), exact.push_back(t.to(f64));
+    const Results got = run(c, here, false, call);
+    const Device device = default_device();
+    set_default_device(cpu());
+    Case on_cpu = c;
+    if (on_cpu.options.lengths.defined()) on_cpu.options.lengths = c.options.lengths.to(cpu());
+    for (Tensor& t : on_cpu.options.mask_operands) t = t.to(cpu());
+    const Results want = run(on_cpu, exact, true, call);
+    set_default_device(device);
+    expect_alike(c, got, want, type, what, by * by);
+  }
+}
+
+TEST_P(Attention, LengthsAroundTiles) {
+  for (const std::int64_t n : {1, 63, 64, 65, 127, 128, 129}) {
+    expect_decomposed({.rows = n, .columns = n}, "square " + std::to_string(n));
+    expect_decomposed({.heads = 4, .rows = n, .columns = n + 7, .options = {.causal = true}}, "causal, more columns");
+  }
+  expect_decomposed({.rows = 70, .columns = 1}, "one column");
+  expect_decomposed({.rows = 1, .columns = 300}, "one row");
+  if (full_test()) expect_decomposed({.rows = 1000, .columns = 1000, .options = {.causal = true}}, "1000");
+}
+TEST_P(Attention, DepthsAndWidths) {
+  for (const auto& [depth, width] : {std::pair{1, 3}, {3, 1}, {33, 17}, {64, 64}, {128, 96}, {256, 256}, {300, 20}})
+    expect_decomposed({.heads = 2, .groups = 1, .rows = 70, .columns = 90, .depth = depth, .width = width},
+                      "depth " + std::to_string(depth));
+}
+TEST_P(Attention, EveryKindOfMask) {
+  Case c{.batch = 2, .heads = 4, .groups = 2, .rows = 150, .columns = 290};
+  c.options = {.causal = true};
+  expect_decomposed(c, "causal");
+  c.options = {.window = 30};
+  expect_decomposed(c, "window");
+  c.options = {.causal = true, .window = 30};
+  expect_decomposed(c, "causal window");
+  c.options = {.lengths = tensor({0, 200})};
+  expect_decomposed(c, "lengths");
+  c.options = {.mask = Pointwise<>([](auto b, auto h, auto i, auto j, auto document) {
+                 return (document == b) & (j != i + h) & (i > 3);  // rows 0 to 3 see nothing
+               }),
+               .mask_operands = {tensor(std::vector<std::int32_t>(290, 1))}};
+  expect_decomposed(c, "predicate");
+  std::swap(c.rows, c.columns);
+  c.options = {.causal = true};  // the first 140 rows see nothing
+  expect_decomposed(c, "fewer columns than rows");
+}
+TEST_P(Attention, FormulasOnScores) {
+  Case c{.batch = 2, .heads = 4, .groups = 2, .rows = 130, .columns = 270, .width = 40};
+  expect_decomposed(c, "formula", soft_alibi);
+  c.options = {.causal = true, .lengths = tensor({100, 270})};
+  expect_decomposed(c, "formula, causal, lengths", soft_alibi);
+  const auto biased = [](const Shape& shape) {
+    return [shape](const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
+      Random random(9);
+      const Tensor bias = random.tensor(shape, f32, cpu()).to(q.value().device());
+      return attention(
+          q, k, v, o, [](auto s, auto, auto, auto, auto, auto add) { return s + s * s * add / 16; }, bias);
+    };
+  };
+  for (const Shape& shape : {Shape{}, Shape{270}, Shape{130, 1}, Shape{130, 270}, Shape{4, 1, 1}, Shape{4, 1, 270},
+                             Shape{2, 1, 1, 1}, Shape{2, 4, 130, 270}})
+    expect_decomposed(c, "bias " + to_string(shape), biased(shape), {f32});
+}
+TEST_P(Attention, OperandsGetGradientsToSecondOrder) {
+  Random random(3);
+  const auto tensor_of = [&](const Shape& shape) { return random.tensor(shape, f32, device()); };
+  const Var q = parameter(tensor_of({1, 2, 5, 4})), k = parameter(tensor_of({1, 1, 6, 4})),
+            v = parameter(tensor_of({1, 1, 6, 3})), bias = parameter(tensor_of({2, 1, 6}));
+  const auto loss = [&](std::int64_t rows) {
+    const Var y = attention(
+        q, k, v, {.causal = true, .rows_at_once = rows},
+        [](auto s, auto, auto, auto, auto, auto add) { return s + tanh(s) * add; }, bias);
+    return sum(y * y);
+  };
+  std::vector<std::vector<double>> found[2];
+  for (const std::int64_t rows : {0, 6}) {
+    const Gradients g = backward(loss(rows), {.create_graph = true});
+    const Var second = sum(g.var(q) * g.var(q)) + sum(g.var(bias) * g.var(k).sum());
+    const Gradients h = backward(second);
+    for (const Var& x : {q, k, v, bias})
+      found[rows > 0].push_back(doubles(g[x])), found[rows > 0].push_back(doubles(h[x]));
+  }
+  for (std::size_t i = 0; i < found[0].size(); ++i)
+    for (std::size_t e = 0; e < found[0][i].size(); ++e)
+      EXPECT_NEAR(found[0][i][e], found[1][i][e], 1e-4 * std::max(1.0, std::abs(found[1][i][e])));
+}
+TEST_P(Attention, ExtremeScores) {
+  expect_decomposed({.rows = 70, .columns = 90}, "scores of 1e4", plain, {f64}, 60);
+  const Tensor q = full({1, 1, 3, 2}, 1e4f), k = tensor({1.0F, 0.0F, 0.0F, 0.0F, -1.0F, 0.0F}, device()),
+               v = tensor({1.0F, 2.0F, 4.0F}, device()).reshape({1, 1, 3, 1});
+  const Tensor keys = k.reshape({1, 1, 3, 2});
+  EXPECT_EQ(doubles(attention(q, keys, v, {.scale = 1.0})), (std::vector<double>{1, 1, 1}));  // the others are e^-1e4
+  const auto never = [](auto s, auto, auto, auto i, auto j, auto least) {
+    return where((j == 0) | (i == 1), least, s * 0);
+  };
+  // A score of -inf counts as not seen; a row of them gives 0.
+  EXPECT_EQ(doubles(attention(q, keys, v, {}, never, -kInfinite)), (std::vector<double>{3, 0, 3}));
+}
+TEST_P(Attention, ReadsEveryLayoutAndGivesTheSameBits) {
+  Random random(4);
+  const Tensor x = random.tensor({2, 70, 3, 2, 32}, f32, device());  // [batch, rows, q k v, heads, depth]
+  const auto part = [&](std::int64_t i) { return x.permute({2, 0, 3, 1, 4})[i]; };
+  const Tensor want = attention(part(0).contiguous(), part(1).contiguous(), part(2).contiguous(), {.causal = true});
+  EXPECT_EQ(doubles(attention(part(0), part(1), part(2), {.causal = true})), doubles(want));
+  EXPECT_EQ(doubles(attention(part(0), part(1), part(2), {.causal = true})), doubles(want));
+}
+TEST_P(Attention, LongSequencesTakeLinearMemory) {
+  if (device().kind() != DeviceKind::cpu) GTEST_SKIP() << "a decomposed computation there";
+  const std::int64_t length = full_test() ? 65536 : 8192;
+  const Var x = parameter(full({1, 1, length, 8}, 0.125));
+  release_memory(device());
+  const std::int64_t before = memory_stats(device()).live;
+  backward(sum(attention(x, x, x, {.causal = true, .window = 64})));
+  EXPECT_LT(memory_stats(device()).peak - before, length * 8 * 4 * 24);
+}
+
+}  // namespace
+}  // namespace tern::test
