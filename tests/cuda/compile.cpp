@@ -98,8 +98,8 @@ TEST_F(CudaTexts, EverySkeleton) {
   for (const char* title : {"elementwise", "reduction", "scan", "scan, sums of segments", "scan, segments",
                             "scan, columns", "sort, blocks", "sort, tiles", "sort, reading", "sort, counts of digits",
                             "sort, adding up counts", "sort, moving by digits", "sort, writing", "sort, results",
-                            "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted", "scatter, by entry",
-                            "scatter, fetched"})
+                            "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted",
+                            "scatter, by entry", "scatter, fetched"})
     EXPECT_TRUE(compiled.has(title)) << title;
   EXPECT_GT(compiled.count(), 300u);
 }

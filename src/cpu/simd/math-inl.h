@@ -422,8 +422,8 @@ template <Trig kWhich, class D, class V> HWY_NOINLINE V TrigFallback(D d, V x, V
     if (hn::AllTrue(d, hn::Le(magnitude, hn::Set(d, 0x1p30f)))) {
       const hn::RepartitionToWide<D> wide;
       const hn::Half<D> half;
-      const auto low = TrigInDouble<kWhich>(wide, hn::PromoteLowerTo(wide, magnitude));
-      const auto high = TrigInDouble<kWhich>(wide, hn::PromoteUpperTo(wide, magnitude));
+      const auto low = TrigInDouble<kWhich>(wide, hn::PromoteTo(wide, hn::LowerHalf(half, magnitude)));
+      const auto high = TrigInDouble<kWhich>(wide, hn::PromoteTo(wide, hn::UpperHalf(half, magnitude)));
       V z = hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
       if constexpr (kWhich != Trig::cosine) z = hn::Xor(z, hn::And(x, hn::SignBit(d)));
       return hn::IfThenElse(hn::Le(magnitude, hn::Set(d, kTrigFast<T>)), y, z);
