@@ -153,10 +153,24 @@ namespace {
 Expr box_muller(Expr u, Expr v) { return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v); }
 }  // namespace
 
-Expr normal_of(Expr a, Expr b) {
+std::array<Expr, 2> normal_pair(Expr a, Expr b) {
   // Two exact halves and one rounding: by the word as a float, devices would differ where it is rounded.
   const Expr lower = cast(cast(a & constant(255), DType::i32), DType::f32) * constant(0x1p-32) + constant(0x1p-33);
-  return box_muller(unit(a) + lower, unit(b));
+  const Expr radius = sqrt(-2.0 * log(unit(a) + lower));
+  const Expr step = cast(b << constant(2), DType::i32) >> constant(8);  // from -2^23 to 2^23 - 1
+  const Expr turn = (cast(step, DType::f32) + constant(0.5)) * constant(0x1p-24), square = turn * turn;
+  const auto polynomial = [&](std::initializer_list<double> coefficients) {
+    Expr value = constant(*coefficients.begin());
+    for (const double* c = coefficients.begin() + 1; c < coefficients.end(); ++c) value = value * square + constant(*c);
+    return value;
+  };
+  // Of π/2·t, interpolated at Chebyshev's points of t² up to 1/4: wrong by 2^-24.7 and 2^-26.9 before rounding.
+  const Expr sine = turn * polynomial({-0.00460214921, 0.0796802176, -0.645963478, 1.57079632});
+  const Expr cosine = polynomial({0.000906739896, -0.0208615283, 0.25366941, -1.23370055, 1});
+  const auto is_set = [&](std::int64_t bit) { return (b & word(bit)) != word(0); };
+  const Expr along = radius * where(is_set(0x80000000ll), -cosine, cosine), across = radius * sine;
+  const Expr swapped = is_set(0x40000000ll);
+  return {where(swapped, across, along), where(swapped, along, across)};
 }
 Expr wide_normal_of(const std::array<Expr, 4>& words) {
   const Expr lower = cast(words[1], DType::f64) * constant(0x1p-64) + constant(0x1p-65);
@@ -184,28 +198,6 @@ Expr random_uniform(Expr position, Expr seed, Expr stream) {
 namespace {
 /// a for even lanes, b for odd ones, of words that lie in lanes beside each other.
 Expr of_pair(Expr position, Expr a, Expr b) { return where((position & constant(1)) == constant(0), a, b); }
-
-/// Two standard normal numbers in f32 of two words: a radius and an angle (Box and Muller, 1958), whose cosine and sine
-/// are polynomials. No function reduces an angle that is made of bits: two bits of the second word choose which of the
-/// four quarters around an axis, 24 where in it, in steps of 2^-24 of a quarter, half a step from the axis at least.
-std::array<Expr, 2> normal_pair(Expr a, Expr b) {
-  const Expr lower = cast(cast(a & constant(255), DType::i32), DType::f32) * constant(0x1p-32) + constant(0x1p-33);
-  const Expr radius = sqrt(-2.0 * log(unit(a) + lower));
-  const Expr step = cast(b << constant(2), DType::i32) >> constant(8);  // from -2^23 to 2^23 - 1
-  const Expr turn = (cast(step, DType::f32) + constant(0.5)) * constant(0x1p-24), square = turn * turn;
-  const auto polynomial = [&](std::initializer_list<double> coefficients) {
-    Expr value = constant(*coefficients.begin());
-    for (const double* c = coefficients.begin() + 1; c < coefficients.end(); ++c) value = value * square + constant(*c);
-    return value;
-  };
-  // Of π/2·t, interpolated at Chebyshev's points of t² up to 1/4: wrong by 2^-24.7 and 2^-26.9 before rounding.
-  const Expr sine = turn * polynomial({-0.00460214921, 0.0796802176, -0.645963478, 1.57079632});
-  const Expr cosine = polynomial({0.000906739896, -0.0208615283, 0.25366941, -1.23370055, 1});
-  const auto is_set = [&](std::int64_t bit) { return (b & word(bit)) != word(0); };
-  const Expr along = radius * where(is_set(0x80000000ll), -cosine, cosine), across = radius * sine;
-  const Expr swapped = is_set(0x40000000ll);
-  return {where(swapped, across, along), where(swapped, along, across)};
-}
 
 const FormulaGraph* normal_graph(DType dtype, Layout layout) {
   if (dtype == DType::f64) return draw_graph(wide_normal_of(random_words(coordinate(0))), 5);

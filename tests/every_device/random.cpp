@@ -103,24 +103,6 @@ TEST_P(Random, NormalNumbersOfAPairAreIndependent) {
   for (std::size_t i = 0; i < few.size(); ++i) EXPECT_NEAR(few[i], all[i], 4e-7 * std::abs(all[i]));
 }
 
-/// The words of Philox's test vector give these, by Box and Muller in long double.
-TEST_P(Random, NormalNumbersAreThoseOfTheirWords) {
-  const std::uint32_t words[] = {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u};
-  const std::vector<double> got = doubles(randn({4}, Generator{0}));
-  for (std::size_t i = 0; i < 4; i += 2) {
-    const long double u = (static_cast<long double>(words[i]) + 0.5L) * 0x1p-32L;
-    const long double radius = std::sqrt(-2 * std::log(u));
-    const auto step = static_cast<std::int32_t>(words[i + 1] << 2) >> 8;
-    const long double angle = (static_cast<long double>(step) + 0.5L) * 0x1p-24L * 1.57079632679489661923L;
-    const long double along = (words[i + 1] >> 31 ? -1 : 1) * radius * std::cos(angle), across = radius * std::sin(angle);
-    const bool swapped = words[i + 1] >> 30 & 1;
-    for (const std::size_t k : {0u, 1u}) {
-      const long double expected = (k == 1) == swapped ? along : across;
-      EXPECT_NEAR(got[i + k], static_cast<double>(expected), 5 * 0x1p-24 * std::abs(static_cast<double>(expected)));
-    }
-  }
-}
-
 TEST_P(Random, Errors) {
   Generator g{1};
   expect_error(ErrorKind::dtype, {"rand", "i32"}, [&] { rand({2}, g, i32); });
