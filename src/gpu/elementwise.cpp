@@ -167,14 +167,16 @@ class Fitting {
  private:
   /// Runs as many rows as make whole ones of several, and then the rest.
   void join(const Rows& rows) {
-    const std::int64_t count = job_.space.numel() / rows.length, joined = count / rows.together, long_row = rows.length * rows.together;
+    const std::int64_t count = job_.space.numel() / rows.length, joined = count / rows.together;
+    const std::int64_t long_row = rows.length * rows.together;
     std::vector<std::shared_ptr<Storage>> keep;
     for (const Operand& o : job_.inputs) {
       if (!o.view.storage || repeating(o.view, job_.space).lies != Lies::repeated) continue;
       keep.push_back(backend_.temporary(long_row, o.view.dtype));
       View from = o.view;
       from.strides = Strides{0, 1};
-      copy_view(backend_, job_.op, from, {keep.back().get(), o.view.dtype, 0, {rows.length, 1}}, {rows.together, rows.length});
+      copy_view(backend_, job_.op, from, {keep.back().get(), o.view.dtype, 0, {rows.length, 1}},
+                {rows.together, rows.length});
     }
     const auto part = [&](std::int64_t first, const Shape& space) {
       Elementwise some = job_;

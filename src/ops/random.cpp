@@ -200,7 +200,10 @@ namespace {
 Expr of_pair(Expr position, Expr a, Expr b) { return where((position & constant(1)) == constant(0), a, b); }
 
 const FormulaGraph* normal_graph(DType dtype, Layout layout) {
-  if (dtype == DType::f64) return draw_graph(wide_normal_of(random_words(coordinate(0))), 5);
+  if (dtype == DType::f64) {  // a block for each, also in rows
+    const Expr at = layout.in_rows() ? coordinate(0) * constant(layout.lanes) + coordinate(1) : coordinate(0);
+    return draw_graph(wide_normal_of(random_words(at)), 5);
+  }
   if (layout.in_rows()) {
     std::vector<Expr> numbers;
     const std::vector<Expr> words = words_of_row(layout, 1);

@@ -68,7 +68,8 @@ TEST_P(NumberEdges, NormalsAreThoseOfTheirWords) {
     const double r = std::sqrt(-2 * std::log(static_cast<double>(u)));
     const double angle = turn / 4 * ((static_cast<std::int32_t>(b << 2) >> 8) + 0.5) * 0x1p-24;
     const bool swapped = b >> 30 & 1;
-    const double want = swapped == (i % 2 == 1) ? r * (b >> 31 ? -std::cos(angle) : std::cos(angle)) : r * std::sin(angle);
+    const double along = b >> 31 ? -std::cos(angle) : std::cos(angle);
+    const double want = r * (swapped == (i % 2 == 1) ? along : std::sin(angle));
     // Roundings of the logarithm, the root and the polynomials, of a few units each: of the number itself.
     ASSERT_NEAR(narrow[i], want, 5 * 0x1p-24 * std::abs(want)) << i;
   }

@@ -22,8 +22,8 @@ namespace {
 
 /// What the plain loop may be faster by …
 constexpr double kLimit = 3;
-/// … and where it still is by more: a thousand recorded operations of 64 elements, at half a microsecond each with their
-/// backward (3.4), two rows of 16 added (3.1).
+/// … and where it still is by more: a thousand recorded operations of 64 elements, at half a microsecond each with
+/// their backward (3.4), two rows of 16 added (3.1).
 constexpr double kManyParts = 5, kPairsOfRows = 4;
 
 double seconds() {

@@ -93,9 +93,9 @@ TEST_F(Programs, StepsOfASolverForManyArms) {
   const double seconds = least_seconds(solve);
   const auto reached = place(angles);
   const Tensor away = abs(stack(std::vector{reached[0], reached[1], reached[2]}, -1) - target);
-  std::printf("30 steps for %lld arms: %.2f ms, %.1e away at the median\n", static_cast<long long>(kArms), 1e3 * seconds,
-              sort(away.reshape({-1}), 0).values[3 * kArms / 2].item<double>());
-  EXPECT_LT(sort(away.reshape({-1}), 0).values[3 * kArms / 2].item<double>(), 1e-6);
+  const double median = sort(away.reshape({-1}), 0).values[3 * kArms / 2].item<double>();
+  std::printf("30 steps for 64 arms: %.2f ms, %.1e away at the median\n", 1e3 * seconds, median);
+  EXPECT_LT(median, 1e-6);
   EXPECT_LE(seconds, 4e-3);
 }
 

@@ -390,8 +390,9 @@ template <class T> inline constexpr T kTrigFast = sizeof(T) == 4 ? T(0x1p15) : T
 
 enum class Trig { sine, cosine, tangent };
 
-/// The sine, cosine or tangent of 0 <= x <= 2^30 that is an f32: pi/2 in three parts, the first two of which times n are
-/// exact, and series within 1e-13, which is far below what the rounding to f32 drops (huge_angles.cpp has it by lanes).
+/// The sine, cosine or tangent of 0 <= x <= 2^30 that is an f32: pi/2 in three parts, the first two of which times
+/// n are exact, and series within 1e-13, which is far below what the rounding to f32 drops (huge_angles.cpp has it
+/// by lanes).
 template <Trig kWhich, class D, class V> HWY_INLINE V TrigInDouble(D d, V x) {
   const V magic = hn::Set(d, 0x1.8p52);
   const V rounded = hn::MulAdd(x, hn::Set(d, 0x1.45f306dc9c883p-1), magic), n = hn::Sub(rounded, magic);
@@ -413,8 +414,8 @@ template <Trig kWhich, class D, class V> HWY_INLINE V TrigInDouble(D d, V x) {
   return hn::Xor(hn::IfThenElse(odd, cosine, sine), hn::BitCast(d, sign));
 }
 
-/// That of x where |x| is above kTrigFast or NaN, else y: f32 up to 2^30 in vectors of f64, what is larger one lane at a
-/// time.
+/// That of x where |x| is above kTrigFast or NaN, else y: f32 up to 2^30 in vectors of f64, what is larger one lane
+/// at a time.
 template <Trig kWhich, class D, class V> HWY_NOINLINE V TrigFallback(D d, V x, V y) {
   using T = hn::TFromD<D>;
   if constexpr (sizeof(T) == 4 && hn::MaxLanes(D()) >= 4) {

@@ -216,8 +216,9 @@ std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const C
   Io io(c.plan, backend.dialect());
   const detail::ComputeType type = detail::compute_type_of(r.source.dtype);
   const std::string combine = combining_function(backend.dialect(), r.combine, type);
-  Holes holes = combining_holes(backend, c, io,
-                                {"low", "low_middle", "over_middle", "entry", "before", "entry0", "entry1", "entry2", "entry3"});
+  Holes holes = combining_holes(
+      backend, c, io,
+      {"low", "low_middle", "over_middle", "entry", "before", "entry0", "entry1", "entry2", "entry3"});
   static_assert(kFetchedEach == 4, "as many as there are entries above");
   if (c.by_entry) {
     holes["size"] = backend.dialect().param(c.size);

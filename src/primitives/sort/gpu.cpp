@@ -321,7 +321,9 @@ void sort_by_digits(const Job& job, Radix& radix) {
   if (job.wanted <= Radix::kMostSelected && job.n >= kTimesSelected * job.wanted)
     words = radix.select(words, n, job.wanted);
   if (n <= kSortBlock) return write_by_place(job, sort_blocks_of(job, radix, words, n));
-  const auto lie_in_words = [&](const View& v) { return !v.storage || in_words(v, job.results, job.r.axis, job.halves); };
+  const auto lie_in_words = [&](const View& v) {
+    return !v.storage || in_words(v, job.results, job.r.axis, job.halves);
+  };
   if (n == job.wanted && !words.places.storage && lie_in_words(job.r.values) && lie_in_words(job.r.indices))
     return radix.sort(words, n, key_bits(job.dtype), {job.r.values, job.r.indices});
   const Places places{radix.make_places(n), n, 0};
