@@ -357,8 +357,8 @@ class GeneratorState;
 /// advances it, as the program would; a copy, and what it was copied from, go their own ways.
 struct Generator {
   std::uint64_t seed = 0;
-  /// Blocks of four random words of 32 bits drawn so far; each call begins with a new block. An element takes one word
-  /// (`rand`, `randint`) or two (`randn`), in f64 twice as many.
+  /// Blocks of four random words of 32 bits drawn so far; each call begins with a new block. An element takes one word,
+  /// in f64 two (`rand`, `randint`) or four (`randn`).
   std::uint64_t position = 0;
 
   Generator(std::uint64_t seed = 0, std::uint64_t position = 0);

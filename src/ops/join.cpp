@@ -141,17 +141,49 @@ Var stack(const std::vector<Var>& vars, int axis) {
 Var detail::concatenated(const std::vector<Var>& parts, int axis) { return concatenate(parts, axis); }
 Var detail::stacked(const std::vector<Var>& parts, int axis) { return stack(parts, axis); }
 
-template <TensorOrVar T> std::vector<T> split(const T& x, std::int64_t parts, int axis) {
-  require_defined("split", "x", value_of(x));
+namespace {
+template <class List> void add_parts(List& list, const Tensor& x, std::int64_t parts, int axis) {
+  require_defined("split", "x", x);
   const std::int64_t size = x.size(normalize_axis("split", axis, x.dim()));
   if (parts < 1 || size % parts != 0)
-    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(value_of(x)) +
+    throw Error(ErrorKind::shape, "split: axis " + std::to_string(axis) + " of " + describe(x) +
                                       " does not divide into " + std::to_string(parts) + " parts");
-  std::vector<T> result;
-  result.reserve(static_cast<std::size_t>(parts));
+  list.reserve(static_cast<std::size_t>(parts));
   for (std::int64_t i = 0; i < parts; ++i)
-    result.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
+    list.push_back(x.slice(axis, i * (size / parts), (i + 1) * (size / parts)));
+}
+std::vector<Tensor> parts_of(const Tensor& x, std::int64_t parts, int axis) {
+  std::vector<Tensor> result;
+  add_parts(result, x, parts, axis);
   return result;
+}
+/// The parts as one operation, whose gradient is theirs, joined: the gradient of a slice by itself is as large as x,
+/// and for 1000 parts all of them took 27 times a loop's time.
+std::vector<Var> parts_of(const Var& x, std::int64_t parts, int axis) {
+  PoolVector<Tensor> values;
+  add_parts(values, x.value(), parts, axis);
+  std::vector<Var> results(values.size());
+  if (!tracked({&x, 1})) {
+    for (std::size_t i = 0; i < values.size(); ++i) results[i] = as_var(std::move(values[i]));
+    return results;
+  }
+  const auto gradient = [shape = values[0].shape(), like = Options{.dtype = x.dtype(), .device = x.device()},
+                         axis](const RuleContext& c) {
+    PoolVector<Var> joined;
+    Var none;  // the gradient of parts that were not used
+    for (const Var& g : c.grads) {
+      if (!g.defined() && !none.defined()) none = as_var(zeros({}, like).broadcast_to(shape));
+      joined.push_back(g.defined() ? g : none);
+    }
+    return PoolVector<Var>{along_axis(std::span<const Var>(joined), axis)};
+  };
+  record("split", pointers({&x, 1}), values, {}, gradient, results);
+  return results;
+}
+}  // namespace
+
+template <TensorOrVar T> std::vector<T> split(const T& x, std::int64_t parts, int axis) {
+  return parts_of(x, parts, axis);
 }
 template std::vector<Tensor> split(const Tensor&, std::int64_t, int);
 template std::vector<Var> split(const Var&, std::int64_t, int);

@@ -7,9 +7,12 @@
 
 namespace tern::detail {
 
-/// Standard normal in f32 of two words (Box-Muller). Under the logarithm stands a number of (0, 1] that is 2^-33 at
-/// least, so that values reach 6.7.
-Expr normal_of(Expr a, Expr b);
+/// Two standard normal numbers in f32 of two words: a radius and an angle (Box and Muller, 1958), whose cosine and
+/// sine are polynomials. Under the radius's logarithm stands a number of (0, 1] that is 2^-33 at least, so that
+/// values reach 6.7. No function reduces an angle that is made of bits: two bits of the second word choose which of
+/// the four quarters around an axis, 24 where in it, in steps of 2^-24 of a quarter, half a step from the axis at
+/// least.
+std::array<Expr, 2> normal_pair(Expr a, Expr b);
 /// ±m, m uniform in (0, 1] with 31 bits (f32) or 63 (f64), 2^-32 or 2^-64 at least: fine near 0, for inverse transforms
 /// that are exact in both tails.
 Tensor draw_signed(const char* op, const Shape& shape, Generator& generator, DType dtype, Device device);

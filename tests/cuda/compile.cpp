@@ -99,7 +99,7 @@ TEST_F(CudaTexts, EverySkeleton) {
                             "scan, columns", "sort, blocks", "sort, tiles", "sort, reading", "sort, counts of digits",
                             "sort, adding up counts", "sort, moving by digits", "sort, writing", "sort, results",
                             "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted",
-                            "scatter, fetched"})
+                            "scatter, by entry", "scatter, fetched"})
     EXPECT_TRUE(compiled.has(title)) << title;
   EXPECT_GT(compiled.count(), 300u);
 }

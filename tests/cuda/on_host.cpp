@@ -313,6 +313,23 @@ TEST_F(OnHost, SumsByIndex) {
   }
 }
 
+/// Rows added up by index where there are more places than entries, and rows that repeat, several taken as one.
+TEST_F(OnHost, RowsByEntryAndTogether) {
+  HostGpu gpu(false);
+  std::vector<std::int32_t> at(2300);
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] = static_cast<std::int32_t>(i * i % 2401) - (i % 3 == 0 ? 2401 : 0);
+  const Tensor indices = tensor(at, {2300}, cpu());
+  for (const std::int64_t columns : {1, 4})
+    expect_equal("rows of " + std::to_string(columns), gpu,
+                 {random({2401, columns}, f32), indices, random({2300, columns}, f32)}, 1e-5,
+                 [](const Tensors& t) { return scatter_add(t[0], t[1], t[2]); });
+  EXPECT_NE(gpu.last_text.find("scatter, by entry"), std::string::npos);
+  for (const DType d : {f32, bf16}) {
+    expect_equal("rows of 3", gpu, {random({349'528, 3}, d), random({3}, d)}, d == f32 ? 1e-6 : 1e-2,
+                 [](const Tensors& t) { return t[0] * t[1]; });
+  }
+}
+
 /// Groups that are cut read nothing behind the memory there is.
 TEST_F(OnHost, CutGroupsStayInside) {
   HostGpu gpu(false);

@@ -43,6 +43,26 @@ std::vector<double> matrix(std::int64_t n, std::int64_t c, const std::function<d
 constexpr std::int64_t kLengths[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 23, 24, 25, 31, 33};
 std::int64_t rows_of(std::int64_t c) { return 2900 / c + 3; }
 
+/// So many elements that GPUs take several rows as one (elementwise.cpp), and some rows that are left.
+TEST_P(ShortRuns, ManyRowsThatRepeat) {
+  for (const DType dtype : {f32, bf16, u8, i64}) {
+    if (!has(dtype)) continue;
+    for (const std::int64_t c : {3, 7, 33}) {
+      const std::int64_t n = (1 << 20) / c + 5;
+      const Tensor x = counted({n, c}, dtype), row = counted({c}, dtype), one = counted({1}, dtype);
+      const bool sign = dtype != u8;
+      const auto v = [sign](std::int64_t i) { return value_at(i, sign); };
+      const std::string at = std::string(to_string(dtype)) + " " + std::to_string(c);
+      EXPECT_TRUE(doubles(x + row) == matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j); })) << at;
+      Tensor in_place = counted({n, c}, dtype);
+      in_place += row + one;
+      EXPECT_TRUE(doubles(in_place) == matrix(n, c, [&](auto i, auto j) { return v(i * c + j) + v(j) + v(0); })) << at;
+      const Tensor part = counted({n + 1, c}, dtype).slice(0, 1);
+      EXPECT_TRUE(doubles(part + row) == matrix(n, c, [&](auto i, auto j) { return v(i * c + c + j) + v(j); })) << at;
+    }
+  }
+}
+
 TEST_P(ShortRuns, RepeatedRowsAndColumnsOfEveryLength) {
   for (const DType dtype : {f32, f64, f16, bf16, i32, u8, i64}) {
     if (!has(dtype)) continue;

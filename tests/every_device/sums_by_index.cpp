@@ -50,6 +50,33 @@ TEST_P(SumsByIndex, ManyEntriesIntoFewElementsInOrder) {
       }
 }
 
+/// Fewer entries than elements, most of which have none; some meet.
+TEST_P(SumsByIndex, ManyEntriesIntoMoreElements) {
+  for (const std::int64_t columns : {1, 3, 8}) {
+    constexpr std::int64_t kTargets = 9001, kEntries = 4500;
+    std::mt19937 engine(static_cast<unsigned>(columns));
+    std::vector<std::int32_t> at(static_cast<std::size_t>(kEntries)), wrapped;
+    for (std::int32_t& i : at) {
+      i = static_cast<std::int32_t>(engine() % kTargets / 3 * 3);  // also the first and the last
+      wrapped.push_back(engine() % 4 == 0 ? i - static_cast<std::int32_t>(kTargets) : i);
+    }
+    at[7] = wrapped[7] = 0, at[8] = wrapped[8] = kTargets - 1;
+    const std::vector<float> x = noise(kTargets * columns, 1), source = noise(kEntries * columns, 2);
+    const Tensor sums =
+        scatter_add(tensor(x, {kTargets, columns}), tensor(wrapped), tensor(source, {kEntries, columns}));
+    EXPECT_TRUE(sums.to_vector<float>() == added(x, at, source, static_cast<std::size_t>(columns))) << columns;
+    const Tensor across = scatter_add(tensor(x, {kTargets, columns}).transpose(0, 1), tensor(wrapped),
+                                      tensor(source, {kEntries, columns}).transpose(0, 1), 1);
+    EXPECT_TRUE(across.transpose(0, 1).to_vector<float>() ==
+                added(x, at, source, static_cast<std::size_t>(columns)));
+  }
+  std::vector<std::int32_t> wrong(3000, 2);
+  wrong[2000] = 9001;
+  expect_error(ErrorKind::index, {"scatter_add", "9001"}, [&] {
+    (void)scatter_add(zeros({9001, 2}), tensor(wrong), ones({3000, 2})).to_vector<float>();
+  });
+}
+
 void expect_own_tables(std::int64_t rows, std::int64_t columns, std::int64_t targets) {
   std::mt19937 engine(3);
   std::vector<std::int32_t> at(static_cast<std::size_t>(rows * columns));

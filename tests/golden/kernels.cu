@@ -935,6 +935,7 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 // ---- scatter: scatter_add, 1 workgroups of 256, 16 words (d3226201)
 // ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words (604d163c)
 // ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (15bc9594)
+// ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words (ccef2878)
 // ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b3d28ce3)
 // ---- scatter with a table for each line: scatter_add, 64 workgroups of 32, 13 words
 // scatter, lines

@@ -2304,6 +2304,52 @@ fn combine(a: f32, b: f32) -> f32 {
   b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
 }
 
+// ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words
+// scatter, by entry
+@group(0) @binding(1) var<storage, read_write> b0: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> b2: array<u32>;
+@group(0) @binding(4) var<storage, read> b3: array<u32>;
+fn combine(a: f32, b: f32) -> f32 {
+  return (a + b);
+}
+  let t = group * 256u + thread;
+  if (t >= params.v[0].y) { return; }
+  let entry = t / params.v[0].z;
+  let k = (t - entry * params.v[0].z) * 4u;
+  let keys = params.v[3].y + 0u;
+  let places = params.v[3].z + 0u;
+  let before = max(entry, 1u) - 1u;
+  let wanted = bitcast<u32>(bitcast<i32>(b2[keys + entry]));
+  if (wanted >= params.v[1].z || (entry > 0u && bitcast<u32>(bitcast<i32>(b2[keys + before])) == wanted)) { return; }
+  let w0 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
+  let q1 = b0[w0 + 0u];
+  let x2 = bitcast<f32>(q1.x);
+  let x3 = bitcast<f32>(q1.y);
+  let x4 = bitcast<f32>(q1.z);
+  let x5 = bitcast<f32>(q1.w);
+  var acc0 = x2;
+  var acc1 = x3;
+  var acc2 = x4;
+  var acc3 = x5;
+  for (var low = entry; low < params.v[0].w; low += 1u) {
+    if (bitcast<u32>(bitcast<i32>(b2[keys + low])) != wanted) { break; }
+    let j = bitcast<u32>(bitcast<i32>(b3[places + low]));
+    let w6 = (params.v[2].w + k + j * params.v[3].x) / 4u;
+    let q7 = b1[w6 + 0u];
+    let x8 = bitcast<f32>(q7.x);
+    let x9 = bitcast<f32>(q7.y);
+    let x10 = bitcast<f32>(q7.z);
+    let x11 = bitcast<f32>(q7.w);
+    acc0 = combine(acc0, x8);
+    acc1 = combine(acc1, x9);
+    acc2 = combine(acc2, x10);
+    acc3 = combine(acc3, x11);
+  }
+  let w12 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
+  b0[w12 + 0u] = vec4<u32>(bitcast<u32>(acc0), bitcast<u32>(acc1), bitcast<u32>(acc2), bitcast<u32>(acc3));
+}
+
 // ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words
 // scatter, fetched
 @group(0) @binding(1) var<storage, read_write> b0: array<u32>;

@@ -158,6 +158,8 @@ inline std::vector<Kind> line_kinds() {
        [](P& p, DType d) { scatter_add(p.make({99, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter of a long table", f32, Kind::nowhere,
        [](P& p, DType d) { scatter_add(p.make({999, 4}, d), p.make({9000}, i32), p.make({9000, 4}, d)); }},
+      {"scatter of rows to more", f32, Kind::in_wgsl,
+       [](P& p, DType d) { scatter_add(p.make({9999, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter of many to few", f32, Kind::in_wgsl,
        [](P& p, DType d) { scatter_add(p.make({9, 4}, d), p.make({3000}, i32), p.make({3000, 4}, d)); }},
       {"scatter with a table for each line", f32, Kind::in_cuda,

@@ -22,9 +22,9 @@ namespace {
 
 /// What the plain loop may be faster by …
 constexpr double kLimit = 3;
-/// … and where it still is by more: sines that leave the vector (4), parts whose gradients are each as large as the
-/// whole (27), two rows of 8 and 16 added (2 to 4).
-constexpr double kLargeAngles = 6, kManyParts = 40, kPairsOfRows = 6;
+/// … and where it still is by more: a thousand recorded operations of 64 elements, at half a microsecond each with
+/// their backward (3.4), two rows of 16 added (3.1).
+constexpr double kManyParts = 5, kPairsOfRows = 4;
 
 double seconds() {
   timespec t{};
@@ -141,7 +141,7 @@ TEST_F(Cliffs, ShortRowsAndColumnsReduced) {
       for (std::int64_t i = 0; i < n / 2; ++i)
         for (std::int64_t j = 0; j < c; ++j) out[i * c + j] = a[2 * i * c + j] + a[(2 * i + 1) * c + j];
       keep(out[0]);
-    }, c >= 8 ? kPairsOfRows : kLimit);
+    }, c > 8 ? kPairsOfRows : kLimit);
     const auto normalise = [&, n, c] {
       for (std::int64_t i = 0; i < n; ++i) {
         float total = 0;
@@ -296,7 +296,7 @@ TEST_F(Cliffs, CastsAndNarrowTypes) {
   check("sin of large numbers", [&] { sin(x * 1e8f); }, [&] {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = std::sin(a[i] * 1e8f + 1e8f);
     keep(a[0]);
-  }, kLargeAngles);
+  });
 }
 
 TEST_F(Cliffs, SortsAndIndices) {

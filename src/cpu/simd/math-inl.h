@@ -388,16 +388,58 @@ template <class D, class V> HWY_INLINE V LogScaled(D d, V x, const Pair<V>& fact
 /// Up to here pi/2 in three parts leaves the reduced argument accurate.
 template <class T> inline constexpr T kTrigFast = sizeof(T) == 4 ? T(0x1p15) : T(0x1p30);
 
-/// function(x) where |x| is above kTrigFast or NaN, else y: one lane at a time, in double.
-template <class D, class V> HWY_NOINLINE V TrigFallback(D d, V x, V y, double (*function)(double)) {
+enum class Trig { sine, cosine, tangent };
+
+/// The sine, cosine or tangent of 0 <= x <= 2^30 that is an f32: pi/2 in three parts, the first two of which times
+/// n are exact, and series within 1e-13, which is far below what the rounding to f32 drops (huge_angles.cpp has it
+/// by lanes).
+template <Trig kWhich, class D, class V> HWY_INLINE V TrigInDouble(D d, V x) {
+  const V magic = hn::Set(d, 0x1.8p52);
+  const V rounded = hn::MulAdd(x, hn::Set(d, 0x1.45f306dc9c883p-1), magic), n = hn::Sub(rounded, magic);
+  const V r = hn::NegMulAdd(n, hn::Set(d, 0x1.18469898cc517p-44),
+                            hn::NegMulAdd(n, hn::Set(d, 0x1.5110b00000000p-22),
+                                          hn::NegMulAdd(n, hn::Set(d, 0x1.921fb00000000p+0), x)));
+  const V z = hn::Mul(r, r);
+  const V sine = hn::MulAdd(hn::Mul(r, z), Polynomial(d, z, -1. / 6, 1. / 120, -1. / 5040, 1. / 362880, -1. / 39916800,
+                                                      1. / 6227020800),
+                            r);
+  const V cosine = hn::MulAdd(z, Polynomial(d, z, -1. / 2, 1. / 24, -1. / 720, 1. / 40320, -1. / 3628800,
+                                            1. / 479001600, -1. / 87178291200),
+                              hn::Set(d, 1.0));
+  const auto quadrant = hn::Add(ToBits(d, rounded), Bits(d, kWhich == Trig::cosine ? 1 : 0));
+  const auto odd = hn::RebindMask(d, hn::TestBit(quadrant, Bits(d, 1)));
+  if constexpr (kWhich == Trig::tangent)
+    return hn::Div(hn::IfThenElse(odd, hn::Neg(cosine), sine), hn::IfThenElse(odd, sine, cosine));
+  const auto sign = hn::ShiftLeft<63>(hn::ShiftRight<1>(quadrant));
+  return hn::Xor(hn::IfThenElse(odd, cosine, sine), hn::BitCast(d, sign));
+}
+
+/// That of x where |x| is above kTrigFast or NaN, else y: f32 up to 2^30 in vectors of f64, what is larger one lane
+/// at a time.
+template <Trig kWhich, class D, class V> HWY_NOINLINE V TrigFallback(D d, V x, V y) {
   using T = hn::TFromD<D>;
+  if constexpr (sizeof(T) == 4 && hn::MaxLanes(D()) >= 4) {
+    const V magnitude = hn::Abs(x);
+    if (hn::AllTrue(d, hn::Le(magnitude, hn::Set(d, 0x1p30f)))) {
+      const hn::RepartitionToWide<D> wide;
+      const hn::Half<D> half;
+      const auto low = TrigInDouble<kWhich>(wide, hn::PromoteTo(wide, hn::LowerHalf(half, magnitude)));
+      const auto high = TrigInDouble<kWhich>(wide, hn::PromoteTo(wide, hn::UpperHalf(half, magnitude)));
+      V z = hn::Combine(d, hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+      if constexpr (kWhich != Trig::cosine) z = hn::Xor(z, hn::And(x, hn::SignBit(d)));
+      return hn::IfThenElse(hn::Le(magnitude, hn::Set(d, kTrigFast<T>)), y, z);
+    }
+  }
+  constexpr auto kFunction = kWhich == Trig::sine     ? &sine_of_huge
+                             : kWhich == Trig::cosine ? &cosine_of_huge
+                                                      : &tangent_of_huge;
   HWY_ALIGN T xs[hn::MaxLanes(D())];
   HWY_ALIGN T ys[hn::MaxLanes(D())];
   hn::Store(x, d, xs);
   hn::Store(y, d, ys);
   for (size_t i = 0; i < hn::Lanes(d); ++i) {
     const T magnitude = xs[i] < 0 ? -xs[i] : xs[i];
-    if (!(magnitude <= kTrigFast<T>)) ys[i] = static_cast<T>(function(static_cast<double>(xs[i])));
+    if (!(magnitude <= kTrigFast<T>)) ys[i] = static_cast<T>(kFunction(static_cast<double>(xs[i])));
   }
   return hn::Load(d, ys);
 }

@@ -71,7 +71,8 @@ std::string key_function(const Dialect& d, DType dtype) {
 }
 
 std::string words_of(const Access& a) {
-  return a.size() == 8 ? cat("((u64*)b", a.binding, ")") : cat("b", a.binding);
+  if (a.size() == 4) return cat("b", a.binding);
+  return cat("((u", 8 * a.size(), "*)b", a.binding, ")");
 }
 
 /// A kernel on words: its plan and what its text is made of.
@@ -138,7 +139,7 @@ View Radix::make_places(std::int64_t n) {
   return {keep_.back().get(), DType::u32, 0, {}};
 }
 Words Radix::make_bits(std::int64_t n) {
-  const DType dtype = dtype_size(dtype_) == 8 ? DType::i64 : DType::u32;
+  const DType dtype = dtype_size(dtype_) == 8 ? DType::i64 : halves_ ? DType::i16 : DType::u32;
   keep_.push_back(backend_.temporary(lines_ * n, dtype));
   return {{keep_.back().get(), dtype, 0, {}}, {}};
 }
@@ -218,11 +219,12 @@ std::string Radix::move_in_masks(const Job& job, Holes& holes, const Moved& m) c
 }
 
 std::string Radix::move_in_warps(const Job& job, Holes& holes, const Moved& m) const {
-  const char* const word = word_of(dtype_);
+  const char* const word = halves_ ? "u16" : word_of(dtype_);
   holes["type"] = word, holes["each"] = cat(tile(dtype_) / kThreads), holes["tile"] = cat(tile(dtype_));
   holes["bits"] = job.pointer(m.bits, cat("const ", word)), holes["places"] = job.pointer(m.places, "const u32");
   holes["to_bits"] = job.pointer(m.to_bits, word), holes["to_places"] = job.pointer(m.to_places, "u32");
   holes["totals"] = job.pointer(m.totals, "const u32"), holes["counts"] = job.pointer(m.counts, "const u32");
+  holes["staged"] = halves_ ? "(u16*)staged" : "staged";  // places are staged in the same memory, in words
   holes["first_place"] = m.places >= 0 ? " + first" : "";
   return fill_holes(kMoveCall, holes);
 }

@@ -34,7 +34,12 @@ struct Words {
 class Radix {
  public:
   Radix(GpuBackend& backend, const char* op, DType dtype, bool descending, std::int64_t lines)
-      : backend_(backend), op_(op), dtype_(dtype), lines_(lines), flip_(descending ? ~0u : 0u) {}
+      : backend_(backend), op_(op), dtype_(dtype), lines_(lines), flip_(descending ? ~0u : 0u),
+        halves_(sorts_halves(backend, dtype)) {}
+  /// Whether elements of 16 bits are moved as such, and not a word each: CUDA reads and writes them one by one.
+  static bool sorts_halves(const GpuBackend& backend, DType dtype) {
+    return backend.limits().native && !backend.limits().archived && dtype_size(dtype) == 2;
+  }
 
   /// Memory for lines of n words.
   Words make_bits(std::int64_t n);
@@ -66,6 +71,7 @@ class Radix {
   DType dtype_;
   std::int64_t lines_;
   std::uint32_t flip_;
+  bool halves_;
   std::vector<std::shared_ptr<Storage>> keep_;
 };
 

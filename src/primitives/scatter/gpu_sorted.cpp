@@ -24,6 +24,9 @@ constexpr const char* kBisect =
 constexpr const char* kSorted =
 #include "primitives/scatter/scatter_sorted.wgsl.inc"
     ;
+constexpr const char* kEntries =
+#include "primitives/scatter/scatter_entries.wgsl.inc"
+    ;
 constexpr const char* kFetched =
 #include "primitives/scatter/scatter_fetched.wgsl.inc"
     ;
@@ -137,9 +140,9 @@ void sort_entries(GpuBackend& backend, const ScatterRequest& r, const EntryLines
 struct Combining {
   Plan plan;
   MergedAxes kept, summed;
-  int outputs = -1, kept_slot = -1, length = -1, begin = -1, end = -1;  // parameters
+  int outputs = -1, kept_slot = -1, length = -1, begin = -1, end = -1, size = -1;  // parameters
   int group = 1;
-  bool fetched = false;
+  bool fetched = false, by_entry = false;
   int across = 1;  // neighbouring elements of a workgroup that fetches
   std::int64_t count = 0;  // invocations, or workgroups that fetch
 };
@@ -154,6 +157,8 @@ Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const Ent
   c.outputs = plan.add_param(0), c.kept_slot = plan.add_param(0);
   c.length = plan.add_param(static_cast<std::uint64_t>(lines.length));
   c.begin = plan.add_param(0), c.end = plan.add_param(0);
+  c.by_entry = !backend.limits().archived && lines.length <= std::min(kMostEntries, r.target.size);
+  if (c.by_entry) c.size = plan.add_param(static_cast<std::uint64_t>(r.target.size));
   plan.add_axes(c.kept), plan.add_axes(c.summed);
   plan.set_inner(static_cast<int>(c.kept.sizes.size()) - 1);
   std::vector<ByteRange> touched;
@@ -174,8 +179,8 @@ Combining plan_combining(GpuBackend& backend, const ScatterRequest& r, const Ent
   if (c.fetched)
     c.across = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::min(c.kept.count(), kNeighbours))));
   else c.group = scatter_group(plan, c.kept, {2, 3});
-  c.count = ceil_div(c.kept.count(), c.fetched ? c.across : c.group) * r.target.size;
-  plan.note(c.fetched), plan.note(static_cast<char>(c.across));
+  c.count = ceil_div(c.kept.count(), c.fetched ? c.across : c.group) * (c.by_entry ? lines.length : r.target.size);
+  plan.note(c.fetched), plan.note(c.by_entry), plan.note(static_cast<char>(c.across));
   plan.set(c.outputs, static_cast<std::uint64_t>(c.count));
   plan.set(c.kept_slot, static_cast<std::uint64_t>(c.kept.count() / c.group));
   plan.note(r.combine), plan.note(r.source.dtype), plan.note(static_cast<char>(c.group));
@@ -211,9 +216,14 @@ std::string combining_text(GpuBackend& backend, const ScatterRequest& r, const C
   Io io(c.plan, backend.dialect());
   const detail::ComputeType type = detail::compute_type_of(r.source.dtype);
   const std::string combine = combining_function(backend.dialect(), r.combine, type);
-  Holes holes = combining_holes(backend, c, io,
-                                {"low", "low_middle", "over_middle", "entry0", "entry1", "entry2", "entry3"});
+  Holes holes = combining_holes(
+      backend, c, io,
+      {"low", "low_middle", "over_middle", "entry", "before", "entry0", "entry1", "entry2", "entry3"});
   static_assert(kFetchedEach == 4, "as many as there are entries above");
+  if (c.by_entry) {
+    holes["size"] = backend.dialect().param(c.size);
+    return module(backend, c.plan, "scatter, by entry", fill_holes(kEntries, holes), {}, combine);
+  }
   holes["bound_of_low"] = "wanted", holes["bound_of_over"] = "wanted + 1u";
   holes["searched"] = c.fetched ? "low over" : "low";
   if (!c.fetched) return module(backend, c.plan, "scatter, sorted", fill_holes(kSorted, holes), {}, combine);

@@ -57,9 +57,10 @@ std::int64_t padded_length(const GpuBackend& backend, std::int64_t n) {
   return std::max(padded, n <= kShortBlock ? kShortBlock : std::int64_t{kSortBlock});
 }
 
-/// Whether the view's lines along the axis are dense, one after the other, in words of their own.
-bool in_words(const View& v, const Shape& space, int axis) {
-  if (dtype_size(v.dtype) < 4) return false;
+/// Whether the view's lines along the axis are dense, one after the other, in words of their own (or halves of words,
+/// where such are sorted).
+bool in_words(const View& v, const Shape& space, int axis, bool halves) {
+  if (dtype_size(v.dtype) < 4 && !halves) return false;
   std::int64_t step = space[static_cast<std::size_t>(axis)];
   if (step != 1 && v.strides[static_cast<std::size_t>(axis)] != 1) return false;
   for (int i = space.rank() - 1; i >= 0; --i) {
@@ -81,7 +82,8 @@ Shape result_space(const SortRequest& r) {
 struct Job {
   Job(GpuBackend& backend, const SortRequest& request)
       : backend(backend), r(request), results(result_space(r)), n(r.space[static_cast<std::size_t>(r.axis)]),
-        wanted(results[static_cast<std::size_t>(r.axis)]), lines(r.space.numel() / n), dtype(r.input.dtype) {}
+        wanted(results[static_cast<std::size_t>(r.axis)]), lines(r.space.numel() / n), dtype(r.input.dtype),
+        halves(Radix::sorts_halves(backend, dtype)) {}
   const Dialect& dialect() const { return backend.dialect(); }
   std::uint32_t flip() const { return r.descending ? ~0u : 0u; }
   bool to_values() const { return r.values.storage != nullptr; }
@@ -98,6 +100,7 @@ struct Job {
   Shape results;
   std::int64_t n, wanted, lines;  // length of a line, of its results, and how many
   DType dtype;
+  bool halves;
 };
 
 /// The places of sorted elements, `pitch` from line to line; of lines sorted in blocks, their length.
@@ -230,7 +233,7 @@ std::string write_text(const Job& job, const LinePlan& l, int places, const std:
 
 /// The elements' bits, a word each: the input's own where it consists of such.
 Words read_words(const Job& job, Radix& radix) {
-  if (in_words(job.r.input, job.r.space, job.r.axis)) return {job.r.input, {}};
+  if (in_words(job.r.input, job.r.space, job.r.axis, job.halves)) return {job.r.input, {}};
   Words words = radix.make_bits(job.n);
   run_in_layouts(job.backend.limits(), [&](Layouts layouts) {
     LinePlan l(job.backend, job.r.op, 'i', job.r.space, job.r.axis, {&job.r.input}, 1, layouts);
@@ -318,7 +321,9 @@ void sort_by_digits(const Job& job, Radix& radix) {
   if (job.wanted <= Radix::kMostSelected && job.n >= kTimesSelected * job.wanted)
     words = radix.select(words, n, job.wanted);
   if (n <= kSortBlock) return write_by_place(job, sort_blocks_of(job, radix, words, n));
-  const auto lie_in_words = [&](const View& v) { return !v.storage || in_words(v, job.results, job.r.axis); };
+  const auto lie_in_words = [&](const View& v) {
+    return !v.storage || in_words(v, job.results, job.r.axis, job.halves);
+  };
   if (n == job.wanted && !words.places.storage && lie_in_words(job.r.values) && lie_in_words(job.r.indices))
     return radix.sort(words, n, key_bits(job.dtype), {job.r.values, job.r.indices});
   const Places places{radix.make_places(n), n, 0};
