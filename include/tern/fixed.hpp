@@ -253,6 +253,8 @@ void solve_small(int n, int m, std::span<const Expr> a, std::span<Expr> b);
 void inverse_small(int n, std::span<const Expr> a, std::span<Expr> inverse);
 /// The lower triangle's Cholesky factor.
 void cholesky_small(int n, std::span<const Expr> a, std::span<Expr> factor);
+/// The pivots of the elimination.
+std::vector<Expr> small_pivots(int n, std::span<const Expr> a);
 inline constexpr int kMostClosed = 4;
 }  // namespace detail
 
