@@ -13,6 +13,7 @@
 #include "tern/error.hpp"
 #include "tern/fixed.hpp"
 #include "tern/formula.hpp"
+#include "tern/implicit.hpp"
 #include "tern/indexing.hpp"
 #include "tern/io.hpp"
 #include "tern/neural.hpp"

@@ -26,7 +26,7 @@ Expr singular(int n, std::span<const Expr> a) {
   return first_of(small_pivots(n, a), [](const Expr& pivot) { return pivot == constant(0); });
 }
 
-enum class Kind { det, inv, solve, cholesky };
+enum class Kind { det, inv, solve, cholesky, positive };
 
 FixedCall made(Kind kind, int n, int m) {
   const FixedShape matrix{2, {n, n}}, number{};
@@ -54,6 +54,27 @@ FixedCall made(Kind kind, int n, int m) {
       x = inputs_from(n * n, right.count());
       solve_small(n, std::max(m, 1), a, x), x.push_back(singular(n, a));
       break;
+    }
+    case Kind::positive: {
+      const auto at = [n](int i, int j) { return static_cast<std::size_t>(i * n + j); };
+      const FixedShape right{1, {n, 1}};
+      std::vector<int> lower;
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j) x[at(i, j)] = x[at(j, i)] = make_input(static_cast<int>(lower.size())), lower.push_back(i * n + j);
+      const int first = static_cast<int>(lower.size());
+      call.op = "solve", call.operands = {{matrix, lower}, {right, all(n)}}, call.results = {{right, true}};
+      std::vector<Expr> l(x.size()), y = inputs_from(first, n);
+      cholesky_small(n, x, l);
+      for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < i; ++k) y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] - l[at(i, k)] * y[static_cast<std::size_t>(k)];
+        y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
+      }
+      for (int i = n; i-- > 0;) {
+        for (int k = i + 1; k < n; ++k) y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] - l[at(k, i)] * y[static_cast<std::size_t>(k)];
+        y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
+      }
+      call.graph = make_graph(y, first + n);
+      return call;
     }
     case Kind::cholesky: {
       call.op = "cholesky", call.results = {{matrix, true}, {number, true}};
@@ -115,6 +136,13 @@ template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool
 template <TensorOrVar T> SmallResult<T> small_cholesky(const T& a) {
   const Argument argument(a);
   return with_info<T>(call_of(Kind::cholesky, a.size(-1)), {&argument, 1});
+}
+
+Tensor solve_positive(const Tensor& h, const Tensor& g) {
+  const Argument arguments[] = {Argument(h), Argument(g)};
+  Tensor x;
+  run_fixed(call_of(Kind::positive, g.size(-1)), arguments, std::span<Tensor>(&x, 1));
+  return x;
 }
 
 #define TERN_SMALL(T)                                                     \

@@ -25,4 +25,9 @@ template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool
 /// The lower factor; reads the lower triangle, and its gradient is symmetric.
 template <TensorOrVar T> SmallResult<T> small_cholesky(const T& a);
 
+/// x with h·x = g for symmetric positive definite h [..., n, n], n ≤ kMostInFormula, and g [..., n], by Cholesky in one
+/// launch; reads h's lower triangle.
+Tensor solve_positive(const Tensor& h, const Tensor& g);
+inline constexpr std::int64_t kMostInFormula = 12;
+
 }  // namespace tern::detail

@@ -74,7 +74,7 @@ const std::map<std::string, std::string>& public_headers() {
       {"creation.hpp", "ops"},        {"indexing.hpp", "ops"},        {"neural.hpp", "ops"},
       {"ops.hpp", "ops"},             {"products.hpp", "ops"},        {"random.hpp", "ops"},
       {"sets.hpp", "ops"},            {"special.hpp", "ops"},         {"statistics.hpp", "ops"},
-      {"views.hpp", "ops"},           {"optim.hpp", "optim"},         {"io.hpp", "io"},
+      {"views.hpp", "ops"},           {"implicit.hpp", "optim"},      {"optim.hpp", "optim"},         {"io.hpp", "io"},
       {"tern.hpp", "tern"},
   };
   return map;
