@@ -252,8 +252,8 @@ PoolVector<Var> FixedBackward::operator()(const RuleContext& context) const {
   for (std::size_t r = 0; r < call.results.size(); ++r)
     for (int c = 0; c < call.results[r].shape.count(); ++c, ++at)
       if (context.grads[r].defined()) present.set(at);
-  const GradientGraph& g =
-      gradient(call.graph, present, inputs_of_operands(context.wanted), false, outputs_read);
+  const IndexSet wanted = inputs_of_operands(context.wanted & context.needed);  // in forward mode, the tangents alone
+  const GradientGraph& g = gradient(call.graph, present, wanted, false, outputs_read);
   if (!g.graph) return gradients;
   const GradientPlan& plan = kept_plan(g);
   const auto operands = call.operands.size(), results = call.results.size();

@@ -139,7 +139,7 @@ Tensor Newton::run(const std::function<Var(const Var&)>& g, const Tensor& x0) co
   for (int i = 0; i <= options_.iterations; ++i) {
     const Tensor y = g(detail::as_var(x)).value();
     detail::check_like("Newton", "the function's result", y, x);
-    size = max(abs(y)).to(DType::f64).item<double>();
+    size = max(abs(y)).to(cpu()).to(DType::f64).item<double>();
     if (size <= tolerance) return x;
     if (!(size < 1e300) || i == options_.iterations) break;
     const Var at = detail::as_var(x);

@@ -29,7 +29,7 @@ struct Systems {
   [[noreturn]] void fail(const Tensor& residual) const {
     throw Error(ErrorKind::linalg, std::string(op) + ": did not converge in " + std::to_string(options.iterations) +
                                        " iterations: the residual's norm is still " +
-                                       std::to_string(max(norm(residual)).to(DType::f64).item<double>()) +
+                                       std::to_string(max(norm(residual)).to(cpu()).to(DType::f64).item<double>()) +
                                        "; precondition the map, or allow more iterations or a larger tolerance");
   }
 };
@@ -73,7 +73,7 @@ Tensor run_bicgstab(const IterativeOptions& options, const TensorMap& map, const
 Tensor gmres_cycle(const TensorMap& map, const TensorMap& preconditioner, const Tensor& r, double beta, double limit,
                    int most, int& steps) {
   const auto m = static_cast<std::size_t>(most);
-  const auto number = [](const Tensor& t) { return t.to(DType::f64).to(cpu()).item<double>(); };
+  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
   std::vector<Tensor> basis{r / beta}, directions;
   std::vector<std::vector<double>> h;  // columns, made triangular by rotations
   std::vector<double> cosines, sines, g{beta};
@@ -115,7 +115,7 @@ Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const Te
   const Systems s("gmres", options, b);
   if (options.batched)
     throw Error(ErrorKind::unsupported, "gmres: solves one system; conjugate_gradients and bicgstab take batches");
-  const auto number = [](const Tensor& t) { return t.to(DType::f64).to(cpu()).item<double>(); };
+  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
   const double limit = number(s.norm(b)) * s.tolerance;
   Tensor x = b * 0, r = b;
   for (int steps = 0;;) {
