@@ -219,8 +219,7 @@ std::vector<Expr> small_pivots(int n, std::span<const Expr> a) {
 
 Vec<4> quaternion_multiply(const Vec<4>& a, const Vec<4>& b) {
   return {a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3], a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-          a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-          a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
+          a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1], a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]};
 }
 Vec<4> quaternion_conjugate(const Vec<4>& q) { return {q[0], -q[1], -q[2], -q[3]}; }
 Vec<3> rotate(const Vec<4>& q, const Vec<3>& p) {

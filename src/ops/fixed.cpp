@@ -30,8 +30,7 @@ Tensor component(const Tensor& whole, const FixedShape& own, int at) {
   Strides strides = impl.strides;
   const auto last = static_cast<std::size_t>(impl.shape.rank() - 1);
   const std::int64_t column = strides[last], row = own.rank == 2 ? strides[last - 1] : column;
-  const std::int64_t offset =
-      own.rank == 2 ? at / own.sizes[1] * row + at % own.sizes[1] * column : at * column;
+  const std::int64_t offset = own.rank == 2 ? at / own.sizes[1] * row + at % own.sizes[1] * column : at * column;
   Strides front;
   for (int i = 0; i + own.rank < impl.shape.rank(); ++i) front.push_back(strides[static_cast<std::size_t>(i)]);
   return make_view(whole, leading(impl.shape, own), front, impl.offset + offset);
@@ -67,8 +66,7 @@ struct Bound {
   Components components;
   Shape space;
   const Program* program = nullptr;
-  Bound(const FixedCall& given, std::span<const Argument> arguments)
-      : call(given), components(given, arguments) {
+  Bound(const FixedCall& given, std::span<const Argument> arguments) : call(given), components(given, arguments) {
     call.graph = with_numbers({call.op, call.graph, call.reduced, {}}, components.list).graph;
     space = call.space ? *call.space : broadcast_space(call.op, components.list);
     program = &typed(call, components.list);
@@ -124,9 +122,9 @@ void run_bound(const Bound& bound, std::span<Tensor> results) {
 
 /// What the gradients of some operands are computed by: kept, for one is asked for again and again.
 struct GradientPlan {
-  FixedCall call;             // its operands: see sources
-  std::vector<int> sources;   // of each: which of the operands, the results' gradients, and the results, in this order
-  std::vector<int> inputs;    // of each result: the operand whose gradient it is
+  FixedCall call;            // its operands: see sources
+  std::vector<int> sources;  // of each: which of the operands, the results' gradients, and the results, in this order
+  std::vector<int> inputs;   // of each result: the operand whose gradient it is
 };
 
 struct FixedBackward {
@@ -266,8 +264,7 @@ PoolVector<Var> FixedBackward::operator()(const RuleContext& context) const {
     } else if (s < operands + results) {
       arguments.push_back(Argument(context.grads[s - operands]));
     } else {
-      arguments.push_back(Argument(
-          context.saved[static_cast<std::size_t>(outputs_saved[s - operands - results])]));
+      arguments.push_back(Argument(context.saved[static_cast<std::size_t>(outputs_saved[s - operands - results])]));
     }
   }
   FixedCall run = plan.call;
@@ -288,8 +285,7 @@ FixedBackward saving(const Bound& bound, std::span<const Argument> arguments, co
   FixedBackward rule{bound.call, {}, {}, {}};
   rule.call.space = bound.space;
   const std::size_t outputs = bound.call.graph->outputs.size();
-  const GradientGraph& g =
-      gradient(bound.call.graph, first_indices(outputs), rule.inputs_of_operands(wanted));
+  const GradientGraph& g = gradient(bound.call.graph, first_indices(outputs), rule.inputs_of_operands(wanted));
   const IndexSet used = g.graph ? g.graph->used_inputs : IndexSet();
   rule.outputs_read = g.used_outputs;
   std::size_t at = 0;
@@ -317,7 +313,7 @@ FixedBackward saving(const Bound& bound, std::span<const Argument> arguments, co
 }
 
 std::string shape_text(const FixedShape& own) {
-  return own.rank == 0 ? "[...]"
+  return own.rank == 0   ? "[...]"
          : own.rank == 1 ? "[..., " + std::to_string(own.sizes[0]) + "]"
                          : "[..., " + std::to_string(own.sizes[0]) + ", " + std::to_string(own.sizes[1]) + "]";
 }
@@ -341,12 +337,12 @@ void check_arguments(const FixedFormula& f, std::span<const Argument> arguments)
     if (!fits) fail(ErrorKind::shape, describe(t));
   }
   if (f.graph->reduces)
-    throw Error(ErrorKind::unsupported, std::string(f.name) + ": reductions have no place in a formula of vectors and "
+    throw Error(ErrorKind::unsupported, std::string(f.name) +
+                                            ": reductions have no place in a formula of vectors and "
                                             "matrices; sum(v) of a vector is the sum of its components");
 }
 
-template <TensorOrVar T>
-void apply(const FixedFormula& f, std::span<const Argument> arguments, std::span<T> results) {
+template <TensorOrVar T> void apply(const FixedFormula& f, std::span<const Argument> arguments, std::span<T> results) {
   check_arguments(f, arguments);
   FixedCall call{f.name, f.graph, {}, {}, 0, {}};
   for (const FixedShape& shape : f.arguments) {

@@ -40,9 +40,7 @@ FixedCall made(Kind kind, int n, int m) {
   FixedCall call;
   call.operands.push_back({matrix, all(n * n)});
   switch (kind) {
-    case Kind::det:
-      call.op = "det", x = {determinant_of(n, a)}, call.results = {{number, true}};
-      break;
+    case Kind::det: call.op = "det", x = {determinant_of(n, a)}, call.results = {{number, true}}; break;
     case Kind::inv:
       call.op = "inv", call.results = {{matrix, true}, {number, true}};
       inverse_small(n, a, x), x.push_back(singular(n, a));
@@ -60,17 +58,22 @@ FixedCall made(Kind kind, int n, int m) {
       const FixedShape right{1, {n, 1}};
       std::vector<int> lower;
       for (int i = 0; i < n; ++i)
-        for (int j = 0; j <= i; ++j) x[at(i, j)] = x[at(j, i)] = make_input(static_cast<int>(lower.size())), lower.push_back(i * n + j);
+        for (int j = 0; j <= i; ++j)
+          x[at(i, j)] = x[at(j, i)] = make_input(static_cast<int>(lower.size())), lower.push_back(i * n + j);
       const int first = static_cast<int>(lower.size());
       call.op = "solve", call.operands = {{matrix, lower}, {right, all(n)}}, call.results = {{right, true}};
       std::vector<Expr> l(x.size()), y = inputs_from(first, n);
       cholesky_small(n, x, l);
       for (int i = 0; i < n; ++i) {
-        for (int k = 0; k < i; ++k) y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] - l[at(i, k)] * y[static_cast<std::size_t>(k)];
+        for (int k = 0; k < i; ++k)
+          y[static_cast<std::size_t>(i)] =
+              y[static_cast<std::size_t>(i)] - l[at(i, k)] * y[static_cast<std::size_t>(k)];
         y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
       }
       for (int i = n; i-- > 0;) {
-        for (int k = i + 1; k < n; ++k) y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] - l[at(k, i)] * y[static_cast<std::size_t>(k)];
+        for (int k = i + 1; k < n; ++k)
+          y[static_cast<std::size_t>(i)] =
+              y[static_cast<std::size_t>(i)] - l[at(k, i)] * y[static_cast<std::size_t>(k)];
         y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
       }
       call.graph = make_graph(y, first + n);
@@ -131,7 +134,8 @@ template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool
   const T over_columns = a.unsqueeze(-3), right = b.transpose(-1, -2);
   const Argument arguments[] = {Argument(over_columns), Argument(right)};
   SmallResult<T> result = with_info<T>(call_of(Kind::solve, a.size(-1)), arguments);
-  return {result.value.transpose(-1, -2), columns ? result.info.slice(-1, 0, 1).squeeze(-1) : small_inv(value_of(a)).info};
+  return {result.value.transpose(-1, -2),
+          columns ? result.info.slice(-1, 0, 1).squeeze(-1) : small_inv(value_of(a)).info};
 }
 template <TensorOrVar T> SmallResult<T> small_cholesky(const T& a) {
   const Argument argument(a);
@@ -145,10 +149,10 @@ Tensor solve_positive(const Tensor& h, const Tensor& g) {
   return x;
 }
 
-#define TERN_SMALL(T)                                                     \
-  template T small_det<T>(const T&);                                      \
-  template SmallResult<T> small_inv<T>(const T&);                         \
-  template SmallResult<T> small_solve<T>(const T&, const T&, bool);       \
+#define TERN_SMALL(T)                                               \
+  template T small_det<T>(const T&);                                \
+  template SmallResult<T> small_inv<T>(const T&);                   \
+  template SmallResult<T> small_solve<T>(const T&, const T&, bool); \
   template SmallResult<T> small_cholesky<T>(const T&);
 TERN_SMALL(Tensor)
 TERN_SMALL(Var)

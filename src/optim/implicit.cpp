@@ -11,7 +11,9 @@ namespace tern {
 namespace detail {
 namespace {
 
-bool floats(const Var& v) { return v.dtype() == DType::f16 || v.dtype() == DType::bf16 || v.dtype() == DType::f32 || v.dtype() == DType::f64; }
+bool floats(const Var& v) {
+  return v.dtype() == DType::f16 || v.dtype() == DType::bf16 || v.dtype() == DType::f32 || v.dtype() == DType::f64;
+}
 
 /// Gradients of y by each of `theta` that is floating (the others: undefined), where y = f(theta as variables of their
 /// own) meets the cotangent.
@@ -92,9 +94,10 @@ Var linear_solve(const LinearMap& map, bool transposed, const LinearMethod& meth
   const ImplicitFunction& here = transposed ? map.transpose : map.map;
   TensorMap preconditioner;
   if (method.preconditioner) {
-    const LinearMap both = with_transpose(
-        [m = method.preconditioner](const Var& v, std::span<const Var>) { return m(v); });
-    preconditioner = plain_map(op, "the preconditioner's result", transposed ? both.transpose : both.map, {}, b.value());
+    const LinearMap both =
+        with_transpose([m = method.preconditioner](const Var& v, std::span<const Var>) { return m(v); });
+    preconditioner =
+        plain_map(op, "the preconditioner's result", transposed ? both.transpose : both.map, {}, b.value());
   }
   const Tensor x = method.solve(plain_map(op, "the map's result", here, theta, b.value()), preconditioner, b.value());
   check_like(op, "the solution", x, b.value());

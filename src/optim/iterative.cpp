@@ -13,7 +13,8 @@ struct Systems {
   const IterativeOptions& options;
   double tolerance;
   Systems(const char* name, const IterativeOptions& o, const Tensor& b)
-      : op(name), options(o),
+      : op(name),
+        options(o),
         tolerance(o.tolerance >= 0          ? o.tolerance
                   : b.dtype() == DType::f64 ? 1e-10
                                             : 1e-5) {}
@@ -23,9 +24,7 @@ struct Systems {
   Tensor norm(const Tensor& a) const { return sqrt(dot(a, a)); }
   /// a / b, and 0 where b is 0: a system that is solved stays so.
   static Tensor ratio(const Tensor& a, const Tensor& b) { return where(b == 0, 0, a / where(b == 0, 1, b)); }
-  bool all_below(const Tensor& size, const Tensor& limit) const {
-    return all(size <= limit).to(cpu()).item<bool>();
-  }
+  bool all_below(const Tensor& size, const Tensor& limit) const { return all(size <= limit).to(cpu()).item<bool>(); }
   [[noreturn]] void fail(const Tensor& residual) const {
     throw Error(ErrorKind::linalg, std::string(op) + ": did not converge in " + std::to_string(options.iterations) +
                                        " iterations: the residual's norm is still " +
@@ -123,8 +122,8 @@ Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const Te
     if (size <= limit) return x;
     if (steps >= options.iterations || !std::isfinite(size)) s.fail(r);
     const int before = steps;
-    x = x + gmres_cycle(map, preconditioner, r, size, limit, std::min(options.restart, options.iterations - steps),
-                        steps);
+    x = x +
+        gmres_cycle(map, preconditioner, r, size, limit, std::min(options.restart, options.iterations - steps), steps);
     r = b - map(x);
     if (steps == before) s.fail(r);
   }

@@ -83,7 +83,8 @@ TEST_P(Fixed, AndToThirdOrder) {
 TEST_P(Fixed, SmallMatricesAreFactored) {
   for (int n = 1; n <= 4; ++n) {
     const Tensor a = numbers({5, n, n}, wide()), b = numbers({5, n, 2}, wide());
-    const Tensor one = eye(n).to(wide()).to(device()).broadcast_to({5, n, n}), spd = matmul(a, a.transpose(-1, -2)) + one;
+    const Tensor one = eye(n).to(wide()).to(device()).broadcast_to({5, n, n}),
+                 spd = matmul(a, a.transpose(-1, -2)) + one;
     const double bound = has_f64() ? 1e-12 : 1e-4;
     EXPECT_LT(worst(matmul(spd, detail::small_inv(spd).value), one), bound) << n;
     EXPECT_LT(worst(matmul(spd, detail::small_solve(spd, b, false).value), b), bound) << n;

@@ -45,7 +45,8 @@ TEST_P(Implicit, EverySolverSolves) {
     const auto cg = custom_linear_solve(product, conjugate_gradients(options));
     EXPECT_LT(worst(product(Var(cg(b, a)), Var(a)).value() - b), bound());
     for (const LinearMethod& method : {gmres(options), bicgstab(options)})
-      EXPECT_LT(worst(product(Var(custom_linear_solve(product, method)(b, general)), Var(general)).value() - b), bound());
+      EXPECT_LT(worst(product(Var(custom_linear_solve(product, method)(b, general)), Var(general)).value() - b),
+                bound());
   }
   const Tensor zero = custom_linear_solve(product, gmres())(b * 0, general);
   EXPECT_EQ(worst(zero), 0);
@@ -64,7 +65,8 @@ TEST_P(Implicit, SolutionsHaveGradients) {
   const auto other = custom_linear_solve(product, gmres({.tolerance = has_f64() ? 1e-14 : 1e-5}));
   expect_gradients([&](const Var& b, const Var& a) { return other(b, a); }, b, general);
   const auto preconditioned = custom_linear_solve(
-      product, bicgstab({.tolerance = has_f64() ? 1e-13 : 1e-5, .preconditioner = [](const Var& v) { return v * 0.3; }}));
+      product,
+      bicgstab({.tolerance = has_f64() ? 1e-13 : 1e-5, .preconditioner = [](const Var& v) { return v * 0.3; }}));
   expect_gradients([&](const Var& b, const Var& a) { return preconditioned(b, a); }, b, general);
   const auto [y, tangent] = jvp([&](const Var& a) { return other(Var(b), a); }, general, one(4));
   EXPECT_LT(worst(tangent + other(other(b, general), general)), 10 * bound());
@@ -78,8 +80,8 @@ TEST_P(Implicit, RootsHaveGradients) {
   const Var va(a), vb(b);
   const Gradients g = backward(sum(root(x0, va, vb)));
   EXPECT_LT(worst(g[vb] - 1 / (3 * x * x + a)), 10 * bound());
-  const auto exact = custom_root(f, Newton({.tolerance = 1e-13, .method = gmres({.tolerance = 1e-13})}),
-                                 gmres({.tolerance = 1e-13}));
+  const auto exact =
+      custom_root(f, Newton({.tolerance = 1e-13, .method = gmres({.tolerance = 1e-13})}), gmres({.tolerance = 1e-13}));
   expect_gradients([&](const Var& a, const Var& b) { return exact(x0, a, b); }, a, b);
 }
 TEST_P(Implicit, AFixedPointOfOwnIteration) {
@@ -109,9 +111,8 @@ TEST_P(Implicit, LeastSquaresFitsEveryRow) {
 }
 TEST_P(Implicit, WhatIsWrongIsSaid) {
   const Tensor a = numbers({3, 3}), b = numbers({3});
-  expect_error(shape, {"custom_linear_solve", "map"}, [&] {
-    custom_linear_solve([](const Var& x) { return sum(x); })(b);
-  });
+  expect_error(shape, {"custom_linear_solve", "map"},
+               [&] { custom_linear_solve([](const Var& x) { return sum(x); })(b); });
   expect_error(dtype, {"custom_linear_solve", "i32"}, [&] { custom_linear_solve(product)(tensor({1, 2, 3}), a); });
   expect_error(linalg, {"gmres", "converge"}, [&] { custom_linear_solve(product, gmres())(b, a * 0); });
   expect_error(linalg, {"conjugate_gradients", "2 iterations"}, [&] {
@@ -121,9 +122,8 @@ TEST_P(Implicit, WhatIsWrongIsSaid) {
   expect_error(linalg, {"Newton", "converge"}, [&] {
     custom_root([](const Var& x, const Var& a) { return x * x + a; }, Newton())(b, ones({3}).to(wide()));
   });
-  expect_error(shape, {"least_squares", "x0"}, [&] {
-    optim::least_squares([](const Var& x) { return x; }, full({}, 1.f));
-  });
+  expect_error(shape, {"least_squares", "x0"},
+               [&] { optim::least_squares([](const Var& x) { return x; }, full({}, 1.f)); });
 }
 
 }  // namespace
