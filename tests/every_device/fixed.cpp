@@ -1,4 +1,5 @@
 // Formulas of fixed-size vectors and matrices: values, derivatives, one kernel, errors.
+#include <functional>
 #include <random>
 
 #include "every_device.hpp"
@@ -57,6 +58,33 @@ TEST_P(Fixed, TheAxesInFrontBroadcastAndMayBeEmptyOrAbsent) {
   EXPECT_EQ(pose(numbers({0, 3}), q, numbers({3})).shape(), (Shape{0, 3}));
   const Tensor p = numbers({3, 6}).transpose(0, 1), t = numbers({6, 8}).slice(1, 1, 7, 2);  // strided
   EXPECT_EQ(worst(pose(p, q, t), pose(p.contiguous(), q, t.contiguous())), 0);
+}
+/// Rows of N elements, beside each other and among others, of lengths about blocks and vectors.
+template <int N> void expect_rows_moved(const std::function<Tensor(const Shape&)>& numbers) {
+  const auto f = formula([](Vec<N> v) {
+    Vec<N> reversed;
+    for (int i = 0; i < N; ++i) reversed[i] = v[N - 1 - i] * 2;
+    return std::tuple(reversed, v[0]);
+  });
+  for (const std::int64_t rows : {1, 31, 32, 33, 1000, 1025, 3001}) {
+    const Tensor close = numbers({rows, N}), wide = numbers({rows, N + 3}).slice(1, 2, N + 2),
+                 apart = numbers({rows, 2 * N}).slice(1, 0, 2 * N, 2), turned = numbers({N, rows}).transpose(0, 1);
+    for (const Tensor& x : {close, wide, apart, turned, close.slice(0, 0, {}, 3)}) {
+      const auto [y, first] = f(x);
+      EXPECT_EQ(doubles(y), doubles(flip(x, {1}) * 2)) << N << " of " << rows;
+      EXPECT_EQ(doubles(first), doubles(x.slice(1, 0, 1).squeeze(1))) << N << " of " << rows;
+    }
+  }
+}
+TEST_P(Fixed, RowsOfAnyLengthAreReadAndWritten) {
+  const auto make = [this](const Shape& shape) { return numbers(shape); };
+  expect_rows_moved<2>(make), expect_rows_moved<3>(make), expect_rows_moved<4>(make), expect_rows_moved<5>(make);
+  expect_rows_moved<7>(make), expect_rows_moved<9>(make), expect_rows_moved<16>(make);
+  const auto sum_of = formula([](Vec<6> v, Expr scale) { return v * scale; });  // a sum over rows in the derivative
+  const Var x(numbers({2500, 6})), scale(full({}, 1.5));
+  const Gradients g = backward(sum(sum_of(x, scale)));
+  EXPECT_NEAR(g[scale].item<float>(), sum(x).item<float>(), 0.05);
+  EXPECT_EQ(doubles(g[x]), std::vector<double>(15000, 1.5));
 }
 TEST_P(Fixed, DerivativesAreRightToSecondOrder) {
   const DType d = wide();
