@@ -3,6 +3,8 @@
 //
 //   auto pose = tern::formula("pose", [](Vec<3> p, Vec<4> q, Vec<3> t) { return rotate(q, p) + t; });
 //   Var moved = pose(points, rotations, shifts);    // [1000000, 3], [1000000, 4], [3]
+//
+// (Longer than other files: the operators and functions of vectors and matrices are a line or two each.)
 #pragma once
 #include <array>
 #include <cstddef>
@@ -22,7 +24,8 @@ namespace detail {
 Expr constant(double value);
 /// Throws index: there is no such component.
 [[noreturn]] void fail_component(const char* type, int index, int count);
-template <class T> concept Scalar = std::same_as<T, Expr> || Plain<T>;
+template <class T>
+concept Scalar = std::same_as<T, Expr> || Plain<T>;
 }  // namespace detail
 
 /// A vector of N symbolic values inside a formula: a tensor [..., N]. Vec<3>{x, y, z}; v[i]. One made without values
@@ -32,7 +35,8 @@ template <int N> class Vec {
   static_assert(N >= 1);
   static constexpr int size = N;
   constexpr Vec() = default;
-  template <class... E> requires(sizeof...(E) == N && (std::convertible_to<E, Expr> && ...))
+  template <class... E>
+    requires(sizeof...(E) == N && (std::convertible_to<E, Expr> && ...))
   explicit(N == 1) Vec(const E&... values) : at_{Expr(values)...} {}
   /// All components alike.
   static Vec filled(Expr value) {
@@ -66,7 +70,8 @@ template <int R, int C = R> class Mat {
   static_assert(R >= 1 && C >= 1);
   static constexpr int rows = R, columns = C;
   constexpr Mat() = default;
-  template <class... E> requires(sizeof...(E) == R * C && (std::convertible_to<E, Expr> && ...))
+  template <class... E>
+    requires(sizeof...(E) == R * C && (std::convertible_to<E, Expr> && ...))
   explicit(R* C == 1) Mat(const E&... values) : at_{Expr(values)...} {}
   static Mat filled(Expr value) {
     Mat m;
@@ -74,13 +79,20 @@ template <int R, int C = R> class Mat {
     return m;
   }
   static Mat zero() { return filled(detail::constant(0)); }
-  static Mat identity() requires(R == C) { return diagonal(Vec<R>::filled(detail::constant(1))); }
-  static Mat diagonal(const Vec<R>& d) requires(R == C) {
+  static Mat identity()
+    requires(R == C)
+  {
+    return diagonal(Vec<R>::filled(detail::constant(1)));
+  }
+  static Mat diagonal(const Vec<R>& d)
+    requires(R == C)
+  {
     Mat m = zero();
     for (int i = 0; i < R; ++i) m(i, i) = d[i];
     return m;
   }
-  template <class... V> requires(sizeof...(V) == R && (std::same_as<V, Vec<C>> && ...))
+  template <class... V>
+    requires(sizeof...(V) == R && (std::same_as<V, Vec<C>> && ...))
   static Mat from_rows(const V&... rows) {
     Mat m;
     int i = 0;
@@ -91,7 +103,8 @@ template <int R, int C = R> class Mat {
     (set(rows), ...);
     return m;
   }
-  template <class... V> requires(sizeof...(V) == C && (std::same_as<V, Vec<R>> && ...))
+  template <class... V>
+    requires(sizeof...(V) == C && (std::same_as<V, Vec<R>> && ...))
   static Mat from_columns(const V&... columns) {
     Mat m;
     int j = 0;
@@ -141,25 +154,25 @@ template <class T> inline constexpr bool is_fixed = false;
 template <int N> inline constexpr bool is_fixed<Vec<N>> = true;
 template <int R, int C> inline constexpr bool is_fixed<Mat<R, C>> = true;
 }  // namespace detail
-#define TERN_FIXED_OPERATOR(symbol)                                                                         \
-  template <int N> Vec<N> operator symbol(const Vec<N>& a, const Vec<N>& b) {                                     \
-    return detail::zipped(a, b, [](const Expr& x, const Expr& y) { return x symbol y; });                         \
-  }                                                                                                               \
-  template <int N, detail::Scalar S> Vec<N> operator symbol(const Vec<N>& a, const S& b) {                        \
-    const Expr y(b);                                                                                              \
-    return a.map([&](const Expr& x) { return x symbol y; });                                                      \
-  }                                                                                                               \
-  template <detail::Scalar S, int N> Vec<N> operator symbol(const S& a, const Vec<N>& b) {                        \
-    const Expr x(a);                                                                                              \
-    return b.map([&](const Expr& y) { return x symbol y; });                                                      \
-  }                                                                                                               \
-  template <int R, int C, detail::Scalar S> Mat<R, C> operator symbol(const Mat<R, C>& a, const S& b) {           \
-    const Expr y(b);                                                                                              \
-    return a.map([&](const Expr& x) { return x symbol y; });                                                      \
-  }                                                                                                               \
-  template <detail::Scalar S, int R, int C> Mat<R, C> operator symbol(const S& a, const Mat<R, C>& b) {           \
-    const Expr x(a);                                                                                              \
-    return b.map([&](const Expr& y) { return x symbol y; });                                                      \
+#define TERN_FIXED_OPERATOR(symbol)                                                                     \
+  template <int N> Vec<N> operator symbol(const Vec<N>& a, const Vec<N>& b) {                           \
+    return detail::zipped(a, b, [](const Expr& x, const Expr& y) { return x symbol y; });               \
+  }                                                                                                     \
+  template <int N, detail::Scalar S> Vec<N> operator symbol(const Vec<N>& a, const S& b) {              \
+    const Expr y(b);                                                                                    \
+    return a.map([&](const Expr& x) { return x symbol y; });                                            \
+  }                                                                                                     \
+  template <detail::Scalar S, int N> Vec<N> operator symbol(const S& a, const Vec<N>& b) {              \
+    const Expr x(a);                                                                                    \
+    return b.map([&](const Expr& y) { return x symbol y; });                                            \
+  }                                                                                                     \
+  template <int R, int C, detail::Scalar S> Mat<R, C> operator symbol(const Mat<R, C>& a, const S& b) { \
+    const Expr y(b);                                                                                    \
+    return a.map([&](const Expr& x) { return x symbol y; });                                            \
+  }                                                                                                     \
+  template <detail::Scalar S, int R, int C> Mat<R, C> operator symbol(const S& a, const Mat<R, C>& b) { \
+    const Expr x(a);                                                                                    \
+    return b.map([&](const Expr& y) { return x symbol y; });                                            \
   }
 TERN_FIXED_OPERATOR(+)
 TERN_FIXED_OPERATOR(-)
@@ -172,23 +185,47 @@ template <int R, int C> Mat<R, C> operator+(const Mat<R, C>& a, const Mat<R, C>&
 template <int R, int C> Mat<R, C> operator-(const Mat<R, C>& a, const Mat<R, C>& b) {
   return detail::zipped(a, b, [](const Expr& x, const Expr& y) { return x - y; });
 }
-template <class T> requires detail::is_fixed<T> T operator-(const T& a) {
+template <class T>
+  requires detail::is_fixed<T>
+T operator-(const T& a) {
   return a.map([](const Expr& x) { return -x; });
 }
-template <class T, class B> requires detail::is_fixed<T> T& operator+=(T& a, const B& b) { return a = a + b; }
-template <class T, class B> requires detail::is_fixed<T> T& operator-=(T& a, const B& b) { return a = a - b; }
-template <class T, detail::Scalar S> requires detail::is_fixed<T> T& operator*=(T& a, const S& b) { return a = a * b; }
-template <class T, detail::Scalar S> requires detail::is_fixed<T> T& operator/=(T& a, const S& b) { return a = a / b; }
+template <class T, class B>
+  requires detail::is_fixed<T>
+T& operator+=(T& a, const B& b) {
+  return a = a + b;
+}
+template <class T, class B>
+  requires detail::is_fixed<T>
+T& operator-=(T& a, const B& b) {
+  return a = a - b;
+}
+template <class T, detail::Scalar S>
+  requires detail::is_fixed<T>
+T& operator*=(T& a, const S& b) {
+  return a = a * b;
+}
+template <class T, detail::Scalar S>
+  requires detail::is_fixed<T>
+T& operator/=(T& a, const S& b) {
+  return a = a / b;
+}
 /// a's components times b's (a * b of matrices is their product).
-template <class T> requires detail::is_fixed<T> T cwise_product(const T& a, const T& b) {
+template <class T>
+  requires detail::is_fixed<T>
+T cwise_product(const T& a, const T& b) {
   return detail::zipped(a, b, [](const Expr& x, const Expr& y) { return x * y; });
 }
 /// Where the condition holds a, elsewhere b, component by component.
-template <class T> requires detail::is_fixed<T> T where(const Expr& condition, const T& a, const T& b) {
+template <class T>
+  requires detail::is_fixed<T>
+T where(const Expr& condition, const T& a, const T& b) {
   return detail::zipped(a, b, [&](const Expr& x, const Expr& y) { return where(condition, x, y); });
 }
 /// The sum of the components.
-template <class T> requires detail::is_fixed<T> Expr sum(const T& a) {
+template <class T>
+  requires detail::is_fixed<T>
+Expr sum(const T& a) {
   const auto& at = a.components();
   Expr s = at[0];
   for (std::size_t i = 1; i < at.size(); ++i) s = s + at[i];
@@ -215,7 +252,7 @@ template <int R, int C> Mat<R, C> outer(const Vec<R>& a, const Vec<C>& b) {
   return m;
 }
 /// The matrix whose product with x is cross(v, x).
-inline Mat<3, 3> skew(const Vec<3>& v) { 
+inline Mat<3, 3> skew(const Vec<3>& v) {
   const Expr zero = detail::constant(0);
   return {zero, -v[2], v[1], v[2], zero, -v[0], -v[1], v[0], zero};
 }
@@ -350,7 +387,8 @@ template <class F, class R, class... A> struct Signature<R (F::*)(A...) const> {
   using Results = decltype(as_results(std::declval<std::remove_cvref_t<R>>()));
 };
 template <class F, class R, class... A> struct Signature<R (F::*)(A...)> : Signature<R (F::*)(A...) const> {};
-template <class F> concept HasSignature = requires { &F::operator(); };
+template <class F>
+concept HasSignature = requires { &F::operator(); };
 
 /// A traced formula of fixed-size values as the library knows it.
 struct FixedFormula {
@@ -404,9 +442,9 @@ template <class Arguments, class Results> class FixedPointwise {
     using T = std::conditional_t<(std::same_as<A, Var> || ...), Var, Tensor>;
     const detail::Argument list[] = {detail::Argument(arguments)...};
     std::array<T, n> results;
-    detail::apply_fixed({name_, graph_, detail::FixedShapes<Arguments>::list, detail::FixedShapes<Results>::list,
-                         values_},
-                        list, results);
+    detail::apply_fixed(
+        {name_, graph_, detail::FixedShapes<Arguments>::list, detail::FixedShapes<Results>::list, values_}, list,
+        results);
     return detail::single<T, static_cast<int>(n)>(std::move(results));
   }
   /// Inside another formula.

@@ -53,8 +53,7 @@ Var linear_solve(const LinearMap& map, bool transposed, const LinearMethod& meth
                  std::span<const Var> theta);
 Var implicit_root(const ImplicitFunction& f, const LinearMethod& method, const Tensor& root,
                   std::span<const Var> theta);
-template <class F, std::size_t... I>
-ImplicitFunction implicit_function(const F& f, std::index_sequence<I...>) {
+template <class F, std::size_t... I> ImplicitFunction implicit_function(const F& f, std::index_sequence<I...>) {
   return [f](const Var& x, std::span<const Var> theta) -> Var { return f(x, theta[I]...); };
 }
 }  // namespace detail
@@ -65,11 +64,11 @@ ImplicitFunction implicit_function(const F& f, std::index_sequence<I...>) {
 /// does not converge.
 template <class F> auto custom_linear_solve(F map, LinearMethod method = gmres()) {
   return [map = std::move(map), method = std::move(method)]<TensorOrVar B, TensorOrVar... T>(const B& b,
-                                                                                         const T&... theta) {
+                                                                                             const T&... theta) {
     const Var list[] = {detail::as_var(b), detail::as_var(theta)...};
-    const Var x = detail::linear_solve(
-        detail::with_transpose(detail::implicit_function(map, std::index_sequence_for<T...>())), false, method, list[0],
-        std::span<const Var>(list).subspan(1));
+    const Var x =
+        detail::linear_solve(detail::with_transpose(detail::implicit_function(map, std::index_sequence_for<T...>())),
+                             false, method, list[0], std::span<const Var>(list).subspan(1));
     return detail::leaf_as<ResultOf<B, T...>>(x);
   };
 }
@@ -93,7 +92,8 @@ template <class F, class S> auto custom_root(F f, S solve, LinearMethod method =
       root = solve(at, plain(x0));
     }
     const std::vector<Var> list{detail::as_var(theta)...};
-    const Var x = detail::implicit_root(detail::implicit_function(f, std::index_sequence_for<T...>()), method, root, list);
+    const Var x =
+        detail::implicit_root(detail::implicit_function(f, std::index_sequence_for<T...>()), method, root, list);
     return detail::leaf_as<ResultOf<T..., Tensor>>(x);
   };
 }
@@ -126,9 +126,9 @@ struct LeastSquaresOptions {
   double damping = 1e-3;  // the first, relative to the diagonal of JᵀJ
 };
 struct LeastSquaresResult {
-  Tensor x;           // [..., n]
-  Tensor cost;        // ½ Σ r², [...]
-  Tensor converged;   // boolean, [...]
+  Tensor x;          // [..., n]
+  Tensor cost;       // ½ Σ r², [...]
+  Tensor converged;  // boolean, [...]
   int iterations = 0;
 };
 }  // namespace optim

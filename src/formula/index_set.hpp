@@ -5,7 +5,7 @@
 
 namespace tern::detail {
 
-/// A formula traced has 40 inputs at most. A derivative of it has each of its operands, cotangents and tangents: with
+/// A formula traced has 120 inputs at most, and 12 where its arguments are numbers. A derivative of it has each of its operands, cotangents and tangents: with
 /// every order forward mode adds their number, reverse mode can double it. 256 are enough for a product of 12 arguments
 /// up to the fifth order in any modes.
 inline constexpr std::size_t kMostInputs = 256;
