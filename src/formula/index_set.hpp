@@ -5,9 +5,10 @@
 
 namespace tern::detail {
 
-/// A formula traced has 40 inputs at most. A derivative of it has each of its operands, cotangents and tangents: with
-/// every order forward mode adds their number, reverse mode can double it. 256 are enough for a product of 12 arguments
-/// up to the fifth order in any modes.
+/// A formula traced has 120 inputs at most, components and captured numbers. A derivative of it has each of its
+/// operands, cotangents and tangents: with every order forward mode adds their number, reverse mode can double it. 256
+/// are enough for a product of 12 arguments up to the fifth order in any modes, and for one of two 4x4 matrices up to
+/// the second.
 inline constexpr std::size_t kMostInputs = 256;
 using IndexSet = std::bitset<kMostInputs>;
 

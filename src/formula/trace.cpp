@@ -11,7 +11,7 @@ namespace {
 /// Of a thread, not an argument: what it is for are constants and captured tensors that a formula's lambda makes.
 thread_local Trace* open_trace = nullptr;
 /// Derivatives have more: kMostInputs.
-constexpr int kMaxInputs = 40;
+constexpr int kMaxInputs = 120;
 }  // namespace
 
 Trace::Trace(const char* name, int inputs, bool captures)

@@ -64,6 +64,7 @@ const std::map<std::string, std::set<std::string>>& rooms() {
 const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> map{
       {"dtype.hpp", "types"},       {"error.hpp", "types"},         {"formula.hpp", "formula"},
+      {"fixed.hpp", "formula"},
       {"formulas.inc", "formula"},    {"leaves.inc", "formula"},        {"shape.hpp", "types"},
       {"backends.inc", "backend"},    {"call_ref.hpp", "backend"},      {"capture.hpp", "backend"},
       {"cuda.hpp", "backend"},        {"device.hpp", "backend"},        {"methods.inc", "backend"},
@@ -75,7 +76,7 @@ const std::map<std::string, std::string>& public_headers() {
       {"linalg.hpp", "ops"},
       {"ops.hpp", "ops"},             {"products.hpp", "ops"},        {"random.hpp", "ops"},
       {"sets.hpp", "ops"},            {"special.hpp", "ops"},         {"statistics.hpp", "ops"},
-      {"views.hpp", "ops"},           {"optim.hpp", "optim"},         {"io.hpp", "io"},
+      {"views.hpp", "ops"},           {"implicit.hpp", "optim"},      {"optim.hpp", "optim"},         {"io.hpp", "io"},
       {"tern.hpp", "tern"},
   };
   return map;

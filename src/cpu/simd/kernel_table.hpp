@@ -75,8 +75,16 @@ struct HalfReduction {
   JoinFn join;
 };
 
+/// out[c][i] = element c of row i, for elements of 32 bits; rows are `step` elements apart. And the reverse.
+using SplitColumnsFn = void (*)(const void* rows, std::int64_t step, std::size_t columns, void* const* out,
+                                std::size_t n);
+using JoinColumnsFn = void (*)(const void* const* in, std::size_t columns, void* rows, std::int64_t step,
+                               std::size_t n);
+
 struct KernelTable {
   const char* target;
+  SplitColumnsFn split_columns;
+  JoinColumnsFn join_columns;
   /// Elements of a row from which loops are called for its reduced values as numbers.
   std::int64_t loop_row;
   LeafFn leaf[kLeafCount][kComputeTypeCount];            // null where a leaf does not exist for a type

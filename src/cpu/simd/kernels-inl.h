@@ -6,6 +6,7 @@
 #include "cpu/simd/kernel_table.hpp"
 #include "cpu/simd/halves-inl.h"
 #include "cpu/simd/leaves-inl.h"
+#include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -461,6 +462,7 @@ inline constexpr std::int64_t kLoopRow = kWide ? 32 : 192;
 void FillTable(KernelTable& t) {
   t.target = hwy::TargetName(HWY_TARGET);
   t.loop_row = kLoopRow;
+  t.split_columns = &SplitColumns, t.join_columns = &JoinColumns;
 #define TERN_LEAF(name, arity) AddLeaf<Leaf::name, arity>(t);
 #define TERN_LEAF_INNER(name, arity)
 #define TERN_LEAF_SLOPE(name, arity) AddLeaf<Leaf::name, arity>(t);

@@ -234,6 +234,14 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
         {Cursor(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
   }
   if (skip == 0) find_patterns(full.count());
+  if (skip == 0 && full.count() >= kFewestCols) {
+    input_columns_ = find_columns(inputs_), output_columns_ = find_columns(outputs_);
+    const auto number = [](auto& list, const std::vector<Columns>& groups) {
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        for (const int i : groups[g].members) list[static_cast<std::size_t>(i)].columns = static_cast<int>(g);
+    };
+    number(inputs_, input_columns_), number(outputs_, output_columns_);
+  }
   const int only = way_.block.size() == 1 ? way_.block[0] : 0;
   by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
              (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
@@ -379,9 +387,14 @@ void BlockRunner::load(Worker& w, const Input& input, std::int64_t position, std
 }
 
 void BlockRunner::load_full(Worker& w, const Block& b, int pass) const {
-  for (const Input& input : inputs_)
+  std::uint64_t loaded = 0;  // of input_columns_
+  for (std::size_t g = 0; g < input_columns_.size(); ++g)
+    if (load_columns(w, input_columns_[g], b, pass)) loaded |= std::uint64_t{1} << g;
+  for (const Input& input : inputs_) {
+    if (input.columns >= 0 && (loaded >> input.columns & 1)) continue;
     if (input.full && (pass == kAnyPass || needs(pass)[static_cast<std::size_t>(input.value)]))
       load(w, input, b.position, b.rows, b.cols, b.pitch);
+  }
 }
 
 void BlockRunner::load_kept(Worker& w, const Block& b) const {
@@ -403,8 +416,12 @@ void BlockRunner::aim_outputs(Worker& w, const Block& b, bool full, int pass) co
 }
 
 void BlockRunner::store_outputs(Worker& w, const Block& b, bool full, int pass) const {
+  std::uint64_t stored = 0;  // of output_columns_
+  for (std::size_t g = 0; full && g < output_columns_.size(); ++g)
+    if (store_columns(w, output_columns_[g], b, pass)) stored |= std::uint64_t{1} << g;
   for (const Output& output : outputs_) {
     if (output.full != full || (pass != kAnyPass && output.pass != pass)) continue;
+    if (output.columns >= 0 && (stored >> output.columns & 1)) continue;
     const void* at = w.at[static_cast<std::size_t>(output.value)];
     const TapeValue& value = tape_.values[static_cast<std::size_t>(output.value)];
     if (output.direct && at != slot(w, output.value)) continue;  // written already

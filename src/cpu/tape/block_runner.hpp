@@ -122,14 +122,24 @@ class BlockRunner {
     /// Positions after which it repeats, where a worker keeps it repeated (Worker::patterns); else 0.
     std::int64_t period = 0;
     std::size_t pattern = 0;  // which of those
+    int columns = -1;         // which of input_columns_ it is in
   };
   struct Output {
     Cursor cursor;
     int value;
     bool full, direct;
     int pass;
+    int columns = -1;  // which of output_columns_ it is in
   };
   void find_patterns(std::int64_t count);
+  /// Operands, or results, that are the elements of rows in memory (of vectors, of small matrices).
+  struct Columns {
+    detail::SmallVector<int, 16> members;  // of inputs_ or outputs_, in the order of memory
+    Cursor::Line line;
+  };
+  template <class List> std::vector<Columns> find_columns(const List& list) const;
+  bool load_columns(Worker& w, const Columns& columns, const Block& b, int pass) const;
+  bool store_columns(const Worker& w, const Columns& columns, const Block& b, int pass) const;
   std::size_t pattern_bytes() const { return patterns_ * 2 * kSlotBytes; }
   void fill_patterns(const Worker& w, std::int64_t fill) const;
   static const Tape::Way& way_of(const Tape& tape, const KernelTable& table, std::int64_t row);
@@ -186,6 +196,7 @@ class BlockRunner {
   bool by_rows_ = false;   // one op or loop is all there is to do
   LoopFn half_rows_ = nullptr;  // one loop does it all from 16-bit memory to 16-bit memory, where rows lie there …
   LoopFn half_loop_ = nullptr;  // … and where all is one run
+  std::vector<Columns> input_columns_, output_columns_;
   detail::SmallVector<Input, 4> inputs_;
   detail::SmallVector<Output, 2> outputs_;
   struct Constant {

@@ -48,6 +48,12 @@ class Cursor {
   /// The reverse, narrowed; `stream`: past the caches where the memory is aligned.
   void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
              bool stream = false) const;
+  /// Memory in which every position is `step` elements behind the one before; null: it does not lie so.
+  struct Line {
+    std::byte* begin = nullptr;
+    std::int64_t step = 0;
+  };
+  Line line() const { return rank_ == 1 && !counts_ && !gather_ ? Line{base_, strides_[0]} : Line{}; }
   DType dtype() const { return dtype_; }
   bool gathers() const { return gather_ != nullptr; }
   /// Positions after which the operand repeats, however far it is read, if they are at most kLongestPeriod; else 0.

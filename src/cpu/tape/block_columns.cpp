@@ -1,0 +1,83 @@
+// Operands that are elements of rows in memory, as the components of vectors and small matrices are: read, and written,
+// many rows at once instead of component by component.
+#include <algorithm>
+
+#include "cpu/tape/block_runner.hpp"
+
+namespace tern::detail_cpu {
+namespace {
+
+/// Fewer are moved one by one; no more groups have a bit each.
+constexpr std::size_t kFewestColumns = 3, kMostGroups = 64;
+constexpr std::int64_t kElement = 4;  // bytes
+
+bool of_four_bytes(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
+
+}  // namespace
+
+template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_columns(const List& list) const {
+  struct Place {
+    Cursor::Line line;
+    int index;
+  };
+  detail::SmallVector<Place, 16> places;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto& operand = list[i];
+    const TapeValue& value = tape_.values[static_cast<std::size_t>(operand.value)];
+    const Cursor::Line line = operand.cursor.line();
+    if (!operand.full || !line.begin || !of_four_bytes(operand.cursor.dtype()) || value.slot < 0) continue;
+    if (line.step >= static_cast<std::int64_t>(kFewestColumns)) places.push_back({line, static_cast<int>(i)});
+  }
+  std::vector<Columns> groups;
+  if (places.size() < kFewestColumns) return groups;
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.line.begin < b.line.begin; });
+  for (std::size_t first = 0; first < places.size() && groups.size() < kMostGroups;) {
+    std::size_t end = first + 1;
+    const auto follows = [&](const Place& p) {
+      return p.line.step == places[first].line.step &&
+             p.line.begin == places[first].line.begin + static_cast<std::int64_t>(end - first) * kElement &&
+             static_cast<std::int64_t>(end - first) < p.line.step;
+    };
+    while (end < places.size() && follows(places[end])) ++end;
+    if (end - first >= kFewestColumns) {
+      Columns group;
+      group.line = places[first].line;
+      for (std::size_t k = first; k < end; ++k) group.members.push_back(places[k].index);
+      groups.push_back(std::move(group));
+    }
+    first = end;
+  }
+  return groups;
+}
+template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<Input, 4>&) const;
+template std::vector<BlockRunner::Columns> BlockRunner::find_columns(const detail::SmallVector<Output, 2>&) const;
+
+bool BlockRunner::load_columns(Worker& w, const Columns& columns, const Block& b, int pass) const {
+  if (half_loop_ || reduces_in_place_ || (b.rows > 1 && b.pitch != b.cols)) return false;
+  detail::SmallVector<void*, 16> to;
+  for (const int i : columns.members) {
+    const int value = inputs_[static_cast<std::size_t>(i)].value;
+    if (pass != kAnyPass && !needs(pass)[static_cast<std::size_t>(value)]) return false;
+    to.push_back(slot(w, value));
+  }
+  table_.split_columns(columns.line.begin + b.position * columns.line.step * kElement, columns.line.step, to.size(),
+                       to.begin(), static_cast<std::size_t>(b.size()));
+  for (std::size_t k = 0; k < to.size(); ++k)
+    w.at[static_cast<std::size_t>(inputs_[static_cast<std::size_t>(columns.members[k])].value)] = to[k];
+  return true;
+}
+
+bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const Block& b, int pass) const {
+  if (b.rows > 1 && b.pitch != b.cols) return false;
+  detail::SmallVector<const void*, 16> from;
+  for (const int i : columns.members) {
+    const Output& output = outputs_[static_cast<std::size_t>(i)];
+    if (pass != kAnyPass && output.pass != pass) return false;
+    from.push_back(w.at[static_cast<std::size_t>(output.value)]);
+  }
+  table_.join_columns(from.begin(), from.size(), columns.line.begin + b.position * columns.line.step * kElement,
+                      columns.line.step, static_cast<std::size_t>(b.size()));
+  return true;
+}
+
+}  // namespace tern::detail_cpu

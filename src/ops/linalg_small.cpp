@@ -1,0 +1,160 @@
+#include "ops/linalg_small.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "ops/fixed.hpp"
+#include "process/fork.hpp"
+
+namespace tern::detail {
+namespace {
+
+std::vector<Expr> inputs_from(int first, int count) {
+  std::vector<Expr> x;
+  for (int i = 0; i < count; ++i) x.push_back(make_input(first + i));
+  return x;
+}
+/// The number, from 1, of the first for which `fails`; else 0.
+template <class Fails> Expr first_of(std::span<const Expr> values, Fails fails) {
+  Expr info = constant(0);
+  for (std::size_t i = values.size(); i-- > 0;)
+    info = where(fails(values[i]), constant(static_cast<double>(i + 1)), info);
+  return cast(info, DType::i32);
+}
+Expr singular(int n, std::span<const Expr> a) {
+  return first_of(small_pivots(n, a), [](const Expr& pivot) { return pivot == constant(0); });
+}
+
+enum class Kind { det, inv, solve, cholesky, positive };
+
+FixedCall made(Kind kind, int n, int m) {
+  const FixedShape matrix{2, {n, n}}, number{};
+  const auto all = [](int count) {
+    std::vector<int> list;
+    for (int i = 0; i < count; ++i) list.push_back(i);
+    return list;
+  };
+  const std::vector<Expr> a = inputs_from(0, n * n);
+  std::vector<Expr> x(static_cast<std::size_t>(n * n));
+  FixedCall call;
+  call.operands.push_back({matrix, all(n * n)});
+  switch (kind) {
+    case Kind::det: call.op = "det", x = {determinant_of(n, a)}, call.results = {{number, true}}; break;
+    case Kind::inv:
+      call.op = "inv", call.results = {{matrix, true}, {number, true}};
+      inverse_small(n, a, x), x.push_back(singular(n, a));
+      break;
+    case Kind::solve: {
+      const FixedShape right = m ? FixedShape{2, {n, m}} : FixedShape{1, {n, 1}};
+      call.op = "solve", call.operands.push_back({right, all(right.count())});
+      call.results = {{right, true}, {number, true}};
+      x = inputs_from(n * n, right.count());
+      solve_small(n, std::max(m, 1), a, x), x.push_back(singular(n, a));
+      break;
+    }
+    case Kind::positive: {
+      const auto at = [n](int i, int j) { return static_cast<std::size_t>(i * n + j); };
+      const FixedShape right{1, {n, 1}};
+      std::vector<int> lower;
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j <= i; ++j)
+          x[at(i, j)] = x[at(j, i)] = make_input(static_cast<int>(lower.size())), lower.push_back(i * n + j);
+      const int first = static_cast<int>(lower.size());
+      call.op = "solve", call.operands = {{matrix, lower}, {right, all(n)}}, call.results = {{right, true}};
+      std::vector<Expr> l(x.size()), y = inputs_from(first, n);
+      cholesky_small(n, x, l);
+      for (int i = 0; i < n; ++i) {
+        for (int k = 0; k < i; ++k)
+          y[static_cast<std::size_t>(i)] =
+              y[static_cast<std::size_t>(i)] - l[at(i, k)] * y[static_cast<std::size_t>(k)];
+        y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
+      }
+      for (int i = n; i-- > 0;) {
+        for (int k = i + 1; k < n; ++k)
+          y[static_cast<std::size_t>(i)] =
+              y[static_cast<std::size_t>(i)] - l[at(k, i)] * y[static_cast<std::size_t>(k)];
+        y[static_cast<std::size_t>(i)] = y[static_cast<std::size_t>(i)] / l[at(i, i)];
+      }
+      call.graph = make_graph(y, first + n);
+      return call;
+    }
+    case Kind::cholesky: {
+      call.op = "cholesky", call.results = {{matrix, true}, {number, true}};
+      cholesky_small(n, a, x);
+      std::vector<Expr> diagonal;
+      for (int i = 0; i < n; ++i) diagonal.push_back(x[static_cast<std::size_t>(i * n + i)]);
+      x.push_back(first_of(diagonal, [](const Expr& d) { return bit_not(d > constant(0)); }));
+      break;
+    }
+  }
+  call.graph = make_graph(x, n * n + (kind == Kind::solve ? n * std::max(m, 1) : 0));
+  return call;
+}
+/// m: columns of the right-hand sides; 0: they are vectors.
+const FixedCall& call_of(Kind kind, std::int64_t n, std::int64_t m = 0) {
+  struct Calls {
+    ForkSafe<std::mutex> lock;
+    std::map<std::tuple<Kind, std::int64_t, std::int64_t>, FixedCall> list;
+  };
+  static Calls& calls = *new Calls;  // of graphs, which live as long as the process
+  const std::lock_guard hold(calls.lock);
+  const auto found = calls.list.find({kind, n, m});
+  if (found != calls.list.end()) return found->second;
+  return calls.list.emplace(std::tuple(kind, n, m), made(kind, static_cast<int>(n), static_cast<int>(m))).first->second;
+}
+
+template <TensorOrVar T> SmallResult<T> with_info(const FixedCall& call, std::span<const Argument> arguments) {
+  T results[2];
+  run_fixed(call, arguments, std::span<T>(results));
+  return {std::move(results[0]), value_of(results[1])};
+}
+
+/// Columns of a right-hand side in one formula; more are vectors, each with its elimination.
+constexpr std::int64_t kMostColumns = 8;
+
+}  // namespace
+
+template <TensorOrVar T> T small_det(const T& a) {
+  const Argument argument(a);
+  T result;
+  run_fixed(call_of(Kind::det, a.size(-1)), {&argument, 1}, std::span<T>(&result, 1));
+  return result;
+}
+template <TensorOrVar T> SmallResult<T> small_inv(const T& a) {
+  const Argument argument(a);
+  return with_info<T>(call_of(Kind::inv, a.size(-1)), {&argument, 1});
+}
+template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool vector) {
+  const std::int64_t columns = vector ? 0 : b.size(-1);
+  if (columns <= kMostColumns && (vector || columns > 0)) {
+    const Argument arguments[] = {Argument(a), Argument(b)};
+    return with_info<T>(call_of(Kind::solve, a.size(-1), columns), arguments);
+  }
+  const T over_columns = a.unsqueeze(-3), right = b.transpose(-1, -2);
+  const Argument arguments[] = {Argument(over_columns), Argument(right)};
+  SmallResult<T> result = with_info<T>(call_of(Kind::solve, a.size(-1)), arguments);
+  return {result.value.transpose(-1, -2),
+          columns ? result.info.slice(-1, 0, 1).squeeze(-1) : small_inv(value_of(a)).info};
+}
+template <TensorOrVar T> SmallResult<T> small_cholesky(const T& a) {
+  const Argument argument(a);
+  return with_info<T>(call_of(Kind::cholesky, a.size(-1)), {&argument, 1});
+}
+
+Tensor solve_positive(const Tensor& h, const Tensor& g) {
+  const Argument arguments[] = {Argument(h), Argument(g)};
+  Tensor x;
+  run_fixed(call_of(Kind::positive, g.size(-1)), arguments, std::span<Tensor>(&x, 1));
+  return x;
+}
+
+#define TERN_SMALL(T)                                               \
+  template T small_det<T>(const T&);                                \
+  template SmallResult<T> small_inv<T>(const T&);                   \
+  template SmallResult<T> small_solve<T>(const T&, const T&, bool); \
+  template SmallResult<T> small_cholesky<T>(const T&);
+TERN_SMALL(Tensor)
+TERN_SMALL(Var)
+
+}  // namespace tern::detail

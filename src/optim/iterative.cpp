@@ -1,0 +1,151 @@
+// Linear solvers by iteration, on Tensors: conjugate gradients, BiCGSTAB, GMRES.
+#include <cmath>
+#include <string>
+
+#include "tern/implicit.hpp"
+
+namespace tern {
+namespace {
+
+/// Sums over a system: of all elements, or of each row.
+struct Systems {
+  const char* op;
+  const IterativeOptions& options;
+  double tolerance;
+  Systems(const char* name, const IterativeOptions& o, const Tensor& b)
+      : op(name),
+        options(o),
+        tolerance(o.tolerance >= 0          ? o.tolerance
+                  : b.dtype() == DType::f64 ? 1e-10
+                                            : 1e-5) {}
+  Tensor dot(const Tensor& a, const Tensor& b) const {
+    return options.batched && a.dim() > 0 ? sum(a * b, -1, true) : sum(a * b);
+  }
+  Tensor norm(const Tensor& a) const { return sqrt(dot(a, a)); }
+  /// a / b, and 0 where b is 0: a system that is solved stays so.
+  static Tensor ratio(const Tensor& a, const Tensor& b) { return where(b == 0, 0, a / where(b == 0, 1, b)); }
+  bool all_below(const Tensor& size, const Tensor& limit) const { return all(size <= limit).to(cpu()).item<bool>(); }
+  [[noreturn]] void fail(const Tensor& residual) const {
+    throw Error(ErrorKind::linalg, std::string(op) + ": did not converge in " + std::to_string(options.iterations) +
+                                       " iterations: the residual's norm is still " +
+                                       std::to_string(max(norm(residual)).to(cpu()).to(DType::f64).item<double>()) +
+                                       "; precondition the map, or allow more iterations or a larger tolerance");
+  }
+};
+Tensor applied(const TensorMap& map, const Tensor& x) { return map ? map(x) : x; }
+
+Tensor run_conjugate_gradients(const IterativeOptions& options, const TensorMap& map, const TensorMap& preconditioner,
+                               const Tensor& b) {
+  const Systems s("conjugate_gradients", options, b);
+  const Tensor limit = s.norm(b) * s.tolerance;
+  Tensor x = b * 0, r = b, z = applied(preconditioner, r), p = z, rz = s.dot(r, z);
+  for (int i = 0; !s.all_below(s.norm(r), limit); ++i) {
+    if (i == options.iterations) s.fail(r);
+    const Tensor ap = map(p), alpha = Systems::ratio(rz, s.dot(p, ap));
+    x = x + alpha * p, r = r - alpha * ap;
+    z = applied(preconditioner, r);
+    const Tensor next = s.dot(r, z);
+    p = z + Systems::ratio(next, rz) * p, rz = next;
+  }
+  return x;
+}
+
+Tensor run_bicgstab(const IterativeOptions& options, const TensorMap& map, const TensorMap& preconditioner,
+                    const Tensor& b) {
+  const Systems s("bicgstab", options, b);
+  const Tensor limit = s.norm(b) * s.tolerance;
+  Tensor x = b * 0, r = b, shadow = r, p = r, rho = s.dot(shadow, r);
+  for (int i = 0; !s.all_below(s.norm(r), limit); ++i) {
+    if (i == options.iterations) s.fail(r);
+    const Tensor y = applied(preconditioner, p), v = map(y), alpha = Systems::ratio(rho, s.dot(shadow, v));
+    const Tensor half = r - alpha * v, z = applied(preconditioner, half), t = map(z);
+    const Tensor omega = Systems::ratio(s.dot(t, half), s.dot(t, t));
+    x = x + alpha * y + omega * z, r = half - omega * t;
+    const Tensor next = s.dot(shadow, r);
+    const Tensor beta = Systems::ratio(next, rho) * Systems::ratio(alpha, omega);
+    p = r + beta * (p - omega * v), rho = next;
+  }
+  return x;
+}
+
+/// One cycle of GMRES from the residual r of norm `beta`: the correction, after at most `most` steps.
+Tensor gmres_cycle(const TensorMap& map, const TensorMap& preconditioner, const Tensor& r, double beta, double limit,
+                   int most, int& steps) {
+  const auto m = static_cast<std::size_t>(most);
+  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
+  std::vector<Tensor> basis{r / beta}, directions;
+  std::vector<std::vector<double>> h;  // columns, made triangular by rotations
+  std::vector<double> cosines, sines, g{beta};
+  for (std::size_t k = 0; k < m; ++k) {
+    directions.push_back(applied(preconditioner, basis[k]));
+    Tensor w = map(directions[k]);
+    std::vector<double> column;
+    for (std::size_t i = 0; i <= k; ++i) {
+      const Tensor c = sum(w * basis[i]);
+      column.push_back(number(c)), w = w - c * basis[i];
+    }
+    const double below = number(sqrt(sum(w * w)));
+    for (std::size_t i = 0; i < k; ++i) {
+      const double a = column[i], c = column[i + 1];
+      column[i] = cosines[i] * a + sines[i] * c, column[i + 1] = cosines[i] * c - sines[i] * a;
+    }
+    const double length = std::hypot(column[k], below);
+    if (length == 0) break;  // the map is singular here
+    cosines.push_back(column[k] / length), sines.push_back(below / length);
+    column[k] = length, h.push_back(column);
+    g.push_back(-sines[k] * g[k]), g[k] *= cosines[k];
+    ++steps;
+    if (std::abs(g[k + 1]) <= limit || below == 0) break;
+    basis.push_back(w / below);
+  }
+  Tensor x = r * 0;
+  std::vector<double> y(h.size());
+  for (std::size_t i = h.size(); i-- > 0;) {
+    y[i] = g[i];
+    for (std::size_t j = i + 1; j < h.size(); ++j) y[i] -= h[j][i] * y[j];
+    y[i] /= h[i][i];
+    x = x + directions[i] * y[i];
+  }
+  return x;
+}
+
+Tensor run_gmres(const IterativeOptions& options, const TensorMap& map, const TensorMap& preconditioner,
+                 const Tensor& b) {
+  const Systems s("gmres", options, b);
+  if (options.batched)
+    throw Error(ErrorKind::unsupported, "gmres: solves one system; conjugate_gradients and bicgstab take batches");
+  const auto number = [](const Tensor& t) { return t.to(cpu()).to(DType::f64).item<double>(); };
+  const double limit = number(s.norm(b)) * s.tolerance;
+  Tensor x = b * 0, r = b;
+  for (int steps = 0;;) {
+    const double size = number(s.norm(r));
+    if (size <= limit) return x;
+    if (steps >= options.iterations || !std::isfinite(size)) s.fail(r);
+    const int before = steps;
+    x = x +
+        gmres_cycle(map, preconditioner, r, size, limit, std::min(options.restart, options.iterations - steps), steps);
+    r = b - map(x);
+    if (steps == before) s.fail(r);
+  }
+}
+
+void check(const char* op, const IterativeOptions& o) {
+  if (o.iterations < 1 || o.restart < 1)
+    throw Error(ErrorKind::value, std::string(op) + ": iterations and restart must be at least 1");
+}
+template <auto Run> LinearMethod method(const char* op, IterativeOptions options) {
+  check(op, options);
+  auto preconditioner = options.preconditioner;
+  return {[options](const TensorMap& map, const TensorMap& m, const Tensor& b) { return Run(options, map, m, b); },
+          std::move(preconditioner)};
+}
+
+}  // namespace
+
+LinearMethod conjugate_gradients(IterativeOptions options) {
+  return method<run_conjugate_gradients>("conjugate_gradients", std::move(options));
+}
+LinearMethod gmres(IterativeOptions options) { return method<run_gmres>("gmres", std::move(options)); }
+LinearMethod bicgstab(IterativeOptions options) { return method<run_bicgstab>("bicgstab", std::move(options)); }
+
+}  // namespace tern

@@ -1,0 +1,130 @@
+// Implicit differentiation: linear solvers, roots and least squares, their values and derivatives.
+#include <random>
+
+#include "every_device.hpp"
+
+namespace tern::test {
+namespace {
+
+using enum ErrorKind;
+
+class Implicit : public EveryDevice {
+ protected:
+  bool has_f64() const { return !device().to_string().starts_with("webgpu"); }
+  DType wide() const { return has_f64() ? DType::f64 : DType::f32; }
+  double bound() const { return has_f64() ? 1e-7 : 1e-3; }
+  Tensor numbers(const Shape& shape) {
+    std::normal_distribution<double> normal;
+    std::vector<double> values(static_cast<std::size_t>(shape.numel()));
+    for (double& v : values) v = normal(random_);
+    return tensor(values, cpu()).reshape(shape).to(wide()).to(device());
+  }
+  Tensor one(std::int64_t n) { return eye(n).to(wide()); }
+  Tensor positive(std::int64_t n) {
+    const Tensor a = numbers({n, n});
+    return matmul(a, a.transpose(0, 1)) + one(n);
+  }
+  template <class F, class... T> void expect_gradients(const F& f, const T&... x) {
+    if (!has_f64()) return;
+    const GradCheck first = gradcheck(f, x...), second = gradgradcheck(f, x...);
+    EXPECT_TRUE(first) << first.message;
+    EXPECT_TRUE(second) << second.message;
+  }
+  double worst(const Tensor& x) { return max(abs(x)).to(cpu()).to(DType::f64).item<double>(); }
+  std::mt19937 random_{5};
+};
+TERN_EVERY_DEVICE(Implicit);
+
+const auto product = [](const Var& x, const Var& a) { return matmul(a, x.unsqueeze(-1)).squeeze(-1); };
+
+TEST_P(Implicit, EverySolverSolves) {
+  const Tensor a = positive(6), b = numbers({6}), general = numbers({6, 6}) + 4 * one(6);
+  IterativeOptions options;
+  for (const bool preconditioned : {false, true}) {
+    if (preconditioned) options.preconditioner = [](const Var& v) { return v * 0.25; };
+    const auto cg = custom_linear_solve(product, conjugate_gradients(options));
+    EXPECT_LT(worst(product(Var(cg(b, a)), Var(a)).value() - b), bound());
+    for (const LinearMethod& method : {gmres(options), bicgstab(options)})
+      EXPECT_LT(worst(product(Var(custom_linear_solve(product, method)(b, general)), Var(general)).value() - b),
+                bound());
+  }
+  const Tensor zero = custom_linear_solve(product, gmres())(b * 0, general);
+  EXPECT_EQ(worst(zero), 0);
+}
+TEST_P(Implicit, BatchesAreSystemsOfTheirOwn) {
+  const Tensor a = tensor({2.f, 3.f, 5.f}).to(wide()).reshape({3, 1}), b = numbers({3, 4});
+  const auto scaled = [](const Var& x, const Var& a) { return x * a; };
+  for (const LinearMethod& method : {conjugate_gradients({.batched = true}), bicgstab({.batched = true})})
+    EXPECT_LT(worst(custom_linear_solve(scaled, method)(b, a) - b / a), bound());
+}
+TEST_P(Implicit, SolutionsHaveGradients) {
+  const Tensor a = positive(4), b = numbers({4}), general = numbers({4, 4}) + 3 * one(4);
+  const auto symmetric = [](const Var& x, const Var& a) { return product(x, a + a.transpose(0, 1)); };
+  const auto cg = custom_linear_solve(symmetric, conjugate_gradients({.tolerance = has_f64() ? 1e-14 : 1e-5}));
+  expect_gradients([&](const Var& b, const Var& a) { return cg(b, a); }, b, a);
+  const auto other = custom_linear_solve(product, gmres({.tolerance = has_f64() ? 1e-14 : 1e-5}));
+  expect_gradients([&](const Var& b, const Var& a) { return other(b, a); }, b, general);
+  const auto preconditioned = custom_linear_solve(
+      product,
+      bicgstab({.tolerance = has_f64() ? 1e-13 : 1e-5, .preconditioner = [](const Var& v) { return v * 0.3; }}));
+  expect_gradients([&](const Var& b, const Var& a) { return preconditioned(b, a); }, b, general);
+  const auto [y, tangent] = jvp([&](const Var& a) { return other(Var(b), a); }, general, one(4));
+  EXPECT_LT(worst(tangent + other(other(b, general), general)), 10 * bound());
+}
+TEST_P(Implicit, RootsHaveGradients) {
+  const auto f = [](const Var& x, const Var& a, const Var& b) { return x * x * x + a * x - b; };
+  const auto root = custom_root(f, Newton());
+  const Tensor a = abs(numbers({5})) + 1, b = numbers({5}), x0 = zeros({5}).to(wide());
+  const Tensor x = root(x0, a, b);
+  EXPECT_LT(worst(x * x * x + a * x - b), bound());
+  const Var va(a), vb(b);
+  const Gradients g = backward(sum(root(x0, va, vb)));
+  EXPECT_LT(worst(g[vb] - 1 / (3 * x * x + a)), 10 * bound());
+  const auto exact =
+      custom_root(f, Newton({.tolerance = 1e-13, .method = gmres({.tolerance = 1e-13})}), gmres({.tolerance = 1e-13}));
+  expect_gradients([&](const Var& a, const Var& b) { return exact(x0, a, b); }, a, b);
+}
+TEST_P(Implicit, AFixedPointOfOwnIteration) {
+  const auto f = [](const Var& x, const Var& a) { return cos(x) * a - x; };
+  const auto iterate = [](const auto& g, Tensor x) {
+    for (int i = 0; i < 200; ++i) x = x + 0.7 * g(x);
+    return x;
+  };
+  const auto root = custom_root(f, iterate, gmres({.tolerance = 1e-13}));
+  const Tensor a = tensor({0.5f, 0.9f}).to(wide());
+  expect_gradients([&](const Var& a) { return root(zeros({2}).to(DType::f64), a); }, a);
+  EXPECT_LT(worst(f(Var(root(a * 0, a)), Var(a)).value()), bound());
+}
+TEST_P(Implicit, LeastSquaresFitsEveryRow) {
+  const Tensor rates = tensor({0.5f, 1.f, 2.f}).to(wide()).reshape({3, 1}), t = linspace(0, 2, 9).to(wide());
+  const Tensor data = 3 * exp(-rates * t) + 0.25 * rates;
+  const auto model = [&](const Var& x) {
+    return x.slice(-1, 0, 1) * exp(-x.slice(-1, 1, 2) * t) + x.slice(-1, 2, 3) - data;
+  };
+  const auto fit = optim::least_squares(model, ones({3, 3}).to(wide()));
+  EXPECT_LT(worst(fit.x.slice(-1, 1, 2) - rates), has_f64() ? 1e-5 : 1e-2);
+  EXPECT_TRUE(all(fit.converged).to(cpu()).item<bool>());
+  EXPECT_EQ(fit.cost.shape(), (Shape{3}));
+  EXPECT_LT(fit.iterations, 60);
+  const auto wide_fit = optim::least_squares([&](const Var& x) { return x * x - 4; }, ones({2, 15}).to(wide()));
+  EXPECT_LT(worst(wide_fit.x - 2), 1e-3);
+}
+TEST_P(Implicit, WhatIsWrongIsSaid) {
+  const Tensor a = numbers({3, 3}), b = numbers({3});
+  expect_error(shape, {"custom_linear_solve", "map"},
+               [&] { custom_linear_solve([](const Var& x) { return sum(x); })(b); });
+  expect_error(dtype, {"custom_linear_solve", "i32"}, [&] { custom_linear_solve(product)(tensor({1, 2, 3}), a); });
+  expect_error(linalg, {"gmres", "converge"}, [&] { custom_linear_solve(product, gmres())(b, a * 0); });
+  expect_error(linalg, {"conjugate_gradients", "2 iterations"}, [&] {
+    custom_linear_solve(product, conjugate_gradients({.tolerance = 1e-15, .iterations = 2}))(numbers({6}), positive(6));
+  });
+  expect_error(value, {"bicgstab", "iterations"}, [&] { bicgstab({.iterations = 0}); });
+  expect_error(linalg, {"Newton", "converge"}, [&] {
+    custom_root([](const Var& x, const Var& a) { return x * x + a; }, Newton())(b, ones({3}).to(wide()));
+  });
+  expect_error(shape, {"least_squares", "x0"},
+               [&] { optim::least_squares([](const Var& x) { return x; }, full({}, 1.f)); });
+}
+
+}  // namespace
+}  // namespace tern::test
