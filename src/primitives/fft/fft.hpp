@@ -1,5 +1,7 @@
 // Primitive `fft`: Fourier transforms along an axis.
 #pragma once
+#include <bit>
+
 #include "backend/primitive.hpp"
 
 namespace tern::detail {
@@ -34,7 +36,8 @@ struct FftRequest {
     visit.writes(r.out_re, r.output_space), visit.writes(r.out_im, r.output_space);
   }
   template <class Add> void parameters(Add&& add) const {
-    add(kind), add(input_space), add(output_space), add(axis), add(n), add(backward), add(scale), add(inner);
+    add(kind), add(input_space), add(output_space), add(axis), add(n), add(backward);
+    add(std::bit_cast<std::int64_t>(scale)), add(std::bit_cast<std::int64_t>(inner));
     add(re.dtype), add(im.storage != nullptr), add(out_im.storage != nullptr);
   }
   std::int64_t lines() const {
