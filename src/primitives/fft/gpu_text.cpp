@@ -113,8 +113,12 @@ std::string loaded(const Text& t, Io& io) {
   }
   Names line, values;
   load += io.coordinates(t.plan.lines, "line", "c", line);
-  load += io.load(t.re, t.plan.at(line, row), values) + cat("re = ", values[0], ";\n");
-  if (t.im >= 0) load += io.load(t.im, t.plan.at(line, row), values = {}) + cat("im = ", values[0], ";\n");
+  load += io.load(t.re, t.plan.at(line, row), values);
+  load += cat("re = ", values[0], ";\n");
+  if (t.im >= 0) {
+    values.clear(), load += io.load(t.im, t.plan.at(line, row), values);
+    load += cat("im = ", values[0], ";\n");
+  }
   if (l.kind == FftKind::to_real) {
     load += "if (mirrored) { im = -im; }\n";
     const std::string own = cat("row == 0u || row * 2u == ", u(l.n));
