@@ -11,6 +11,7 @@
 #include "tern/device.hpp"
 #include "tern/dtype.hpp"
 #include "tern/error.hpp"
+#include "tern/fft.hpp"
 #include "tern/fixed.hpp"
 #include "tern/formula.hpp"
 #include "tern/implicit.hpp"

@@ -26,6 +26,7 @@ enum class Family {
   views,
   creation,
   complex,
+  fourier,
   special,
   random,
   neural,

@@ -37,6 +37,7 @@ const char* title(Family family) {
     case Family::views: return "Views, copies and conversions";
     case Family::creation: return "Creation";
     case Family::complex: return "Complex numbers";
+    case Family::fourier: return "Fourier transforms";
     case Family::special: return "Special functions";
     case Family::random: return "Random numbers";
     case Family::neural: return "Neural networks";

@@ -63,8 +63,8 @@ const std::map<std::string, std::set<std::string>>& rooms() {
 /// The rooms of the public headers.
 const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> map{
-      {"dtype.hpp", "types"},       {"error.hpp", "types"},         {"formula.hpp", "formula"},
-      {"fixed.hpp", "formula"},
+      {"dtype.hpp", "types"},         {"error.hpp", "types"},           {"fft.hpp", "ops"},
+      {"fixed.hpp", "formula"},       {"formula.hpp", "formula"},
       {"formulas.inc", "formula"},    {"leaves.inc", "formula"},        {"shape.hpp", "types"},
       {"backends.inc", "backend"},    {"call_ref.hpp", "backend"},      {"capture.hpp", "backend"},
       {"cuda.hpp", "backend"},        {"device.hpp", "backend"},        {"methods.inc", "backend"},

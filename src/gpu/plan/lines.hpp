@@ -14,10 +14,11 @@ namespace tern::detail_gpu {
 /// Kernels over the lines along `axis`: views laid over the other axes (merged) and the axis itself.
 class LinePlan {
  public:
+  /// `lengths`: of each view along the axis, where they differ.
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
-           std::size_t written)
+           std::size_t written, std::vector<std::int64_t> lengths = {})
       : LinePlan(backend, op, kind, space, axis, std::move(views), written,
-                 backend.limits().archived ? Layouts::any : Layouts::own) {
+                 backend.limits().archived ? Layouts::any : Layouts::own, 0, std::move(lengths)) {
     for (std::size_t v = written; v < views_.size(); ++v)
       if (plan.access(static_cast<int>(v)).size() < 4) plan.merge_parts(static_cast<int>(v));
   }
@@ -25,7 +26,7 @@ class LinePlan {
   /// `taken_from` is not 0, the views that are only read are of lines of that length and indexed by taken(), anywhere
   /// in a line, instead of along the group.
   LinePlan(GpuBackend& backend, const char* op, char kind, const Shape& space, int axis, std::vector<const View*> views,
-           std::size_t written, Layouts layouts, std::int64_t taken_from = 0)
+           std::size_t written, Layouts layouts, std::int64_t taken_from = 0, std::vector<std::int64_t> lengths = {})
       : backend(backend),
         plan(backend.limits(), op, kind, layouts),
         views_(std::move(views)),
@@ -42,7 +43,7 @@ class LinePlan {
       std::vector<std::int64_t> strides = lines.strides[v];
       const std::int64_t step = views_[v]->strides[static_cast<std::size_t>(axis)];
       const bool taken = taken_from > 0 && v < written;
-      sizes[static_cast<std::size_t>(axis)] = taken ? taken_from : length_;
+      sizes[static_cast<std::size_t>(axis)] = lengths.empty() ? taken ? taken_from : length_ : lengths[v];
       if (taken) take_slots_.push_back(plan.add_param(static_cast<std::uint64_t>(step)));
       strides.push_back(taken ? 0 : step);
       plan.add_access(*views_[v], strides, v >= written);

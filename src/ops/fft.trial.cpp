@@ -1,0 +1,108 @@
+// Entries of Fourier transforms (fft.cpp) and what is made of them (spectra.cpp). Operands of samples are real.
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "ops/entry.hpp"
+
+namespace tern::operations {
+namespace {
+
+using enum ErrorKind;
+using Complex = std::complex<double>;
+
+std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
+constexpr Tolerance kOne{60, "a transform of 37 elements, whose sums are up to 37", 1};
+constexpr Tolerance kSeveral{600, "transforms along two axes, whose sums are up to 185", 1};
+
+/// Σ_j x(j)·e^(∓2πi·jk/n) for k < wanted, of lines of a matrix.
+Values lines_of_dft(const Values& x, std::int64_t wanted, double scale) {
+  const std::int64_t n = x.shape[1];
+  Values y{{x.shape[0], wanted, 2}, {}};
+  for (std::int64_t r = 0; r < x.shape[0]; ++r)
+    for (std::int64_t k = 0; k < wanted; ++k) {
+      Complex sum = 0;
+      for (std::int64_t j = 0; j < n; ++j)
+        sum += std::polar(x.of[static_cast<std::size_t>(r * n + j)],
+                          -2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
+      y.of.push_back(scale * sum.real()), y.of.push_back(scale * sum.imag());
+    }
+  return y;
+}
+std::vector<Values> whole(const std::vector<Values>& x) { return {lines_of_dft(x[0], x[0].shape[1], 1)}; }
+std::vector<Values> half(const std::vector<Values>& x) { return {lines_of_dft(x[0], x[0].shape[1] / 2 + 1, 1)}; }
+std::vector<Values> inverse(const std::vector<Values>& x) {
+  Values y = lines_of_dft(x[0], x[0].shape[1], 1 / static_cast<double>(std::max<std::int64_t>(x[0].shape[1], 1)));
+  for (std::size_t i = 1; i < y.of.size(); i += 2) y.of[i] = -y.of[i];
+  return {y};
+}
+std::vector<Values> itself(const std::vector<Values>& x) { return {x[0]}; }
+#define TERN_AS_PAIRS(...) [](const auto& x) { return view_as_real(__VA_ARGS__); }
+#define TERN_CALLED(...) [](const auto& x) { return __VA_ARGS__; }
+template <class F> std::vector<BadInput> refused(const char* name, F call) {
+  return {{index, {name, "axis"}, [call](auto make) { call(make({2, 3}), std::nullopt, 2, "backward"); }},
+          {shape, {name, "n", "0"}, [call](auto make) { call(make({2, 3}), 0, -1, "backward"); }},
+          {value, {name, "norm", "unitary"}, [call](auto make) { call(make({2, 3}), 3, -1, "unitary"); }},
+          {dtype, {name, "i32[2]"}, [call](auto make) { call(make({2}, i32), std::nullopt, -1, "backward"); }}};
+}
+template <class F> std::vector<BadInput> refused_sizes(const char* name, F call) {
+  return {{shape, {name, "sizes"}, [call](auto make) { call(make({2, 3}), Shape{0, 3}); }}};
+}
+#define TERN_ALONG(name)                                                                     \
+  refused(#name, [](const auto& x, std::optional<std::int64_t> n, int axis, const char* norm) { \
+    fft::name(x, n, axis, norm);                                                             \
+  })
+#define TERN_SIZES(name) refused_sizes(#name, [](const auto& x, const Shape& s) { fft::name(x, s); })
+constexpr const char* kAlong = "x, n = {}, axis = -1, norm = \"backward\"";
+constexpr const char* kAxes = "x, sizes = {}, axes = {}, norm = \"backward\"";
+constexpr const char* kTwo = "x, sizes = {}, axes = {-2, -1}, norm = \"backward\"";
+
+Entry entry_of(const char* name, const char* arguments, const char* says, Tolerance tolerance, Sample sample,
+               std::vector<BadInput> bad) {
+  Entry e{};
+  e.name = name, e.family = Family::fourier, e.arguments = arguments, e.says = says;
+  e.tolerance = tolerance, e.samples = {std::move(sample)}, e.bad = std::move(bad);
+  return e;
+}
+template <class C, class R> Sample of_matrix(C call, R reference) {
+  return {.shapes = matrix, .call = call, .reference = reference};
+}
+/// Along both axes, neither of which may be empty.
+template <class C, class R> Sample of_plane(C call, R reference) {
+  return {.shapes = matrix, .call = call, .reference = reference, .empty = {}};
+}
+
+const Entries transforms{
+    entry_of("fft", kAlong, "y(k) = Σ_j x(j)·e^(-2πi·jk/n) along an axis: complex, also of real x", kOne,
+             of_matrix(TERN_AS_PAIRS(fft::fft(x)), whole), TERN_ALONG(fft)),
+    entry_of("ifft", kAlong, "The inverse of fft: y(j) = 1/n · Σ_k x(k)·e^(2πi·jk/n)", kOne,
+             of_matrix(TERN_AS_PAIRS(fft::ifft(x)), inverse), TERN_ALONG(ifft)),
+    entry_of("rfft", kAlong,
+             "The first n/2 + 1 results of fft of real numbers; the others are their conjugates, in reverse order", kOne,
+             of_matrix(TERN_AS_PAIRS(fft::rfft(x)), half), TERN_ALONG(rfft)),
+    entry_of("irfft", kAlong,
+             "The inverse of rfft: n real numbers of n/2 + 1 complex ones; n is 2·(size - 1) unless it is given", kOne,
+             of_matrix(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1))), itself), TERN_ALONG(irfft)),
+    entry_of("fftn", kAxes,
+             "fft along each of the axes (default: all; the last ones where `sizes` is given), of these sizes", kSeveral,
+             of_plane(TERN_CALLED(real(fft::ifftn(fft::fftn(x)))), itself), TERN_SIZES(fftn)),
+    entry_of("ifftn", kAxes, "The inverse of fftn", kSeveral,
+             of_plane(TERN_CALLED(real(fft::fftn(fft::ifftn(x)))), itself), TERN_SIZES(ifftn)),
+    entry_of("rfftn", kAxes, "rfft along the last of the axes, fft along the others", kSeveral,
+             of_plane(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape())), itself), TERN_SIZES(rfftn)),
+    entry_of("irfftn", kAxes,
+             "The inverse of rfftn; sizes are those of the result, of which the last is 2·(size - 1) unless they are "
+             "given",
+             kSeveral, of_plane(TERN_CALLED(fft::irfftn(fft::rfftn(x), x.shape())), itself), TERN_SIZES(irfftn)),
+    entry_of("fft2", kTwo, "fftn along two axes", kSeveral,
+             of_plane(TERN_CALLED(real(fft::ifft2(fft::fft2(x)))), itself), TERN_SIZES(fft2)),
+    entry_of("ifft2", kTwo, "The inverse of fft2", kSeveral,
+             of_plane(TERN_CALLED(real(fft::fft2(fft::ifft2(x)))), itself), TERN_SIZES(ifft2)),
+    entry_of("rfft2", kTwo, "rfftn along two axes", kSeveral,
+             of_plane(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape())), itself), TERN_SIZES(rfft2)),
+    entry_of("irfft2", kTwo, "The inverse of rfft2", kSeveral,
+             of_plane(TERN_CALLED(fft::irfft2(fft::rfft2(x), x.shape())), itself), TERN_SIZES(irfft2)),
+};
+
+}  // namespace
+}  // namespace tern::operations

@@ -1,0 +1,148 @@
+// A long line as a matrix of n1 × n2 elements: transforms of its columns, n2 of them side by side; each result times a
+// root of unity; transforms of its rows. Columns are turned into rows on their way to the buffer between both steps, so
+// that lines of the second step lie side by side, too:
+//
+//        n2: j2 →                          n1: k1 →
+//     ┌──────────────┐                  ┌──────────────┐
+//  n1 │ columns of   │   · root(k1·j2)  │ columns of   │   columns (k1) transformed over j2: result k1 + n1·k2
+//  j1 │ x(j1·n2 + j2)│  ──────────────→ │ the buffer   │  ──────────────→ out
+//     └──────────────┘    j2 ↓          └──────────────┘
+//
+// A block of columns is in L2 while its passes run, so a line is read and written twice. Two threads share blocks.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "cpu/machine/threads.hpp"
+#include "cpu/scratch.hpp"
+#include "primitives/fft/plan.hpp"
+#include "process/of_thread.hpp"
+
+namespace tern::detail_cpu::fft {
+
+namespace {
+
+using Index = std::int64_t;
+
+struct Columns : Buffer {};  // of this thread: a block, twice
+struct Between : Buffer {};  // the matrix between both steps
+struct Convolved : Buffer {};
+
+/// A buffer's rows are not powers of two apart, which share sets of a cache.
+constexpr Index kApart = 16;
+/// Elements that are worth a second thread.
+constexpr Index kParallel = 1 << 14;
+
+template <class Task> void for_blocks(Index blocks, Index elements, const Task& task) {
+  const Index parts = elements < kParallel ? 1 : std::min<Index>(blocks, 4 * max_threads());
+  parallel_for(parts, [&](Index part) {
+    for (Index b = blocks * part / parts; b < blocks * (part + 1) / parts; ++b) task(b);
+  });
+}
+
+/// The two factors nearest to each other.
+Index first_factor(Index n) {
+  Index best = 1;
+  for (Index f = 1; f * f <= n; ++f)
+    if (n % f == 0) best = f;
+  return best;
+}
+template <class T> T* block_of_this_thread(Index rows) {
+  const Index numbers = 2 * rows * lane_kernels_of<T>().lanes;
+  return reinterpret_cast<T*>(
+      detail::of_thread<Columns>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
+}
+
+}  // namespace
+
+template <class T> LinePlan<T>::LinePlan(Index n) : n_(n) {
+  if (!has_small_factors(n)) {
+    const Index length = convolved_length(n);
+    chirp_ = std::make_unique<Chirp<T>>(n, length), inner_ = line_plan<T>(length);
+    return;
+  }
+  n1_ = first_factor(n), n2_ = n / n1_;
+  first_ = std::make_unique<Passes<T>>(n1_), second_ = std::make_unique<Passes<T>>(n2_);
+  const Roots<T> roots(n);
+  const Index lanes = lane_kernels_of<T>().lanes, blocks = (n2_ + lanes - 1) / lanes;
+  table_.resize(static_cast<std::size_t>(2 * n1_ * lanes)), base_.resize(static_cast<std::size_t>(2 * blocks * n1_));
+  T z[2];
+  for (Index k = 0; k < n1_; ++k) {
+    for (Index l = 0; l < lanes; ++l) {
+      roots.get(k * l % n, z);
+      T* const at = table_.data() + 2 * k * lanes + l;
+      at[0] = z[0], at[lanes] = z[1];
+    }
+    for (Index b = 0; b < blocks; ++b) roots.get(k * b * lanes % n, base_.data() + 2 * (b * n1_ + k));
+  }
+}
+
+template <class T> void LinePlan<T>::run(const Line<const T>& from, const Line<T>& to, T scale) const {
+  chirp_ ? convolve(from, to, scale) : steps(from, to, scale);
+}
+
+template <class T> void LinePlan<T>::steps(const Line<const T>& from, const Line<T>& to, T scale) const {
+  const LaneKernels<T>& kernels = lane_kernels_of<T>();
+  const Index lanes = kernels.lanes, pitch = n1_ + kApart, size = static_cast<Index>(sizeof(T));
+  T* const between =
+      reinterpret_cast<T*>(detail::of_thread<Between>().reserve(2 * n2_ * pitch * size));
+  for_blocks((n2_ + lanes - 1) / lanes, n_, [&](Index b) {
+    T* const x = block_of_this_thread<T>(n1_);
+    std::array<Index, kMostLanes> offsets;
+    for (Index l = 0; l < lanes; ++l) offsets[static_cast<std::size_t>(l)] = (b * lanes + l) * from.stride;
+    const int count = static_cast<int>(std::min(lanes, n2_ - b * lanes));
+    kernels.load({from.re, from.im, offsets.data(), n2_ * from.stride, n1_, n1_, count, from.swap}, n1_, x);
+    const T* const y = first_->run(x, x + 2 * n1_ * lanes);
+    kernels.turn(y, n1_,
+                 {table_.data(), b ? base_.data() + 2 * b * n1_ : nullptr, between + 2 * b * lanes * pitch, 2 * pitch,
+                  count});
+  });
+  for_blocks((n1_ + lanes - 1) / lanes, n_, [&](Index b) {
+    T* const x = block_of_this_thread<T>(n2_);
+    std::array<Index, kMostLanes> offsets, out;
+    for (Index l = 0; l < lanes; ++l) {
+      const auto at = static_cast<std::size_t>(l);
+      offsets[at] = 2 * (b * lanes + l), out[at] = (b * lanes + l) * to.stride;
+    }
+    const int count = static_cast<int>(std::min(lanes, n1_ - b * lanes));
+    kernels.load({between, between + 1, offsets.data(), 2 * pitch, n2_, n2_, count}, n2_, x);
+    const T* const y = second_->run(x, x + 2 * n2_ * lanes);
+    kernels.store(y, n2_, scale, {to.re, to.im, out.data(), n1_ * to.stride, n2_, n2_, count, to.swap});
+  });
+}
+
+template <class T> void LinePlan<T>::convolve(const Line<const T>& from, const Line<T>& to, T scale) const {
+  const LaneKernels<T>& kernels = lane_kernels_of<T>();
+  const auto length = static_cast<Index>(chirp_->kernel.size() / 2), size = static_cast<Index>(sizeof(T));
+  T* const x = reinterpret_cast<T*>(detail::of_thread<Convolved>().reserve(4 * length * size));
+  T* const y = x + 2 * length;
+  const auto in_parts = [&](Index count, const auto& part) {
+    constexpr Index kPart = 1 << 13;
+    for_blocks((count + kPart - 1) / kPart, count,
+               [&](Index b) { part(b * kPart, std::min(kPart, count - b * kPart)); });
+  };
+  in_parts(n_, [&](Index at, Index count) {
+    for (Index i = at; i < at + count; ++i) {
+      x[2 * i + from.swap] = from.re[i * from.stride], x[2 * i + !from.swap] = from.im[i * from.stride];
+    }
+    kernels.multiply(x + 2 * at, chirp_->chirp.data() + 2 * at, x + 2 * at, count, false);
+  });
+  std::fill(x + 2 * n_, x + 2 * length, T(0));
+  inner_->steps({x, x + 1, 2}, {y, y + 1, 2}, T(1));
+  in_parts(length, [&](Index at, Index count) {
+    kernels.multiply(y + 2 * at, chirp_->kernel.data() + 2 * at, y + 2 * at, count, true);
+  });
+  inner_->steps({y, y + 1, 2}, {x, x + 1, 2}, scale);
+  in_parts(n_, [&](Index at, Index count) {
+    kernels.multiply(x + 2 * at, chirp_->conjugate.data() + 2 * at, x + 2 * at, count, true);
+    for (Index i = at; i < at + count; ++i) {
+      to.re[i * to.stride] = x[2 * i + to.swap];
+      if (to.im) to.im[i * to.stride] = x[2 * i + !to.swap];
+    }
+  });
+}
+
+template class LinePlan<float>;
+template class LinePlan<double>;
+
+}  // namespace tern::detail_cpu::fft
