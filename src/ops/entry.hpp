@@ -26,14 +26,14 @@ enum class Family {
   views,
   creation,
   complex,
-  fourier,
   special,
   random,
   neural,
   compositions,
   gated,
   optimisers,
-  linalg
+  linalg,
+  fourier
 };
 
 /// How large the operands are that are asked for. A sample says what the two numbers stand for.
