@@ -8,8 +8,8 @@
 // where a factor stands: "backward" 1/n before inverse transforms, "forward" before the others, "ortho" 1/√n before
 // both. Errors: kind `shape` for n < 1, `index` for axes that are not there, `value` for another norm.
 //
-// All are linear; the gradient is the transpose, which is one transform again, so derivatives exist to every order. That
-// of a real operand is real. Errors are below 3·eps·log2(n) of the result's norm, at lengths that are primes, too.
+// All are linear; the gradient is the transpose, which is one transform again, so derivatives exist to every order.
+// That of a real operand is real. Errors are below 3·eps·log2(n) of the result's norm, at lengths that are primes, too.
 // docs/fft.md says how they are computed.
 #pragma once
 #include <optional>
@@ -28,8 +28,8 @@ X fft(const X& x, std::optional<std::int64_t> n = {}, int axis = -1, std::string
 /// The inverse of fft: y(j) = 1/n · Σ_k x(k)·e^(2πi·jk/n).
 template <TensorOrVar X>
 X ifft(const X& x, std::optional<std::int64_t> n = {}, int axis = -1, std::string_view norm = "backward");
-/// The first n/2 + 1 results of fft of real numbers; the others are their conjugates, in reverse order. Complex x throws
-/// `dtype`.
+/// The first n/2 + 1 results of fft of real numbers; the others are their conjugates, in reverse order. Complex x
+/// throws `dtype`.
 template <TensorOrVar X>
 X rfft(const X& x, std::optional<std::int64_t> n = {}, int axis = -1, std::string_view norm = "backward");
 /// The inverse of rfft: n real numbers of n/2 + 1 complex ones; n is 2·(size - 1) unless it is given. What would make
@@ -90,9 +90,9 @@ Tensor hamming(std::int64_t n, bool periodic = true, const Options& options = {}
 Tensor blackman(std::int64_t n, bool periodic = true, const Options& options = {});
 
 struct StftOptions {
-  std::int64_t hop = 0;     // from frame to frame; 0: a quarter of n
-  Tensor window = {};       // [n]; none: ones
-  bool center = true;       // frames stand around multiples of hop: x is padded by n/2 at both ends
+  std::int64_t hop = 0;  // from frame to frame; 0: a quarter of n
+  Tensor window = {};    // [n]; none: ones
+  bool center = true;    // frames stand around multiples of hop: x is padded by n/2 at both ends
   PadMode pad = PadMode::reflect;
   bool normalized = false;  // times 1/√n
   bool onesided = true;     // of real x the first n/2 + 1 frequencies
@@ -108,8 +108,7 @@ template <TensorOrVar X> X istft(const X& x, std::int64_t n, const StftOptions& 
 /// Σ_j a(j)·b(i - j) along the last axis, by transforms; the other axes broadcast. mode "full": all sums that are not
 /// empty, of a's size plus b's less 1; "same": the a's size in the middle of these; "valid": those in which the shorter
 /// one is whole.
-template <TensorOrVar A, TensorOrVar B>
-ResultOf<A, B> convolve(const A& a, const B& b, std::string_view mode = "full");
+template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> convolve(const A& a, const B& b, std::string_view mode = "full");
 /// Σ_j a(i + j)·conj(b(j)) along the last axis, i from 1 less b's size on: convolve with b reversed and conjugate.
 template <TensorOrVar A, TensorOrVar B>
 ResultOf<A, B> correlate(const A& a, const B& b, std::string_view mode = "full");

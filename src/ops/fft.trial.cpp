@@ -40,17 +40,29 @@ std::vector<Values> itself(const std::vector<Values>& x) { return {x[0]}; }
 #define TERN_AS_PAIRS(...) [](const auto& x) { return view_as_real(__VA_ARGS__); }
 #define TERN_CALLED(...) [](const auto& x) { return __VA_ARGS__; }
 template <class F> std::vector<BadInput> refused(const char* name, F call) {
-  return {{index, {name, "axis"}, [call](auto make) { call(make({2, 3}), std::nullopt, 2, "backward"); }},
-          {shape, {name, "n", "0"}, [call](auto make) { call(make({2, 3}), 0, -1, "backward"); }},
-          {value, {name, "norm", "unitary"}, [call](auto make) { call(make({2, 3}), 3, -1, "unitary"); }},
+  return {{index,
+           {name, "axis"},
+           [call](auto make) {
+             call(make({2, 3}), std::nullopt, 2, "backward");
+           }},
+          {shape,
+           {name, "n", "0"},
+           [call](auto make) {
+             call(make({2, 3}), 0, -1, "backward");
+           }},
+          {value,
+           {name, "norm", "unitary"},
+           [call](auto make) {
+             call(make({2, 3}), 3, -1, "unitary");
+           }},
           {dtype, {name, "i32[2]"}, [call](auto make) { call(make({2}, i32), std::nullopt, -1, "backward"); }}};
 }
 template <class F> std::vector<BadInput> refused_sizes(const char* name, F call) {
   return {{shape, {name, "sizes"}, [call](auto make) { call(make({2, 3}), Shape{0, 3}); }}};
 }
-#define TERN_ALONG(name)                                                                     \
+#define TERN_ALONG(name)                                                                        \
   refused(#name, [](const auto& x, std::optional<std::int64_t> n, int axis, const char* norm) { \
-    fft::name(x, n, axis, norm);                                                             \
+    fft::name(x, n, axis, norm);                                                                \
   })
 #define TERN_SIZES(name) refused_sizes(#name, [](const auto& x, const Shape& s) { fft::name(x, s); })
 constexpr const char* kAlong = "x, n = {}, axis = -1, norm = \"backward\"";
@@ -78,14 +90,14 @@ const Entries transforms{
     entry_of("ifft", kAlong, "The inverse of fft: y(j) = 1/n · Σ_k x(k)·e^(2πi·jk/n)", kOne,
              of_matrix(TERN_AS_PAIRS(fft::ifft(x)), inverse), TERN_ALONG(ifft)),
     entry_of("rfft", kAlong,
-             "The first n/2 + 1 results of fft of real numbers; the others are their conjugates, in reverse order", kOne,
-             of_matrix(TERN_AS_PAIRS(fft::rfft(x)), half), TERN_ALONG(rfft)),
+             "The first n/2 + 1 results of fft of real numbers; the others are their conjugates, in reverse order",
+             kOne, of_matrix(TERN_AS_PAIRS(fft::rfft(x)), half), TERN_ALONG(rfft)),
     entry_of("irfft", kAlong,
              "The inverse of rfft: n real numbers of n/2 + 1 complex ones; n is 2·(size - 1) unless it is given", kOne,
              of_matrix(TERN_CALLED(fft::irfft(fft::rfft(x), x.size(-1))), itself), TERN_ALONG(irfft)),
     entry_of("fftn", kAxes,
-             "fft along each of the axes (default: all; the last ones where `sizes` is given), of these sizes", kSeveral,
-             of_plane(TERN_CALLED(real(fft::ifftn(fft::fftn(x)))), itself), TERN_SIZES(fftn)),
+             "fft along each of the axes (default: all; the last ones where `sizes` is given), of these sizes",
+             kSeveral, of_plane(TERN_CALLED(real(fft::ifftn(fft::fftn(x)))), itself), TERN_SIZES(fftn)),
     entry_of("ifftn", kAxes, "The inverse of fftn", kSeveral,
              of_plane(TERN_CALLED(real(fft::fftn(fft::ifftn(x)))), itself), TERN_SIZES(ifftn)),
     entry_of("rfftn", kAxes, "rfft along the last of the axes, fft along the others", kSeveral,

@@ -111,7 +111,11 @@ const Entries signal_processing{
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return fft::fftshift(x); },
                   .reference = [](const auto& x) { return turned(x[0], x[0].shape[0] / 2, x[0].shape[1] / 2); }}},
-     .bad = {{index, {"fftshift", "axis"}, [](auto make) { fft::fftshift(make({2, 3}), {2}); }}}},
+     .bad = {{index,
+              {"fftshift", "axis"},
+              [](auto make) {
+                fft::fftshift(make({2, 3}), {2});
+              }}}},
     {.name = "ifftshift",
      .family = Family::fourier,
      .arguments = "x, axes = {}",
@@ -124,7 +128,11 @@ const Entries signal_processing{
                         const std::int64_t n = x[0].shape[0], m = x[0].shape[1];
                         return turned(x[0], n - n / 2, m - m / 2);
                       }}},
-     .bad = {{index, {"ifftshift", "axis"}, [](auto make) { fft::ifftshift(make({2, 3}), {2}); }}}},
+     .bad = {{index,
+              {"ifftshift", "axis"},
+              [](auto make) {
+                fft::ifftshift(make({2, 3}), {2});
+              }}}},
     {.name = "convolve",
      .family = Family::fourier,
      .arguments = "a, b, mode = \"full\"",
@@ -153,8 +161,7 @@ const Entries signal_processing{
      .says = "Spectra of frames of n samples, as PyTorch's: x [.., samples] gives [.., frequencies, frames]",
      .tolerance = kFramed,
      .samples = {{.shapes = signals,
-                  .call =
-                      [](const auto& x) { return view_as_real(stft(x, kFrame, {.hop = 4, .center = false})); },
+                  .call = [](const auto& x) { return view_as_real(stft(x, kFrame, {.hop = 4, .center = false})); },
                   .reference = spectrogram,
                   .empty = {}}},
      .bad = {{shape, {"stft", "x", "8"}, [](auto make) { stft(make({4}), 8); }},
@@ -166,11 +173,17 @@ const Entries signal_processing{
              "it in the least squares' sense (Griffin and Lim, 1984)",
      .tolerance = kFramed,
      .samples = {{.shapes = signals,
-                  .call = [](const auto& x) { return istft(stft(x, kFrame, {.hop = 2}), kFrame,
-                                                           {.hop = 2, .length = kSamples}); },
+                  .call =
+                      [](const auto& x) {
+                        return istft(stft(x, kFrame, {.hop = 2}), kFrame, {.hop = 2, .length = kSamples});
+                      },
                   .reference = [](const auto& x) { return x; },
                   .empty = {}}},
-     .bad = {{dtype, {"istft", "x", "complex"}, [](auto make) { istft(make({5, 3}), 8); }}}},
+     .bad = {{dtype,
+              {"istft", "x", "complex"},
+              [](auto make) {
+                istft(make({5, 3}), 8);
+              }}}},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ source=$1 tree=$2
 rm -rf "$tree"
 mkdir -p "$tree"
 for part in include src cmake tools tests docs bench examples script \
-            CMakeLists.txt README.md CONTRIBUTING.md LICENSE .clang-format; do
+            CMakeLists.txt README.md CONTRIBUTING.md LICENSE NOTICE .clang-format; do
   cp -a "$source/$part" "$tree/"
 done
 [ ! -d "$source/third_party" ] || ln -s "$source/third_party" "$tree/third_party"

@@ -94,8 +94,8 @@ template <class T> class Run {
 
   void run_block(Index first, Index count) {
     const Index lanes = kernels_.lanes, rows = std::max(block_->rows(), length_ + 1);
-    T* const x = reinterpret_cast<T*>(
-        detail::of_thread<Block>().reserve(4 * rows * lanes * static_cast<Index>(sizeof(T))));
+    T* const x =
+        reinterpret_cast<T*>(detail::of_thread<Block>().reserve(4 * rows * lanes * static_cast<Index>(sizeof(T))));
     T* const y = x + 2 * rows * lanes;
     std::array<Index, kMostLanes> from{}, to{};
     for (Index l = 0; l < count; ++l) {

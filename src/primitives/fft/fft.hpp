@@ -26,7 +26,8 @@ struct FftRequest {
   std::int64_t n = 0;
   bool backward = false;
   double scale = 1;
-  /// By which results (from_real) or operands (to_real) are multiplied that stand for themselves and their mirror image.
+  /// By which results (from_real) or operands (to_real) are multiplied that stand for themselves and their mirror
+  /// image.
   double inner = 1;
   View re, im, out_re, out_im;
 

@@ -71,7 +71,7 @@ void in_steps(GpuBackend& backend, const Lines& l) {
     Lines part = l;
     part.space[other] = 1;
     for (std::int64_t i = 0; i < l.space[other]; ++i) {
-      View *const to[] = {&part.re, &part.im, &part.out_re, &part.out_im};
+      View* const to[] = {&part.re, &part.im, &part.out_re, &part.out_im};
       const View* const from[] = {&l.re, &l.im, &l.out_re, &l.out_im};
       for (int k = 0; k < 4; ++k) to[k]->offset = from[k]->offset + i * from[k]->strides[other];
       Lines fewer = part;
@@ -229,8 +229,8 @@ void fft_on_gpu(GpuBackend& backend, const FftRequest& r) {
   backend.require_supported(r.op, r.re.dtype);
   if (r.lines() == 0) return;
   if (r.n > fft::kLongest)
-    throw Error(ErrorKind::unsupported, cat(r.op, ": lines of more than 2^27 elements are not transformed on ",
-                                            backend.device().to_string()));
+    throw Error(ErrorKind::unsupported,
+                cat(r.op, ": lines of more than 2^27 elements are not transformed on ", backend.device().to_string()));
   backend.run_prepared(r, [&] { fft::run_what_fits(backend, r); });
 }
 

@@ -69,8 +69,9 @@ std::string turn_function(const Lines& l, const Dialect& dialect) {
              "  let steep = at > n;\n"
              "  if (steep) { at = 2u * n - at; }\n"
              "  let angle = ",
-             type, "(at) * ", number(l, std::numbers::pi / 4), " / ", type, "(n);\n  let x = angle * angle;\n  let s = angle * ",
-             series(l, 1, terms), ";\n  let c = ", series(l, 0, terms + 1),
+             type, "(at) * ", number(l, std::numbers::pi / 4), " / ", type,
+             "(n);\n  let x = angle * angle;\n  let s = angle * ", series(l, 1, terms),
+             ";\n  let c = ", series(l, 0, terms + 1),
              ";\n  var re = select(c, s, steep);\n  var im = select(s, c, steep);\n"
              "  if (left) { re = -re; }\n  if (!lower) { im = -im; }\n  return ",
              dialect.construct("Turn", {"re", "im"}), ";\n}\n");
@@ -109,7 +110,8 @@ std::string loaded(const Text& t, Io& io) {
   std::string text = cat("var re = ", zero, ";\nvar im = ", zero, ";\n");
   std::string row = "e", load;
   if (l.kind == FftKind::to_real) {
-    text += cat("let mirrored = e > ", u(l.n / 2), ";\nlet row = select(e, ", u(l.n), " - e, mirrored);\n"), row = "row";
+    text += cat("let mirrored = e > ", u(l.n / 2), ";\nlet row = select(e, ", u(l.n), " - e, mirrored);\n"),
+        row = "row";
   }
   Names line, values;
   load += io.coordinates(t.plan.lines, "line", "c", line);
@@ -139,8 +141,8 @@ std::string stored(const Text& t, Io& io) {
   if (l.conjugate_out) text += "im = -im;\n";
   if (l.scale != 1) text += cat("re *= ", scale, ";\nim *= ", scale, ";\n");
   if (l.kind == FftKind::from_real && l.inner != 1)
-    text += cat("if (e > 0u && e * 2u != ", u(l.n), ") {\n  re *= ", number(l, l.inner), ";\n  im *= ",
-                number(l, l.inner), ";\n}\n");
+    text += cat("if (e > 0u && e * 2u != ", u(l.n), ") {\n  re *= ", number(l, l.inner),
+                ";\n  im *= ", number(l, l.inner), ";\n}\n");
   text += cat("if (e >= ", u(rows), ") {\n  re = ", number(l, 0), ";\n  im = ", number(l, 0), ";\n}\n");
   Names line;
   text += io.coordinates(t.plan.lines, "line", "d", line);
@@ -241,11 +243,10 @@ std::string pass_text(const Lines& l, int radix, std::int64_t m, std::int64_t s,
 }
 
 /// A loop over the elements of a workgroup's lines: `inside` sees own, the line's number here, line and e.
-std::string over_elements(std::int64_t count, const std::string& length, int per, std::uint32_t threads,
-                          bool across, const std::string& inside) {
-  const std::string places =
-      across ? cat("let e = b / ", u(per), ";\nlet own = b - e * ", u(per), ";\n")
-             : cat("let own = b / ", length, ";\nlet e = b - own * ", length, ";\n");
+std::string over_elements(std::int64_t count, const std::string& length, int per, std::uint32_t threads, bool across,
+                          const std::string& inside) {
+  const std::string places = across ? cat("let e = b / ", u(per), ";\nlet own = b - e * ", u(per), ";\n")
+                                    : cat("let own = b / ", length, ";\nlet e = b - own * ", length, ";\n");
   (void)count;
   return cat("for (var b = thread; b < ", u(per), " * ", length, "; b += ", u(threads), ") {\n",
              indented(cat(places, "let line = group * ", u(per), " + own;\n", inside)), "}\n");
@@ -264,11 +265,10 @@ std::string transform_text(const Text& t, int per, std::uint32_t threads) {
   const Dialect& dialect = t.plan.backend.dialect();
   Io io(t.plan.plan, dialect);
   std::string load = loaded(t, io);
-  if (l.modulus)
-    load += times_root(cat("turn((line % ", u(l.columns), ") * e, ", u(l.modulus), ")").c_str());
+  if (l.modulus) load += times_root(cat("turn((line % ", u(l.columns), ") * e, ", u(l.modulus), ")").c_str());
   load += cat("let at = own * ", u(l.n), " + e;\na_re[at] = re;\na_im[at] = im;\n");
-  std::string body =
-      over_elements(l.n, u(l.n), per, threads, per > 1 && across(t.plan, l.re, l.axis), load) + dialect.barrier() + "\n";
+  std::string body = over_elements(l.n, u(l.n), per, threads, per > 1 && across(t.plan, l.re, l.axis), load) +
+                     dialect.barrier() + "\n";
   std::int64_t m = l.n, s = 1;
   const char *from = "a_", *to = "b_";
   for (const int radix : radices(l.n)) {
@@ -295,7 +295,8 @@ std::string map_text(const Text& t) {
   Io io(t.plan.plan, dialect);
   std::string text = loaded(t, io);
   if (l.factor == Factor::chirp) {
-    text += times_root(cat("turn(square(min(e, ", u(l.chirp - 1), "), ", u(2 * l.chirp), "), ", u(2 * l.chirp), ")").c_str());
+    text += times_root(
+        cat("turn(square(min(e, ", u(l.chirp - 1), "), ", u(2 * l.chirp), "), ", u(2 * l.chirp), ")").c_str());
   } else if (l.factor == Factor::chirp_alone) {  // the conjugate one, around 0
     text += cat("let far = min(e, ", u(l.n), " - e);\nif (far < ", u(l.chirp), ") {\n  let w = turn(square(far, ",
                 u(2 * l.chirp), "), ", u(2 * l.chirp), ");\n  re = w.re;\n  im = -w.im;\n}\n");
@@ -305,17 +306,17 @@ std::string map_text(const Text& t) {
     const std::string re = values[0];
     load += io.load(t.table_im, t.plan.at(Names(t.plan.lines.sizes.size(), "0u"), "e"), none);
     text += cat("if (e < ", u(l.n), ") {\n",
-                indented(cat(load, "let turned = re * ", re, " - im * ", none[0], ";\nim = re * ", none[0], " + im * ", re,
-                             ";\nre = turned;\n")),
+                indented(cat(load, "let turned = re * ", re, " - im * ", none[0], ";\nim = re * ", none[0], " + im * ",
+                             re, ";\nre = turned;\n")),
                 "}\n");
   }
   text += stored(t, io);
   const std::string length = t.plan.p(t.wanted_slot);
-  return t.plan.module("fft, elements",
-                       cat("let b = group * ", u(kMapThreads), " + thread;\nlet line = b / ", length,
-                           ";\nlet e = b - line * ", length, ";\nif (line < ", t.plan.p(t.plan.lines_slot), ") {\n",
-                           indented(text), "}\n"),
-                       {}, turn_function(l, dialect) + square_function(dialect));
+  return t.plan.module(
+      "fft, elements",
+      cat("let b = group * ", u(kMapThreads), " + thread;\nlet line = b / ", length, ";\nlet e = b - line * ", length,
+          ";\nif (line < ", t.plan.p(t.plan.lines_slot), ") {\n", indented(text), "}\n"),
+      {}, turn_function(l, dialect) + square_function(dialect));
 }
 
 /// Calls launch(text) of a plan over the views that there are.

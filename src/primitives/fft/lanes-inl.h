@@ -2,8 +2,8 @@
 // per target file). (Longer than other files: a butterfly for each radix.)
 //
 // Every lane does the same, so there is no shuffle in a transform, whatever its length: a butterfly loads `radix` rows,
-// and each twiddle is one number for all lanes. Flops and bytes: a pass of radix 8 over c64 has about 9 flops an element
-// of 8 bytes, read and written once in L1 or L2; 4096 elements take four passes.
+// and each twiddle is one number for all lanes. Flops and bytes: a pass of radix 8 over c64 has about 9 flops an
+// element of 8 bytes, read and written once in L1 or L2; 4096 elements take four passes.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -140,7 +140,7 @@ template <int kRadix, class T> void RunPass(const Pass<T>& pass, const T* HWY_RE
         TERN_FFT_UNROLL for (int k = 1; k < kRadix; ++k) L::Store(v[k], to + k * out_apart);
       } else {
         TERN_FFT_UNROLL for (int k = 1; k < kRadix; ++k)
-          L::Store(L::Mul(v[k], L::Set(w + 2 * (k - 1))), to + k * out_apart);
+            L::Store(L::Mul(v[k], L::Set(w + 2 * (k - 1))), to + k * out_apart);
       }
     }
   }
@@ -168,7 +168,8 @@ template <class T> T* Transform(const Pass<T>* passes, int count, T* x, T* y) {
 template <class T> HWY_INLINE void CopyPair(const T* from, T* to) { std::memcpy(to, from, 2 * sizeof(T)); }
 constexpr std::int64_t kTile = 16;
 
-/// Lines whose numbers are pairs next to each other along the axis (turned: through a tile in L1), or from lane to lane.
+/// Lines whose numbers are pairs next to each other along the axis (turned: through a tile in L1), or from lane to
+/// lane.
 template <class T> bool LanesTogether(const LaneView<T>& v) {
   for (int l = 0; l < v.count; ++l)
     if (v.offsets[l] != v.offsets[0] + 2 * l) return false;
@@ -279,8 +280,8 @@ template <class T> void ScaleRows(T* block, std::int64_t rows, const T* by, bool
 }
 
 /// a = (x + conj y)/2, b = (x - conj y)/2 of a row and the one that mirrors it.
-template <class T> HWY_INLINE void Halves(const T* x, const T* y, T by, typename Lanes<T>::C& a,
-                                          typename Lanes<T>::C& b) {
+template <class T>
+HWY_INLINE void Halves(const T* x, const T* y, T by, typename Lanes<T>::C& a, typename Lanes<T>::C& b) {
   using L = Lanes<T>;
   const auto p = L::Load(x), q = L::Load(y);
   const auto half = hn::Set(typename L::D(), by);

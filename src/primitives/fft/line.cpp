@@ -49,8 +49,7 @@ Index first_factor(Index n) {
 }
 template <class T> T* block_of_this_thread(Index rows) {
   const Index numbers = 2 * rows * lane_kernels_of<T>().lanes;
-  return reinterpret_cast<T*>(
-      detail::of_thread<Columns>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
+  return reinterpret_cast<T*>(detail::of_thread<Columns>().reserve((2 * numbers + 64) * static_cast<Index>(sizeof(T))));
 }
 
 }  // namespace
@@ -84,8 +83,7 @@ template <class T> void LinePlan<T>::run(const Line<const T>& from, const Line<T
 template <class T> void LinePlan<T>::steps(const Line<const T>& from, const Line<T>& to, T scale) const {
   const LaneKernels<T>& kernels = lane_kernels_of<T>();
   const Index lanes = kernels.lanes, pitch = n1_ + kApart, size = static_cast<Index>(sizeof(T));
-  T* const between =
-      reinterpret_cast<T*>(detail::of_thread<Between>().reserve(2 * n2_ * pitch * size));
+  T* const between = reinterpret_cast<T*>(detail::of_thread<Between>().reserve(2 * n2_ * pitch * size));
   for_blocks((n2_ + lanes - 1) / lanes, n_, [&](Index b) {
     T* const x = block_of_this_thread<T>(n1_);
     std::array<Index, kMostLanes> offsets;
@@ -93,9 +91,9 @@ template <class T> void LinePlan<T>::steps(const Line<const T>& from, const Line
     const int count = static_cast<int>(std::min(lanes, n2_ - b * lanes));
     kernels.load({from.re, from.im, offsets.data(), n2_ * from.stride, n1_, n1_, count, from.swap}, n1_, x);
     const T* const y = first_->run(x, x + 2 * n1_ * lanes);
-    kernels.turn(y, n1_,
-                 {table_.data(), b ? base_.data() + 2 * b * n1_ : nullptr, between + 2 * b * lanes * pitch, 2 * pitch,
-                  count});
+    kernels.turn(
+        y, n1_,
+        {table_.data(), b ? base_.data() + 2 * b * n1_ : nullptr, between + 2 * b * lanes * pitch, 2 * pitch, count});
   });
   for_blocks((n1_ + lanes - 1) / lanes, n_, [&](Index b) {
     T* const x = block_of_this_thread<T>(n2_);

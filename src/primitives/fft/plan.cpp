@@ -183,13 +183,13 @@ template <class T> std::shared_ptr<const std::vector<T>> half_roots(std::int64_t
   });
 }
 
-#define TERN_FFT_PLANS(T)                                                        \
-  template class Roots<T>;                                                       \
-  template class Passes<T>;                                                      \
-  template struct Chirp<T>;                                                      \
-  template class BlockPlan<T>;                                                   \
-  template std::shared_ptr<const BlockPlan<T>> block_plan<T>(std::int64_t n);    \
-  template std::shared_ptr<const LinePlan<T>> line_plan<T>(std::int64_t n);      \
+#define TERN_FFT_PLANS(T)                                                     \
+  template class Roots<T>;                                                    \
+  template class Passes<T>;                                                   \
+  template struct Chirp<T>;                                                   \
+  template class BlockPlan<T>;                                                \
+  template std::shared_ptr<const BlockPlan<T>> block_plan<T>(std::int64_t n); \
+  template std::shared_ptr<const LinePlan<T>> line_plan<T>(std::int64_t n);   \
   template std::shared_ptr<const std::vector<T>> half_roots<T>(std::int64_t n);
 TERN_FFT_PLANS(float)
 TERN_FFT_PLANS(double)
