@@ -1,0 +1,142 @@
+// Fourier transforms of every length against sums in long double, and the theorems that long ones must fulfil.
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "every_device.hpp"
+
+namespace tern::test {
+namespace {
+
+class Fourier : public EveryDevice {
+ protected:
+  bool wide() const { return device().kind() == DeviceKind::cpu; }
+  DType real_dtype() const { return wide() ? f64 : f32; }
+  double eps() const { return wide() ? 0x1p-53 : 0x1p-24; }
+  Tensor noise(const Shape& shape, std::uint64_t seed) const {
+    return randn(shape, Generator{seed}, {.dtype = f32, .device = cpu()}).to(real_dtype()).to(device());
+  }
+  Tensor complex_noise(const Shape& shape, std::uint64_t seed) const {
+    return make_complex(noise(shape, seed), noise(shape, seed + 1000));
+  }
+};
+
+using Complex = std::complex<long double>;
+/// The numbers of a complex tensor, row-major.
+std::vector<Complex> numbers(const Tensor& z) {
+  const std::vector<double> parts = view_as_real(z).to(cpu()).to(f64).to_vector<double>();
+  std::vector<Complex> list;
+  for (std::size_t i = 0; i < parts.size(); i += 2) list.emplace_back(parts[i], parts[i + 1]);
+  return list;
+}
+/// Of a line of n numbers.
+std::vector<Complex> naive(const std::vector<Complex>& x) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  std::vector<Complex> roots, y;
+  for (std::int64_t k = 0; k < n; ++k)
+    roots.push_back(std::polar(1.0L, -2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / n));
+  for (std::int64_t k = 0; k < n; ++k) {
+    Complex sum = 0;
+    for (std::int64_t j = 0; j < n; ++j)
+      sum += x[static_cast<std::size_t>(j)] * roots[static_cast<std::size_t>(j * k % n)];
+    y.push_back(sum);
+  }
+  return y;
+}
+/// |got - want| over |want|, in the 2-norm.
+double distance(const std::vector<Complex>& got, const std::vector<Complex>& want) {
+  EXPECT_EQ(got.size(), want.size());
+  long double off = 0, all = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) off += std::norm(got[i] - want[i]), all += std::norm(want[i]);
+  return static_cast<double>(std::sqrt(off / all));
+}
+/// |a - b| over |b|, on the device.
+double distance(const Tensor& a, const Tensor& b) {
+  return (norm(view_as_real(a - b)) / norm(view_as_real(b))).to(cpu()).to(f64).item<double>();
+}
+/// The bound of DESIGN: 3·eps·log2(n); one elementary operation more for n = 1.
+double bound(std::int64_t n, double eps) { return eps * (1 + 3 * std::log2(static_cast<double>(n))); }
+
+TEST_P(Fourier, EveryLength) {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t n = 1; n <= (wide() ? 512 : 34); ++n) lengths.push_back(n);
+  for (const std::int64_t n : {61, 64, 97, 127, 128, 210, 243, 251, 256, 509, 512, 625, 1009}) lengths.push_back(n);
+  for (const std::int64_t n : lengths) {
+    const Tensor z = complex_noise({n}, static_cast<std::uint64_t>(n));
+    const std::vector<Complex> x = numbers(z), want = naive(x);
+    EXPECT_LE(distance(numbers(fft::fft(z)), want), bound(n, eps())) << n;
+    EXPECT_LE(distance(numbers(fft::ifft(fft::fft(z))), x), 2 * bound(n, eps())) << n;
+    const Tensor r = real(z);
+    std::vector<Complex> of_real;
+    for (const Complex& v : x) of_real.emplace_back(v.real(), 0);
+    std::vector<Complex> half = naive(of_real);
+    half.resize(static_cast<std::size_t>(n / 2 + 1));
+    const Tensor spectrum = fft::rfft(r);
+    // A real line's n numbers are rounded as n complex ones are, and half of the sums are compared.
+    EXPECT_LE(distance(numbers(spectrum), half), 2 * bound(n, eps())) << n;
+    const Tensor back = fft::irfft(spectrum, n);
+    EXPECT_EQ(back.dtype(), real_dtype());
+    EXPECT_LE(distance(make_complex(back, zeros_like(back)), make_complex(r, zeros_like(r))), 3 * bound(n, eps())) << n;
+  }
+}
+
+/// Several lines, along each axis, of turned and stepped views: the same bits as of each line alone, or as near.
+TEST_P(Fourier, LinesOfAnyLayout) {
+  for (const std::int64_t n : {7, 12, 30, 64}) {
+    const Tensor z = complex_noise({n, 5, n}, 3);
+    const auto near = [&](const Tensor& got, const Tensor& want) {
+      EXPECT_EQ(got.shape(), want.shape());
+      EXPECT_LE(distance(got, want), 2 * bound(n, eps())) << n;
+    };
+    const Tensor along_last = fft::fft(z);
+    for (std::int64_t i = 0; i < 5; ++i) near(along_last(Slice(), i), fft::fft(z(Slice(), i).clone()));
+    near(fft::fft(z, {}, 0), fft::fft(z.transpose(0, 2).clone()).transpose(0, 2));
+    near(fft::fft(z.transpose(0, 2)), fft::fft(z.transpose(0, 2).clone()));
+    near(fft::fft(z.slice(2, 0, n, 2)), fft::fft(z.slice(2, 0, n, 2).clone()));
+    near(fft::fft(flip(z, {2})), fft::fft(flip(z, {2}).clone()));
+    near(fft::fft(z, n + 3), fft::fft(pad(z, {{0, 3}})));
+    near(fft::fft(z, n - 2), fft::fft(z.slice(2, 0, n - 2).clone()));
+  }
+  const Tensor none = complex_noise({0, 8}, 1);
+  EXPECT_EQ(fft::fft(none).shape(), (Shape{0, 8}));
+  EXPECT_EQ(fft::rfft(real(none)).shape(), (Shape{0, 5}));
+}
+
+TEST_P(Fourier, LongLinesKeepTheTheorems) {
+  std::vector<std::int64_t> lengths{4096, 5040, 6561, 10007, 65536};
+  if (wide()) lengths.insert(lengths.end(), {1 << 20, 531441, 1000003});
+  for (const std::int64_t n : lengths) {
+    const Tensor x = complex_noise({n}, 5), y = fft::fft(x);
+    const double tolerance = 2 * bound(n, eps());
+    EXPECT_LE(distance(fft::ifft(y), x), tolerance) << n;
+    // Parseval: Σ|y|² = n·Σ|x|².
+    const auto energy = [](const Tensor& z) { return square(norm(view_as_real(z))).to(cpu()).to(f64).item<double>(); };
+    EXPECT_NEAR(energy(y) / (static_cast<double>(n) * energy(x)), 1, 2 * tolerance) << n;
+    // A turned line has the spectrum times e^(-2πi·k·s/n), whose angles are computed in f64 of whole numbers.
+    const std::int64_t shift = n / 3 + 1;
+    std::vector<double> angles;
+    for (std::int64_t k = 0; k < n; ++k)
+      angles.push_back(-2 * std::numbers::pi * static_cast<double>(k * shift % n) / static_cast<double>(n));
+    const Tensor a = tensor(angles, f64, cpu());
+    const Tensor phases = make_complex(cos(a).to(real_dtype()).to(device()), sin(a).to(real_dtype()).to(device()));
+    EXPECT_LE(distance(fft::fft(roll(x, shift, 0)), y * phases), 2 * tolerance) << n;
+    // An impulse has a spectrum of the roots of unity alone.
+    Tensor impulse = zeros({n}, {.dtype = real_dtype(), .device = device()});
+    assign(impulse(shift), 1);
+    EXPECT_LE(distance(fft::fft(impulse), phases), tolerance) << n;
+  }
+}
+
+TEST_P(Fourier, ConvolutionsAreProductsOfSpectra) {
+  const Tensor a = complex_noise({60}, 8), b = complex_noise({60}, 9);
+  const Tensor full = convolve(a, b);  // 119 sums; the circular ones are those n apart, added
+  const Tensor circular = full.slice(0, 0, 60) + pad(full.slice(0, 60), {{0, 1}});
+  EXPECT_LE(distance(fft::ifft(fft::fft(a) * fft::fft(b)), circular), 8 * bound(60, eps()));
+  EXPECT_EQ(convolve(a, b, "same").shape(), (Shape{60}));
+  EXPECT_EQ(convolve(a, b.slice(0, 0, 7), "valid").shape(), (Shape{54}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Fourier, testing::ValuesIn(present_devices()), device_name);
+
+}  // namespace
+}  // namespace tern::test
