@@ -39,12 +39,14 @@ Tensor words(std::uint64_t seed) {
 TEST(OnHostNumbers, WhatIsMadeOfWords) {
   HostGpu gpu(false);
   const Tensors x{words(1), words(2), words(3), words(4)};
-  constexpr Pointwise narrow{"narrow", [](auto a, auto b) { return detail::normal_of(a, b); }};
+  constexpr Pointwise narrow{"narrow", [](auto a, auto b) { return detail::normal_pair(a, b)[0]; }};
+  constexpr Pointwise other{"other", [](auto a, auto b) { return detail::normal_pair(a, b)[1]; }};
   constexpr Pointwise wide{"wide", [](auto a, auto b, auto c, auto d) { return detail::wide_normal_of({a, b, c, d}); }};
   constexpr Pointwise high{"high", [](auto a, auto b, auto c, auto d) {
                              return detail::wide_mul_high({a, b}, {c, d});
                            }};
   expect_alike("normals", gpu, x, [&](const Tensors& t) { return narrow(t[0], t[1]); }, 64 * 0x1p-24);
+  expect_alike("their pairs", gpu, x, [&](const Tensors& t) { return other(t[0], t[1]); }, 64 * 0x1p-24);
   expect_alike("normals in f64", gpu, x, [&](const Tensors& t) { return wide(t[0], t[1], t[2], t[3]); }, 64 * 0x1p-53);
   expect_alike("products of 64 bits", gpu, x, [&](const Tensors& t) { return high(t[0], t[1], t[2], t[3]); });
   const std::vector<std::uint32_t> a = x[0].to_vector<std::uint32_t>(), b = x[1].to_vector<std::uint32_t>(),
