@@ -30,13 +30,17 @@ namespace {
 CudaBackend& backend_at(int index) {
   static std::mutex lock;
   static auto& made = *new std::vector<CudaBackend*>;  // outlive tensors in static storage
+  const std::lock_guard hold(lock);
+  // One that is there comes first: where the process is ending, the driver may have ended and count no GPUs, and the
+  // backend says so.
+  if (static_cast<std::size_t>(index) < made.size() && made[static_cast<std::size_t>(index)])
+    return *made[static_cast<std::size_t>(index)];
   std::string reason;
   const Driver* found = driver(reason);
   const std::vector<std::string> names = found ? gpu_names(*found) : std::vector<std::string>{};
   if (static_cast<std::size_t>(index) >= names.size())
     throw Error(ErrorKind::device, "device " + cuda(index).to_string() + " is not available: " +
                                        (found ? "there are " + std::to_string(names.size()) + " GPUs" : reason));
-  const std::lock_guard hold(lock);
   made.resize(names.size());
   CudaBackend*& backend = made[static_cast<std::size_t>(index)];
   if (!backend) backend = new CudaBackend(*found, index, names[static_cast<std::size_t>(index)]);

@@ -114,8 +114,9 @@ void work_after_the_driver() {
   try {
     if (of_the_end != cpu()) ones({3}, {.device = of_the_end}) + 1;
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::device || std::string(error.what()).find("ending") == std::string::npos) _exit(6);
-    return;
+    if (error.kind() == ErrorKind::device && std::string(error.what()).find("ending") != std::string::npos) return;
+    std::fprintf(stderr, "after the driver: %s\n", error.what());
+    _exit(6);
   }
   work_at_the_end();
 }
