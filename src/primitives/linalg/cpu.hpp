@@ -35,6 +35,8 @@ template <class T> struct Matrix {
   T* data = nullptr;
   std::int64_t rows = 0, columns = 0, row_step = 1, column_step = 1;
   T& operator()(std::int64_t i, std::int64_t j) const { return data[i * row_step + j * column_step]; }
+  /// The first element of a column; null where there are no elements.
+  T* column(std::int64_t j) const { return data ? data + j * column_step : nullptr; }
   bool by_columns() const {
     return row_step == 1 && (column_step >= std::max<std::int64_t>(rows, 1) || columns <= 1) && column_step > 0;
   }
@@ -58,7 +60,7 @@ template <class T, class U> void copy(const Matrix<T>& from, const Matrix<U>& to
   constexpr std::int64_t kSide = std::max<std::int64_t>(64 / static_cast<std::int64_t>(sizeof(T)), 4);
   const auto columns = [&](std::int64_t first, std::int64_t last) {
     if (from.row_step == 1 && to.row_step == 1) {
-      for (std::int64_t j = first; j < last; ++j) std::copy_n(&from(0, j), from.rows, &to(0, j));
+      for (std::int64_t j = first; j < last; ++j) std::copy_n(from.column(j), from.rows, to.column(j));
       return;
     }
     for (std::int64_t j = first; j < last; j += kSide)
@@ -100,6 +102,8 @@ template <class T> class ByColumns {
   int ld() const { return static_cast<int>(std::max<std::int64_t>({matrix_.column_step, matrix_.rows, 1})); }
   const Matrix<T>& matrix() const { return matrix_; }
   T& operator()(std::int64_t i, std::int64_t j) const { return matrix_(i, j); }
+  /// The first element of a column; null where there are no elements.
+  T* column(std::int64_t j) const { return matrix_.column(j); }
   /// Writes where the values belong.
   void finish() const {
     if (elsewhere_ && to_.data) copy(matrix_, to_);
@@ -121,7 +125,7 @@ template <class T> bool all_finite(const Matrix<T>& a, bool lower = false) {
   std::int64_t bad = 0;
   for (std::int64_t j = 0; j < by.columns; ++j) {
     const std::int64_t first = lower && !turned ? j : 0, last = lower && turned ? j + 1 : by.rows;
-    const R* const x = reinterpret_cast<const R*>(&by(0, j));
+    const R* const x = reinterpret_cast<const R*>(by.column(j));
     std::int64_t here = 0;
     for (std::int64_t i = first * kParts; i < last * kParts; ++i) here |= !(x[i] - x[i] == 0);
     bad |= here;

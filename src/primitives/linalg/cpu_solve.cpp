@@ -20,8 +20,8 @@ void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest& r) {
       const bool finite = all_finite(turned ? a.matrix().turned() : a.matrix(), true);
       statuses.set(index, !finite ? -1 : table.cholesky(turned, static_cast<int>(n), a.data(), a.ld()));
       for (std::int64_t j = 0; j < n; ++j)
-        if (turned) std::fill_n(&a(0, j) + j + 1, n - j - 1, T(0));
-        else std::fill_n(&a(0, j), j, T(0));
+        if (turned) std::fill_n(a.column(j) + j + 1, n - j - 1, T(0));
+        else std::fill_n(a.column(j), j, T(0));
       a.finish();
     });
   });
@@ -52,7 +52,7 @@ namespace {
 /// The exchanges of rows in their order, or back.
 template <class T> void permute(const ByColumns<T>& x, const Matrix<const std::int32_t>& pivots, bool back) {
   for (std::int64_t j = 0; j < x.matrix().columns; ++j) {
-    T* const column = &x(0, j);
+    T* const column = x.column(j);
     for (std::int64_t k = 0; k < pivots.rows; ++k) {
       const std::int64_t i = back ? pivots.rows - 1 - k : k;
       std::swap(column[i], column[std::clamp<std::int64_t>(pivots(i, 0), 0, pivots.rows - 1)]);

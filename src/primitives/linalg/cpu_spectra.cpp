@@ -32,7 +32,7 @@ void qr_on_cpu(detail::Backend&, const detail::QrRequest& r) {
       const ByColumns<T> q(to_q, m, inner);
       table.qr(static_cast<int>(m), static_cast<int>(n), static_cast<int>(inner), a.data(), a.ld(), q.data(), q.ld());
       q.finish();
-      for (std::int64_t j = 0; j < n; ++j) std::fill(&a(0, j) + std::min(j + 1, m), &a(0, j) + m, T(0));
+      for (std::int64_t j = 0; j < n; ++j) std::fill(a.column(j) + std::min(j + 1, m), a.column(j) + m, T(0));
       copy(Matrix<const T>{a.data(), inner, n, 1, a.matrix().column_step}, to_r);
     });
   });
