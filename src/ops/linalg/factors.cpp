@@ -101,6 +101,16 @@ Var known_lu(const char* op, const Var& a, const Tensor& lu) {
   });
 }
 
+/// Pivots of all m rows; those behind what was factorised are exchanged with nobody.
+Tensor pivots_of_all(const Tensor& pivots, std::int64_t m) {
+  const std::int64_t k = pivots.size(-1);
+  if (m == k) return pivots;
+  Shape rest = pivots.shape();
+  rest.back() = m - k;
+  return concatenate(
+      std::vector<Tensor>{pivots, arange(k, m, 1, {.dtype = i32, .device = pivots.device()}).broadcast_to(rest)}, -1);
+}
+
 }  // namespace
 
 /// The factors of a, given as tensors, as functions of a.
@@ -108,14 +118,7 @@ Tensor lu_as(const char*, const Tensor&, const LuTensors& made) { return made.lu
 Var lu_as(const char* op, const Var& a, const LuTensors& made) {
   if (!tracked({&a, 1})) return as_var(made.lu);
   const std::int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
-  Tensor pivots = made.pivots;
-  if (m > k) {  // the rows behind are exchanged with nobody
-    Shape rest = pivots.shape();
-    rest.back() = m - k;
-    pivots = concatenate(
-        std::vector<Tensor>{pivots, arange(k, m, 1, {.dtype = i32, .device = a.device()}).broadcast_to(rest)}, -1);
-  }
-  const Var moved = permuted(op, pivots, a, true);
+  const Var moved = permuted(op, pivots_of_all(made.pivots, m), a, true);
   const Var first = known_lu(op, moved.slice(-2, 0, k).slice(-1, 0, k), made.lu.slice(-2, 0, k).slice(-1, 0, k));
   if (m > k) {
     const Var below = adjoint(triangular(op, first, adjoint(moved.slice(-2, k, m)), true, 'C'));
@@ -161,15 +164,9 @@ template <TensorOrVar T> Lu<T> lu(const T& a) {
   const T both = lu_as(op, wide, made);
   const std::int64_t m = a.size(-2), n = a.size(-1), k = std::min(m, n);
   const Tensor ones = shifted_eye(m, k, 0, {.dtype = wide.dtype(), .device = a.device()});
-  Tensor pivots = made.pivots;
-  if (m > k) {
-    Shape rest = pivots.shape();
-    rest.back() = m - k;
-    pivots = concatenate(
-        std::vector<Tensor>{pivots, arange(k, m, 1, {.dtype = i32, .device = a.device()}).broadcast_to(rest)}, -1);
-  }
-  const Tensor p = permuted(
-      op, pivots, identity_like(value_of(wide), m).broadcast_to(with_sizes(batch_of(a.shape()), {m, m})), false);
+  const Tensor p =
+      permuted(op, pivots_of_all(made.pivots, m),
+               identity_like(value_of(wide), m).broadcast_to(with_sizes(batch_of(a.shape()), {m, m})), false);
   const auto fit = [&](const T& x) { return narrowed(x, a.dtype()); };
   return {fit(as_result<T>(p)), fit(tril(both.slice(-1, 0, k), -1) + ones), fit(triu(both.slice(-2, 0, k)))};
 }

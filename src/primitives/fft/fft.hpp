@@ -34,7 +34,8 @@ struct FftRequest {
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     visit.reads(r.re, r.input_space);
     if (r.im.storage) visit.reads(r.im, r.input_space);
-    visit.writes(r.out_re, r.output_space), visit.writes(r.out_im, r.output_space);
+    visit.writes(r.out_re, r.output_space);
+    if (r.out_im.storage) visit.writes(r.out_im, r.output_space);
   }
   template <class Add> void parameters(Add&& add) const {
     add(kind), add(input_space), add(output_space), add(axis), add(n), add(backward);
