@@ -1,27 +1,13 @@
 // Entries of creation (create.cpp) and random numbers (random.cpp).
 #include <cmath>
 
-#include "ops/entry.hpp"
+#include "ops/created.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> no_operands(Sizes) { return {}; }
-const std::vector<Sizes> kOnce = {{}};
-/// A sample without operands, with these results.
-template <class F> std::vector<Sample> creates(F call, const Shape& shape, std::vector<double> values) {
-  return {{.shapes = no_operands,
-           .call = call,
-           .reference =
-               [=](const auto&) {
-                 return std::vector<Values>{{shape, values}};
-               },
-           .sizes = kOnce,
-           .empty = {}}};
-}
-constexpr Tolerance kGiven{0, "the numbers are representable"};
 /// Draws with the generator's mean and spread; that every number is what Philox makes it is
 /// tests/every_device/random.cpp's.
 constexpr Tolerance kDrawn{0, "the sample makes of what is drawn what does not depend on it"};

@@ -3,7 +3,7 @@
 #include <complex>
 #include <numbers>
 
-#include "ops/entry.hpp"
+#include "ops/moved.trial.hpp"
 
 namespace tern::operations {
 namespace {
@@ -11,7 +11,6 @@ namespace {
 using enum ErrorKind;
 using Complex = std::complex<double>;
 
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 constexpr Tolerance kOne{60, "a transform of 37 elements, whose sums are up to 37", 1};
 constexpr Tolerance kSeveral{600, "transforms along two axes, whose sums are up to 185", 1};
 

@@ -3,25 +3,14 @@
 #include <complex>
 #include <numbers>
 
-#include "ops/entry.hpp"
+#include "ops/created.trial.hpp"
+#include "ops/moved.trial.hpp"
 
 namespace tern::operations {
 namespace {
 
 using enum ErrorKind;
 
-std::vector<Shape> no_operands(Sizes) { return {}; }
-template <class F> std::vector<Sample> creates(F call, std::vector<double> values) {
-  return {{.shapes = no_operands,
-           .call = call,
-           .reference =
-               [=](const auto&) {
-                 return std::vector<Values>{{{static_cast<std::int64_t>(values.size())}, values}};
-               },
-           .sizes = {{}},
-           .empty = {}}};
-}
-constexpr Tolerance kGiven{0, "the numbers are representable"};
 constexpr Tolerance kCosines{2, "sums of two or three cosines in f64, rounded once", 1};
 
 Entry creation_of(const char* name, const char* arguments, const char* says, Tolerance tolerance,
@@ -35,34 +24,30 @@ Entry creation_of(const char* name, const char* arguments, const char* says, Tol
 const Entries made{
     creation_of("fftfreq", "n, spacing = 1, options = {}",
                 "The frequencies of fft's results for samples `spacing` apart: 0, 1, …, -2, -1, each over n·spacing",
-                kGiven, creates([] { return fft::fftfreq(4, 0.5); }, {0, 0.5, -1, -0.5}),
+                kGiven, creates([] { return fft::fftfreq(4, 0.5); }, {4}, {0, 0.5, -1, -0.5}),
                 {{shape, {"fftfreq", "n", "0"}, [](auto) { fft::fftfreq(0); }}}),
     creation_of("rfftfreq", "n, spacing = 1, options = {}",
                 "The frequencies of rfft's results: 0, 1, …, n/2, each over n·spacing", kGiven,
-                creates([] { return fft::rfftfreq(4, 0.5); }, {0, 0.5, 1}),
+                creates([] { return fft::rfftfreq(4, 0.5); }, {3}, {0, 0.5, 1}),
                 {{shape, {"rfftfreq", "n", "0"}, [](auto) { fft::rfftfreq(0); }}}),
     creation_of("hann", "n, periodic = true, options = {}", "0.5 - 0.5·cos(2πi/n)", kCosines,
-                creates([] { return hann(4); }, {0, 0.5, 1, 0.5}),
+                creates([] { return hann(4); }, {4}, {0, 0.5, 1, 0.5}),
                 {{shape, {"hann", "n", "-1"}, [](auto) { hann(-1); }}}),
     creation_of("hamming", "n, periodic = true, options = {}", "0.54 - 0.46·cos(2πi/n)", kCosines,
-                creates([] { return hamming(3, false); }, {0.08, 1, 0.08}),
+                creates([] { return hamming(3, false); }, {3}, {0.08, 1, 0.08}),
                 {{dtype, {"hamming", "i32"}, [](auto) { hamming(4, true, {.dtype = i32}); }}}),
     creation_of("blackman", "n, periodic = true, options = {}", "0.42 - 0.5·cos(2πi/n) + 0.08·cos(4πi/n)", kCosines,
-                creates([] { return blackman(4); }, {0, 0.34, 1, 0.34}),
+                creates([] { return blackman(4); }, {4}, {0, 0.34, 1, 0.34}),
                 {{shape, {"blackman", "n", "-1"}, [](auto) { blackman(-1); }}}),
 };
 
-std::vector<Shape> matrix(Sizes s) { return {{s.rows, s.columns}}; }
 /// x turned by these rows and columns.
 std::vector<Values> turned(const Values& x, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t n = x.shape[0], m = x.shape[1];
-  Values y{x.shape, {}};
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t j = 0; j < m; ++j)
-      y.of.push_back(x.of[static_cast<std::size_t>((i + n - rows) % n * m + (j + m - columns) % m)]);
-  return {y};
+  return {moved_one(x, x.shape, [=](const Shape& shape, const At& at) {
+    const std::int64_t n = shape[0], m = shape[1];
+    return place(shape, {(at[0] + n - rows) % n, (at[1] + m - columns) % m});
+  })};
 }
-constexpr Tolerance kTurned{0, "elements are moved"};
 
 std::vector<Shape> line_and_row(Sizes s) { return {{s.rows, s.columns}, {s.columns}}; }
 /// Σ_j a(j)·b(i - j) of each row, b read backwards where `reversed`.
@@ -107,7 +92,7 @@ const Entries signal_processing{
      .arguments = "x, axes = {}",
      .says = "x turned along axes (default: all) so that what stood first stands in the middle: frequency 0 of fft's "
              "results",
-     .tolerance = kTurned,
+     .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return fft::fftshift(x); },
                   .reference = [](const auto& x) { return turned(x[0], x[0].shape[0] / 2, x[0].shape[1] / 2); }}},
@@ -120,7 +105,7 @@ const Entries signal_processing{
      .family = Family::fourier,
      .arguments = "x, axes = {}",
      .says = "The inverse of fftshift",
-     .tolerance = kTurned,
+     .tolerance = kMoved,
      .samples = {{.shapes = matrix,
                   .call = [](const auto& x) { return fft::ifftshift(x); },
                   .reference =
