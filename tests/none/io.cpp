@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "child.hpp"
+#include "folder.hpp"
 #include "io/zip.hpp"
 #include "tern/tern.hpp"
 
@@ -33,12 +34,7 @@ namespace fs = std::filesystem;
 
 class StoredFiles : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tern_io_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  std::string at(const std::string& name) const { return folder_ / name; }
   std::string write(const std::string& name, const std::string& bytes) const {
     std::ofstream(at(name), std::ios::binary) << bytes;
     return at(name);
@@ -50,9 +46,9 @@ class StoredFiles : public testing::Test {
     return text.str();
   }
   std::size_t count() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()));
   }
-  fs::path folder_;
+  test::Folder folder_;
 };
 
 template <class F> void expect_io(const std::vector<std::string>& parts, const F& f) {
@@ -170,7 +166,7 @@ TEST_F(StoredFiles, ThatAreNoNpyAreRefused) {
   refuse(npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", four), {"True or False"});
   refuse(std::string("\x93NUMPY\2\0\xff\xff\xff\xff", 12), {"a header of at most 0 bytes", "4294967295"});
   expect_io({"nothing.npy", "No such file"}, [&] { io::load_npy(at("nothing.npy")); });
-  expect_io({"it is a folder"}, [&] { io::load_npy(folder_.string()); });
+  expect_io({"it is a folder"}, [&] { io::load_npy(folder_.path().string()); });
 }
 
 std::string safetensors(const std::string& header, const std::string& elements, std::uint64_t size = 0) {

@@ -11,6 +11,7 @@
 
 #include "child.hpp"
 #include "cpu/machine/processors.hpp"
+#include "folder.hpp"
 #include "process/files.hpp"
 #include "tern/tern.hpp"
 #include "tern/tuning.hpp"
@@ -21,31 +22,22 @@ namespace {
 namespace fs = std::filesystem;
 using test::in_child;
 
-/// A folder of the test's own.
-class Folder {
+/// A folder with what tests of files do there.
+class Folder : public test::Folder {
  public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "tern_test_XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   void write(const std::string& name, const std::string& text) const {
-    fs::create_directories((path_ / name).parent_path());
-    std::ofstream(path_ / name) << text;
+    fs::create_directories((path() / name).parent_path());
+    std::ofstream(path() / name) << text;
   }
   /// The names in it, in order.
   std::string names() const {
     std::vector<std::string> list;
-    for (const auto& entry : fs::directory_iterator(path_)) list.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(path())) list.push_back(entry.path().filename().string());
     std::sort(list.begin(), list.end());
     std::string text;
     for (const std::string& name : list) text += name + " ";
     return text;
   }
-
- private:
-  fs::path path_;
 };
 
 // ---- threads
