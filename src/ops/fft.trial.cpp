@@ -22,8 +22,8 @@ Values lines_of_dft(const Values& x, std::int64_t wanted, double scale) {
     for (std::int64_t k = 0; k < wanted; ++k) {
       Complex sum = 0;
       for (std::int64_t j = 0; j < n; ++j)
-        sum += std::polar(x.of[static_cast<std::size_t>(r * n + j)],
-                          -2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
+        sum += x.of[static_cast<std::size_t>(r * n + j)] *
+               std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k % n) / static_cast<double>(n));
       y.of.push_back(scale * sum.real()), y.of.push_back(scale * sum.imag());
     }
   return y;

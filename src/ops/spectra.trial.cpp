@@ -78,8 +78,8 @@ std::vector<Values> spectrogram(const std::vector<Values>& x) {
       for (std::int64_t f = 0; f < kFrames; ++f) {
         std::complex<double> sum = 0;
         for (std::int64_t j = 0; j < kFrame; ++j)
-          sum += std::polar(x[0].of[static_cast<std::size_t>(r * kSamples + f * kHop + j)],
-                            -2 * std::numbers::pi * static_cast<double>(j * k) / static_cast<double>(kFrame));
+          sum += x[0].of[static_cast<std::size_t>(r * kSamples + f * kHop + j)] *
+                 std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(j * k) / static_cast<double>(kFrame));
         y.of.push_back(sum.real()), y.of.push_back(sum.imag());
       }
   return {y};
