@@ -27,7 +27,11 @@ file(GLOB entry_sources CONFIGURE_DEPENDS src/ops/*.trial.cpp src/ops/*/*.trial.
                                           src/primitives/*/*.trial.cpp)
 add_library(tern_entries OBJECT EXCLUDE_FROM_ALL ${entry_sources})
 compiled_like_tern(tern_entries)
-target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:-O1>)
+# As in tests/CMakeLists.txt, where the reasons are.
+target_compile_options(tern_entries PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Sanitize>:-O0>)
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  target_precompile_headers(tern_entries PRIVATE <tern/tern.hpp>)
+endif()
 
 if(NOT TERN_COMPILED_LOOPS)
   target_sources(tern PRIVATE src/cpu/tape/loops_none.cpp)
