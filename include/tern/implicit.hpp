@@ -54,7 +54,7 @@ Var linear_solve(const LinearMap& map, bool transposed, const LinearMethod& meth
 Var implicit_root(const ImplicitFunction& f, const LinearMethod& method, const Tensor& root,
                   std::span<const Var> theta);
 template <class F, std::size_t... I> ImplicitFunction implicit_function(const F& f, std::index_sequence<I...>) {
-  return [f](const Var& x, std::span<const Var> theta) -> Var { return f(x, theta[I]...); };
+  return [f](const Var& x, [[maybe_unused]] std::span<const Var> theta) -> Var { return f(x, theta[I]...); };
 }
 }  // namespace detail
 
