@@ -20,16 +20,12 @@ Var hand(const Var& angles) {
   return stack(std::vector<Var>{x, y}, -1);
 }
 
-/// One step of least squares: Jᵀ (J·Jᵀ + λ·I)⁻¹ e, the 2×2 system by its closed form.
+/// One step of least squares: Jᵀ (J·Jᵀ + λ·I)⁻¹ e.
 Tensor step_towards(const Tensor& target, const Tensor& angles, double damping) {
   const Tensor error = target - hand(tern::constant(angles)).value();
-  const Tensor jacobian = tern::batched_jacobian(hand, angles);                           // [N, 2, 3]
+  const Tensor jacobian = tern::batched_jacobian(hand, angles);                                // [N, 2, 3]
   const Tensor normal = matmul(jacobian, jacobian.transpose(1, 2)) + damping * tern::eye(2);  // [N, 2, 2]
-  const Tensor a = normal.slice(1, 0, 1).slice(2, 0, 1), d = normal.slice(1, 1, 2).slice(2, 1, 2);
-  const Tensor b = normal.slice(1, 0, 1).slice(2, 1, 2);
-  const Tensor adjugate =
-      concatenate(std::vector{concatenate(std::vector{d, -b}, 2), concatenate(std::vector{-b, a}, 2)}, 1);
-  const Tensor solved = matmul(adjugate / (a * d - b * b), error.unsqueeze(-1));
+  const Tensor solved = tern::linalg::solve(normal, error.unsqueeze(-1));
   return matmul(jacobian.transpose(1, 2), solved).squeeze(-1);
 }
 

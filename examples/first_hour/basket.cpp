@@ -31,12 +31,8 @@ bool price(std::int64_t paths, std::uint64_t seed) {
   const tern::DefaultDType precise(tern::f64);
   const Tensor stocks = tern::tensor({100.0, 95.0, 110.0}), volatilities = tern::tensor({0.2, 0.3, 0.25});
   const Tensor correlation = tern::tensor({{1.0, 0.5, 0.3}, {0.5, 1.0, 0.4}, {0.3, 0.4, 1.0}});
-  // Its Cholesky factor, row by row.
-  const double l10 = 0.5, l11 = std::sqrt(1 - l10 * l10), l20 = 0.3, l21 = (0.4 - l20 * l10) / l11;
-  const Tensor factor =
-      tern::tensor({{1.0, 0.0, 0.0}, {l10, l11, 0.0}, {l20, l21, std::sqrt(1 - l20 * l20 - l21 * l21)}});
   tern::Generator random{seed};
-  const Tensor draws = matmul(randn({paths, 3}, random), factor.transpose(0, 1));
+  const Tensor draws = matmul(randn({paths, 3}, random), tern::linalg::cholesky(correlation).transpose(0, 1));
 
   const auto value = [&](const Var& s, const Var& v) {
     const Var ends = log(s) + (kRate - 0.5 * square(v)) * kYears + v * std::sqrt(kYears) * draws;  // [paths, 3]
