@@ -46,13 +46,27 @@ struct LoopRows {
 /// Calls a loop. `streams`: past the caches. `half`: in the loop's place, from and to 16-bit memory.
 void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams = false, LoopFn half = nullptr);
 
-std::size_t compute_size(ComputeType type);
+inline std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
 /// Whether elements in memory are the lanes themselves.
-bool stored_as_computed(DType dtype);
+inline bool stored_as_computed(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
+         dtype == DType::i64;
+}
 
 /// Whether the elements follow each other in the order of the space.
-bool is_contiguous(const detail::View& view, const Shape& space);
-void* memory_of(const detail::View& view);
+inline bool is_contiguous(const detail::View& view, const Shape& space) {
+  std::int64_t step = 1;
+  for (int i = space.rank() - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (space[axis] != 1 && view.strides[axis] != step) return false;
+    step *= space[axis];
+  }
+  return true;
+}
+inline void* memory_of(const detail::View& view) {
+  return static_cast<std::byte*>(view.storage->data()) +
+         view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
 
 /// Runs an elementwise request of at most a block whose operands lie as the space does, without any of what follows:
 /// its time is that of the smallest operation. False where it is another request.
