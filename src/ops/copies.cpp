@@ -49,18 +49,18 @@ const FormulaGraph* cast_graph(DType dtype) {
 }  // namespace
 
 // ---- properties ----
-const Shape& Tensor::shape() const { return checked(*this, "shape").shape; }
+const Shape& Tensor::shape() const { return impl_of(*this, "shape").shape; }
 std::int64_t Tensor::size(int axis) const {
-  const Shape& s = checked(*this, "size").shape;
+  const Shape& s = impl_of(*this, "size").shape;
   return s[static_cast<std::size_t>(normalize_axis("size", axis, s.rank()))];
 }
-int Tensor::dim() const { return checked(*this, "dim").shape.rank(); }
-std::int64_t Tensor::numel() const { return checked(*this, "numel").numel; }
-const Strides& Tensor::strides() const { return checked(*this, "strides").strides; }
-DType Tensor::dtype() const { return checked(*this, "dtype").dtype; }
-Device Tensor::device() const { return checked(*this, "device").storage->backend().device(); }
+int Tensor::dim() const { return impl_of(*this, "dim").shape.rank(); }
+std::int64_t Tensor::numel() const { return impl_of(*this, "numel").numel; }
+const Strides& Tensor::strides() const { return impl_of(*this, "strides").strides; }
+DType Tensor::dtype() const { return impl_of(*this, "dtype").dtype; }
+Device Tensor::device() const { return impl_of(*this, "device").storage->backend().device(); }
 bool Tensor::is_contiguous() const {
-  const TensorImpl& t = checked(*this, "is_contiguous");
+  const TensorImpl& t = impl_of(*this, "is_contiguous");
   std::int64_t step = 1;
   for (int i = t.shape.rank() - 1; i >= 0; --i) {
     const auto axis = static_cast<std::size_t>(i);
@@ -72,7 +72,7 @@ bool Tensor::is_contiguous() const {
 
 // ---- copies ----
 Tensor Tensor::clone() const {
-  const TensorImpl& t = checked(*this, "clone");
+  const TensorImpl& t = impl_of(*this, "clone");
   Backend& backend = t.storage->backend();
   backend.require<FusedRequest>("clone");
   Tensor result = make_tensor(t.shape, t.dtype, backend, "clone");
@@ -95,13 +95,13 @@ Tensor on_host(const Tensor& t, const char* op) {
 }
 }  // namespace
 Tensor Tensor::to(DType to) const {
-  const TensorImpl& t = checked(*this, "to");
+  const TensorImpl& t = impl_of(*this, "to");
   if (t.dtype == to) return *this;
   if (!has_kernels(*this)) return on_host(*this, "to").to(to).to(device());
   return run_fused({"to", cast_graph(to), 0, {}}, PoolVector<Argument>{Argument(*this)})[0];
 }
 Tensor Tensor::to(Device target) const {
-  const TensorImpl& t = checked(*this, "to");
+  const TensorImpl& t = impl_of(*this, "to");
   if (device() == target) return *this;
   require_values("to");
   require_replayed("to", *t.storage);
@@ -121,7 +121,7 @@ Tensor Tensor::to(Device target) const {
   return result;
 }
 void Tensor::read(void* destination, DType wanted, const char* op) const {
-  const TensorImpl& t = checked(*this, op);
+  const TensorImpl& t = impl_of(*this, op);
   require_dtype(op, *this, wanted);
   require_values(op);
   require_replayed(op, *t.storage);
@@ -133,7 +133,7 @@ void Tensor::read(void* destination, DType wanted, const char* op) const {
                                 static_cast<std::size_t>(s.numel) * size);
 }
 void Tensor::read_item(void* destination, DType wanted) const {
-  const TensorImpl& t = checked(*this, "item");
+  const TensorImpl& t = impl_of(*this, "item");
   if (t.numel != 1)
     throw Error(ErrorKind::shape, "item: the tensor must have one element, it is " + describe(*this));
   if (wanted == DType::c128 && t.dtype == DType::c64) {
@@ -155,7 +155,7 @@ void Tensor::read_item(void* destination, DType wanted) const {
   });
 }
 void* Tensor::pointer(DType wanted, bool writes) const {
-  const TensorImpl& t = checked(*this, "data_ptr");
+  const TensorImpl& t = impl_of(*this, "data_ptr");
   if (device() != cpu())
     throw Error(ErrorKind::device, "data_ptr: " + describe(*this) + " is on " + device().to_string() +
                                        ", whose memory has no pointers here; copy it with .to(cpu())");
@@ -185,7 +185,7 @@ Tensor Tensor::borrow(void* pointer, DType dtype, const Shape& shape, const std:
   return Tensor(std::move(impl));
 }
 Tensor& Tensor::copy_from(const Tensor& source) {
-  checked(*this, "copy_from");
+  impl_of(*this, "copy_from");
   require_defined("copy_from", "source", source);
   if (broadcast_shapes("copy_from", shape(), source.shape()) != shape())
     throw Error(ErrorKind::shape, "copy_from: " + describe(source) + " does not broadcast to " + describe(*this));

@@ -27,7 +27,7 @@ const FormulaGraph* converted(const FormulaGraph* graph, DType dtype) {
   return make_graph({&result, 1}, 2);
 }
 Tensor& update(Tensor& target, const char* op, const Pointwise<>& formula, const Argument& other) {
-  checked(target, op);
+  impl_of(target, op);
   const FormulaGraph* graph = formula.graph();
   if (other.tensor) {
     require_defined(op, "the right-hand side", *other.tensor);

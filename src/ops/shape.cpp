@@ -49,7 +49,7 @@ std::optional<Strides> reshaped_strides(const TensorImpl& t, const Shape& shape)
 }  // namespace
 
 Tensor Tensor::reshape(const Shape& wanted) const {
-  const TensorImpl& t = checked(*this, "reshape");
+  const TensorImpl& t = impl_of(*this, "reshape");
   const Shape shape = completed_shape("reshape", wanted, t.numel, this);
   if (shape == t.shape) return *this;
   if (t.numel == 0) return make_view(*this, shape, contiguous_strides(shape), t.offset);
@@ -57,7 +57,7 @@ Tensor Tensor::reshape(const Shape& wanted) const {
   return make_view(clone(), shape, contiguous_strides(shape), 0);
 }
 Tensor Tensor::permute(const Axes& order) const {
-  const TensorImpl& t = checked(*this, "permute");
+  const TensorImpl& t = impl_of(*this, "permute");
   if (order.rank() != t.shape.rank())
     throw Error(ErrorKind::index, "permute: expected an order of " + std::to_string(t.shape.rank()) + " axes, got " +
                                       std::to_string(order.rank()));
@@ -71,7 +71,7 @@ Tensor Tensor::permute(const Axes& order) const {
   return make_view(*this, shape, strides, t.offset);
 }
 Tensor Tensor::transpose(int axis_a, int axis_b) const {
-  const TensorImpl& t = checked(*this, "transpose");
+  const TensorImpl& t = impl_of(*this, "transpose");
   const auto a = static_cast<std::size_t>(normalize_axis("transpose", axis_a, t.shape.rank())),
              b = static_cast<std::size_t>(normalize_axis("transpose", axis_b, t.shape.rank()));
   Shape shape = t.shape;
@@ -88,7 +88,7 @@ std::string range_text(std::optional<std::int64_t> begin, std::optional<std::int
 }  // namespace
 Tensor Tensor::slice(int axis, std::optional<std::int64_t> begin, std::optional<std::int64_t> end,
                      std::int64_t step) const {
-  const TensorImpl& t = checked(*this, "slice");
+  const TensorImpl& t = impl_of(*this, "slice");
   const auto a = static_cast<std::size_t>(normalize_axis("slice", axis, t.shape.rank()));
   if (step == 0) throw Error(ErrorKind::index, "slice: the step must not be 0");
   const std::int64_t size = t.shape[a];
@@ -113,7 +113,7 @@ Tensor Tensor::slice(int axis, std::optional<std::int64_t> begin, std::optional<
   return make_view(*this, shape, strides, t.offset + (shape[a] > 0 ? from * t.strides[a] : 0));
 }
 Tensor Tensor::operator[](std::int64_t i) const {
-  const TensorImpl& t = checked(*this, "[]");
+  const TensorImpl& t = impl_of(*this, "[]");
   const std::int64_t size = t.shape.rank() > 0 ? t.shape[0] : 0, at = i < 0 ? i + size : i;
   if (at < 0 || at >= size)
     throw Error(ErrorKind::index, "[]: entry " + std::to_string(i) + " is out of range for " +
@@ -129,7 +129,7 @@ Tensor Tensor::T() const {
   return transpose(0, 1);
 }
 Tensor Tensor::squeeze(int axis) const {
-  const TensorImpl& t = checked(*this, "squeeze");
+  const TensorImpl& t = impl_of(*this, "squeeze");
   const int a = normalize_axis("squeeze", axis, t.shape.rank());
   if (t.shape[static_cast<std::size_t>(a)] != 1)
     throw Error(ErrorKind::shape,
@@ -140,7 +140,7 @@ Tensor Tensor::squeeze(int axis) const {
   return make_view(*this, without_axes(t.shape, 1u << a), strides, t.offset);
 }
 Tensor Tensor::unsqueeze(int axis) const {
-  const TensorImpl& t = checked(*this, "unsqueeze");
+  const TensorImpl& t = impl_of(*this, "unsqueeze");
   const int a = normalize_axis("unsqueeze", axis, t.shape.rank() + 1);
   Shape shape;
   Strides strides;
@@ -152,7 +152,7 @@ Tensor Tensor::unsqueeze(int axis) const {
   return make_view(*this, shape, strides, t.offset);
 }
 Tensor Tensor::broadcast_to(const Shape& shape) const {
-  const TensorImpl& t = checked(*this, "broadcast_to");
+  const TensorImpl& t = impl_of(*this, "broadcast_to");
   shape.numel();
   if (shape.rank() < t.shape.rank() || broadcast_shapes("broadcast_to", t.shape, shape) != shape)
     throw Error(ErrorKind::shape, "broadcast_to: " + describe(*this) + " does not broadcast to " + to_string(shape));

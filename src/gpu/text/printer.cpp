@@ -221,20 +221,37 @@ std::string ProgramPrinter::sum_of_product(int index, const std::vector<int>& jo
              ", ", subtracts && first ? "-" : "", name_of(step.args[first ? 1 : 0]), ")");
 }
 
+std::string ProgramPrinter::lines(const std::vector<char>& needed, const std::vector<int>& wanted,
+                                  const std::function<bool(int)>& is_source) const {
+  const std::vector<int> joined = joined_products(needed, wanted, is_source);
+  std::string text;
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+    if (needed[static_cast<std::size_t>(i)] && !is_source(i) &&
+        std::find(joined.begin(), joined.end(), i) == joined.end())
+      text += cat("  let ", name_of(i), " = ",
+                  joined[static_cast<std::size_t>(i)] < 0 ? expression(i) : sum_of_product(i, joined), ";\n");
+  return text;
+}
+
+std::string ProgramPrinter::pure_function(const std::string& name, int wanted) const {
+  const auto is_source = [this](int i) { return at(i).kind == StepKind::input; };
+  std::vector<Named> parameters;
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+    if (is_source(i)) parameters.push_back({type(i), name_of(i)});
+  return dialect_.pure_function_head(name, parameters, type(wanted)) +
+         lines(needed_steps(program_, {wanted}, is_source), {wanted}, is_source) +
+         cat("  return ", name_of(wanted), ";\n}\n");
+}
+
 Function ProgramPrinter::function(const std::string& name, const std::vector<int>& wanted,
                                   const std::function<bool(int)>& is_source) const {
   const std::vector<char> needed = needed_steps(program_, wanted, is_source);
-  const std::vector<int> joined = joined_products(needed, wanted, is_source);
   Function f{name, "", {}, wanted};
   std::vector<Named> parameters;
-  std::string body;
-  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
-    if (!needed[static_cast<std::size_t>(i)]) continue;
-    if (is_source(i)) f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
-    else if (std::find(joined.begin(), joined.end(), i) == joined.end())
-      body += cat("  let ", name_of(i), " = ",
-                  joined[static_cast<std::size_t>(i)] < 0 ? expression(i) : sum_of_product(i, joined), ";\n");
-  }
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+    if (needed[static_cast<std::size_t>(i)] && is_source(i))
+      f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
+  const std::string body = lines(needed, wanted, is_source);
   std::string result = type(wanted[0]), value = name_of(wanted[0]);
   if (wanted.size() > 1) {
     std::vector<Named> fields;
