@@ -1,5 +1,5 @@
-// What a tensor says of itself, its copies (to another dtype, device or layout) and the ways to its elements: methods of
-// Tensor, and the same on variables.
+// What a tensor says of itself, its copies (to another dtype, device or layout) and the ways to its elements: methods
+// of Tensor, and the same on variables.
 #include <array>
 #include <cstring>
 #include <string>

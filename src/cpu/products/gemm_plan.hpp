@@ -37,7 +37,9 @@ inline Scratch& scratch() {
   return detail::of_thread<Scratch>();
 }
 
-inline bool long_rows(const GemmProblem& g, const GemmTypes& types) { return std::abs(g.b_row) * types.size >= kLongRow; }
+inline bool long_rows(const GemmProblem& g, const GemmTypes& types) {
+  return std::abs(g.b_row) * types.size >= kLongRow;
+}
 
 /// Whether B is read once, at the speed of memory.
 inline bool streams_b(const GemmProblem& g, const GemmTypes& types) {

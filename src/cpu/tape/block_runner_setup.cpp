@@ -1,5 +1,5 @@
-// What a BlockRunner finds out once for a request: which way of the tape to go, how each operand lies, which outputs are
-// written in place.
+// What a BlockRunner finds out once for a request: which way of the tape to go, how each operand lies, which outputs
+// are written in place.
 #include <algorithm>
 
 #include "cpu/machine/caches.hpp"
