@@ -58,7 +58,7 @@ std::byte* kept_panel(const TilePlan& plan, std::byte* base, Index col, const De
 namespace {
 /// This thread's own panel at `col` of the i-th block, and whether it has been packed; it is to be, if not.
 std::pair<std::byte*, bool> own_panel(const TilePlan& plan, Index col, Index i) {
-  Scratch& mine = scratch();
+  TileScratch& mine = scratch();
   std::byte* const base = mine.own.reserve(plan.kept_cols * plan.depth.total() * plan.types.compute_size);
   const Index panels = plan.kept_cols / plan.panel(),
               place = (col - plan.kept_begin) / plan.panel() * plan.depth.count + i;

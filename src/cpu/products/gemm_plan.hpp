@@ -27,14 +27,14 @@ constexpr Part part_of(Index i, Index parts, Index total) {
 
 /// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed.
 /// `shared` is the calling thread's, read by all.
-struct Scratch {
+struct TileScratch {
   Buffer a, b, tile, group, turned, shared;
   Buffer own;                 // B as this thread has packed it …
   std::uint64_t own_job = 0;  // … for this product …
   std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
 };
-inline Scratch& scratch() {
-  return detail::of_thread<Scratch>();
+inline TileScratch& scratch() {
+  return detail::of_thread<TileScratch>();
 }
 
 inline bool long_rows(const GemmProblem& g, const GemmTypes& types) {
