@@ -8,7 +8,7 @@ struct Panel {
   const std::byte* data;
   Index row, col;
 };
-/// Columns of B: in place, elements as they are stored, or packed in lanes.
+/// Columns of B: in place, elements as they are stored, or packed as they are computed.
 struct PanelOfB {
   const std::byte* data;
   Index row;

@@ -18,7 +18,8 @@ using detail::StepKind;
 
 namespace {
 
-/// The kernel that copies a matrix, transposing it where it must, into lanes; null where there is none for the dtype.
+/// The kernel that copies a matrix, transposing it where it must, as it is computed; null where there is none for the
+/// dtype.
 const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
   const GemmKernels& kernels = gemm_kernels();
   switch (dtype) {
@@ -319,7 +320,7 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
   });
   return reduces_in_place_;
 }
-/// Whether `count` elements are one run of lanes in memory.
+/// Whether `count` elements are one run in memory, as they are computed.
 bool BlockRunner::lies_there(const Cursor& cursor, std::int64_t count) {
   return stored_as_computed(cursor.dtype()) && cursor.direct(0, count) != nullptr;
 }

@@ -47,7 +47,7 @@ struct LoopRows {
 void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams = false, LoopFn half = nullptr);
 
 inline std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
-/// Whether elements in memory are the lanes themselves.
+/// Whether elements lie in memory as they are computed.
 inline bool stored_as_computed(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
          dtype == DType::i64;
@@ -112,14 +112,14 @@ class BlockRunner {
   static constexpr int kAnyPass = -1;
   /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
   bool is_one_loop(std::int64_t count) const;
-  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as lanes or as
-  /// 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
+  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as they are
+  /// computed or as 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
   bool reduce_in_place(std::int64_t count);
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
-  /// Lanes for the only output from `position` on; any number of them.
-  void store_computed(std::int64_t position, std::int64_t count, const void* lanes) const {
-    outputs_[0].cursor.store(table_, position, count, lanes, streams_);
+  /// Values for the only output from `position` on; any number of them.
+  void store_computed(std::int64_t position, std::int64_t count, const void* values) const {
+    outputs_[0].cursor.store(table_, position, count, values, streams_);
   }
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;

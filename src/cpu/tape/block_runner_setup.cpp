@@ -88,7 +88,7 @@ BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<c
   const auto lies_so = [count = full.count()](const auto& operand) {
     return operand.cursor.direct(0, count) != nullptr;
   };
-  // The blocks of a product (skip > 0) are rectangles and no runs: those of few columns take lanes.
+  // The blocks of a product (skip > 0) are rectangles and no runs: those of few columns are widened.
   if (skip == 0 && half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) &&
       std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
     half_loop_ = half_rows_;
@@ -145,8 +145,8 @@ void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& 
   }
 }
 
-/// An op may write its result into the output's memory where that has the lanes' type and nothing else needs the
-/// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
+/// An op may write its result into the output's memory where that has the type it computes in and nothing else needs
+/// the block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
 bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
   const int value = tape_.outputs[k];
   if (!stored_as_computed(outputs[k].dtype)) return false;

@@ -16,7 +16,7 @@ inline std::int64_t number_bits(ComputeType type, const Number& n) {
     std::memcpy(&result, &value, sizeof value);
     return result;
   };
-  // In integer lanes it is in range (checked with the call); in the others it may be infinite.
+  // Among integers it is in range (checked with the call); in the others it may be infinite.
   const auto integer = [&] { return n.is_integer ? n.integer : static_cast<std::int64_t>(n.real); };
   switch (type) {
     case ComputeType::f32: return bits(n.is_integer ? static_cast<float>(n.integer) : static_cast<float>(n.real));

@@ -21,7 +21,7 @@ namespace {
 
 double real_of(const Number& n) { return n.is_integer ? static_cast<double>(n.integer) : n.real; }
 
-/// A wrap to a 16-bit float in f64 lanes: integers on their way to f16 or bf16, rounded once.
+/// A wrap to a 16-bit float in f64: integers on their way to f16 or bf16, rounded once.
 bool rounds_integer(const Program& program, const Step& step) {
   if (step.kind != StepKind::wrap || step.type != ComputeType::f64 || dtype_size(step.dtype) != 2) return false;
   const Step& arg = program.steps[static_cast<std::size_t>(step.args[0])];

@@ -68,10 +68,10 @@ std::vector<int> sources_of(const detail::Program& program, const std::vector<in
 std::string literal(const Number& number, detail::ComputeType type);
 /// The highest or the lowest number of a compute type, of floats an infinity.
 std::string extreme_literal(bool highest, detail::ComputeType type);
-/// The type a step's value has in a kernel. Where there are no lanes of 64 bits, f64 only serves to round an integer
+/// The type a step's value has in a kernel. Where there are no numbers of 64 bits, f64 only serves to round an integer
 /// once, and is f32.
 detail::ComputeType kernel_type(const detail::Step& step, bool native);
-/// The dtype of the first step that no kernel for 32-bit lanes can hold; f32 where there is none.
+/// The dtype of the first step that no kernel of 32-bit numbers can hold; f32 where there is none.
 DType unsupported_dtype(const detail::Program& program);
 
 }  // namespace tern::detail_gpu
