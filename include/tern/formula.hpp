@@ -1,5 +1,5 @@
 // Formulas: ordinary C++ lambdas, traced once into a graph that every backend can run and differentiate.
-//
+// (Longer than other files: what takes a formula's operands, and refuses others, is made by macros in one place.)
 //   constexpr tern::Pointwise mish{"mish", [](auto x) { return x * tanh(softplus(x)); }};
 //   Tensor y = mish(x);    // one fused kernel; with a Var, differentiable to any order
 #pragma once

@@ -1,4 +1,4 @@
-// Tensor: a handle on strided, typed memory of a device.
+// Tensor: a handle on strided, typed memory of a device. (Longer than other files: what makes one stands with it.)
 #pragma once
 #include <initializer_list>
 #include <iosfwd>

@@ -7,4 +7,8 @@ namespace tern::detail {
 /// `logaddexp` is log(eᵃ + eᵇ), of floats; `last` is b, whatever a is.
 enum class Combine : std::uint8_t { add, mul, maximum, minimum, logaddexp, last };
 
+struct FormulaGraph;
+/// (a, b) → combined; not of `last`, which does not read a.
+const FormulaGraph* combining_graph(Combine how);
+
 }  // namespace tern::detail

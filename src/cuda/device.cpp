@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kSmallCopy = 64 << 10;
 
 /// The block the calling thread was given last, as long as it has issued nothing since: a copy to it needs to wait for
-/// no more than what the block was used for before.
+/// no more than what the block was used for before. (Not an argument: between the two stands the code that asked for
+/// both.)
 struct Fresh {
   const CudaDevice* gpu;
   Memory::Block block;

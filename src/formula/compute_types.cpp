@@ -1,4 +1,4 @@
-// Lanes: what the values of a dtype are computed in.
+// Compute types: what the values of a dtype are computed in.
 #include <cmath>
 
 #include "formula/program.hpp"

@@ -14,7 +14,7 @@ namespace detail {
 namespace {
 
 /// An epilogue as it is recorded: with what its backward reads of the product.
-struct GradientPlan {
+struct EpiloguePlan {
   const FormulaGraph* graph = nullptr;    // the epilogue; a hidden last output where no other holds what backward reads
   IndexSet outputs_read;           // outputs read in place of their expressions
   IndexSet used;                   // inputs that backward reads
@@ -49,7 +49,7 @@ const Node* node_to_save(const FormulaGraph* graph, const FormulaGraph* gradient
   return best;
 }
 
-GradientPlan make_plan(const FormulaGraph* graph, const IndexSet& wanted, const IndexSet& tensors) {
+EpiloguePlan make_plan(const FormulaGraph* graph, const IndexSet& wanted, const IndexSet& tensors) {
   const IndexSet all = first_indices(graph->outputs.size());
   const GradientGraph& preferred = gradient(graph, all, wanted);
   if (!preferred.graph || !preferred.graph->used_inputs[0])
@@ -60,7 +60,7 @@ GradientPlan make_plan(const FormulaGraph* graph, const IndexSet& wanted, const 
   for (const Node* node : graph->outputs) outputs.push_back(Expr(node));
   while (at < outputs.size() && outputs[at].node() != saved) ++at;
   if (at == outputs.size()) outputs.push_back(Expr(saved));
-  GradientPlan plan{make_graph(outputs, graph->inputs), one_index(at), {}};
+  EpiloguePlan plan{make_graph(outputs, graph->inputs), one_index(at), {}};
   const GradientGraph& g =
       gradient(plan.graph, first_indices(outputs.size()), wanted, false, plan.outputs_read);
   plan.used = g.graph->used_inputs;
@@ -79,18 +79,18 @@ struct PlanKeyHash {
     return std::hash<const FormulaGraph*>()(key.graph) ^ of_set(key.wanted) ^ of_set(key.tensors) << 1;
   }
 };
-const GradientPlan& shared_plan_of(const PlanKey& key) {
+const EpiloguePlan& shared_plan_of(const PlanKey& key) {
   static auto& lock = *new ForkSafe<std::mutex>;
-  static auto& known = *new std::unordered_map<PlanKey, GradientPlan, PlanKeyHash>;  // which stay where they are
+  static auto& known = *new std::unordered_map<PlanKey, EpiloguePlan, PlanKeyHash>;  // which stay where they are
   const std::lock_guard hold(lock);
   const auto found = known.find(key);
   return found != known.end() ? found->second
                               : known.emplace(key, make_plan(key.graph, key.wanted, key.tensors)).first->second;
 }
 /// A cache: the last this thread asked for is found without the lock.
-const GradientPlan& plan_of(const PlanKey& key) {
+const EpiloguePlan& plan_of(const PlanKey& key) {
   thread_local PlanKey last_key;
-  thread_local const GradientPlan* last = nullptr;
+  thread_local const EpiloguePlan* last = nullptr;
   if (!(last_key == key)) last = &shared_plan_of(key), last_key = key;
   return *last;
 }
@@ -139,7 +139,7 @@ void product_with_epilogue(const char* op, const FormulaGraph* graph, const Shap
     for (std::size_t k = 0; k < results.size(); ++k) results[k] = as_var(outputs[k]);
     return;
   }
-  const GradientPlan& plan = plan_of({graph, wanted_of_epilogue(mask), tensors});
+  const EpiloguePlan& plan = plan_of({graph, wanted_of_epilogue(mask), tensors});
   Slots<Tensor, 3> outputs(plan.graph->outputs.size());
   run_product({op, plan.graph, batch, {}}, a.value(), b.value(), operands, {}, outputs);
   EpilogueBackward rule;

@@ -121,7 +121,7 @@ void run_bound(const Bound& bound, std::span<Tensor> results) {
 }
 
 /// What the gradients of some operands are computed by: kept, for one is asked for again and again.
-struct GradientPlan {
+struct FixedGradients {
   FixedCall call;            // its operands: see sources
   std::vector<int> sources;  // of each: which of the operands, the results' gradients, and the results, in this order
   std::vector<int> inputs;   // of each result: the operand whose gradient it is
@@ -161,8 +161,8 @@ struct FixedBackward {
   }
 
  private:
-  GradientPlan plan(const GradientGraph& g) const;
-  const GradientPlan& kept_plan(const GradientGraph& g) const;
+  FixedGradients plan(const GradientGraph& g) const;
+  const FixedGradients& kept_plan(const GradientGraph& g) const;
 };
 
 /// The gradient of one operand: an expression for each component, 0 where none flows.
@@ -175,8 +175,8 @@ std::vector<Expr> gradient_of(const FixedCall& call, const GradientGraph& g, std
   return gradient;
 }
 
-GradientPlan FixedBackward::plan(const GradientGraph& g) const {
-  GradientPlan plan{{call.op, nullptr, {}, {}, call.reduced, call.space}, {}, {}};
+FixedGradients FixedBackward::plan(const GradientGraph& g) const {
+  FixedGradients plan{{call.op, nullptr, {}, {}, call.reduced, call.space}, {}, {}};
   const bool reduces = g.graph->reduces;
   std::vector<Expr> outputs;
   std::size_t first = 0;
@@ -223,7 +223,7 @@ GradientPlan FixedBackward::plan(const GradientGraph& g) const {
   return plan;
 }
 
-const GradientPlan& FixedBackward::kept_plan(const GradientGraph& g) const {
+const FixedGradients& FixedBackward::kept_plan(const GradientGraph& g) const {
   // The graph alone does not say which inputs are components of one tensor, nor how they are broadcast.
   std::vector<std::int64_t> key{static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(&g)), call.reduced};
   const auto add_shape = [&](const FixedShape& s) { key.insert(key.end(), {s.rank, s.sizes[0], s.sizes[1]}); };
@@ -235,7 +235,7 @@ const GradientPlan& FixedBackward::kept_plan(const GradientGraph& g) const {
   for (const auto& result : call.results) add_shape(result.shape), key.push_back(result.full);
   struct Plans {
     ForkSafe<std::mutex> lock;
-    std::map<std::vector<std::int64_t>, GradientPlan> list;
+    std::map<std::vector<std::int64_t>, FixedGradients> list;
   };
   static Plans& plans = *new Plans;  // of graphs, which live as long as the process
   const std::lock_guard hold(plans.lock);
@@ -253,7 +253,7 @@ PoolVector<Var> FixedBackward::operator()(const RuleContext& context) const {
   const IndexSet wanted = inputs_of_operands(context.wanted & context.needed);  // in forward mode, the tangents alone
   const GradientGraph& g = gradient(call.graph, present, wanted, false, outputs_read);
   if (!g.graph) return gradients;
-  const GradientPlan& plan = kept_plan(g);
+  const FixedGradients& plan = kept_plan(g);
   const auto operands = call.operands.size(), results = call.results.size();
   PoolVector<Argument> arguments;
   for (const int source : plan.sources) {

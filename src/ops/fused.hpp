@@ -22,6 +22,12 @@ inline const Tensor& value_of(const Tensor& x) { return x; }
 inline const Tensor& value_of(const Var& x) { return x.value(); }
 /// Of an argument that is no number.
 inline const Tensor& value_of(const Argument& x) { return x.var ? x.var->value() : *x.tensor; }
+/// Of an argument, null where that is a number.
+inline const Tensor* tensor_of(const Argument& a) { return a.tensor ? a.tensor : a.var ? &a.var->value() : nullptr; }
+/// What a tensor is made of; throws where it is undefined.
+inline const TensorImpl& impl_of(const Tensor& t, const char* op) {
+  return *require_defined(op, "the tensor", t).impl();
+}
 /// An operand as one of type R: itself, a constant where R is Var, its elements where R is Tensor.
 template <TensorOrVar R, TensorOrVar T> decltype(auto) operand_as(const T& x) {
   if constexpr (std::same_as<R, Tensor>) return value_of(x);

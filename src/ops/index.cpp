@@ -1,4 +1,4 @@
-// Selecting by index: take, gather and their transpose scatter_add; sort and top k; comparing.
+// Selecting by index: take, gather and their transpose scatter_add; one_hot.
 #include <string>
 
 #include "backend/instruments/trace.hpp"
@@ -7,7 +7,6 @@
 #include "ops/instances.hpp"
 #include "ops/scatter.hpp"
 #include "primitives/scatter/scatter.hpp"
-#include "primitives/sort/sort.hpp"
 #include "tern/complex.hpp"
 
 namespace tern {
@@ -310,50 +309,6 @@ template Var scatter_add(const Tensor&, const Tensor&, const Var&, int);
 template Var scatter_add(const Var&, const Tensor&, const Tensor&, int);
 template Var scatter_add(const Var&, const Tensor&, const Var&, int);
 
-// ---- along an axis: sort ----
-namespace {
-struct Order {
-  Tensor values, indices;
-};
-/// The first k along the axis; all of them where k is negative.
-Order ordered(const char* op, const Tensor& x, int axis, bool descending, std::int64_t k = -1) {
-  require_defined(op, "x", x), require_real(op, "x", x);
-  const int a = normalize_axis(op, axis, x.dim());
-  if (x.shape()[static_cast<std::size_t>(a)] > 2147483647)
-    throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
-  Backend& backend = x.impl()->storage->backend();
-  backend.require<SortRequest>(op);
-  Shape shape = x.shape();
-  if (k >= 0) shape[static_cast<std::size_t>(a)] = k;
-  Order result{make_tensor(shape, x.dtype(), backend), make_tensor(shape, DType::i32, backend)};
-  if (k == 0) return result;
-  run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, shape),
-                           view_over(result.indices, shape), std::max<std::int64_t>(k, 0)});
-  return result;
-}
-template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) {
-  const std::int64_t size = x.size(normalize_axis("topk", axis, x.dim()));
-  if (k < 0 || k > size)
-    throw Error(ErrorKind::index, "topk: k = " + std::to_string(k) + " is out of range for axis " +
-                                      std::to_string(axis) + " of size " + std::to_string(size));
-  return k;
-}
-}  // namespace
-
-template <TensorOrVar T> Sorted<T> sort(const T& x, int axis, bool descending) {
-  Order order = ordered("sort", value_of(x), axis, descending);
-  if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
-  else return {gather(x, order.indices, axis), order.indices};
-}
-template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis, bool largest) {
-  require_defined("topk", "x", value_of(x)), checked_k(x, k, axis);
-  Order order = ordered("topk", value_of(x), axis, largest, k);
-  if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
-  else return {gather(x, order.indices, axis), order.indices};
-}
-TERN_INSTANCES_1(Sorted, sort, int, bool)
-TERN_INSTANCES_1(Sorted, topk, std::int64_t, int, bool)
-
 Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
   constexpr const char* op = "one_hot";
   require_defined(op, "labels", labels);
@@ -366,39 +321,6 @@ Tensor one_hot(const Tensor& labels, std::int64_t classes, DType dtype) {
   const Tensor at = as_i32(op, labels);
   if (any) require_indices("one_hot (labels)", at, classes);
   return (at.unsqueeze(-1) == positions).to(dtype);
-}
-
-namespace {
-const FormulaGraph* close_graph() {
-  return graph_of([](auto x, auto y, auto rtol, auto atol) {  // x - y is NaN for equal infinities
-    const auto near = bit_and(abs(y) < Expr(kInf), abs(x - y) <= atol + rtol * abs(y));
-    return bit_or(x == y, near);
-  });
-}
-/// Of integers, through i64: their distance as an unsigned number, against the tolerance rounded down.
-const FormulaGraph* close_integers_graph() {
-  return graph_of([](auto x, auto y, auto rtol, auto atol) {
-    const auto a = cast(x, DType::i64), b = cast(y, DType::i64);
-    const auto distance = where(a > b, a - b, b - a);  // modulo 2^64
-    const auto tolerance = cast(atol, DType::f64) + cast(rtol, DType::f64) * abs(cast(b, DType::f64));
-    const auto near = bit_and(distance >= 0, distance <= cast(tolerance, DType::i64));
-    const auto far = bit_and(distance < 0, cast(distance, DType::f64) + Expr(0x1p64) <= tolerance);
-    return bit_or(x == y, bit_or(near, far));
-  });
-}
-}  // namespace
-
-bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
-  require_defined("allclose", "a", a), require_defined("allclose", "b", b);
-  const bool floating = is_differentiable(a.dtype()) || is_differentiable(b.dtype());
-  const auto lacks_f64 = [](const Tensor& t) { return !t.impl()->storage->backend().supports(DType::f64); };
-  if (!floating && a.device() == b.device() && lacks_f64(a))
-    return allclose(a.to(cpu()), b.to(cpu()), rtol, atol, equal_nan);
-  const Argument arguments[] = {Argument(a), Argument(b), Argument(rtol), Argument(atol)};
-  const FormulaGraph* const graph = floating ? close_graph() : close_integers_graph();
-  Tensor result = fused_one<Tensor>({"allclose", graph, 0, {}}, arguments);
-  if (equal_nan && floating) result = bit_or(result, bit_and(a != a, b != b));
-  return all(result).item<bool>();
 }
 
 }  // namespace tern

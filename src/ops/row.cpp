@@ -98,7 +98,7 @@ const FormulaGraph* cross_entropy_graph(bool smoothed, bool ignores) {
     });
   return graph_of([](auto logits, auto label, auto factor) { return cross_entropy_of_row(logits, label) * factor; });
 }
-/// The mean of the rows whose label is not ignored; of none, 0. The count is in the rows' lanes: f32 for f16.
+/// The mean of the rows whose label is not ignored; of none, 0. The count is in the rows' compute type: f32 for f16.
 const FormulaGraph* counted_mean_graph() {
   return graph_of([](auto rows, auto label, auto ignored) {
     auto counts = label != ignored;

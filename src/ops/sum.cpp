@@ -31,7 +31,7 @@ const FormulaGraph* plain_sum() {
 const FormulaGraph* plain_mean() {
   return graph_of([](auto x) { return mean(x); });
 }
-/// sum(x) in its own lanes, then converted.
+/// sum(x) in its own compute type, then converted.
 const FormulaGraph* converted_sum(DType dtype) {
   static const Graphs graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(x), to); });
   return of_dtype(graphs, dtype);
@@ -40,7 +40,7 @@ const FormulaGraph* sum_of_converted(DType dtype) {
   static const Graphs graphs = graphs_by_dtype([](Expr x, DType to) { return cast(sum(cast(x, to)), to); });
   return of_dtype(graphs, dtype);
 }
-/// Of a sum in its own lanes, divided in f64 or f32.
+/// Of a sum in its own compute type, divided in f64 or f32.
 const FormulaGraph* mean_of_sum(DType dtype, DType divided) {
   static const auto graphs = [](DType in) {
     return graphs_by_dtype([in](Expr x, DType to) { return cast(cast(sum(x), in) / extent(), to); });

@@ -7,7 +7,8 @@
 namespace tern::detail_webgpu {
 namespace {
 
-/// Where the call that this thread is in goes on after an abort(); null outside any.
+/// Where the call that this thread is in goes on after an abort(); null outside any. (Not an argument: a signal's
+/// handler has none.)
 thread_local sigjmp_buf* landing = nullptr;
 
 std::mutex lock;

@@ -7,33 +7,9 @@ namespace {
 class FusedLinear : public EveryDevice {};
 TERN_EVERY_DEVICE(FusedLinear);
 
-const std::vector<LinearCase>& cases() {
-  static const std::vector<LinearCase> list{
-      {"2-D", {5, 7}, {7, 6}},
-      {"odd sizes", {33, 17}, {17, 35}},
-      {"one row", {1, 40}, {40, 19}},
-      {"one column", {21, 40}, {40, 1}},
-      {"K = 1", {9, 1}, {1, 11}},
-      {"batched", {3, 4, 5}, {3, 5, 6}},
-      {"shared b", {2, 3, 4, 5}, {5, 6}},
-      {"broadcast batch of a", {1, 4, 5}, {3, 5, 6}},
-      {"broadcast batch of b", {3, 4, 5}, {1, 5, 6}},
-      {"shared a", {4, 5}, {2, 3, 5, 6}},
-      {"both ways", {3, 1, 4, 5}, {1, 2, 5, 6}},
-      {"strided", {19, 23}, {23, 17}, true},
-      {"strided batched", {2, 7, 9}, {2, 9, 5}, true},
-      {"strided, shared b", {2, 7, 9}, {9, 5}, true},
-  };
-  return list;
-}
-
-std::string label(const LinearCase& c, const char* activation, DType dtype) {
-  return c.name + ", " + activation + ", " + std::string(to_string(dtype));
-}
-
 TEST_P(FusedLinear, EveryActivationShapeAndDtype) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 1);
       const Array pre = reference_pre(t);
       for (const Activation& act : activations())
@@ -44,7 +20,7 @@ TEST_P(FusedLinear, EveryActivationShapeAndDtype) {
 
 TEST_P(FusedLinear, MatmulBiasAndMatmulActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 2);
       const double eps = work_epsilon(dtype);
       expect_within(matmul_bias(t.a, t.b, t.bias), reference_pre(t), label(c, "bias only", dtype));
@@ -56,7 +32,7 @@ TEST_P(FusedLinear, MatmulBiasAndMatmulActivation) {
 
 TEST_P(FusedLinear, Residual) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 3);
       const Array want = add(reference_pre(t), Array(t.grad), work_epsilon(dtype));
       expect_within(matmul_bias_residual(t.a, t.b, t.bias, t.grad), want, label(c, "residual", dtype));
@@ -77,7 +53,7 @@ TEST_P(FusedLinear, ResidualBroadcasts) {
 
 TEST_P(FusedLinear, SavesThePreActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 5);
       Tensor pre;
       const Tensor y = matmul_bias_activation(t.a, t.b, t.bias, op::gelu, {.save_pre_activation = &pre});
@@ -88,7 +64,7 @@ TEST_P(FusedLinear, SavesThePreActivation) {
 }
 
 TEST_P(FusedLinear, SavesThePreActivationOfVariables) {
-  const LinearTensors t = linear_tensors(cases()[0], f32, device(), 6);
+  const LinearTensors t = linear_tensors(linear_cases()[0], f32, device(), 6);
   for (const Activation& act : activations()) {
     Tensor pre, plain;
     const Var y = matmul_bias_activation(Var(t.a), t.b, t.bias, act.formula, {.save_pre_activation = &pre});

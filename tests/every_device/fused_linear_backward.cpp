@@ -7,32 +7,11 @@ namespace {
 class FusedLinearBackward : public EveryDevice {};
 TERN_EVERY_DEVICE(FusedLinearBackward);
 
-const std::vector<LinearCase>& cases() {
-  static const std::vector<LinearCase> list{
-      {"2-D", {5, 7}, {7, 6}},
-      {"odd sizes", {33, 17}, {17, 35}},
-      {"one row", {1, 40}, {40, 19}},
-      {"one column", {21, 40}, {40, 1}},
-      {"batched", {3, 4, 5}, {3, 5, 6}},
-      {"shared b", {2, 3, 4, 5}, {5, 6}},
-      {"broadcast batch of a", {1, 4, 5}, {3, 5, 6}},
-      {"broadcast batch of b", {3, 4, 5}, {1, 5, 6}},
-      {"shared a", {4, 5}, {2, 3, 5, 6}},
-      {"both ways", {3, 1, 4, 5}, {1, 2, 5, 6}},
-      {"strided", {19, 23}, {23, 17}, true},
-      {"strided batched", {2, 7, 9}, {2, 9, 5}, true},
-      {"strided, shared b", {2, 7, 9}, {9, 5}, true},
-  };
-  return list;
-}
-std::string label(const LinearCase& c, const char* activation, DType dtype) {
-  return c.name + ", " + activation + ", " + std::string(to_string(dtype));
-}
 bool usable(const Activation& act, const Array& pre) { return std::string(act.name) != "relu" || kink_free(pre); }
 
 TEST_P(FusedLinearBackward, RecomputesThePreActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 11);
       const Array pre = reference_pre(t);
       for (const Activation& act : activations())
@@ -44,7 +23,7 @@ TEST_P(FusedLinearBackward, RecomputesThePreActivation) {
 
 TEST_P(FusedLinearBackward, BelievesTheGivenPreActivation) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 12);
       const Tensor given = Random(13).tensor(t.grad.shape(), dtype, device(), -4, 4);  // nothing to do with a·b + bias
       const Tensor passed = c.strided ? strided(given) : given;
@@ -56,7 +35,7 @@ TEST_P(FusedLinearBackward, BelievesTheGivenPreActivation) {
 
 TEST_P(FusedLinearBackward, AutogradGivesTheSame) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 14);
       const Array pre = reference_pre(t);
       for (const Activation& act : activations()) {
@@ -71,7 +50,7 @@ TEST_P(FusedLinearBackward, AutogradGivesTheSame) {
 /// In 16 bits autograd starts from the saved, rounded pre-activation or output.
 TEST_P(FusedLinearBackward, AutogradInSixteenBits) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16}))
-    for (const LinearCase& c : cases()) {
+    for (const LinearCase& c : linear_cases()) {
       const LinearTensors t = linear_tensors(c, dtype, device(), 15);
       const Array pre = stored(reference_pre(t), dtype);
       for (const Activation& act : activations()) {
@@ -85,7 +64,7 @@ TEST_P(FusedLinearBackward, AutogradInSixteenBits) {
 }
 
 TEST_P(FusedLinearBackward, OnlyTheWanted) {
-  const LinearTensors t = linear_tensors(cases()[5], f32, device(), 16);
+  const LinearTensors t = linear_tensors(linear_cases()[5], f32, device(), 16);
   const MatmulBiasActivationGrads all = matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::gelu);
   for (int mask = 0; mask < 8; ++mask) {
     const Wanted wanted{(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0};
@@ -140,12 +119,12 @@ void check_accumulation(const LinearTensors& t, const std::string& what, DType a
 }
 TEST_P(FusedLinearBackward, AccumulatesIntoGivenTensors) {
   for (const DType dtype : all_floats(device()))
-    for (const LinearCase& c : cases())
+    for (const LinearCase& c : linear_cases())
       check_accumulation(linear_tensors(c, dtype, device(), 19), label(c, "accumulating", dtype), dtype);
 }
 TEST_P(FusedLinearBackward, SixteenBitsAccumulateIntoSingle) {
   for (const DType dtype : dtypes_of(device(), {f16, bf16}))
-    for (const LinearCase& c : cases())
+    for (const LinearCase& c : linear_cases())
       check_accumulation(linear_tensors(c, dtype, device(), 20), label(c, "into f32", dtype), f32);
 }
 
@@ -170,7 +149,7 @@ TEST_P(FusedLinearBackward, TheProductsAreAddedBeforeRounding) {
 }
 
 TEST_P(FusedLinearBackward, EmptyAccumulatorsAreReturnedFresh) {
-  const LinearTensors t = linear_tensors(cases()[0], f32, device(), 21);
+  const LinearTensors t = linear_tensors(linear_cases()[0], f32, device(), 21);
   const MatmulBiasActivationGrads fresh = matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::tanh);
   MatmulBiasActivationGrads into{{}, ones(t.b.shape()), {}};
   const MatmulBiasActivationGrads got =
@@ -182,7 +161,7 @@ TEST_P(FusedLinearBackward, EmptyAccumulatorsAreReturnedFresh) {
   EXPECT_EQ(doubles(into.d_bias), doubles(fresh.d_bias));
 }
 TEST_P(FusedLinearBackward, UnwantedAccumulatorsAreLeftAlone) {
-  const LinearTensors t = linear_tensors(cases()[0], f32, device(), 22);
+  const LinearTensors t = linear_tensors(linear_cases()[0], f32, device(), 22);
   MatmulBiasActivationGrads into{ones(t.a.shape()), ones(t.b.shape()), ones(t.bias.shape())};
   matmul_bias_activation_bwd(t.grad, t.a, t.b, t.bias, op::tanh,
                              {.accumulate_into = &into, .wanted = {false, false, true}});

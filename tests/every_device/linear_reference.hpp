@@ -120,4 +120,27 @@ inline void expect_gradients(const MatmulBiasActivationGrads& got, const LinearG
   expect_within(got.d_bias, want.d_bias, what + ": d_bias");
 }
 
+inline const std::vector<LinearCase>& linear_cases() {
+  static const std::vector<LinearCase> list{
+      {"2-D", {5, 7}, {7, 6}},
+      {"odd sizes", {33, 17}, {17, 35}},
+      {"one row", {1, 40}, {40, 19}},
+      {"one column", {21, 40}, {40, 1}},
+      {"batched", {3, 4, 5}, {3, 5, 6}},
+      {"shared b", {2, 3, 4, 5}, {5, 6}},
+      {"broadcast batch of a", {1, 4, 5}, {3, 5, 6}},
+      {"broadcast batch of b", {3, 4, 5}, {1, 5, 6}},
+      {"shared a", {4, 5}, {2, 3, 5, 6}},
+      {"both ways", {3, 1, 4, 5}, {1, 2, 5, 6}},
+      {"strided", {19, 23}, {23, 17}, true},
+      {"strided batched", {2, 7, 9}, {2, 9, 5}, true},
+      {"strided, shared b", {2, 7, 9}, {9, 5}, true},
+      {"K = 1", {9, 1}, {1, 11}},
+  };
+  return list;
+}
+inline std::string label(const LinearCase& c, const char* activation, DType dtype) {
+  return c.name + ", " + activation + ", " + std::string(to_string(dtype));
+}
+
 }  // namespace tern::test

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "fuzz/naive.hpp"
+#include "ops/entry.hpp"
 #include "tern/tern.hpp"
 
 namespace tern::fuzz {
@@ -55,7 +56,7 @@ class Program {
 
   void step() {
     ++steps_;
-    switch (below(12)) {
+    switch (below(13)) {
       case 0: values_.push_back(fresh()); break;
       case 1:
       case 2: binary(); break;
@@ -67,7 +68,8 @@ class Program {
       case 8: product(); break;
       case 9: in_place(); break;
       case 10: rows(); break;
-      default: gated(); break;
+      case 11: gated(); break;
+      default: operation(); break;
     }
     if (values_.size() > 12) values_.resize(12);
   }
@@ -194,6 +196,65 @@ class Program {
     if (!common_shape(a.naive, b.naive, shape)) return;
     add("silu_mul", silu_mul(a.tensor, b.tensor),
         zip(a.naive, b.naive, shape, [](double x, double y) { return x / (1 + std::exp(-x)) * y; }));
+  }
+
+
+  /// Any operation that has an entry (src/ops/entry.hpp): a sample of it on operands of any layout, against its
+  /// reference. What it gives goes on as a value.
+  void operation() {
+    const std::vector<operations::Entry>& all = operations::entries();
+    const operations::Entry& entry = all[static_cast<std::size_t>(next() << 8 | next()) % all.size()];
+    const operations::Sample& sample = entry.samples[static_cast<std::size_t>(next()) % entry.samples.size()];
+    if (!sample.reference) return;
+    const std::size_t few = std::min<std::size_t>(2, sample.sizes.size()), chosen = next();  // the large ones seldom
+    const operations::Sizes sizes = sample.sizes[chosen < 16 ? chosen % sample.sizes.size() : chosen % few];
+    std::vector<Tensor> operands;
+    std::vector<operations::Values> exact;
+    for (const Shape& shape : sample.shapes(sizes)) {
+      const Naive x = numbers(static_cast<std::vector<std::int64_t>>(shape));
+      exact.push_back({shape, x.values});
+      operands.push_back(laid_out(tensor(x.values, shape, cpu())));
+    }
+    const std::vector<Tensor> got = sample.call(operands);
+    const std::vector<operations::Values> want = sample.reference(exact);
+    for (std::size_t k = 0; k < got.size(); ++k) {
+      if (!agrees(entry.tolerance, got[k], want[k])) {
+        std::fprintf(stderr, "step %d, %s (%s), result %zu differs from the reference\n", steps_, entry.name, sample.with,
+                     k);
+        std::abort();
+      }
+      go_on_with(got[k]);
+    }
+  }
+  Naive numbers(const std::vector<std::int64_t>& shape) {
+    double at = next() / 256.0 + next();
+    return generate(shape, [&](const auto&) { return std::fmod(at += 0.6180339887498949 + at * 1e-7, 2.0) - 1; });
+  }
+  /// The same elements, otherwise in memory.
+  Tensor laid_out(const Tensor& x) {
+    const int last = x.dim() - 1;
+    switch (x.dim() == 0 ? 0 : below(4)) {
+      case 1: return x.transpose(0, last).contiguous().transpose(0, last);
+      case 2: return flip(flip(x, Axes{last}).contiguous(), Axes{last});
+      case 3: return repeat(x, 2, last).slice(last, 0, {}, 2);
+      default: return x;
+    }
+  }
+  static bool agrees(const operations::Tolerance& tolerance, const Tensor& got, const operations::Values& want) {
+    if (got.shape() != want.shape) return false;
+    const std::vector<double> values = got.to(f64).to_vector<double>();
+    double largest = 1;
+    for (const double v : want.of) largest = std::max(largest, std::abs(v));
+    // Entries bound the draws of their own tests; of ten thousands of others a few round worse.
+    const double eps = 0x1p-52, bound = 2 * (tolerance.roundings + tolerance.stores) * eps * largest;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (!(std::abs(values[i] - want.of[i]) <= bound + eps * std::abs(want.of[i]))) return false;
+    return true;
+  }
+  void go_on_with(const Tensor& result) {
+    if (result.dtype() != f64 || result.dim() > 4 || result.numel() > 300) return;
+    const Tensor bounded = tanh(result);
+    values_.push_back({bounded, {static_cast<std::vector<std::int64_t>>(result.shape()), bounded.to_vector<double>()}});
   }
 
   const std::uint8_t *data_, *end_;

@@ -1,4 +1,5 @@
-// Random programs of operations and views, run by tern and by the naive interpreter side by side.
+// Random programs of operations and views, run by tern and by the naive interpreter side by side; operations with an
+// entry (src/ops/entry.hpp) against its reference.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -18,8 +18,8 @@ bool BlockRunner::shares_slot(int input) const {
   });
 }
 
-/// Places each operand: where its rows lie as lanes in memory, else in its slot; what is the same for every row is
-/// there once.
+/// Places each operand: where its rows lie in memory as they are computed, else in its slot; what is the same for every
+/// row is there once.
 void BlockRunner::place_rows(Worker& w, const Block& b, Rows& rows) const {
   const auto in_memory = [&](int value, const Cursor::Rectangle& matrix) {
     const auto v = static_cast<std::size_t>(value);
@@ -67,8 +67,8 @@ void BlockRunner::store_rows(const Worker& w, const Block& b, Rows& rows) const 
     const bool streams = streams_ && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 && step % 64 == 0;
     const BlockFn store = (streams ? table_.stream : table_.store)[static_cast<int>(output->cursor.dtype())];
     const auto size = static_cast<std::int64_t>(dtype_size(output->cursor.dtype()));
-    const auto lanes = b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
-    const bool one_run = to && step == b.cols * size && rows.steps[v] == lanes;
+    const auto computed = b.cols * static_cast<std::int64_t>(compute_size(tape_.values[v].type));
+    const bool one_run = to && step == b.cols * size && rows.steps[v] == computed;
     if (one_run) store(from, to, static_cast<std::size_t>(b.size()));
     for (std::int64_t r = 0; r < b.rows && !one_run; ++r)
       if (to) store(from + r * rows.steps[v], to + r * step, static_cast<std::size_t>(b.cols));

@@ -1,17 +1,15 @@
-// (Longer than other files: what runs for every block, and for every small call, in one unit, so that it can be
-// inlined.)
+// What runs for every block, in one unit, so that it can be inlined. What is found out once is in
+// block_runner_setup.cpp.
 #include "cpu/tape/block_runner.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include <hwy/cache_control.h>
 
-#include "cpu/machine/caches.hpp"
 #include "cpu/products/gemm_kernels.hpp"
 #include "cpu/tape/loops.hpp"
-#include "process/of_thread.hpp"
+#include "cpu/tape/numbers.hpp"
 
 namespace tern::detail_cpu {
 
@@ -20,45 +18,8 @@ using detail::StepKind;
 
 namespace {
 
-/// The value of a number step, in the bits of its type.
-std::int64_t number_bits(ComputeType type, const Number& n) {
-  const auto bits = [](auto value) {
-    std::int64_t result = 0;
-    std::memcpy(&result, &value, sizeof value);
-    return result;
-  };
-  // In integer lanes it is in range (checked with the call); in the others it may be infinite.
-  const auto integer = [&] { return n.is_integer ? n.integer : static_cast<std::int64_t>(n.real); };
-  switch (type) {
-    case ComputeType::f32: return bits(n.is_integer ? static_cast<float>(n.integer) : static_cast<float>(n.real));
-    case ComputeType::f64: return bits(n.is_integer ? static_cast<double>(n.integer) : n.real);
-    case ComputeType::i32: return bits(static_cast<std::int32_t>(integer()));
-    case ComputeType::u32: return bits(static_cast<std::uint32_t>(integer()));
-    case ComputeType::i64: return integer();
-  }
-  return 0;
-}
-
-/// This thread's register file: `slots` blocks of so many bytes, 64-byte aligned, and more behind them.
-std::byte* register_file(int slots, std::size_t slot_bytes, std::size_t more = 0) {
-  struct File {
-    std::byte* data = nullptr;
-    std::size_t bytes = 0;
-    ~File() { ::operator delete (data, std::align_val_t{64}); }
-  };
-  File& file = detail::of_thread<File>();
-  const std::size_t bytes = static_cast<std::size_t>(slots) * slot_bytes + more;
-  if (file.bytes < bytes) {
-    ::operator delete (file.data, std::align_val_t{64});
-    file.data = nullptr, file.bytes = 0;
-    const std::size_t wanted = std::max(bytes, 16 * kSlotBytes);
-    file.data = static_cast<std::byte*>(::operator new (wanted, std::align_val_t{64}));
-    file.bytes = wanted;
-  }
-  return file.data;
-}
-
-/// The kernel that copies a matrix, transposing it where it must, into lanes; null where there is none for the dtype.
+/// The kernel that copies a matrix, transposing it where it must, as it is computed; null where there is none for the
+/// dtype.
 const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
   const GemmKernels& kernels = gemm_kernels();
   switch (dtype) {
@@ -73,80 +34,7 @@ const decltype(GemmKernelsOf::copy)* matrix_copy(DType dtype) {
   }
 }
 
-std::int64_t bytes_of(const detail::View& view, const AxisOrder& space) {
-  std::int64_t count = 1;
-  for (int i = 0; i < space.rank; ++i)
-    if (view.strides[static_cast<std::size_t>(space.axes[i])] != 0) count *= space.sizes[i];
-  return count * static_cast<std::int64_t>(dtype_size(view.dtype));
-}
-
-/// What is read and written.
-std::int64_t bytes_of(std::span<const Operand> inputs, std::span<const detail::View> outputs, const AxisOrder& space) {
-  std::int64_t bytes = 0;
-  for (const Operand& operand : inputs)
-    if (operand.view.storage) bytes += bytes_of(operand.view, space);
-  for (const detail::View& output : outputs) bytes += bytes_of(output, space);
-  return bytes;
-}
-
 }  // namespace
-
-std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
-bool stored_as_computed(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
-         dtype == DType::i64;
-}
-
-namespace {
-
-/// Whether the last that gives this value is a loop.
-bool made_by_loop(const Tape& tape, const Tape::Way& way, int value) {
-  for (const int i : way.block)
-    if (i < 0)
-      for (const int output : tape.loops[static_cast<std::size_t>(~i)].outputs)
-        if (output == value) return true;
-  return false;
-}
-
-void run_leaf(const Worker& w, const TapeOp& op, std::size_t n) {
-  const void* args[3];
-  for (int a = 0; a < 3; ++a) args[a] = w.at[static_cast<std::size_t>(op.args[a])];
-  op.leaf(args, w.at[static_cast<std::size_t>(op.result)], n);
-}
-
-bool lies_as(const detail::View& view, const Shape& space) {
-  return stored_as_computed(view.dtype) && is_contiguous(view, space);
-}
-
-/// Whether every step is an op or a loop that run_small knows, and every operand lies right.
-bool is_small(const detail::FusedRequest& r, const Tape& tape, const Tape::Way& way, std::int64_t count) {
-  if (tape.program->reduces || count > kBlock || count == 0) return false;
-  for (const Operand& operand : r.inputs)
-    if (operand.gather || (operand.view.storage && !lies_as(operand.view, r.space))) return false;
-  for (const detail::View& output : r.outputs)
-    if (!lies_as(output, r.space)) return false;
-  for (const TapeValue& value : tape.values)
-    if (value.kind == StepKind::position) return false;
-  for (const int i : way.block)
-    if (i >= 0 && tape.ops[static_cast<std::size_t>(i)].kind != TapeOp::Kind::leaf) return false;
-  return true;
-}
-
-}  // namespace
-
-bool is_contiguous(const detail::View& view, const Shape& space) {
-  std::int64_t step = 1;
-  for (int i = space.rank() - 1; i >= 0; --i) {
-    const auto axis = static_cast<std::size_t>(i);
-    if (space[axis] != 1 && view.strides[axis] != step) return false;
-    step *= space[axis];
-  }
-  return true;
-}
-void* memory_of(const detail::View& view) {
-  return static_cast<std::byte*>(view.storage->data()) +
-         view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
-}
 
 void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams, LoopFn half) {
   const void* in[kLoopInputs];
@@ -167,104 +55,6 @@ void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool 
                             rows.fetches.data(), rows.fetches.size()});
 }
 
-bool run_small(const detail::FusedRequest& r, const Tape& tape, const KernelTable& table) {
-  // A single op is a kernel as it is; as a loop it is one for what does not fit a block.
-  const Tape::Way& way = loops_enabled() && tape.ops.size() > 1 ? tape.compiled : tape.plain;
-  std::int64_t count = 1;
-  for (const std::int64_t size : r.space) count *= size;
-  if (!is_small(r, tape, way, count)) return false;
-  const auto n = static_cast<std::size_t>(count);
-  Worker w{register_file(tape.slots, kSlotBytes), {}, nullptr};
-  for (std::size_t v = 0; v < tape.values.size(); ++v) {
-    const TapeValue& value = tape.values[v];
-    std::byte* const slot = value.slot < 0 ? nullptr : w.file + static_cast<std::size_t>(value.slot) * kSlotBytes;
-    w.at.push_back(slot);
-    if (value.kind == StepKind::input) w.at[v] = memory_of(r.inputs[static_cast<std::size_t>(value.index)].view);
-    if (!slot || (value.kind != StepKind::number && value.kind != StepKind::param)) continue;
-    const Number& number =
-        value.kind == StepKind::number ? value.number : r.inputs[static_cast<std::size_t>(value.index)].number;
-    const std::int64_t bits = number_bits(value.type, number);
-    table.fill[static_cast<int>(value.type)](&bits, slot, way.filled[v] ? n : 1);
-  }
-  // The last step may write into the output, even where that is an input as well.
-  const int last = tape.ops.empty() ? -1 : tape.ops.back().result;
-  for (std::size_t k = 0; k < r.outputs.size(); ++k)
-    if (tape.outputs[k] == last && std::count(tape.outputs.begin(), tape.outputs.end(), last) == 1)
-      w.at[static_cast<std::size_t>(last)] = memory_of(r.outputs[k]);
-  for (const int i : way.block)
-    if (i >= 0) run_leaf(w, tape.ops[static_cast<std::size_t>(i)], n);
-    else run_loop(w, tape.loops[static_cast<std::size_t>(~i)], {n, 1, {}, {}});
-  for (std::size_t k = 0; k < r.outputs.size(); ++k) {
-    void* const to = memory_of(r.outputs[k]);
-    const void* const from = w.at[static_cast<std::size_t>(tape.outputs[k])];
-    if (from != to) std::memmove(to, from, n * dtype_size(r.outputs[k].dtype));
-  }
-  return true;
-}
-
-/// What a product's epilogue reads and writes passes by the caches from this part of them on, and leaves them to the
-/// operands (1024 x 1024 x 4096 bf16 with gelu, the pre-activation kept, Zen 4: 22.3 to 21.5 ms; what follows 0.99).
-constexpr std::int64_t kProductShare = 4;
-
-const Tape::Way& BlockRunner::way_of(const Tape& tape, const KernelTable& table, std::int64_t row) {
-  if (!loops_enabled()) return tape.plain;
-  return tape.program->reduces && row >= table.loop_row ? tape.rows : tape.compiled;
-}
-
-BlockRunner::BlockRunner(const Tape& tape, const KernelTable& table, std::span<const Operand> inputs,
-                         std::span<const detail::View> outputs, const AxisOrder& full, const AxisOrder& kept, bool rows,
-                         std::int64_t length, std::span<const Strides> coordinates, int skip)
-    : tape_(tape), way_(way_of(tape, table, rows ? length : 0)), table_(table), rows_(rows) {
-  for (const Operand& operand : inputs)
-    for (const detail::View& output : outputs)
-      in_place_ |= operand.view.storage && operand.view.storage == output.storage;
-  if (full.count() >= kBlock * 1024) {
-    const std::int64_t bytes = bytes_of(inputs, outputs, full);
-    streams_ = !in_place_ && bytes > (skip > 0 ? cache_bytes() / kProductShare : cache_bytes());
-    fetches_ = bytes > cache_bytes() / 2;
-  }
-  for (std::size_t v = 0; v < tape.values.size(); ++v) {
-    bind(static_cast<int>(v), inputs, full, kept, length, coordinates, skip);
-    if (tape.values[v].kind == StepKind::position) coordinates = coordinates.subspan(1);
-  }
-  for (std::size_t k = 0; k < tape.outputs.size(); ++k) {
-    const bool is_full = tape.program->outputs[k].full || !tape.program->reduces;
-    const int pass = in_place_ ? tape.program->passes - 1 : tape.output_pass[k];
-    outputs_.push_back(
-        {Cursor(outputs[k], is_full ? full : kept), tape.outputs[k], is_full, may_write_directly(k, outputs), pass});
-  }
-  if (skip == 0) find_patterns(full.count());
-  if (skip == 0 && full.count() >= kFewestCols) {
-    input_columns_ = find_columns(inputs_), output_columns_ = find_columns(outputs_);
-    const auto number = [](auto& list, const std::vector<Columns>& groups) {
-      for (std::size_t g = 0; g < groups.size(); ++g)
-        for (const int i : groups[g].members) list[static_cast<std::size_t>(i)].columns = static_cast<int>(g);
-    };
-    number(inputs_, input_columns_), number(outputs_, output_columns_);
-  }
-  const int only = way_.block.size() == 1 ? way_.block[0] : 0;
-  by_rows_ = !tape.program->reduces && !in_place_ && way_.block.size() == 1 &&
-             (only < 0 || tape.ops[static_cast<std::size_t>(only)].kind == TapeOp::Kind::leaf);
-  half_rows_ = find_half_loop();
-  const auto lies_so = [count = full.count()](const auto& operand) {
-    return operand.cursor.direct(0, count) != nullptr;
-  };
-  // The blocks of a product (skip > 0) are rectangles and no runs: those of few columns take lanes.
-  if (skip == 0 && half_rows_ && std::all_of(inputs_.begin(), inputs_.end(), lies_so) &&
-      std::all_of(outputs_.begin(), outputs_.end(), lies_so)) {
-    half_loop_ = half_rows_;
-    for (Output& output : outputs_) output.direct = true;
-  }
-}
-
-/// Operands that repeat after a few elements, and are read in blocks: repeated once for all blocks.
-void BlockRunner::find_patterns(std::int64_t count) {
-  for (Input& input : inputs_) {
-    const std::int64_t period = input.full ? input.cursor.period() : 0;
-    if (period == 0 || 2 * period > count || tape_.values[static_cast<std::size_t>(input.value)].slot < 0) continue;
-    input.period = period, input.pattern = patterns_++;
-  }
-}
 void BlockRunner::fill_patterns(const Worker& w, std::int64_t fill) const {
   for (const Input& input : inputs_) {
     if (input.period == 0) continue;
@@ -278,58 +68,6 @@ void BlockRunner::fill_patterns(const Worker& w, std::int64_t fill) const {
       bytes += more;
     }
   }
-}
-
-/// The loop that takes 16-bit floats from memory, and gives such; null where the tape is more than it, or an operand is
-/// of another type.
-LoopFn BlockRunner::find_half_loop() const {
-  if (tape_.program->reduces || in_place_ || way_.block.size() != 1 || way_.block[0] >= 0 || outputs_.empty())
-    return nullptr;
-  const TapeLoop& loop = tape_.loops[static_cast<std::size_t>(~way_.block[0])];
-  const DType dtype = outputs_[0].cursor.dtype();
-  if (inputs_.size() != loop.inputs.size() || outputs_.size() != loop.outputs.size()) return nullptr;
-  const auto read_so = [&](const Input& i) {
-    return i.full && i.cursor.dtype() == dtype && std::count(loop.inputs.begin(), loop.inputs.end(), i.value) == 1;
-  };
-  if (!std::all_of(inputs_.begin(), inputs_.end(), read_so) ||
-      !std::all_of(outputs_.begin(), outputs_.end(), [&](const Output& o) {
-        return o.cursor.dtype() == dtype && std::count(tape_.outputs.begin(), tape_.outputs.end(), o.value) == 1;
-      }))
-    return nullptr;
-  return dtype == DType::f16 ? loop.f16 : dtype == DType::bf16 ? loop.bf16 : nullptr;
-}
-
-void BlockRunner::bind(int v, std::span<const Operand> inputs, const AxisOrder& full, const AxisOrder& kept,
-                       std::int64_t length, std::span<const Strides> coordinates, int skip) {
-  const TapeValue& value = tape_.values[static_cast<std::size_t>(v)];
-  if (value.slot < 0 && value.kind != StepKind::input) return;
-  const bool filled = way_.filled[static_cast<std::size_t>(v)];
-  const auto operand = [&]() -> const Operand& { return inputs[static_cast<std::size_t>(value.index - skip)]; };
-  switch (value.kind) {
-    case StepKind::input:
-      if (value.index >= skip)
-        inputs_.push_back({v, Cursor(operand().view, value.full ? full : kept, operand().gather), value.full});
-      break;
-    case StepKind::position:
-      inputs_.push_back({v, Cursor::coordinate(full, coordinates[0]), true});
-      break;
-    case StepKind::number: numbers_.push_back({v, filled, number_bits(value.type, value.number)}); break;
-    case StepKind::param: numbers_.push_back({v, filled, number_bits(value.type, operand().number)}); break;
-    case StepKind::extent: numbers_.push_back({v, filled, number_bits(value.type, Number(length))}); break;
-    default: break;
-  }
-}
-
-/// An op may write its result into the output's memory where that has the lanes' type and nothing else needs the
-/// block afterwards. In place, only the last op may: earlier ones would overwrite an input still to be read.
-bool BlockRunner::may_write_directly(std::size_t k, std::span<const detail::View> outputs) const {
-  const int value = tape_.outputs[k];
-  if (!stored_as_computed(outputs[k].dtype)) return false;
-  if (streams_ && !made_by_loop(tape_, way_, tape_.outputs[k])) return false;  // a loop streams itself
-  const TapeValue& v = tape_.values[static_cast<std::size_t>(value)];
-  if (v.kind != StepKind::leaf) return false;
-  if (std::count(tape_.outputs.begin(), tape_.outputs.end(), value) != 1) return false;
-  return !in_place_ || (!tape_.ops.empty() && tape_.ops.back().result == value);
 }
 
 Worker BlockRunner::make_worker(std::int64_t fill) const {
@@ -582,7 +320,7 @@ bool BlockRunner::reduce_in_place(std::int64_t count) {
   });
   return reduces_in_place_;
 }
-/// Whether `count` elements are one run of lanes in memory.
+/// Whether `count` elements are one run in memory, as they are computed.
 bool BlockRunner::lies_there(const Cursor& cursor, std::int64_t count) {
   return stored_as_computed(cursor.dtype()) && cursor.direct(0, count) != nullptr;
 }

@@ -46,13 +46,27 @@ struct LoopRows {
 /// Calls a loop. `streams`: past the caches. `half`: in the loop's place, from and to 16-bit memory.
 void run_loop(const Worker& w, const TapeLoop& loop, const LoopRows& rows, bool streams = false, LoopFn half = nullptr);
 
-std::size_t compute_size(ComputeType type);
-/// Whether elements in memory are the lanes themselves.
-bool stored_as_computed(DType dtype);
+inline std::size_t compute_size(ComputeType type) { return detail::is_wide(type) ? 8 : 4; }
+/// Whether elements lie in memory as they are computed.
+inline bool stored_as_computed(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::u32 ||
+         dtype == DType::i64;
+}
 
 /// Whether the elements follow each other in the order of the space.
-bool is_contiguous(const detail::View& view, const Shape& space);
-void* memory_of(const detail::View& view);
+inline bool is_contiguous(const detail::View& view, const Shape& space) {
+  std::int64_t step = 1;
+  for (int i = space.rank() - 1; i >= 0; --i) {
+    const auto axis = static_cast<std::size_t>(i);
+    if (space[axis] != 1 && view.strides[axis] != step) return false;
+    step *= space[axis];
+  }
+  return true;
+}
+inline void* memory_of(const detail::View& view) {
+  return static_cast<std::byte*>(view.storage->data()) +
+         view.offset * static_cast<std::int64_t>(dtype_size(view.dtype));
+}
 
 /// Runs an elementwise request of at most a block whose operands lie as the space does, without any of what follows:
 /// its time is that of the smallest operation. False where it is another request.
@@ -98,14 +112,14 @@ class BlockRunner {
   static constexpr int kAnyPass = -1;
   /// Whether one compiled loop goes from memory to memory for `count` positions: blocks may then be larger than kBlock.
   bool is_one_loop(std::int64_t count) const;
-  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as lanes or as
-  /// 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
+  /// Whether all that is done with full values is to reduce operands (no numbers) that lie in memory as they are
+  /// computed or as 16-bit floats: then they are reduced where they lie, and blocks may be larger, too.
   bool reduce_in_place(std::int64_t count);
   /// After a thread's last block: what it streamed is visible to others.
   void finish() const;
-  /// Lanes for the only output from `position` on; any number of them.
-  void store_computed(std::int64_t position, std::int64_t count, const void* lanes) const {
-    outputs_[0].cursor.store(table_, position, count, lanes, streams_);
+  /// Values for the only output from `position` on; any number of them.
+  void store_computed(std::int64_t position, std::int64_t count, const void* values) const {
+    outputs_[0].cursor.store(table_, position, count, values, streams_);
   }
   /// Everything for one block at once.
   void run_block(Worker& w, const Block& b) const;

@@ -162,9 +162,9 @@ std::optional<Cursor::Rectangle> Cursor::rectangle(std::int64_t position, std::i
   return Rectangle{base_ + offset * static_cast<std::int64_t>(dtype_size(dtype_)), row, strides_[rank_ - 1]};
 }
 
-void Cursor::load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
-  if (gather_) return load_gathered(table, position, n, lanes);
-  if (has_short_runs(n)) return load_patterns(table, position, n, lanes);
+void Cursor::load(const KernelTable& table, std::int64_t position, std::int64_t n, void* values) const {
+  if (gather_) return load_gathered(table, position, n, values);
+  if (has_short_runs(n)) return load_patterns(table, position, n, values);
   const int stored = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
   const ComputeType type = compute_type_of(dtype_);
@@ -172,7 +172,7 @@ void Cursor::load(const KernelTable& table, std::int64_t position, std::int64_t 
   runs(position, n,
        [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t,
            std::int64_t) {
-         std::byte* to = static_cast<std::byte*>(lanes) + first * width;
+         std::byte* to = static_cast<std::byte*>(values) + first * width;
          const auto count = static_cast<std::size_t>(length);
          if (counts_) {
            for (std::int64_t i = 0; i < length; ++i)
@@ -195,25 +195,25 @@ void Cursor::load(const KernelTable& table, std::int64_t position, std::int64_t 
 }
 
 /// Gathered as they lie, and widened many at a time.
-void Cursor::load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride, std::byte* lanes,
-                                 std::int64_t n) const {
+void Cursor::load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride,
+                                 std::byte* values, std::int64_t n) const {
   alignas(64) std::uint16_t raw[kRawElements];
   const auto* const x = reinterpret_cast<const std::uint16_t*>(from);
   for (std::int64_t begin = 0; begin < n; begin += kRawElements) {
     const std::int64_t count = std::min(kRawElements, n - begin);
     for (std::int64_t i = 0; i < count; ++i) raw[i] = x[(begin + i) * stride];
-    table.load[static_cast<int>(dtype_)](raw, lanes + begin * 4, static_cast<std::size_t>(count));
+    table.load[static_cast<int>(dtype_)](raw, values + begin * 4, static_cast<std::size_t>(count));
   }
 }
 
-void Cursor::load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
+void Cursor::load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* values) const {
   const auto size = dtype_size(dtype_), width = compute_size(compute_type_of(dtype_));
   const bool is_computed_in = size == width;
   alignas(64) std::byte raw[kRawElements * 4];  // what is widened has 4 bytes at most
   const std::int64_t most = is_computed_in ? n : kRawElements;
   for (std::int64_t begin = 0; begin < n; begin += most) {
     const std::int64_t count = std::min(most, n - begin);
-    std::byte* const to = static_cast<std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
+    std::byte* const to = static_cast<std::byte*>(values) + static_cast<std::size_t>(begin) * width;
     std::byte* const into = is_computed_in ? to : raw;
     patterns(position + begin, count,
              [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
@@ -225,14 +225,14 @@ void Cursor::load_patterns(const KernelTable& table, std::int64_t position, std:
   }
 }
 
-void Cursor::store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const {
+void Cursor::store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* values) const {
   const auto size = dtype_size(dtype_), width = compute_size(compute_type_of(dtype_));
   const bool is_computed_in = size == width;
   alignas(64) std::byte raw[kRawElements * 4];
   const std::int64_t most = is_computed_in ? n : kRawElements;
   for (std::int64_t begin = 0; begin < n; begin += most) {
     const std::int64_t count = std::min(most, n - begin);
-    const std::byte* const from = static_cast<const std::byte*>(lanes) + static_cast<std::size_t>(begin) * width;
+    const std::byte* const from = static_cast<const std::byte*>(values) + static_cast<std::size_t>(begin) * width;
     if (!is_computed_in) table.store[static_cast<int>(dtype_)](from, raw, static_cast<std::size_t>(count));
     patterns(position + begin, count,
              [&](const ShortRuns& runs, std::int64_t offset, std::int64_t within, std::int64_t first,
@@ -265,96 +265,127 @@ bool checked(const std::int32_t* entries, std::int64_t count, std::int32_t size,
   return wrong == 0;
 }
 
-void Cursor::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const {
-  const int stored = static_cast<int>(dtype_);
-  const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
-  const auto width = static_cast<std::int64_t>(compute_size(compute_type_of(dtype_)));
-  const auto* entries = static_cast<const std::int32_t*>(gather_->table.storage->data()) + gather_->table.offset;
-  const auto entry = [&](std::int64_t at) {
-    const std::int64_t value = entries[at], index = value < 0 && gather_->wraps ? value + gather_->size : value;
-    if (index < 0 || index >= gather_->size)
+/// Elements of a cursor with a table, as they lie in memory.
+class Cursor::Gathering {
+ public:
+  explicit Gathering(const Cursor& of)
+      : of_(of),
+        gather_(*of.gather_),
+        entries_(static_cast<const std::int32_t*>(gather_.table.storage->data()) + gather_.table.offset),
+        size_(static_cast<std::int64_t>(dtype_size(of.dtype_))) {}
+
+  /// `count` elements from `position` on.
+  void load(std::int64_t position, std::int64_t count, std::byte* into) const {
+    const int inner = of_.rank_ - 1;
+    if (in_order(position, count, into)) return;
+    if (inner == 1 && of_.table_strides_[1] == 0 && of_.strides_[1] == 1 && of_.sizes_[1] < kShortRun)
+      return short_rows(position, count, into);
+    of_.runs(position, count,
+             [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t at,
+                 std::int64_t at_stride) { run(offset, stride, into + first * size_, length, at, at_stride); });
+  }
+
+ private:
+  /// What the table's entry at `at` adds to an offset.
+  std::int64_t entry(std::int64_t at) const {
+    const std::int64_t value = entries_[at], index = value < 0 && gather_.wraps ? value + gather_.size : value;
+    if (index < 0 || index >= gather_.size)
       throw Error(ErrorKind::index,
-                  "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_->size));
-    return index * gather_->step;
-  };
-  // Elements are gathered as they lie, and widened many at a time.
-  const bool is_computed_in = size == width;
-  alignas(64) std::byte raw[kRawElements * 4];
-  const std::int64_t most = is_computed_in ? n : kRawElements;
-  for (std::int64_t begin = 0; begin < n; begin += most) {
-    const std::int64_t count = std::min(most, n - begin);
-    std::byte* const to = static_cast<std::byte*>(lanes) + begin * width;
-    std::byte* const into = is_computed_in ? to : raw;
-    const auto run = [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length,
-                         std::int64_t at, std::int64_t at_stride) {
-      std::byte* const place = into + first * size;
-      if (at_stride == 0) {  // one entry for the whole run: a row
-        const std::byte* const from = base_ + (offset + entry(at)) * size;
-        if (stride == 1) return copy_bytes(place, from, length * size);
-        for (std::int64_t i = 0; i < length; ++i) copy_bytes(place + i * size, from + i * stride * size, size);
-        return;
-      }
-      with_size(size, [&](auto bytes) {
-        for (std::int64_t i = 0; i < length; ++i)
-          std::memcpy(place + i * bytes, base_ + (offset + i * stride + entry(at + i * at_stride)) * size, bytes);
-      });
-    };
-    const int inner = rank_ - 1;
-    const std::int64_t row = sizes_[inner];
-    // Rows with an entry for each element, all rows' in one run; a column is one row.
-    const bool one_row = inner == 0 || (inner == 1 && row == 1);
-    const std::int64_t length = one_row ? sizes_[0] : row, row_step = one_row ? 0 : strides_[0],
-                       step = strides_[one_row ? 0 : inner];
-    const bool in_order = inner <= 1 && table_strides_[one_row ? 0 : 1] == 1 && (one_row || table_strides_[0] == row);
-    if (in_order && gather_->size <= INT32_MAX) {  // all are checked, by vectors, before any is used
-      std::int32_t indices[kRawElements];
-      with_size(size, [&](auto bytes) {
-        std::int64_t i = (position + begin) / length, j = (position + begin) % length;
-        for (std::int64_t done = 0; done < count;) {
-          const std::int64_t some = std::min<std::int64_t>(count - done, kRawElements);
-          if (!checked(entries + position + begin + done, some, static_cast<std::int32_t>(gather_->size),
-                       gather_->wraps, indices)) {
-            for (std::int64_t k = 0; k < some; ++k) (void)entry(position + begin + done + k);  // throws
-          }
-          for (std::int64_t k = 0; k < some; j = 0, ++i) {
-            const std::byte* const from = base_ + i * row_step * size;
-            const std::int64_t end = std::min(length, j + some - k);
-            for (; j < end; ++j, ++k)
-              std::memcpy(into + (done + k) * bytes, from + (j * step + indices[k] * gather_->step) * size,
-                          bytes);
-            if (j < length) break;
-          }
-          done += some;
-        }
-      });
-    } else if (inner != 1 || table_strides_[1] != 0 || strides_[1] != 1 || row >= kShortRun) {
-      runs(position + begin, count, run);
-    } else {  // short rows, an entry for each
-      const std::int64_t step = strides_[0], at_step = table_strides_[0], bytes = row * size, from = position + begin;
-      std::int64_t i = from / row, done = 0;
-      if (const std::int64_t within = from % row; within != 0) {
-        done = std::min(count, row - within);
-        run(i * step + within, 1, 0, done, i * at_step, 0);
-        ++i;
-      }
-      for (; done + row <= count; done += row, ++i)
-        copy_bytes(into + done * size, base_ + (i * step + entry(i * at_step)) * size, bytes);
-      if (done < count) run(i * step, 1, done, count - done, i * at_step, 0);
+                  "index " + std::to_string(value) + " is out of range for size " + std::to_string(gather_.size));
+    return index * gather_.step;
+  }
+
+  void run(std::int64_t offset, std::int64_t stride, std::byte* place, std::int64_t length, std::int64_t at,
+           std::int64_t at_stride) const {
+    if (at_stride == 0) {  // one entry for the whole run: a row
+      const std::byte* const from = of_.base_ + (offset + entry(at)) * size_;
+      if (stride == 1) return copy_bytes(place, from, length * size_);
+      for (std::int64_t i = 0; i < length; ++i) copy_bytes(place + i * size_, from + i * stride * size_, size_);
+      return;
     }
-    if (!is_computed_in) table.load[stored](raw, to, static_cast<std::size_t>(count));
+    with_size(size_, [&](auto bytes) {
+      for (std::int64_t i = 0; i < length; ++i)
+        std::memcpy(place + i * bytes, of_.base_ + (offset + i * stride + entry(at + i * at_stride)) * size_, bytes);
+    });
+  }
+
+  /// Rows with an entry for each element, all rows' in one run; a column is one row. All entries are checked, by
+  /// vectors, before any is used. False, with nothing done, where they do not lie so.
+  bool in_order(std::int64_t position, std::int64_t count, std::byte* into) const {
+    const int inner = of_.rank_ - 1;
+    const std::int64_t row = of_.sizes_[inner];
+    const bool one_row = inner == 0 || (inner == 1 && row == 1);
+    const std::int64_t length = one_row ? of_.sizes_[0] : row, row_step = one_row ? 0 : of_.strides_[0],
+                       step = of_.strides_[one_row ? 0 : inner];
+    if (inner > 1 || of_.table_strides_[one_row ? 0 : 1] != 1 || (!one_row && of_.table_strides_[0] != row) ||
+        gather_.size > INT32_MAX)
+      return false;
+    std::int32_t indices[kRawElements];
+    with_size(size_, [&](auto bytes) {
+      std::int64_t i = position / length, j = position % length;
+      for (std::int64_t done = 0; done < count;) {
+        const std::int64_t some = std::min<std::int64_t>(count - done, kRawElements);
+        if (!checked(entries_ + position + done, some, static_cast<std::int32_t>(gather_.size), gather_.wraps,
+                     indices)) {
+          for (std::int64_t k = 0; k < some; ++k) (void)entry(position + done + k);  // throws
+        }
+        for (std::int64_t k = 0; k < some; j = 0, ++i) {
+          const std::byte* const from = of_.base_ + i * row_step * size_;
+          const std::int64_t end = std::min(length, j + some - k);
+          for (; j < end; ++j, ++k)
+            std::memcpy(into + (done + k) * bytes, from + (j * step + indices[k] * gather_.step) * size_, bytes);
+          if (j < length) break;
+        }
+        done += some;
+      }
+    });
+    return true;
+  }
+
+  /// An entry for each row.
+  void short_rows(std::int64_t position, std::int64_t count, std::byte* into) const {
+    const std::int64_t row = of_.sizes_[1], step = of_.strides_[0], at_step = of_.table_strides_[0];
+    std::int64_t i = position / row, done = 0;
+    if (const std::int64_t within = position % row; within != 0) {
+      done = std::min(count, row - within);
+      run(i * step + within, 1, into, done, i * at_step, 0);
+      ++i;
+    }
+    for (; done + row <= count; done += row, ++i)
+      copy_bytes(into + done * size_, of_.base_ + (i * step + entry(i * at_step)) * size_, row * size_);
+    if (done < count) run(i * step, 1, into + done * size_, count - done, i * at_step, 0);
+  }
+
+  const Cursor& of_;
+  const detail::Gather& gather_;
+  const std::int32_t* entries_;
+  std::int64_t size_;
+};
+
+/// Elements are gathered as they lie, and widened many at a time.
+void Cursor::load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* values) const {
+  const Gathering gathering(*this);
+  auto* const to = static_cast<std::byte*>(values);
+  const auto width = static_cast<std::int64_t>(compute_size(compute_type_of(dtype_)));
+  if (static_cast<std::int64_t>(dtype_size(dtype_)) == width) return gathering.load(position, n, to);
+  alignas(64) std::byte raw[kRawElements * 4];
+  for (std::int64_t begin = 0; begin < n; begin += kRawElements) {
+    const std::int64_t count = std::min(kRawElements, n - begin);
+    gathering.load(position + begin, count, raw);
+    table.load[static_cast<int>(dtype_)](raw, to + begin * width, static_cast<std::size_t>(count));
   }
 }
 
-void Cursor::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
+void Cursor::store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* values,
                    bool stream) const {
-  if (has_short_runs(n)) return store_patterns(table, position, n, lanes);
+  if (has_short_runs(n)) return store_patterns(table, position, n, values);
   const int stored = static_cast<int>(dtype_);
   const auto size = static_cast<std::int64_t>(dtype_size(dtype_));
   const auto width = static_cast<std::int64_t>(compute_size(compute_type_of(dtype_)));
   runs(position, n,
        [&](std::int64_t offset, std::int64_t stride, std::int64_t first, std::int64_t length, std::int64_t,
            std::int64_t) {
-         const std::byte* from = static_cast<const std::byte*>(lanes) + first * width;
+         const std::byte* from = static_cast<const std::byte*>(values) + first * width;
          std::byte* const to = base_ + offset * size;
          if (stride == 1 || length == 1)
            (stream && reinterpret_cast<std::uintptr_t>(to) % 64 == 0 ? table.stream : table.store)[stored](

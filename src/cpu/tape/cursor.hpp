@@ -44,9 +44,9 @@ class Cursor {
   std::optional<Rectangle> rectangle(std::int64_t position, std::int64_t rows, std::int64_t cols,
                                      std::int64_t pitch) const;
   /// Elements [position, position + n), widened to their type.
-  void load(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
+  void load(const KernelTable& table, std::int64_t position, std::int64_t n, void* values) const;
   /// The reverse, narrowed; `stream`: past the caches where the memory is aligned.
-  void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes,
+  void store(const KernelTable& table, std::int64_t position, std::int64_t n, const void* values,
              bool stream = false) const;
   /// Memory in which every position is `step` elements behind the one before; null: it does not lie so.
   struct Line {
@@ -67,11 +67,12 @@ class Cursor {
   /// The innermost axes that are few elements together, and how they are repeated.
   ShortRuns short_runs() const;
   template <class Move> void patterns(std::int64_t position, std::int64_t n, const Move& move) const;
-  void load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride, std::byte* lanes,
+  void load_strided_halves(const KernelTable& table, const std::byte* from, std::int64_t stride, std::byte* values,
                            std::int64_t n) const;
-  void load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
-  void store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* lanes) const;
-  void load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* lanes) const;
+  void load_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, void* values) const;
+  void store_patterns(const KernelTable& table, std::int64_t position, std::int64_t n, const void* values) const;
+  class Gathering;
+  void load_gathered(const KernelTable& table, std::int64_t position, std::int64_t n, void* values) const;
   void place(const AxisOrder& order, const Strides& strides);
 
   std::byte* base_ = nullptr;

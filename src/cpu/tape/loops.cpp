@@ -19,7 +19,7 @@ using detail::StepKind;
 std::atomic<bool> enabled{true};
 std::atomic<LoopListener> listening{nullptr};
 
-/// Of an op, the lanes it computes in; for a predicate, those it gives are integers as wide.
+/// Of an op, the type it computes in; for a predicate, those it gives are integers as wide.
 class Planner {
  public:
   Planner(const Tape& tape, bool rows) : tape_(tape) {

@@ -6,7 +6,7 @@
 namespace tern::detail_cpu {
 
 /// Runs the request, and says so, if it is one operation on contiguous tensors of one such dtype, and numbers, that
-/// needs no type of four bytes: in lanes u8 + u8 took eight times a plain loop's time.
+/// needs no type of four bytes: widened, u8 + u8 took eight times a plain loop's time.
 bool run_narrow(const detail::FusedRequest& request, const Tape& tape);
 
 }  // namespace tern::detail_cpu

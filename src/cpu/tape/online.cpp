@@ -27,7 +27,7 @@ template <class T> void make_exponents(const void* before, const void* now, void
 /// Whether it is exact does not matter: any mean will do.
 template <class T> T reciprocal(T count) { return T{1} / std::max(count, T{1}); }
 
-/// An OnlineParts in lanes of T, whose sum is of (x - mean)^power.
+/// An OnlineParts of values of T, whose sum is of (x - mean)^power.
 template <class T> struct Moments {
   T* sum;
   const T *total, *count, *lower[2];

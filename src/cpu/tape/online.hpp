@@ -47,7 +47,7 @@ class OnlineKernels {
   MomentsFn moments_;
   MoveMomentsFn move_;
   int power_;          // detail::OnlineSum
-  bool rows_, wide_;  // wide: lanes of f64
+  bool rows_, wide_;  // wide: computed in f64
 };
 
 }  // namespace tern::detail_cpu

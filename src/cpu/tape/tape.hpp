@@ -10,8 +10,8 @@
 
 namespace tern::detail_cpu {
 
-/// Elements a block has at most. 1024 four-byte lanes are 4 KiB: eight live values fill two thirds of a 48 KiB L1, and
-/// a kernel call (about 5 ns) is below 10 % of its work.
+/// Elements a block has at most. 1024 values of four bytes are 4 KiB: eight live values fill two thirds of a 48 KiB L1,
+/// and a kernel call (about 5 ns) is below 10 % of its work.
 inline constexpr std::int64_t kBlock = 1024;
 
 /// Where a value of the tape comes from.
@@ -81,7 +81,7 @@ struct Tape {
   std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
   std::vector<TapeOnline> online;
-  /// Lanes of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
+  /// Values of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
   /// block.
   bool repeats = false;
 };

@@ -325,44 +325,4 @@ std::string Io::store_words(const Access& a, const Position& at, const std::vect
   return lines;
 }
 
-namespace {
-/// log(eᵃ + eᵇ) = max(a, b) + log(1 + e^-|a - b|); equal infinities have no difference.
-std::string logaddexp(const Dialect& dialect, detail::ComputeType type) {
-  const auto leaf = [&](detail::Leaf l, std::vector<std::string> x) { return dialect.leaf(l, type, x); };
-  const std::string distance = leaf(detail::Leaf::abs, {leaf(detail::Leaf::sub, {"a", "b"})});
-  return cat("  if (a == b) { return ", leaf(detail::Leaf::add, {"a", literal(Number(0.6931471805599453), type)}),
-             "; }\n  return ",
-             leaf(detail::Leaf::add, {leaf(detail::Leaf::maximum, {"a", "b"}),
-                                      leaf(detail::Leaf::softplus, {leaf(detail::Leaf::neg, {distance})})}),
-             ";\n");
-}
-}  // namespace
-
-std::string combining_function(const Dialect& dialect, detail::Combine how, detail::ComputeType type) {
-  const char* const spelled = compute_type_name(type);
-  const auto of_leaf = [&](detail::Leaf leaf) { return cat("  return ", dialect.leaf(leaf, type, {"a", "b"}), ";\n"); };
-  const auto body = [&]() -> std::string {
-    switch (how) {
-      case detail::Combine::mul: return of_leaf(detail::Leaf::mul);
-      case detail::Combine::maximum: return of_leaf(detail::Leaf::maximum);
-      case detail::Combine::minimum: return of_leaf(detail::Leaf::minimum);
-      case detail::Combine::logaddexp: return logaddexp(dialect, type);
-      case detail::Combine::last: return "  return b;\n";
-      default: return of_leaf(detail::Leaf::add);
-    }
-  };
-  return cat(dialect.pure_function_head("combine", {{spelled, "a"}, {spelled, "b"}}, spelled), body(), "}\n");
-}
-
-std::string combining_identity(detail::Combine how, detail::ComputeType type) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
-  switch (how) {
-    case detail::Combine::mul: return literal(Number(1.0), type);
-    case detail::Combine::minimum: return extreme_literal(true, type);
-    case detail::Combine::maximum: return extreme_literal(false, type);
-    case detail::Combine::logaddexp: return literal(Number(-infinity), type);
-    default: return cat(compute_type_name(type), "()");
-  }
-}
-
 }  // namespace tern::detail_gpu

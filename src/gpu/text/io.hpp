@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/combine.hpp"
 #include "gpu/plan/plan.hpp"
 
 namespace tern::detail_gpu {
@@ -78,9 +77,6 @@ class Io {
 /// A stored element as a value of its type, and back to the bits that are stored.
 std::string unpacked(DType dtype, const std::string& bits);
 std::string packed(DType dtype, const std::string& value);
-/// The function combine(a, b), and what it leaves as it is.
-std::string combining_function(const Dialect& dialect, detail::Combine how, detail::ComputeType type);
-std::string combining_identity(detail::Combine how, detail::ComputeType type);
 /// Two values of f16 or bf16 in a word.
 std::string packed_pair(DType dtype, const std::string& low, const std::string& high);
 

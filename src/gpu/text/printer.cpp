@@ -21,7 +21,7 @@ namespace {
 
 double real_of(const Number& n) { return n.is_integer ? static_cast<double>(n.integer) : n.real; }
 
-/// A wrap to a 16-bit float in f64 lanes: integers on their way to f16 or bf16, rounded once.
+/// A wrap to a 16-bit float in f64: integers on their way to f16 or bf16, rounded once.
 bool rounds_integer(const Program& program, const Step& step) {
   if (step.kind != StepKind::wrap || step.type != ComputeType::f64 || dtype_size(step.dtype) != 2) return false;
   const Step& arg = program.steps[static_cast<std::size_t>(step.args[0])];
@@ -221,20 +221,37 @@ std::string ProgramPrinter::sum_of_product(int index, const std::vector<int>& jo
              ", ", subtracts && first ? "-" : "", name_of(step.args[first ? 1 : 0]), ")");
 }
 
+std::string ProgramPrinter::lines(const std::vector<char>& needed, const std::vector<int>& wanted,
+                                  const std::function<bool(int)>& is_source) const {
+  const std::vector<int> joined = joined_products(needed, wanted, is_source);
+  std::string text;
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+    if (needed[static_cast<std::size_t>(i)] && !is_source(i) &&
+        std::find(joined.begin(), joined.end(), i) == joined.end())
+      text += cat("  let ", name_of(i), " = ",
+                  joined[static_cast<std::size_t>(i)] < 0 ? expression(i) : sum_of_product(i, joined), ";\n");
+  return text;
+}
+
+std::string ProgramPrinter::pure_function(const std::string& name, int wanted) const {
+  const auto is_source = [this](int i) { return at(i).kind == StepKind::input; };
+  std::vector<Named> parameters;
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+    if (is_source(i)) parameters.push_back({type(i), name_of(i)});
+  return dialect_.pure_function_head(name, parameters, type(wanted)) +
+         lines(needed_steps(program_, {wanted}, is_source), {wanted}, is_source) +
+         cat("  return ", name_of(wanted), ";\n}\n");
+}
+
 Function ProgramPrinter::function(const std::string& name, const std::vector<int>& wanted,
                                   const std::function<bool(int)>& is_source) const {
   const std::vector<char> needed = needed_steps(program_, wanted, is_source);
-  const std::vector<int> joined = joined_products(needed, wanted, is_source);
   Function f{name, "", {}, wanted};
   std::vector<Named> parameters;
-  std::string body;
-  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i) {
-    if (!needed[static_cast<std::size_t>(i)]) continue;
-    if (is_source(i)) f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
-    else if (std::find(joined.begin(), joined.end(), i) == joined.end())
-      body += cat("  let ", name_of(i), " = ",
-                  joined[static_cast<std::size_t>(i)] < 0 ? expression(i) : sum_of_product(i, joined), ";\n");
-  }
+  for (int i = 0; i < static_cast<int>(program_.steps.size()); ++i)
+    if (needed[static_cast<std::size_t>(i)] && is_source(i))
+      f.sources.push_back(i), parameters.push_back({type(i), name_of(i)});
+  const std::string body = lines(needed, wanted, is_source);
   std::string result = type(wanted[0]), value = name_of(wanted[0]);
   if (wanted.size() > 1) {
     std::vector<Named> fields;

@@ -24,6 +24,9 @@ class ProgramPrinter {
   /// A function of the steps for which `is_source` holds (as far as they are needed) that returns `wanted`.
   Function function(const std::string& name, const std::vector<int>& wanted,
                     const std::function<bool(int)>& is_source) const;
+  /// A function of the program's inputs, which must all be needed, that returns step `wanted`; it reads no parameter of
+  /// the kernel, and is called without them.
+  std::string pure_function(const std::string& name, int wanted) const;
   /// Result i of a call, where `value` names what the call gave.
   static std::string result(const Function& function, const std::string& value, std::size_t i);
   /// The type a step's value has inside a kernel.
@@ -35,6 +38,9 @@ class ProgramPrinter {
 
  private:
   std::string expression(int step) const;
+  /// A line for each of the steps, but sources, that computing `wanted` takes.
+  std::string lines(const std::vector<char>& needed, const std::vector<int>& wanted,
+                    const std::function<bool(int)>& is_source) const;
   /// For each step that adds a number to a product which nothing else needs, or subtracts one of the other, that
   /// product, where the dialect rounds both once and the function is the whole program; else -1.
   std::vector<int> joined_products(const std::vector<char>& needed, const std::vector<int>& wanted,
@@ -62,10 +68,10 @@ std::vector<int> sources_of(const detail::Program& program, const std::vector<in
 std::string literal(const Number& number, detail::ComputeType type);
 /// The highest or the lowest number of a compute type, of floats an infinity.
 std::string extreme_literal(bool highest, detail::ComputeType type);
-/// The type a step's value has in a kernel. Where there are no lanes of 64 bits, f64 only serves to round an integer
+/// The type a step's value has in a kernel. Where there are no numbers of 64 bits, f64 only serves to round an integer
 /// once, and is f32.
 detail::ComputeType kernel_type(const detail::Step& step, bool native);
-/// The dtype of the first step that no kernel for 32-bit lanes can hold; f32 where there is none.
+/// The dtype of the first step that no kernel of 32-bit numbers can hold; f32 where there is none.
 DType unsupported_dtype(const detail::Program& program);
 
 }  // namespace tern::detail_gpu

@@ -22,6 +22,7 @@ Tables make_tables() {
 #define TERN_WGSL_CALLED(name, text) tables.functions[#name] = text, tables.called.insert(#name);
 #define TERN_CUDA(name, text)  // src/cuda/functions.cpp
 #include "gpu/text/wgsl_math.inc"
+#include "gpu/text/wgsl_bits.inc"
 #include "leaves_all.inc"
 #undef TERN_WGSL
 #undef TERN_WGSL_CALLED

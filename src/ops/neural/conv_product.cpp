@@ -9,7 +9,7 @@ namespace tern::detail {
 namespace {
 
 /// Axes of a view: sizes and steps.
-struct Layout {
+struct ConvLayout {
   Shape shape;
   Strides strides;
   void add(std::int64_t size, std::int64_t step) { shape.push_back(size), strides.push_back(step); }
@@ -43,9 +43,9 @@ Tensor weight_matrices(const Conv& g, const Tensor& w, bool flipped) {
 }
 
 /// How the axes of a product are laid out. `wide`: the last axis of the kernel and the channels are one run of memory.
-class Plan {
+class ConvProduct {
  public:
-  explicit Plan(const Conv& g) : g_(g), last_(g.at(g.axes - 1)) {
+  explicit ConvProduct(const Conv& g) : g_(g), last_(g.at(g.axes - 1)) {
     wide_ = g.kernel[last_] == 1 || (g.groups == 1 && g.dilation[last_] == 1);
     bool one = g.groups == 1;
     for (int i = 0; i < g.axes; ++i) one = one && g.kernel[g.at(i)] == 1 && g.stride[g.at(i)] == 1;
@@ -60,7 +60,7 @@ class Plan {
   }
   /// Windows of x in memory [N, P.., G·c]: batch + [places along the last axis, elements of the kernel], or turned.
   Tensor windows(const Tensor& x, bool turned) const {
-    Layout l;
+    ConvLayout l;
     l.add(g_.n, step_of(x, 0));
     for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.out[g_.at(i)], g_.stride[g_.at(i)] * step_of(x, 1 + i));
     if (g_.groups > 1) l.add(g_.groups, g_.c);
@@ -73,7 +73,7 @@ class Plan {
   }
   /// Memory [G, k.., c, o] as batch + [elements of the kernel, o].
   Tensor kernel(const Tensor& w) const {
-    Layout l;
+    ConvLayout l;
     for (int i = 0; i < g_.axes; ++i) l.add(1, 0);  // samples and places
     if (g_.groups > 1) l.add(g_.groups, step_of(w, 0));
     for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.kernel[g_.at(i)], step_of(w, 1 + i));
@@ -83,7 +83,7 @@ class Plan {
   }
   /// [N, .., G·o] as batch + [places along the last axis, o].
   Tensor result(const Tensor& y) const {
-    Layout l;
+    ConvLayout l;
     const std::int64_t channel = step_of(y, y.dim() - 1);
     l.add(g_.n, step_of(y, 0));
     for (int i = 0; i + 1 < g_.axes; ++i) l.add(g_.out[g_.at(i)], step_of(y, 1 + i));
@@ -108,7 +108,7 @@ bool one_step(const Tensor& y) {
   return true;
 }
 Tensor matrix_of(const Tensor& y, std::int64_t rows) {
-  Layout l;
+  ConvLayout l;
   l.add(rows, step_of(y, y.dim() - 2)), l.add(y.size(-1), step_of(y, y.dim() - 1));
   return l.of(y);
 }
@@ -133,7 +133,7 @@ Tensor new_tensor(const Conv& g, const Shape& shape, const Tensor& like) {
 /// Σ windows·kernel of x in memory [N, P.., G·c], into y [N, .., G·o].
 void multiply(const Conv& g, const Tensor& x, const Tensor& w, const FormulaGraph* epilogue,
               std::span<const Argument> operands, const Tensor& y) {
-  const Plan plan(g);
+  const ConvProduct plan(g);
   PoolVector<Tensor> laid;
   laid.reserve(operands.size());
   bool merged = plan.plain();
@@ -173,7 +173,7 @@ Tensor result_of(const Conv& g, const Tensor& x, const Tensor& w, const FormulaG
 
 /// As memory [G, k.., c, o], of x in memory [N, P.., C] and y [N, .., O].
 void weight_into(const Conv& g, const Tensor& x, const Tensor& y, const Tensor& w) {
-  const Plan plan(g);
+  const ConvProduct plan(g);
   const bool merged = plan.plain() && one_step(x) && one_step(y);
   const Tensor a = merged ? matrix_of(x, plan.rows()).mT() : plan.windows(x, true);
   const Tensor b = merged ? matrix_of(y, plan.rows()) : plan.result(y);

@@ -51,8 +51,9 @@ template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
 
 bool attention_pays(Backend& backend, const AttentionSizes& s) {
   if (!backend.offers<AttentionRequest>()) return false;
-  if (!dynamic_cast<detail_gpu::GpuBackend*>(&backend)) return true;
-  // WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
+  if (backend.kernel(primitive_of<AttentionRequest>(), "attention") != kernel_of<detail_gpu::attention_on_gpu>())
+    return true;
+  // This kernel, WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
   // 4x16x16x32 1.8, 2.2; 4x16x64x64 0.88, 1.07; 4x16x128x64 0.67, 0.76; 4x16x2048x64 0.33, 0.31.
   constexpr std::int64_t kMost = 64;
   if (const char* wanted = std::getenv("TERN_ATTENTION_KERNEL"); wanted && *wanted == '1') return true;

@@ -23,9 +23,18 @@
 #include "cpu/threads_noted.hpp"
 #include "primitives/attention/cpu_tiles.hpp"
 #include "primitives/attention/kernels.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 namespace {
+
+/// Memory of each thread, for k and v of a call, and for a tile.
+struct Packed {
+  Buffer buffer;
+};
+struct TileMemory {
+  Buffer buffer;
+};
 
 using detail::AttentionRequest;
 constexpr Index kRows = 56, kColumns = 256;
@@ -39,7 +48,7 @@ template <class T> class Forward {
     const Index panels = (s_.columns + panel_ - 1) / panel_;
     k_step_ = panels * panel_ * s_.depth;
     v_step_ = s_.columns * rounded_up(s_.width, panel_);
-    thread_local Buffer packed;
+    Buffer& packed = detail::of_thread<Packed>().buffer;
     k_ = reinterpret_cast<T*>(packed.reserve(s_.batch * s_.groups * (k_step_ + v_step_) * Index{sizeof(T)}));
     v_ = k_ + s_.batch * s_.groups * k_step_;
     const Index parts = (s_.columns + kColumns - 1) / kColumns, tiles = (s_.rows + kRows - 1) / kRows;
@@ -83,7 +92,7 @@ template <class T> class Forward {
            nullptr,
            nullptr};
     t.length = length_of(r_.lengths, t.batch, s_.columns);
-    thread_local Buffer scratch;
+    Buffer& scratch = detail::of_thread<TileMemory>().buffer;
     t.q =
         reinterpret_cast<T*>(scratch.reserve(kRows * (s_.depth + kColumns + panel_ + t.width + 2) * Index{sizeof(T)}));
     t.scores = t.q + kRows * s_.depth;

@@ -19,9 +19,18 @@
 #include "cpu/threads_noted.hpp"
 #include "primitives/attention/cpu_tiles.hpp"
 #include "primitives/attention/kernels.hpp"
+#include "process/of_thread.hpp"
 
 namespace tern::detail_cpu {
 namespace {
+
+/// Memory of each thread, for the sums of a call, and for a task.
+struct Sums {
+  Buffer buffer;
+};
+struct TaskMemory {
+  Buffer buffer;
+};
 
 using detail::AttentionBackwardRequest;
 constexpr Index kRows = 112, kColumns = 128, kFewestTasks = 16;
@@ -44,7 +53,7 @@ template <class T> class Backward {
     per_stretch_ = (parts + stretches_ - 1) / stretches_ * kColumns;
     stretches_ = std::max<Index>((s_.columns + per_stretch_ - 1) / per_stretch_, 1);
     head_ = s_.rows * depth_;
-    thread_local Buffer sums;
+    Buffer& sums = detail::of_thread<Sums>().buffer;
     sums_ = reinterpret_cast<T*>(sums.reserve(stretches_ * s_.batch * s_.heads * head_ * Index{sizeof(T)}));
     each(keys * stretches_, [&](Index task) { columns_of(task / stretches_, task % stretches_); });
     each(s_.batch * s_.heads, [&](Index head) { add_up(head); });
@@ -63,7 +72,7 @@ template <class T> class Backward {
     T *k_turned, *v_turned, *k, *k_grad, *v_grad, *q, *out_grad, *shares, *slopes, *scores, *sums;
   };
   Work work() const {
-    thread_local Buffer scratch;
+    Buffer& scratch = detail::of_thread<TaskMemory>().buffer;
     const Index columns = kColumns * (2 * depth_ + s_.depth + s_.width + width_), rows = kRows * (depth_ + width_),
                 tile = kRows * (kColumns + panel_);
     Work w{};

@@ -265,7 +265,7 @@ template <class T> class Run {
   bool swap_;
   std::shared_ptr<const std::vector<T>> roots_;
   std::shared_ptr<const BlockPlan<T>> block_;
-  std::shared_ptr<const LinePlan<T>> line_;
+  std::shared_ptr<const TransformPlan<T>> line_;
 };
 
 }  // namespace

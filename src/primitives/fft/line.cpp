@@ -54,7 +54,7 @@ template <class T> T* block_of_this_thread(Index rows) {
 
 }  // namespace
 
-template <class T> LinePlan<T>::LinePlan(Index n) : n_(n) {
+template <class T> TransformPlan<T>::TransformPlan(Index n) : n_(n) {
   if (!has_small_factors(n)) {
     const Index length = convolved_length(n);
     chirp_ = std::make_unique<Chirp<T>>(n, length), inner_ = line_plan<T>(length);
@@ -76,11 +76,11 @@ template <class T> LinePlan<T>::LinePlan(Index n) : n_(n) {
   }
 }
 
-template <class T> void LinePlan<T>::run(const Line<const T>& from, const Line<T>& to, T scale) const {
+template <class T> void TransformPlan<T>::run(const Line<const T>& from, const Line<T>& to, T scale) const {
   chirp_ ? convolve(from, to, scale) : steps(from, to, scale);
 }
 
-template <class T> void LinePlan<T>::steps(const Line<const T>& from, const Line<T>& to, T scale) const {
+template <class T> void TransformPlan<T>::steps(const Line<const T>& from, const Line<T>& to, T scale) const {
   const LaneKernels<T>& kernels = lane_kernels_of<T>();
   const Index lanes = kernels.lanes, pitch = n1_ + kApart, size = static_cast<Index>(sizeof(T));
   T* const between = reinterpret_cast<T*>(detail::of_thread<Between>().reserve(2 * n2_ * pitch * size));
@@ -109,7 +109,7 @@ template <class T> void LinePlan<T>::steps(const Line<const T>& from, const Line
   });
 }
 
-template <class T> void LinePlan<T>::convolve(const Line<const T>& from, const Line<T>& to, T scale) const {
+template <class T> void TransformPlan<T>::convolve(const Line<const T>& from, const Line<T>& to, T scale) const {
   const LaneKernels<T>& kernels = lane_kernels_of<T>();
   const auto length = static_cast<Index>(chirp_->kernel.size() / 2), size = static_cast<Index>(sizeof(T));
   T* const x = reinterpret_cast<T*>(detail::of_thread<Convolved>().reserve(4 * length * size));
@@ -140,7 +140,7 @@ template <class T> void LinePlan<T>::convolve(const Line<const T>& from, const L
   });
 }
 
-template class LinePlan<float>;
-template class LinePlan<double>;
+template class TransformPlan<float>;
+template class TransformPlan<double>;
 
 }  // namespace tern::detail_cpu::fft

@@ -171,8 +171,8 @@ template <class Plan, class Make> std::shared_ptr<const Plan> kept(std::int64_t 
 template <class T> std::shared_ptr<const BlockPlan<T>> block_plan(std::int64_t n) {
   return kept<BlockPlan<T>>(n, [n] { return std::make_shared<const BlockPlan<T>>(n); });
 }
-template <class T> std::shared_ptr<const LinePlan<T>> line_plan(std::int64_t n) {
-  return kept<LinePlan<T>>(n, [n] { return std::make_shared<const LinePlan<T>>(n); });
+template <class T> std::shared_ptr<const TransformPlan<T>> line_plan(std::int64_t n) {
+  return kept<TransformPlan<T>>(n, [n] { return std::make_shared<const TransformPlan<T>>(n); });
 }
 template <class T> std::shared_ptr<const std::vector<T>> half_roots(std::int64_t n) {
   return kept<std::vector<T>>(n, [n] {
@@ -189,7 +189,7 @@ template <class T> std::shared_ptr<const std::vector<T>> half_roots(std::int64_t
   template struct Chirp<T>;                                                   \
   template class BlockPlan<T>;                                                \
   template std::shared_ptr<const BlockPlan<T>> block_plan<T>(std::int64_t n); \
-  template std::shared_ptr<const LinePlan<T>> line_plan<T>(std::int64_t n);   \
+  template std::shared_ptr<const TransformPlan<T>> line_plan<T>(std::int64_t n);   \
   template std::shared_ptr<const std::vector<T>> half_roots<T>(std::int64_t n);
 TERN_FFT_PLANS(float)
 TERN_FFT_PLANS(double)

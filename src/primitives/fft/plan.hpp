@@ -83,9 +83,9 @@ template <class T> struct Line {
 };
 
 /// Transforms of a line of its own, whose columns or rows are the lines of blocks (Bailey, 1990).
-template <class T> class LinePlan {
+template <class T> class TransformPlan {
  public:
-  explicit LinePlan(std::int64_t n);
+  explicit TransformPlan(std::int64_t n);
   void run(const Line<const T>& from, const Line<T>& to, T scale) const;
 
  private:
@@ -96,11 +96,11 @@ template <class T> class LinePlan {
   std::unique_ptr<Passes<T>> first_, second_;
   std::vector<T> table_, base_;  // e^(-2πi·kl/n) for k < n1, lane l; and for k and the first column of each block
   std::unique_ptr<Chirp<T>> chirp_;
-  std::shared_ptr<const LinePlan<T>> inner_;
+  std::shared_ptr<const TransformPlan<T>> inner_;
 };
 
 template <class T> std::shared_ptr<const BlockPlan<T>> block_plan(std::int64_t n);
-template <class T> std::shared_ptr<const LinePlan<T>> line_plan(std::int64_t n);
+template <class T> std::shared_ptr<const TransformPlan<T>> line_plan(std::int64_t n);
 /// The first n/2 + 1 roots of n, for real lines.
 template <class T> std::shared_ptr<const std::vector<T>> half_roots(std::int64_t n);
 

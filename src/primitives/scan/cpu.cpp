@@ -19,9 +19,9 @@ constexpr std::int64_t kRun = 256;
 /// Lines that are summed at once, and the length below which they are wherever they lie.
 constexpr std::int64_t kTogether = 256, kShortLine = 128;
 
-/// Of each thread: a line in lanes.
+/// Of each thread: a line as it is computed.
 struct ScannedLine {
-  std::vector<std::int64_t> lanes;
+  std::vector<std::int64_t> values;
 };
 
 template <class T, Combine kCombine> void scan_line(T* x, std::int64_t n, bool reverse) {
@@ -87,7 +87,7 @@ class Scan {
   template <class T, Combine kCombine> void by_lines(std::int64_t count) const {
     const AxisOrder order = along(r_.space, r_.axis), lines = lines_of(r_.space, r_.axis);
     for_lines(count, n_, [&](std::int64_t first, std::int64_t last) {
-      std::vector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().lanes;
+      std::vector<std::int64_t>& buffer = detail::of_thread<ScannedLine>().values;
       buffer.resize(static_cast<std::size_t>(n_));
       for (std::int64_t line = first; line < last; ++line) {
         Cursor(at_line(r_.input, lines, line), order).load(table_, 0, n_, buffer.data());

@@ -1,6 +1,7 @@
 // Scan: running results along one axis.
 #include <algorithm>
 
+#include "gpu/text/combining.hpp"
 #include "gpu/plan/lines.hpp"
 #include "gpu/text/kernel_file.hpp"
 #include "primitives/scan/kernels.hpp"
@@ -32,16 +33,6 @@ constexpr std::int64_t kShortLine = 2 * kSegment, kManyLines = 256, kLongestLine
 // Where other lines are the neighbours in memory, and many: 32 lines a workgroup, eight invocations to a line.
 constexpr int kColumns = 32, kRowsEach = 8, kRowsOfThreads = kScanThreads / kColumns;
 constexpr std::int64_t kManyColumns = 2048;
-
-DType dtype_of(ComputeType type) {
-  switch (type) {
-    case ComputeType::f32: return DType::f32;
-    case ComputeType::f64: return DType::f64;
-    case ComputeType::i64: return DType::i64;
-    case ComputeType::u32: return DType::u32;
-    default: return DType::i32;
-  }
-}
 
 /// Segments of the lines, and the buffer of a number for each: [line, segment].
 struct Segments {

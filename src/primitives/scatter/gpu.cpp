@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
 #include "gpu/text/text.hpp"
 

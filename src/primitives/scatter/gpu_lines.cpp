@@ -1,4 +1,5 @@
 // Scatter-reduce where every line of the output has a table of its own: a warp to a line (scatter_lines.cu). CUDA's.
+#include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
 #include "primitives/scatter/gpu.hpp"
 #include "gpu/text/text.hpp"

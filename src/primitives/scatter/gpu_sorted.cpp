@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "gpu/text/combining.hpp"
 #include "gpu/text/io.hpp"
 #include "gpu/radix/radix.hpp"
 #include "primitives/scatter/gpu.hpp"
@@ -26,6 +27,9 @@ constexpr const char* kSorted =
     ;
 constexpr const char* kEntries =
 #include "primitives/scatter/scatter_entries.wgsl.inc"
+    ;
+constexpr const char* kRun =
+#include "primitives/scatter/scatter_run.wgsl.inc"
     ;
 constexpr const char* kFetched =
 #include "primitives/scatter/scatter_fetched.wgsl.inc"
@@ -195,7 +199,8 @@ Holes combining_holes(GpuBackend& backend, const Combining& c, Io& io, std::init
   std::vector<std::string> entry;
   Holes holes{{"threads", cat(c.plan.launch.threads)}, {"each", cat(c.group)},        {"outputs", d.param(c.outputs)},
               {"kept", d.param(c.kept_slot)},          {"length", d.param(c.length)}, {"begin", d.param(c.begin)},
-              {"table_end", d.param(c.end)},           {"bisect", kBisect},           {"barrier", d.barrier()}};
+              {"table_end", d.param(c.end)},           {"bisect", kBisect},           {"barrier", d.barrier()},
+              {"add_run", kRun}};
   holes["kept_coordinates"] = io.coordinates(c.kept, "k", "c", inside.coordinates);
   holes["entry_coordinates"] = io.coordinates(c.summed, "j", "d", entry);
   outside = inside;

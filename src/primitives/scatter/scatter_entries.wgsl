@@ -16,17 +16,5 @@ let places = $first_place;
 let before = max(entry, 1u) - 1u;
 let wanted = bitcast<u32>($key_of_entry);
 if (wanted >= $size || (entry > 0u && bitcast<u32>($key_of_before) == wanted)) { return; }
-$load_old
-$for e in $elements
-  var acc$e = $old_$e;
-$end
-for (var low = entry; low < $length; low += 1u) {
-  if (bitcast<u32>($key_of_low) != wanted) { break; }
-  let j = bitcast<u32>($place_of_low);
-  $entry_coordinates
-  $load_new
-  $for e in $elements
-    acc$e = combine(acc$e, $new_$e);
-  $end
-}
-$store
+var low = entry;
+$add_run

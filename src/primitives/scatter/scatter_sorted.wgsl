@@ -18,18 +18,5 @@ $kept_coordinates
 let keys = $first_key;
 let places = $first_place;
 $bisect
-$load_old
-$for e in $elements
-  var acc$e = $old_$e;
-$end
 low = max(low, $begin);
-for (; low < $table_end; low += 1u) {
-  if (bitcast<u32>($key_of_low) != wanted) { break; }
-  let j = bitcast<u32>($place_of_low);
-  $entry_coordinates
-  $load_new
-  $for e in $elements
-    acc$e = combine(acc$e, $new_$e);
-  $end
-}
-$store
+$add_run

@@ -1,0 +1,94 @@
+// How one product is carried out: what is read in place, what is packed and where it is kept, and how large tiles are.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "cpu/products/gemm.hpp"
+#include "cpu/products/gemm_depth.hpp"
+#include "cpu/products/gemm_kernels.hpp"
+#include "cpu/products/gemm_sizes.hpp"
+#include "cpu/scratch.hpp"
+#include "process/of_thread.hpp"
+
+namespace tern::detail_cpu {
+
+constexpr Index round_up(Index a, Index b) { return divide_up(a, b) * b; }
+
+/// The i-th of `parts` parts of nearly the same size: 73 as five times 12 and 13.
+struct Part {
+  Index begin, count;
+};
+constexpr Part part_of(Index i, Index parts, Index total) {
+  const Index begin = i * total / parts;
+  return {begin, (i + 1) * total / parts - begin};
+}
+
+/// Of each thread: packed A, a panel of B, a tile of accumulators, a group of its columns, that tile transposed.
+/// `shared` is the calling thread's, read by all.
+struct TileScratch {
+  Buffer a, b, tile, group, turned, shared;
+  Buffer own;                 // B as this thread has packed it …
+  std::uint64_t own_job = 0;  // … for this product …
+  std::vector<bool> has;      // … as far as its tiles have met it: for each panel and block
+};
+inline TileScratch& scratch() {
+  return detail::of_thread<TileScratch>();
+}
+
+inline bool long_rows(const GemmProblem& g, const GemmTypes& types) {
+  return std::abs(g.b_row) * types.size >= kLongRow;
+}
+
+/// Whether B is read once, at the speed of memory.
+inline bool streams_b(const GemmProblem& g, const GemmTypes& types) {
+  return g.b_col == 1 && long_rows(g, types) && g.m <= kStreamRows;
+}
+
+/// Rows of A up to which B is read in place.
+inline Index direct_rows(const GemmProblem& g, const GemmTypes& types) {
+  const bool far = long_rows(g, types) && g.segments * g.k * g.n * types.compute_size > kOwnBytes;
+  return std::max<Index>(types.kernels->direct_rows, far && !types.integer ? reading().far_rows : 0);
+}
+
+struct TilePlan {
+  const GemmProblem& g;
+  GemmTypes types;
+  DepthPlan depth;
+  bool turned;  // g is the transpose of the caller's problem: its C is to be turned back
+  Sizes sizes = chosen_sizes();
+  bool direct_a = false, direct_b = false;  // read in place
+  bool dots = false;  // by dot products, A and B contiguous along k
+  bool by_groups = false;  // the epilogue takes a tile's columns as they are done
+  Index tile_rows = 0, tile_cols = 0, down = 1;  // tiles below each other, of at most tile_rows rows
+  /// B is packed for all tiles, columns kept_begin …, kept_cols of them (a multiple of a panel): by all threads in
+  /// `shared`, or by each, as it meets them, in its own memory for this `own_job`.
+  bool keeps_b = false;
+  const std::byte* shared = nullptr;
+  std::uint64_t own_job = 0;
+  Index kept_begin = 0, kept_cols = 0;
+
+  /// Whether the kernels widen B as they read it.
+  bool widens() const { return direct_b && types.size != types.compute_size; }
+  Index max_rows() const {
+    const Index rows = types.kernels->max_rows;
+    return widens() ? std::min<Index>(rows, kWideningRows) : rows;
+  }
+  Index panel() const { return types.kernels->panel_cols; }
+  const std::byte* a(Index batch, Index segment, Index row, Index p) const {
+    return static_cast<const std::byte*>(g.a) +
+           (g.a_offsets[batch * g.segments + segment] + row * g.a_row + p * g.a_col) * types.size;
+  }
+  const std::byte* b(Index batch, Index segment, Index p, Index col) const {
+    return static_cast<const std::byte*>(g.b) +
+           (g.b_offsets[batch * g.segments + segment] + p * g.b_row + col * g.b_col) * types.size;
+  }
+};
+
+/// A rectangle of C[batch].
+struct Area {
+  Index batch, row, rows, col, cols;
+};
+
+}  // namespace tern::detail_cpu

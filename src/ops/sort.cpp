@@ -1,0 +1,57 @@
+// Sorting along an axis, and the first k of it. On variables the values are gathered by the indices.
+#include <string>
+
+#include "ops/complex_calls.hpp"
+#include "ops/fused.hpp"
+#include "ops/instances.hpp"
+#include "primitives/sort/sort.hpp"
+#include "tern/ops.hpp"
+
+namespace tern {
+
+using namespace detail;
+
+namespace {
+struct Order {
+  Tensor values, indices;
+};
+/// The first k along the axis; all of them where k is negative.
+Order ordered(const char* op, const Tensor& x, int axis, bool descending, std::int64_t k = -1) {
+  require_defined(op, "x", x), require_real(op, "x", x);
+  const int a = normalize_axis(op, axis, x.dim());
+  if (x.shape()[static_cast<std::size_t>(a)] > 2147483647)
+    throw Error(ErrorKind::shape, std::string(op) + ": the axis has more than 2^31-1 elements");
+  Backend& backend = x.impl()->storage->backend();
+  backend.require<SortRequest>(op);
+  Shape shape = x.shape();
+  if (k >= 0) shape[static_cast<std::size_t>(a)] = k;
+  Order result{make_tensor(shape, x.dtype(), backend), make_tensor(shape, DType::i32, backend)};
+  if (k == 0) return result;
+  run(backend, SortRequest{op, x.shape(), a, descending, view_over(x, x.shape()), view_over(result.values, shape),
+                           view_over(result.indices, shape), std::max<std::int64_t>(k, 0)});
+  return result;
+}
+template <class T> std::int64_t checked_k(const T& x, std::int64_t k, int axis) {
+  const std::int64_t size = x.size(normalize_axis("topk", axis, x.dim()));
+  if (k < 0 || k > size)
+    throw Error(ErrorKind::index, "topk: k = " + std::to_string(k) + " is out of range for axis " +
+                                      std::to_string(axis) + " of size " + std::to_string(size));
+  return k;
+}
+}  // namespace
+
+template <TensorOrVar T> Sorted<T> sort(const T& x, int axis, bool descending) {
+  Order order = ordered("sort", value_of(x), axis, descending);
+  if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
+  else return {gather(x, order.indices, axis), order.indices};
+}
+template <TensorOrVar T> Sorted<T> topk(const T& x, std::int64_t k, int axis, bool largest) {
+  require_defined("topk", "x", value_of(x)), checked_k(x, k, axis);
+  Order order = ordered("topk", value_of(x), axis, largest, k);
+  if constexpr (std::same_as<T, Tensor>) return {std::move(order.values), std::move(order.indices)};
+  else return {gather(x, order.indices, axis), order.indices};
+}
+TERN_INSTANCES_1(Sorted, sort, int, bool)
+TERN_INSTANCES_1(Sorted, topk, std::int64_t, int, bool)
+
+}  // namespace tern
