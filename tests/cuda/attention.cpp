@@ -29,7 +29,7 @@ TEST(CudaAttention, EveryInstanceCompiles) {
   std::map<std::string, int> titles;
   std::vector<int> architectures;
   Printing device(DeviceKind::cuda, [&](const detail_gpu::Launch&, const std::string& text) {
-    if (text.find("attention on tensor cores") == text.npos) return;
+    if (text.find("attention on tensor cores") == text.npos && text.find("attention in f32") == text.npos) return;
     ++titles[text.substr(0, text.find('\n'))];
     for (const int architecture : architectures) {
       std::string log;
@@ -42,11 +42,17 @@ TEST(CudaAttention, EveryInstanceCompiles) {
         v(device.make({1, 1, 40, width}, type));
     backward(f(q, k, v, o), device.make({1, 2, 40, width}, type));
   };
+  setenv("TERN_ATTENTION_KERNEL", "1", 1);
   architectures = {80, 90};
   call(DType::f16, 64, 64, {.causal = true, .window = 9, .lengths = device.make({1}, i32)}, soft_alibi);
   architectures = {90};
   call(DType::bf16, 128, 128, {.causal = true}, plain);
   call(DType::bf16, 129, 70, {.scale = -1.0}, plain);  // by elements
+  call(f32, 64, 70, {.causal = true}, soft_alibi);
+  unsetenv("TERN_ATTENTION_KERNEL");
+  EXPECT_EQ(titles["// attention in f32"], 1);
+  EXPECT_EQ(titles["// gradient of attention in f32, of q"], 1);
+  EXPECT_EQ(titles["// gradients of attention in f32, of k and v"], 1);
   EXPECT_EQ(titles["// attention on tensor cores"], 3);
   EXPECT_EQ(titles["// gradient of attention on tensor cores, of q"], 3);
   EXPECT_EQ(titles["// gradients of attention on tensor cores, of k and v"], 4);  // those of 256 elements apart
@@ -62,6 +68,8 @@ std::vector<double> values(const Tensor& t) { return t.to(f64).to_vector<double>
 
 class CudaAttentionOnHost : public testing::Test {
  protected:
+  void SetUp() override { setenv("TERN_ATTENTION_KERNEL", "1", 1); }
+  void TearDown() override { unsetenv("TERN_ATTENTION_KERNEL"); }
   Tensor random(const Shape& shape, DType dtype, float most = 1) {
     std::uniform_real_distribution<float> uniform(-most, most);
     std::vector<float> numbers(static_cast<std::size_t>(shape.numel()));
@@ -91,16 +99,18 @@ class CudaAttentionOnHost : public testing::Test {
     Case on_gpu = c;
     if (c.options.lengths.defined()) on_gpu.options.lengths = gpu_.from(c.options.lengths);
     const std::vector<Tensor> got = results(on_gpu, here, false, call), want = results(c, exact, true, call);
-    EXPECT_TRUE(gpu_.ran("attention on tensor cores") && gpu_.ran("gradient of attention on tensor cores, of q") &&
-                gpu_.ran("gradients of attention on tensor cores, of k and v"))
+    const std::string how = type == f32 ? "in f32" : "on tensor cores";
+    EXPECT_TRUE(gpu_.ran("attention " + how) && gpu_.ran("gradient of attention " + how + ", of q") &&
+                gpu_.ran("gradients of attention " + how + ", of k and v"))
         << what;
     const char* const names[] = {"result", "logsumexp", "q", "k", "v"};
-    for (std::size_t i = 0; i < got.size(); ++i) {
+    // Of large scores one share is nearly 1, and its slope what rounding the result leaves.
+    for (std::size_t i = 0; i < (most > 1 ? 2 : got.size()); ++i) {
       const std::vector<double> x = values(HostGpu::to_cpu(got[i])), y = values(want[i]);
       double largest = 1;
       for (const double e : y) largest = std::isfinite(e) ? std::max(largest, std::abs(e)) : largest;
-      // What multiplies in 16 bits, elements of up to `most`, is rounded to them once, and what is stored.
-      const double eps = (type == DType::f16 ? 0x1p-10 : 0x1p-7) * static_cast<double>(most);
+      // What multiplies in 16 bits is rounded to them once, and what is stored.
+      const double eps = (type == f32 ? 0x1p-19 : type == f16 ? 0x1p-10 : 0x1p-7);
       ASSERT_EQ(x.size(), y.size()) << what;
       for (std::size_t e = 0; e < x.size(); ++e)
         if (x[e] != y[e]) {
@@ -114,14 +124,19 @@ class CudaAttentionOnHost : public testing::Test {
 
 TEST_F(CudaAttentionOnHost, LengthsAroundTiles) {
   for (const std::int64_t n : {1, 64, 65, 129})
-    expect_decomposed("square " + std::to_string(n), {.rows = n, .columns = n});
+    for (const DType type : {bf16, f32}) {
+      if (type == f32 && n % 64 == 0) continue;
+      expect_decomposed("square " + std::to_string(n), {.rows = n, .columns = n}, plain, type);
+    }
   expect_decomposed("more columns, causal", {.heads = 2, .rows = 64, .columns = 71, .options = {.causal = true}});
   expect_decomposed("fewer columns, causal", {.rows = 150, .columns = 64, .options = {.causal = true}}, plain, f16);
 }
 TEST_F(CudaAttentionOnHost, DepthsAndWidths) {
   for (const auto& [depth, width] : {std::pair{1, 3}, {33, 70}, {128, 96}, {256, 16}})
-    expect_decomposed("depth " + std::to_string(depth),
-                      {.heads = 2, .groups = 1, .rows = 40, .columns = 50, .depth = depth, .width = width});
+    for (const DType type : {bf16, f32})
+      expect_decomposed("depth " + std::to_string(depth),
+                        {.heads = 2, .groups = 1, .rows = 40, .columns = 50, .depth = depth, .width = width}, plain,
+                        type);
 }
 TEST_F(CudaAttentionOnHost, MasksAndFormulas) {
   Case c{.batch = 2, .heads = 2, .groups = 1, .rows = 70, .columns = 150};
@@ -133,7 +148,7 @@ TEST_F(CudaAttentionOnHost, MasksAndFormulas) {
   expect_decomposed("a negative scale", c);
   c.options = {.causal = true, .lengths = tensor({80, 150})};
   expect_decomposed("formula", c, soft_alibi);
-  expect_decomposed("formula", c, soft_alibi, f16);
+  for (const DType type : {f16, f32}) expect_decomposed("formula", c, soft_alibi, type);
 }
 TEST_F(CudaAttentionOnHost, ScoresOfTenThousand) {
   expect_decomposed("large", {.rows = 40, .columns = 90, .depth = 64, .options = {.scale = 1.0}}, plain, f16, 12);

@@ -200,6 +200,12 @@ inline constexpr std::array<const char*, 2> kHostInstructions[] = {
       : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));)",
      "multiply_matrices(acc, a, b0, b1, false);"},
+    {R"(asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(f.x[0]), "=f"(f.x[1]), "=f"(f.x[2]), "=f"(f.x[3]) : "r"(from) : "memory");)",
+     "std::memcpy(f.x, workgroup_memory + from, 16);"},
+    {R"(asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(f.x[0]), "=f"(f.x[1]) : "r"(from) : "memory");)",
+     "std::memcpy(f.x, workgroup_memory + from, 8);"},
+    {R"(asm("div.full.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));)", "quotient = a / b;"},
     {R"(asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));)", "inverse = 1.0f / sum;"},
     {R"(asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x * 1.4426950408889634f));)",
      "power = std::exp2(x * 1.4426950408889634f);"},

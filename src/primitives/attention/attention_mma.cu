@@ -28,8 +28,8 @@ enum : u32 {
   kWarps = $warps, kThreads = 32u * kWarps,
   kBlocks = $blocks,  // of 16 rows, of a warp
   kRows = 16u * kBlocks * kWarps, kColumns = $columns_at_once, kAcross = kColumns / 8u,
-  kDepth = $most_depth, kWidth = $most_width,
-  kBytesOfK = 2u * kColumns * kDepth, kStage = kBytesOfK + 2u * kColumns * kWidth,
+  kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
 };
 $units
 $formula
@@ -47,9 +47,9 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   var end = $columns;
   $range
   $length
-  const Rows q{(const u16*)$q, $q_from, $q_step, $q_step_in}, k{(const u16*)$k, $k_from, $k_step, $k_step_in},
-      v{(const u16*)$v, $v_from, $v_step, $v_step_in};
-  u32 stage = rows_of_q + 2u * kRows * kDepth, other = stage + kStage;
+  const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
+      v{(const Element*)$v, $v_from, $v_step, $v_step_in};
+  u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
   fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
   fetch<kWideV, kColumns, kWidth>(v, begin, end, $width, stage + kBytesOfK, thread);

@@ -19,8 +19,8 @@ enum : u32 {
   kWarps = $warps, kThreads = 32u * kWarps,
   kBlocks = $blocks,  // of 16 keys, of a warp
   kColumns = 16u * kBlocks * kWarps, kRows = $rows_at_once, kAcross = kRows / 8u,
-  kDepth = $most_depth, kWidth = $most_width,
-  kBytesOfK = 2u * kColumns * kDepth, kBytesOfQ = 2u * kRows * kDepth, kBytesOfOut = 2u * kRows * kWidth,
+  kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
   kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
 };
 $units
@@ -40,13 +40,13 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   var end = $rows;
   $range
   $length
-  const Rows k{(const u16*)$k, $k_from, $k_step, $k_step_in}, v{(const u16*)$v, $v_from, $v_step, $v_step_in};
-  u32 stage = rows_of_v + 2u * kColumns * kWidth, other = stage + kStage;
+  const Rows k{(const Element*)$k, $k_from, $k_step, $k_step_in}, v{(const Element*)$v, $v_from, $v_step, $v_step_in};
+  u32 stage = rows_of_v + kBytes * kColumns * kWidth, other = stage + kStage;
   fetch<kWideK, kColumns, kDepth>(k, first_column, $columns_end, $depth, rows_of_k, thread);
   fetch<kWideV, kColumns, kWidth>(v, first_column, $columns_end, $width, rows_of_v, thread);
   const auto fetch_rows = [&](u32 head, u32 first, u32 to) {
-    const Rows q{(const u16*)$q, $q_from, $q_step, $q_step_in},
-        out{(const u16*)$out, $out_from, $out_step, $out_step_in};
+    const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in},
+        out{(const Element*)$out, $out_from, $out_step, $out_step_in};
     fetch<kWideQ, kRows, kDepth>(q, first, end, $depth, to, thread);
     fetch<kWideOut, kRows, kWidth>(out, first, end, $width, to + kBytesOfQ, thread);
     if (thread < kRows) {

@@ -75,8 +75,8 @@ class MmaBackward : MmaAttention {
     fill_scores(io, h);
     fill_rows(io, h);
     fill_stores(io, h);
-    return rows ? module("gradient of attention on tensor cores, of q", kRowsKernel, std::move(h))
-                : module("gradients of attention on tensor cores, of k and v", kColumnsKernel, std::move(h));
+    return rows ? module(cat("gradient of attention ", units(), ", of q"), kRowsKernel, std::move(h))
+                : module(cat("gradients of attention ", units(), ", of k and v"), kColumnsKernel, std::move(h));
   }
   /// From a product `x` the score, and from `toward` the slope, in place of the product or, beside shares, of y.
   void fill_scores(Io& io, Holes& h) const {
@@ -131,9 +131,9 @@ void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardReque
       [&] {
         backend.require_supported(r.op, r.q.dtype);
         if (r.program) backend.require_supported(r.op, *r.program), backend.require_supported(r.op, *r.slope);
-        const MmaInstance columns = mma_columns_instance(r.sizes);
-        MmaBackward(backend, r, Of::q, mma_rows_instance(r.sizes)).run();
-        if (std::max(columns.most_depth, columns.most_width) <= 128) {
+        const MmaInstance columns = mma_columns_instance(r.sizes, r.q.dtype);
+        MmaBackward(backend, r, Of::q, mma_rows_instance(r.sizes, r.q.dtype)).run();
+        if (columns.widest() <= 128) {
           MmaBackward(backend, r, Of::k_and_v, columns).run();
           return;
         }

@@ -14,8 +14,8 @@ constexpr const char* kKernel =
 class MmaForward : MmaAttention {
  public:
   MmaForward(GpuBackend& backend, const AttentionRequest& r)
-      : MmaAttention(backend, r.op, 'a', r.sizes, r.q.dtype, mma_forward_instance(r.sizes),
-                     ceil_div(r.sizes.rows, mma_forward_instance(r.sizes).own())),
+      : MmaAttention(backend, r.op, 'a', r.sizes, r.q.dtype, mma_forward_instance(r.sizes, r.q.dtype),
+                     ceil_div(r.sizes.rows, mma_forward_instance(r.sizes, r.q.dtype).own())),
         r_(r),
         q_(add(r.q, r.sizes.of_q())),
         k_(add(r.k, r.sizes.of_k())),
@@ -35,7 +35,7 @@ class MmaForward : MmaAttention {
     finish({r_.program}, static_cast<std::uint64_t>(s.batch * s.heads * ceil_div(s.rows, instance_.own())),
            instance_.shared_bytes(instance_.most_depth));
     if (detail::tracing())
-      detail::note(cat("tensor cores, tiles of ", instance_.own(), "x", instance_.others, ", ", plan_.launch.groups,
+      detail::note(cat(units(), ", tiles of ", instance_.own(), "x", instance_.others, ", ", plan_.launch.groups,
                        " workgroups", wide(q_) && wide(k_) && wide(v_) ? "" : ", by elements"));
     backend_.queue(plan_.launch, [&] { return text(); });
   }
@@ -61,7 +61,7 @@ class MmaForward : MmaAttention {
     h["store_row"] = tops_ < 0 ? std::string()
                                : io.store(tops_, {{"batch", "head", "row"}, -1, 1}, {"top"}, "") +
                                      io.store(totals_, {{"batch", "head", "row"}, -1, 1}, {"total"}, "");
-    return module("attention on tensor cores", kKernel, std::move(h));
+    return module(cat("attention ", units()), kKernel, std::move(h));
   }
 
   const AttentionRequest& r_;

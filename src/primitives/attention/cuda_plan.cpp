@@ -12,47 +12,57 @@ namespace {
 using detail::AttentionSizes;
 
 constexpr const char* kUnits =
+#include "primitives/attention/attention_units.cu.inc"
+    ;
+constexpr const char* kMma =
 #include "primitives/attention/mma_units.cu.inc"
+    ;
+constexpr const char* kFma =
+#include "primitives/attention/fma_units.cu.inc"
     ;
 
 constexpr int kLanes = 32, kElements = 8;  // of a vector
 int padded(std::int64_t elements) { return elements <= 64 ? 64 : elements <= 128 ? 128 : 256; }
 /// The sums of a warp are what fills its registers: 32 rows of up to 128 elements, or 16 rows.
-MmaInstance instance_of(const AttentionSizes& s) {
+MmaInstance instance_of(const AttentionSizes& s, DType dtype) {
   MmaInstance i;
-  i.most_depth = padded(s.depth), i.most_width = padded(s.width);
+  i.most_depth = padded(s.depth), i.most_width = padded(s.width), i.bytes = static_cast<int>(dtype_size(dtype));
+  if (i.widest() > (i.bytes == 4 ? 64 : 128)) i.resident = 1;
   return i;
 }
-bool is_widest(const MmaInstance& i) { return std::max(i.most_depth, i.most_width) > 128; }
 
 }  // namespace
 
-MmaInstance mma_forward_instance(const AttentionSizes& sizes) {
-  MmaInstance i = instance_of(sizes);
-  if (is_widest(i)) i.blocks = 1, i.others = 32;
+MmaInstance mma_forward_instance(const AttentionSizes& sizes, DType dtype) {
+  MmaInstance i = instance_of(sizes, dtype);
+  if (i.widest() > 128) i.blocks = 1;
+  if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : i.widest() > 64 ? 32 : 64;
+  else i.others = i.widest() > 128 ? 32 : 64;
+  if (i.bytes == 2) i.resident = 2;
   return i;
 }
-MmaInstance mma_rows_instance(const AttentionSizes& sizes) {
-  MmaInstance i = instance_of(sizes);
-  if (std::max(i.most_depth, i.most_width) > 64) i.others = 32;
-  if (is_widest(i)) i.blocks = 1, i.resident = 1;
+MmaInstance mma_rows_instance(const AttentionSizes& sizes, DType dtype) {
+  MmaInstance i = instance_of(sizes, dtype);
+  if (i.widest() > 128 || (i.bytes == 4 && i.widest() > 64)) i.blocks = 1;
+  if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : 32;
+  else i.others = i.widest() > 64 ? 32 : 64;
   return i;
 }
-MmaInstance mma_columns_instance(const AttentionSizes& sizes) {
-  MmaInstance i = instance_of(sizes);
-  if (std::max(i.most_depth, i.most_width) > 64) i.blocks = 1;
-  else i.others = 32;
-  if (is_widest(i)) i.others = 32, i.resident = 1;
+MmaInstance mma_columns_instance(const AttentionSizes& sizes, DType dtype) {
+  MmaInstance i = instance_of(sizes, dtype);
+  if (i.widest() > 64) i.blocks = 1;
+  if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : 32;
+  else i.others = i.widest() == 128 ? 64 : 32;
   return i;
 }
 
 bool has_mma_attention(GpuBackend& backend, const AttentionSizes& sizes, DType dtype) {
-  if (dtype_size(dtype) != 2 || backend.limits().archived) return false;
+  if (dtype == DType::f64 || backend.limits().archived) return false;
   const auto* cuda = dynamic_cast<detail_cuda::CudaBackend*>(&backend);
   if (!cuda) return backend.limits().native;  // a device of tests
   const detail_cuda::MatrixUnits units = cuda->units();
-  const MmaInstance forward = mma_forward_instance(sizes), rows = mma_rows_instance(sizes),
-                    columns = mma_columns_instance(sizes);
+  const MmaInstance forward = mma_forward_instance(sizes, dtype), rows = mma_rows_instance(sizes, dtype),
+                    columns = mma_columns_instance(sizes, dtype);
   return units.architecture >= 80 && forward.shared_bytes(forward.most_depth) <= units.shared_bytes &&
          rows.shared_bytes(rows.most_depth + rows.most_width) <= units.shared_bytes &&
          columns.shared_bytes(columns.most_depth + columns.most_width, 3) <= units.shared_bytes;
@@ -126,12 +136,15 @@ void MmaAttention::fill_matrix(Holes& h, const std::string& name, int access, co
 
 Holes MmaAttention::holes(const std::string& columns_first) const {
   Holes h = slots_.holes();
-  h["units"] = kUnits;
+  const bool halves = instance_.bytes == 2;
+  h["units"] = kUnits, h["products"] = halves ? kMma : kFma;
+  h["elements"] = halves ? "typedef u16 Element;\ntypedef u16 Word;" : "typedef f32 Element;\ntypedef u32 Word;";
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
   h["pair"] = packed_pair(dtype_, kFirst, kSecond);
   h["factor"] = cat("bitcast<f32>(", p(factor_), ")");
   const std::pair<const char*, int> numbers[] = {{"warps", instance_.warps},
                                                  {"blocks", instance_.blocks},
+                                                 {"bytes", instance_.bytes},
                                                  {"most_depth", instance_.most_depth},
                                                  {"most_width", instance_.most_width},
                                                  {"resident", instance_.resident}};
@@ -151,11 +164,12 @@ std::string MmaAttention::store(Io& io, int access, const std::string& head, con
                                 const std::string& size, const std::string& factor) const {
   std::vector<std::string> values;
   for (int e = 0; e < kElements; ++e) values.push_back(cat("(x.x[", e, "]", factor, ")"));
-  const std::string guard = plan_.access(access).wide ? std::string() : cat("(first + $0) < ", size);
+  const bool whole = plan_.access(access).wide && instance_.bytes == 2;  // vectors of eight elements
+  const std::string guard = whole ? std::string() : cat("(first + $0) < ", size);
   return io.store(access, {{"batch", head, row, "first"}, 3, kElements}, values, guard);
 }
 
-std::string MmaAttention::module(const char* title, const char* file, Holes holes) const {
+std::string MmaAttention::module(const std::string& title, const char* file, Holes holes) const {
   Module module;
   module.title = title;
   module.bindings = plan_.launch.bindings, module.params = plan_.launch.params.size();

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/products/wgmma.hpp"
+#include "cuda/dialect.hpp"
 #include "primitives/attention/gpu_scores.hpp"
 
 namespace tern::detail_gpu {
@@ -16,16 +16,18 @@ struct MmaInstance {
   int others = 64;            // rows of a tile
   int most_depth = 64, most_width = 64;
   int resident = 2;  // workgroups that a multiprocessor is to hold
+  int bytes = 2;     // of an element
+  int widest() const { return std::max(most_depth, most_width); }
   int own() const { return 16 * blocks * warps; }
   /// Bytes of workgroup memory: `own_elements` in a row of its own, both of them in one of the two tiles, and `words`.
   int shared_bytes(int own_elements, int words = 0) const {
-    return own() * own_elements * 2 + 2 * others * ((most_depth + most_width) * 2 + words * 4);
+    return own() * own_elements * bytes + 2 * others * ((most_depth + most_width) * bytes + words * 4);
   }
 };
-MmaInstance mma_forward_instance(const detail::AttentionSizes& sizes);
+MmaInstance mma_forward_instance(const detail::AttentionSizes& sizes, DType dtype);
 /// Of the gradient of q, and of those of k and v.
-MmaInstance mma_rows_instance(const detail::AttentionSizes& sizes);
-MmaInstance mma_columns_instance(const detail::AttentionSizes& sizes);
+MmaInstance mma_rows_instance(const detail::AttentionSizes& sizes, DType dtype);
+MmaInstance mma_columns_instance(const detail::AttentionSizes& sizes, DType dtype);
 
 /// Whether a device's tensor cores have kernels for these sizes, forward and backward.
 bool has_mma_attention(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
@@ -60,11 +62,14 @@ class MmaAttention {
                     const std::string& factor) const;
   /// Makes the store's access wide where it can be; before finish().
   void store_wide(int access);
-  /// The score as `score`, or in place: what $score is.
-  const Dialect& formula_dialect() const { return backend_.dialect().for_halves(); }
+  /// In which formulas are printed: their results are exponentiated and, but for f32, rounded to 16 bits.
+  const Dialect& formula_dialect() const {
+    return instance_.bytes == 2 ? cuda_dialect_of_scores() : backend_.dialect();
+  }
   bool positive() const { return sizes_.scale > 0; }
   std::string p(int slot) const { return backend_.dialect().param(slot); }
-  std::string module(const char* title, const char* file, Holes holes) const;
+  const char* units() const { return instance_.bytes == 2 ? "on tensor cores" : "in f32"; }
+  std::string module(const std::string& title, const char* file, Holes holes) const;
 
   GpuBackend& backend_;
   const detail::AttentionSizes& sizes_;

@@ -91,7 +91,7 @@ class ScoreSizes {
   std::string p(int slot) const { return dialect_.param(slot); }
   std::string integer(int slot) const { return cat("bitcast<i32>(", p(slot), ")"); }
   std::string scaling() const {
-    return type_ == detail::ComputeType::f64 ? cat("tern_join(", p(scale), ", ", p(scale + 1), ")")
+    return type_ == detail::ComputeType::f64 ? cat("bitcast<f64>(tern_join(", p(scale), ", ", p(scale + 1), "))")
                                              : cat("bitcast<f32>(", p(scale), ")");
   }
   /// The holes both kernels have.

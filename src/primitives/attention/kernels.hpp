@@ -12,6 +12,6 @@ void attention_on_gpu(GpuBackend& backend, const detail::AttentionRequest& reque
 void attention_backward_on_gpu(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
 void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& request);
 void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
-/// Whether the tensor cores of a device of CUDA have kernels for these sizes.
-bool has_attention_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
+/// Whether these are the fastest way on a device of CUDA.
+bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
 }  // namespace tern::detail_gpu
