@@ -15,7 +15,7 @@ constexpr const char* kPrelude =
 
 class Cuda final : public Dialect {
  public:
-  explicit Cuda(bool halves) : halves_(halves) {}
+  explicit Cuda(bool halves, bool scores = false) : halves_(halves), scores_(scores) {}
   const Dialect& for_halves() const override;
   bool native() const override { return true; }
   bool has_parts() const override { return true; }
@@ -26,7 +26,8 @@ class Cuda final : public Dialect {
     const Spelling& s = spelling_of(leaf);
     if (type != detail::ComputeType::f32) return fill_in(s.cuda, compute_type_name(type), arguments);
     const std::string_view name = std::string_view(s.wgsl).substr(0, std::string_view(s.wgsl).find('('));
-    const std::string fast = cat(name, "_fast");
+    const std::string fast = cat(name, "_fast"), rough = cat(name, "_rough");
+    if (scores_ && !name.empty() && !cuda_function(rough).empty()) return cat(rough, "(", join(arguments), ")");
     if (halves_ && !name.empty() && !cuda_function(fast).empty()) return cat(fast, "(", join(arguments), ")");
     return fill_in(s.wgsl, compute_type_name(type), arguments);
   }
@@ -146,7 +147,7 @@ class Cuda final : public Dialect {
   static std::string warp_mask(int threads) {
     return threads >= kWarp ? "0xffffffffu" : cat((1u << threads) - 1, "u");
   }
-  bool halves_;
+  bool halves_, scores_;
 };
 
 const Dialect& Cuda::for_halves() const {
@@ -158,6 +159,11 @@ const Dialect& Cuda::for_halves() const {
 
 const Dialect& cuda_dialect() {
   static const auto& instance = *new Cuda(false);
+  return instance;
+}
+
+const Dialect& cuda_dialect_of_scores() {
+  static const auto& instance = *new Cuda(true, true);
   return instance;
 }
 

@@ -5,15 +5,6 @@
 namespace tern::detail_cuda::mma {
 namespace {
 
-/// Whether 16 bytes of neighbours along an axis begin at a multiple of 16 bytes everywhere.
-bool in_units(const Access& x, std::size_t axis) {
-  const std::int64_t unit = kVectorBytes / x.size();
-  for (std::size_t i = 0; i < x.actual.size(); ++i)
-    if (i != axis && x.actual[i] % unit != 0) return false;
-  return x.actual[axis] == 1 && x.view->offset % unit == 0 && x.size() > 1 &&
-         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
-}
-
 /// How a factor's neighbours lie; `of_k`, `of_other`: which of its last two axes those are.
 void look_at(const Plan& plan, Factor& f, std::size_t of_k, std::size_t of_other) {
   const Access& x = plan.access(f.access);
@@ -36,6 +27,14 @@ void bind(Kernel& kernel) {
 }
 
 }  // namespace
+
+bool in_units(const Access& x, std::size_t axis) {
+  const std::int64_t unit = kVectorBytes / x.size();
+  for (std::size_t i = 0; i < x.actual.size(); ++i)
+    if (i != axis && x.actual[i] % unit != 0) return false;
+  return x.actual[axis] == 1 && x.view->offset % unit == 0 && x.size() > 1 &&
+         reinterpret_cast<std::uintptr_t>(x.view->storage->data()) % kVectorBytes == 0;
+}
 
 void lay_out(Kernel& kernel) {
   const GemmRequest& r = kernel.request;

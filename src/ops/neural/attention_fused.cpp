@@ -103,7 +103,7 @@ bool FusedAttention::applies(const Tensor& q) const {
   Backend& backend = q.impl()->storage->backend();
   const AttentionSizes& s = sizes;
   return s.batch * s.heads * s.rows > 0 && s.columns > 0 && s.depth > 0 && s.width > 0 && s.depth <= kWidest &&
-         s.width <= kWidest && attention_pays(backend, s);
+         s.width <= kWidest && attention_pays(backend, s, q.dtype());
 }
 bool FusedAttention::has_backward(const Tensor& q) const {
   return q.impl()->storage->backend().offers<AttentionBackwardRequest>();

@@ -38,25 +38,32 @@ std::string AttentionBackwardRequest::text() const { return text_of(sizes, q.dty
 
 template <> const Primitive& primitive_of<AttentionRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_on_cpu>()},
+                                             {"cuda", kernel_of<detail_gpu::attention_on_cuda>()},
                                              {"webgpu", kernel_of<detail_gpu::attention_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::attention, "attention", kernels};
   return primitive;
 }
 template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
   static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::attention_backward_on_cpu>()},
+                                             {"cuda", kernel_of<detail_gpu::attention_backward_on_cuda>()},
                                              {"webgpu", kernel_of<detail_gpu::attention_backward_on_gpu>()}};
   static constexpr Primitive primitive{PrimitiveId::attention_backward, "attention", kernels};
   return primitive;
 }
 
-bool attention_pays(Backend& backend, const AttentionSizes& s) {
+bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype) {
   if (!backend.offers<AttentionRequest>()) return false;
   if (backend.kernel(primitive_of<AttentionRequest>(), "attention") != kernel_of<detail_gpu::attention_on_gpu>())
     return true;
-  // This kernel, WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
+  auto& gpu = static_cast<detail_gpu::GpuBackend&>(backend);  // it alone enters that kernel
+  if (gpu.limits().archived) return false;
+  const char* const wanted = std::getenv("TERN_ATTENTION_KERNEL");
+  if (wanted && *wanted == '0') return false;
+  if (wanted && *wanted == '1') return true;
+  if (gpu.limits().native) return detail_gpu::attention_pays_on_cuda(gpu, s, dtype);
+  // WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
   // 4x16x16x32 1.8, 2.2; 4x16x64x64 0.88, 1.07; 4x16x128x64 0.67, 0.76; 4x16x2048x64 0.33, 0.31.
   constexpr std::int64_t kMost = 64;
-  if (const char* wanted = std::getenv("TERN_ATTENTION_KERNEL"); wanted && *wanted == '1') return true;
   return s.rows <= kMost && s.columns <= kMost && s.depth <= kMost && s.width <= kMost;
 }
 template void run(Backend&, const AttentionRequest&);

@@ -91,7 +91,7 @@ class ScoreSizes {
   std::string p(int slot) const { return dialect_.param(slot); }
   std::string integer(int slot) const { return cat("bitcast<i32>(", p(slot), ")"); }
   std::string scaling() const {
-    return type_ == detail::ComputeType::f64 ? cat("tern_join(", p(scale), ", ", p(scale + 1), ")")
+    return type_ == detail::ComputeType::f64 ? cat("bitcast<f64>(tern_join(", p(scale), ", ", p(scale + 1), "))")
                                              : cat("bitcast<f32>(", p(scale), ")");
   }
   /// The holes both kernels have.
@@ -99,6 +99,7 @@ class ScoreSizes {
     return {{"type", compute_type_name(type_)},
             {"barrier", dialect_.barrier()},
             {"lowest", extreme_literal(false, type_)},
+            {"highest", extreme_literal(true, type_)},
             {"rows", p(rows)},
             {"columns", p(columns)},
             {"depth", p(depth)},
@@ -119,24 +120,25 @@ class ScoreSizes {
     if (sizes.window > 0) all += cat(" && (abs(", middle, " - ", j, ") < ", integer(window), ")");
     return all;
   }
-  /// begin and end of the columns that 32 rows from `first` on may see: the same for all invocations, as barriers ask.
-  std::string columns_of(const std::string& first) const {
+  /// begin and end of the columns that `tile` rows from `first` on may see: the same for all invocations, as barriers
+  /// ask.
+  std::string columns_of(const std::string& first, int tile = kScoreTile) const {
     if (!sizes.causal && sizes.window == 0) return "";
     std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") + ", integer(shift), ";\n");
     if (sizes.window > 0)
       lines += cat("begin = u32(clamp(middle_of_all - ", integer(window), " + 1, 0, ", integer(columns),
                    ")) / 32u * 32u;\n");
-    return lines + cat("end = u32(clamp(middle_of_all + 32", sizes.causal ? "" : cat(" + ", integer(window)), ", 0, ",
+    return lines + cat("end = u32(clamp(middle_of_all + ", tile, sizes.causal ? "" : cat(" + ", integer(window)), ", 0, ",
                        integer(columns), "));\n");
   }
-  /// The same of the rows that may see 32 columns.
-  std::string rows_of(const std::string& first) const {
+  /// The same of the rows that may see `tile` columns.
+  std::string rows_of(const std::string& first, int tile = kScoreTile) const {
     if (!sizes.causal && sizes.window == 0) return "";
     std::string lines = cat("let middle_of_all = bitcast<i32>(", first, ") - ", integer(shift), ";\n");
     lines += cat("begin = u32(clamp(middle_of_all", sizes.causal ? "" : cat(" - ", integer(window), " + 1"), ", 0, ",
                  integer(rows), ")) / 32u * 32u;\n");
     if (sizes.window > 0)
-      lines += cat("end = u32(clamp(middle_of_all + 32 + ", integer(window), ", 0, ", integer(rows), "));\n");
+      lines += cat("end = u32(clamp(middle_of_all + ", tile, " + ", integer(window), ", 0, ", integer(rows), "));\n");
     return lines;
   }
 

@@ -10,4 +10,8 @@ namespace tern::detail_gpu {
 class GpuBackend;
 void attention_on_gpu(GpuBackend& backend, const detail::AttentionRequest& request);
 void attention_backward_on_gpu(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
+void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& request);
+void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
+/// Whether these are the fastest way on a device of CUDA.
+bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
 }  // namespace tern::detail_gpu

@@ -1,0 +1,136 @@
+// Attention, forward, of 16-bit floats on tensor cores from compute capability 8.0 on. A FlashAttention-2
+// (Dao, https://arxiv.org/abs/2307.08691) with the user's formula in it.
+//
+//                     columns: kColumns at a time
+//                   ┌──────────┐
+//   kRows: q  warp 0│          │      sums [kRows × width], in registers
+//             warp 1│  scores  │  ──►  of each warp its 16·kBlocks rows
+//             warp 2│          │
+//             warp 3│          │
+//                   └──────────┘
+//
+// A workgroup of four warps has kRows rows of one head, which are fetched into workgroup memory once. Tiles of k and v
+// go through a ring of two places: while one is used, the next is on its way. For each tile
+//
+//   scores = q·kᵀ (tensor cores)             they stay where mma leaves them: a lane has of 8 columns two, of two rows
+//   formula, and -inf what is not seen       the mask only in tiles at an edge
+//   row maximum (two exchanges), 2^(score·log2(e) - maximum), older sums times 2^(older - newer)
+//   sums += shares·v (tensor cores)          the layout of sums is that of a first factor: shares never leave registers
+//
+// and at the end everything divided by the row's sum, a lane storing eight neighbours. Tiles that no row sees are not
+// visited. Workgroups with the most columns start first. mma_units.cu has the products; cuda_forward.cpp chooses the
+// instance and fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
+// of k or v read from workgroup memory then serves four instructions: with 16 rows reading would take as long.
+
+// The instance.
+enum : bool { kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide };  // 16 bytes are copied at once; else by elements
+enum : u32 {
+  kWarps = $warps, kThreads = 32u * kWarps,
+  kBlocks = $blocks,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = $columns_at_once, kAcross = kColumns / 8u,
+  kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+$units
+$formula
+
+extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($parameters) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
+  let lane = thread & 31u, warp = thread / 32u;
+  let head_of_all = group / $tiles;
+  let first_row = ($tiles - 1u - (group - head_of_all * $tiles)) * kRows;
+  let batch = head_of_all / $heads;
+  let head = head_of_all - batch * $heads;
+  let key_head = head / ($heads / $groups);
+  var begin = 0u;
+  var end = $columns;
+  $range
+  $length
+  const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
+      v{(const Element*)$v, $v_from, $v_step, $v_step_in};
+  u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
+  fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
+  fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
+  fetch<kWideV, kColumns, kWidth>(v, begin, end, $width, stage + kBytesOfK, thread);
+  tern_commit();
+  f32 sums[kBlocks][kWidth / 8u][4] = {}, tops[kBlocks][2], totals[kBlocks][2] = {};  // tops: times log2(e)
+#pragma unroll
+  for (u32 i = 0u; i < 2u * kBlocks; ++i) { tops[i / 2u][i % 2u] = $lowest; }
+#pragma unroll 1
+  for (u32 column = begin; column < end; column += kColumns) {
+    tern_wait_copies();
+    __syncthreads();
+    let next = column + kColumns;
+    if (next < end) {
+      fetch<kWideK, kColumns, kDepth>(k, next, end, $depth, other, thread);
+      fetch<kWideV, kColumns, kWidth>(v, next, end, $width, other + kBytesOfK, thread);
+    }
+    tern_commit();
+    f32 s[kBlocks][kAcross][4] = {};
+    multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
+    const bool edge = next > end$edge;
+#pragma unroll
+    for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, $rows - 1u);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $columns - 1u);
+          [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
+          $score
+        }
+        if (edge) {
+          [[maybe_unused]] let middle = i32(row) + i32($shift);
+#pragma unroll
+          for (u32 j = 0u; j < 2u * kAcross; ++j) {
+            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            if (!($seen)) { s[i][j / 2u][2u * h + j % 2u] = $lowest; }
+          }
+        }
+        f32 top = s[i][0][2u * h];
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) { top = fmaxf(top, s[i][j / 2u][2u * h + j % 2u]); }
+        top = fmaxf(tern_quad_largest(top) * $factor, tops[i][h]);
+        let base = top == $lowest ? 0.0f : top;
+        let older = tern_power_of_two(tops[i][h] - base);
+        tops[i][h] = top;
+        f32 total = 0.0f;
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          f32& x = s[i][j / 2u][2u * h + j % 2u];
+          x = tern_power_of_two(fma(x, $factor, -base));
+          total += x;
+        }
+        totals[i][h] = fma(totals[i][h], older, total);
+#pragma unroll
+        for (u32 j = 0u; j < kWidth / 8u; ++j) { sums[i][j][2u * h] *= older, sums[i][j][2u * h + 1u] *= older; }
+      }
+    multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane);
+    let used = stage;
+    stage = other, other = used;
+  }
+  tern_wait_copies();
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+      let total = tern_quad_sum(totals[i][h]);
+      let inverse = total == 0.0f ? 1.0f : 1.0f / total;
+#pragma unroll
+      for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[i][j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < $rows && first < $width) {
+          $store
+        }
+      }
+      if ((lane & 3u) == 0u && row < $rows) {
+        let top = tops[i][h] * 0.6931471805599453f;
+        $store_row
+      }
+    }
+}

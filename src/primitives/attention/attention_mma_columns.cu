@@ -1,0 +1,134 @@
+// The gradients of attention by k and v, of 16-bit floats on tensor cores. A workgroup has kColumns keys of one key
+// head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient go through a ring of two
+// places, for every query head that shares the keys, and of each, turned over so that keys are rows of the products,
+//
+//   products = k·qᵀ, toward = v·out_gradᵀ       (tensor cores)
+//   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
+//   slopes = formula's slope of shares · (toward - means)
+//   v's sums += shares·out_grad, k's sums += slopes·q    (tensor cores; shares and slopes never leave registers)
+//
+// Of more than 128 elements the sums of both would not fit registers: there are two kernels then, each with its sums.
+// Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp fills the holes.
+
+// The instance.
+enum : bool {
+  kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide, kWideOut = $out_wide,
+  kOfK = $of_k, kOfV = $of_v,  // whose gradients it gives
+};
+enum : u32 {
+  kWarps = $warps, kThreads = 32u * kWarps,
+  kBlocks = $blocks,  // of 16 keys, of a warp
+  kColumns = 16u * kBlocks * kWarps, kRows = $rows_at_once, kAcross = kRows / 8u,
+  kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
+  kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
+};
+$units
+$formula
+
+extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($parameters) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_k = tern_shared(memory);
+  let rows_of_v = rows_of_k + kBytesOfK;
+  let lane = thread & 31u, warp = thread / 32u;
+  let key_head_of_all = group / $tiles;
+  let first_column = (group - key_head_of_all * $tiles) * kColumns;
+  let batch = key_head_of_all / $groups;
+  let key_head = key_head_of_all - batch * $groups;
+  let shared = $heads / $groups;
+  var begin = 0u;
+  var end = $rows;
+  $range
+  $length
+  const Rows k{(const Element*)$k, $k_from, $k_step, $k_step_in}, v{(const Element*)$v, $v_from, $v_step, $v_step_in};
+  u32 stage = rows_of_v + kBytes * kColumns * kWidth, other = stage + kStage;
+  fetch<kWideK, kColumns, kDepth>(k, first_column, $columns_end, $depth, rows_of_k, thread);
+  fetch<kWideV, kColumns, kWidth>(v, first_column, $columns_end, $width, rows_of_v, thread);
+  const auto fetch_rows = [&](u32 head, u32 first, u32 to) {
+    const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in},
+        out{(const Element*)$out, $out_from, $out_step, $out_step_in};
+    fetch<kWideQ, kRows, kDepth>(q, first, end, $depth, to, thread);
+    fetch<kWideOut, kRows, kWidth>(out, first, end, $width, to + kBytesOfQ, thread);
+    if (thread < kRows) {
+      let row = min(first + thread, $rows - 1u), bytes = first + thread < end ? 4u : 0u;
+      let at = to + kBytesOfQ + kBytesOfOut + 4u * thread;
+      $fetch_row
+    }
+  };
+  f32 sums_of_k[kBlocks][kDepth / 8u][4] = {}, sums_of_v[kBlocks][kWidth / 8u][4] = {};
+  if (begin < end) fetch_rows(key_head * shared, begin, stage);
+  tern_commit();
+#pragma unroll 1
+  for (u32 turn = 0u; turn < shared; ++turn) {
+    let head = key_head * shared + turn;
+#pragma unroll 1
+    for (u32 first_row = begin; first_row < end; first_row += kRows) {
+      tern_wait_copies();
+      __syncthreads();
+      let next = first_row + kRows;
+      if (next < end) fetch_rows(head, next, other);
+      else if (turn + 1u < shared) fetch_rows(head + 1u, begin, other);
+      tern_commit();
+      f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+      multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
+      if constexpr (kOfK)
+        multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
+      const f32* const of_rows = (const f32*)(memory + (stage - rows_of_k) + kBytesOfQ + kBytesOfOut);
+      const bool edge = next > end || first_column + kColumns > $columns_end$edge;
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
+        [[maybe_unused]] let own_row = min(row, $rows - 1u);
+        [[maybe_unused]] let middle = i32(row) + i32($shift);
+        let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];
+        let top = total == 0.0f ? $highest : of_rows[in_tile] * 1.4426950408889634f;  // shares of 0
+        let inverse = total == 0.0f ? 0.0f : tern_inverse(total);
+#pragma unroll
+        for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+          for (u32 h = 0u; h < 2u; ++h) {
+            let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+            [[maybe_unused]] let at = min(column, $columns - 1u);
+            f32 &x = s[i][j / 2u][2u * h + j % 2u], &y = g[i][j / 2u][2u * h + j % 2u];
+            $score
+            var share = tern_power_of_two(fma(score, $factor, -top)) * inverse;
+            [[maybe_unused]] let toward = share * (y - mean);
+            $slope
+            if (edge && !(row < $rows && $seen)) { share = 0.0f, y = 0.0f; }
+            x = share;
+          }
+      }
+      if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane);
+      if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane);
+      let used = stage;
+      stage = other, other = used;
+    }
+  }
+  tern_wait_copies();
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+      if constexpr (kOfK) {
+#pragma unroll
+        for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
+          let x = tern_quad_row(&sums_of_k[i][j], h);
+          let first = j * 8u + (lane & 3u) * 8u;
+          if (column < $columns && first < $depth) {
+            $store_k
+          }
+        }
+      }
+      if constexpr (kOfV) {
+#pragma unroll
+        for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
+          let x = tern_quad_row(&sums_of_v[i][j], h);
+          let first = j * 8u + (lane & 3u) * 8u;
+          if (column < $columns && first < $width) {
+            $store_v
+          }
+        }
+      }
+    }
+}

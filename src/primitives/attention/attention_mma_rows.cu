@@ -1,0 +1,113 @@
+// The gradient of attention by q, of 16-bit floats on tensor cores: as attention_mma.cu, but for what is done with a
+// tile of scores. A workgroup has kRows rows of q and of the result's gradient in workgroup memory; tiles of k and v go
+// through a ring of two places, and of each
+//
+//   products = q·kᵀ, toward = out_grad·vᵀ       (tensor cores)
+//   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
+//   slopes = formula's slope of shares · (toward - means)
+//   sums += slopes·k                            (tensor cores; slopes never leave registers)
+//
+// Nothing is shared between workgroups, so the bits are the same every run. cuda_backward.cpp fills the holes.
+
+// The instance.
+enum : bool { kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide, kWideOut = $out_wide };
+enum : u32 {
+  kWarps = $warps, kThreads = 32u * kWarps,
+  kBlocks = $blocks,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = $columns_at_once, kAcross = kColumns / 8u,
+  kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+$units
+$formula
+
+extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($parameters) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
+  let rows_of_out = rows_of_q + kBytesOfQ;
+  let lane = thread & 31u, warp = thread / 32u;
+  let head_of_all = group / $tiles;
+  let first_row = ($tiles - 1u - (group - head_of_all * $tiles)) * kRows;
+  let batch = head_of_all / $heads;
+  let head = head_of_all - batch * $heads;
+  let key_head = head / ($heads / $groups);
+  var begin = 0u;
+  var end = $columns;
+  $range
+  $length
+  const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
+      v{(const Element*)$v, $v_from, $v_step, $v_step_in}, out{(const Element*)$out, $out_from, $out_step, $out_step_in};
+  u32 stage = rows_of_out + kBytes * kRows * kWidth, other = stage + kStage;
+  fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
+  fetch<kWideOut, kRows, kWidth>(out, first_row, $rows, $width, rows_of_out, thread);
+  fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
+  fetch<kWideV, kColumns, kWidth>(v, begin, end, $width, stage + kBytesOfK, thread);
+  tern_commit();
+  f32 sums[kBlocks][kDepth / 8u][4] = {}, tops[kBlocks][2], inverses[kBlocks][2], means[kBlocks][2];
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let own_row = min(first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u, $rows - 1u);
+      $load_row
+      tops[i][h] = total == 0.0f ? $highest : top * 1.4426950408889634f;  // of a row that sees nothing shares are 0
+      inverses[i][h] = total == 0.0f ? 0.0f : tern_inverse(total), means[i][h] = mean;
+    }
+#pragma unroll 1
+  for (u32 column = begin; column < end; column += kColumns) {
+    tern_wait_copies();
+    __syncthreads();
+    let next = column + kColumns;
+    if (next < end) {
+      fetch<kWideK, kColumns, kDepth>(k, next, end, $depth, other, thread);
+      fetch<kWideV, kColumns, kWidth>(v, next, end, $width, other + kBytesOfK, thread);
+    }
+    tern_commit();
+    f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
+    multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_out, warp * 16u * kBlocks, stage + kBytesOfK, lane);
+    const bool edge = next > end$edge;
+#pragma unroll
+    for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, $rows - 1u);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, $columns - 1u);
+          f32& x = s[i][j / 2u][2u * h + j % 2u];
+          $score
+          let share = tern_power_of_two(fma(score, $factor, -tops[i][h])) * inverses[i][h];
+          let toward = share * (g[i][j / 2u][2u * h + j % 2u] - means[i][h]);
+          $slope
+        }
+        if (edge) {
+          [[maybe_unused]] let middle = i32(row) + i32($shift);
+#pragma unroll
+          for (u32 j = 0u; j < 2u * kAcross; ++j) {
+            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            if (!($seen)) { s[i][j / 2u][2u * h + j % 2u] = 0.0f; }
+          }
+        }
+      }
+    multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane);
+    let used = stage;
+    stage = other, other = used;
+  }
+  tern_wait_copies();
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+#pragma unroll
+      for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[i][j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < $rows && first < $depth) {
+          $store
+        }
+      }
+    }
+}

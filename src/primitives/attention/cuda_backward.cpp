@@ -1,0 +1,146 @@
+// The gradients of attention on tensor cores: fills the holes of attention_mma_rows.cu (of q) and
+// attention_mma_columns.cu (of k and v).
+#include "primitives/attention/cuda_plan.hpp"
+
+namespace tern::detail_gpu {
+namespace {
+
+using detail::AttentionBackwardRequest;
+
+constexpr const char* kRowsKernel =
+#include "primitives/attention/attention_mma_rows.cu.inc"
+    ;
+constexpr const char* kColumnsKernel =
+#include "primitives/attention/attention_mma_columns.cu.inc"
+    ;
+
+enum class Of { q, k, v, k_and_v };
+
+class MmaBackward : MmaAttention {
+ public:
+  MmaBackward(GpuBackend& backend, const AttentionBackwardRequest& r, Of of, const MmaInstance& instance)
+      : MmaAttention(backend, r.op, of == Of::q ? 'q' : 'k', r.sizes, r.q.dtype, instance,
+                     ceil_div(of == Of::q ? r.sizes.rows : r.sizes.columns, instance.own())),
+        r_(r),
+        of_(of),
+        q_(add(r.q, sizes_.of_q())),
+        k_(add(r.k, sizes_.of_k())),
+        v_(add(r.v, sizes_.of_v())),
+        out_(add(r.out_grad, sizes_.of_result())),
+        tops_(add(r.tops, sizes_.of_rows())),
+        totals_(add(r.totals, sizes_.of_rows())),
+        means_(add(r.means, sizes_.of_rows())),
+        lengths_(r.lengths.storage ? add(r.lengths, Shape{sizes_.batch}) : -1),
+        q_grad_(of == Of::q ? add(r.q_grad, sizes_.of_q(), true) : -1),
+        k_grad_(of_k() ? add(r.k_grad, sizes_.of_k(), true) : -1),
+        v_grad_(of_v() ? add(r.v_grad, sizes_.of_v(), true) : -1) {
+    scores_.emplace(plan_, r.program, r.inputs, 1);
+    slope_.emplace(plan_, r.slope, r.slope_inputs, 2);
+    sizes_of_operands();
+    for (const int grad : {q_grad_, k_grad_, v_grad_})
+      if (grad >= 0) store_wide(grad);
+  }
+
+  void run() {
+    plan_.note(static_cast<char>(lengths_ >= 0)), plan_.note(of_);
+    const std::int64_t tiles = ceil_div(of_ == Of::q ? sizes_.rows : sizes_.columns, instance_.own());
+    const std::int64_t heads = of_ == Of::q ? sizes_.heads : sizes_.groups;
+    finish({r_.program, r_.slope}, static_cast<std::uint64_t>(sizes_.batch * heads * tiles),
+           instance_.shared_bytes(instance_.most_depth + instance_.most_width, of_ == Of::q ? 0 : 3));
+    backend_.queue(plan_.launch, [&] { return text(); });
+  }
+
+ private:
+  bool of_k() const { return of_ == Of::k || of_ == Of::k_and_v; }
+  bool of_v() const { return of_ == Of::v || of_ == Of::k_and_v; }
+
+  std::string text() const {
+    Io io(plan_, backend_.dialect());
+    const bool rows = of_ == Of::q;
+    Holes h = holes(rows ? "column" : "first_column");
+    fill_matrix(h, "q", q_, "head"), fill_matrix(h, "out", out_, "head");
+    fill_matrix(h, "k", k_, "key_head"), fill_matrix(h, "v", v_, "key_head");
+    h[rows ? "columns_at_once" : "rows_at_once"] = cat(instance_.others, "u");
+    h["seen"] = slots_.seen(rows ? "at" : "column", "middle", lengths_ >= 0);
+    h["length"] = length_lines(io, lengths_);
+    if (rows) {
+      h["range"] = slots_.columns_of("first_row", instance_.own());
+      if (lengths_ >= 0) h["length"] += "end = min(end, length);\n";
+    } else {
+      h["range"] = slots_.rows_of("first_column", instance_.own());
+      h["of_k"] = of_k() ? "true" : "false", h["of_v"] = of_v() ? "true" : "false";
+      h["columns_end"] = lengths_ >= 0 ? cat("min(length, ", p(slots_.columns), ")") : p(slots_.columns);
+      if (lengths_ >= 0) h["length"] += "if (first_column >= length) { end = begin; }\n";
+    }
+    fill_scores(io, h);
+    fill_rows(io, h);
+    fill_stores(io, h);
+    return rows ? module(cat("gradient of attention ", units(), ", of q"), kRowsKernel, std::move(h))
+                : module(cat("gradients of attention ", units(), ", of k and v"), kColumnsKernel, std::move(h));
+  }
+  /// From a product `x` the score, and from `toward` the slope, in place of the product or, beside shares, of y.
+  void fill_scores(Io& io, Holes& h) const {
+    const std::string to = of_ == Of::q ? "x" : "y";
+    h["formula"] = "";
+    h["score"] = positive() ? std::string("let score = x;\n") : cat("let score = x * ", slots_.scaling(), ";\n");
+    h["slope"] = to + " = toward;\n";
+    if (!r_.program) return;
+    const Dialect& d = formula_dialect();
+    const Function score = scores_->function(d, "score_of"), slope = slope_->function(d, "slope_of");
+    const std::vector<std::string> at{"batch", "head", "own_row", "at"};
+    std::string of_score, of_slope;
+    const std::string score_lines = scores_->apply(io, d, score, {"x"}, at, of_score);
+    const std::string slope_lines = slope_->apply(io, d, slope, {"x", "toward"}, at, of_slope);
+    h["formula"] = score.text + slope.text;
+    h["score"] = cat(score_lines, "let score = ", of_score, ";\n");
+    // Where a formula is -inf its derivative may be infinite.
+    h["slope"] = cat(slope_lines, to, " = share == 0.0f ? 0.0f : ", of_slope, ";\n");
+  }
+  /// What is known of a row: loaded, or sent to workgroup memory.
+  void fill_rows(Io& io, Holes& h) const {
+    const std::pair<int, const char*> all[] = {{tops_, "let top"}, {totals_, "let total"}, {means_, "let mean"}};
+    if (of_ == Of::q) {
+      for (const auto& [access, name] : all)
+        h["load_row"] += fetch_to(io, access, {"batch", "head", "own_row"}, name);
+      return;
+    }
+    int place = 0;
+    for (const auto& [access, name] : all)
+      h["fetch_row"] += cat("tern_copy_word(at + ", 4 * place++, "u * kRows, (const f32*)b",
+                            plan_.access(access).binding, " + (", from(access, {"batch", "head", "row"}),
+                            "), bytes);\n");
+  }
+  void fill_stores(Io& io, Holes& h) const {
+    const std::string scaled = cat(" * ", slots_.scaling());
+    if (of_ == Of::q) h["store"] = store(io, q_grad_, "head", "row", p(slots_.depth), scaled);
+    h["store_k"] = of_k() ? store(io, k_grad_, "key_head", "column", p(slots_.depth), scaled) : std::string();
+    h["store_v"] = of_v() ? store(io, v_grad_, "key_head", "column", p(slots_.width), "") : std::string();
+  }
+
+  const AttentionBackwardRequest& r_;
+  Of of_;
+  int q_, k_, v_, out_, tops_, totals_, means_, lengths_, q_grad_, k_grad_, v_grad_;
+  std::optional<Scores> scores_, slope_;
+};
+
+}  // namespace
+
+void attention_backward_by_mma(GpuBackend& backend, const AttentionBackwardRequest& r) {
+  backend.run_prepared(
+      r,
+      [&] {
+        backend.require_supported(r.op, r.q.dtype);
+        if (r.program) backend.require_supported(r.op, *r.program), backend.require_supported(r.op, *r.slope);
+        const MmaInstance columns = mma_columns_instance(r.sizes, r.q.dtype);
+        MmaBackward(backend, r, Of::q, mma_rows_instance(r.sizes, r.q.dtype)).run();
+        if (columns.widest() <= 128) {
+          MmaBackward(backend, r, Of::k_and_v, columns).run();
+          return;
+        }
+        MmaBackward(backend, r, Of::k, columns).run();
+        MmaBackward(backend, r, Of::v, columns).run();
+      },
+      1 + aligned_views({&r.q, &r.k, &r.v, &r.out_grad}));
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,84 @@
+// What the kernels of attention on tensor cores share: which instance there is for given sizes, and a plan that fills
+// the holes all of them have.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cuda/dialect.hpp"
+#include "primitives/attention/gpu_scores.hpp"
+
+namespace tern::detail_gpu {
+
+/// The instance of a kernel: its own rows stay in workgroup memory, tiles of the others pass by.
+struct MmaInstance {
+  int warps = 4, blocks = 2;  // a warp has so many blocks of 16 own rows
+  int others = 64;            // rows of a tile
+  int most_depth = 64, most_width = 64;
+  int resident = 2;  // workgroups that a multiprocessor is to hold
+  int bytes = 2;     // of an element
+  int widest() const { return std::max(most_depth, most_width); }
+  int own() const { return 16 * blocks * warps; }
+  /// Bytes of workgroup memory: `own_elements` in a row of its own, both of them in one of the two tiles, and `words`.
+  int shared_bytes(int own_elements, int words = 0) const {
+    return own() * own_elements * bytes + 2 * others * ((most_depth + most_width) * bytes + words * 4);
+  }
+};
+MmaInstance mma_forward_instance(const detail::AttentionSizes& sizes, DType dtype);
+/// Of the gradient of q, and of those of k and v.
+MmaInstance mma_rows_instance(const detail::AttentionSizes& sizes, DType dtype);
+MmaInstance mma_columns_instance(const detail::AttentionSizes& sizes, DType dtype);
+
+/// Whether a device's tensor cores have kernels for these sizes, forward and backward.
+bool has_mma_attention(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
+
+void attention_by_mma(GpuBackend& backend, const detail::AttentionRequest& request);
+void attention_backward_by_mma(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
+
+/// Which of these views begin where 16 bytes can be copied at once: decides a kernel beside the request.
+std::int64_t aligned_views(std::initializer_list<const View*> views);
+
+/// A kernel of attention on tensor cores: its plan, the sizes among its parameters, and the holes all such files have.
+class MmaAttention {
+ protected:
+  MmaAttention(GpuBackend& backend, const char* op, char kind, const detail::AttentionSizes& sizes, DType dtype,
+               const MmaInstance& instance, std::int64_t tiles);
+
+  int add(const View& view, const Shape& shape, bool written = false);
+  /// Operands of formulas are added by Scores: their sizes are those of the scores.
+  void sizes_of_operands();
+  /// Windows, the key, and the launch.
+  void finish(std::initializer_list<const detail::Program*> programs, std::uint64_t groups, int shared_bytes);
+  bool wide(int access) const;
+  /// Where a view begins for given coordinates of its first axes, and its steps along the others.
+  std::string from(int access, const std::vector<std::string>& at) const;
+  std::string step(int access, std::size_t axis) const;
+  /// The holes of a matrix of the file: $name, $name_from, $name_step, $name_step_in, $name_wide.
+  void fill_matrix(Holes& holes, const std::string& name, int access, const std::string& head) const;
+  /// The holes that have nothing to do with the direction; `columns_first`: the first column of a tile.
+  Holes holes(const std::string& columns_first) const;
+  /// Lines that store eight values at [batch, head, row, first…].
+  std::string store(Io& io, int access, const std::string& head, const std::string& row, const std::string& size,
+                    const std::string& factor) const;
+  /// Makes the store's access wide where it can be; before finish().
+  void store_wide(int access);
+  /// In which formulas are printed: their results are exponentiated and, but for f32, rounded to 16 bits.
+  const Dialect& formula_dialect() const {
+    return instance_.bytes == 2 ? cuda_dialect_of_scores() : backend_.dialect();
+  }
+  bool positive() const { return sizes_.scale > 0; }
+  std::string p(int slot) const { return backend_.dialect().param(slot); }
+  const char* units() const { return instance_.bytes == 2 ? "on tensor cores" : "in f32"; }
+  std::string module(const std::string& title, const char* file, Holes holes) const;
+
+  GpuBackend& backend_;
+  const detail::AttentionSizes& sizes_;
+  DType dtype_;
+  MmaInstance instance_;
+  Plan plan_;
+  ScoreSizes slots_;
+  int factor_;
+  std::vector<std::vector<std::int64_t>> extents_;  // of each access
+};
+
+}  // namespace tern::detail_gpu

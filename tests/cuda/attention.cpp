@@ -1,0 +1,160 @@
+// The kernels of attention on CUDA, without a GPU: each instance compiles alone, and what their texts compute on the
+// host, matrix instructions included, is held against the decomposed computation in f64 on the CPU.
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "cuda/api.hpp"
+#include "cuda/compiler.hpp"
+#include "golden/printing.hpp"
+#include "host_gpu.hpp"
+
+namespace tern::test {
+namespace {
+
+using Call = std::function<Var(const Var& q, const Var& k, const Var& v, const AttentionOptions&)>;
+Var plain(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) { return attention(q, k, v, o); }
+Var soft_alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions& o) {
+  return attention(
+      q, k, v, o,
+      [](auto s, auto batch, auto head, auto i, auto j, auto slope) {
+        return 3 * tanh(s / 3) - slope * cast((head + batch + 1) * abs(i - j), f32);
+      },
+      0.125);
+}
+
+TEST(CudaAttention, EveryInstanceCompiles) {
+  std::string reason;
+  ASSERT_NE(detail_cuda::nvrtc(reason), nullptr) << reason << " (script/setup fetches it)";
+  std::map<std::string, int> titles;
+  std::vector<int> architectures;
+  Printing device(DeviceKind::cuda, [&](const detail_gpu::Launch&, const std::string& text) {
+    if (text.find("attention on tensor cores") == text.npos && text.find("attention in f32") == text.npos) return;
+    ++titles[text.substr(0, text.find('\n'))];
+    for (const int architecture : architectures) {
+      std::string log;
+      EXPECT_NO_THROW(detail_cuda::compiled_anew(text, architecture, "attention", log)) << text;
+      EXPECT_EQ(log, "") << text;
+    }
+  });
+  const auto call = [&](DType type, std::int64_t depth, std::int64_t width, const AttentionOptions& o, const Call& f) {
+    const Var q(device.make({1, 2, 40, depth}, type)), k(device.make({1, 1, 40, depth}, type)),
+        v(device.make({1, 1, 40, width}, type));
+    backward(f(q, k, v, o), device.make({1, 2, 40, width}, type));
+  };
+  setenv("TERN_ATTENTION_KERNEL", "1", 1);
+  architectures = {80, 90};
+  call(DType::f16, 64, 64, {.causal = true, .window = 9, .lengths = device.make({1}, i32)}, soft_alibi);
+  architectures = {90};
+  call(DType::bf16, 128, 128, {.causal = true}, plain);
+  call(DType::bf16, 129, 70, {.scale = -1.0}, plain);  // by elements
+  call(f32, 64, 70, {.causal = true}, soft_alibi);
+  unsetenv("TERN_ATTENTION_KERNEL");
+  EXPECT_EQ(titles["// attention in f32"], 1);
+  EXPECT_EQ(titles["// gradient of attention in f32, of q"], 1);
+  EXPECT_EQ(titles["// gradients of attention in f32, of k and v"], 1);
+  EXPECT_EQ(titles["// attention on tensor cores"], 3);
+  EXPECT_EQ(titles["// gradient of attention on tensor cores, of q"], 3);
+  EXPECT_EQ(titles["// gradients of attention on tensor cores, of k and v"], 4);  // those of 256 elements apart
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
+
+struct Case {
+  std::int64_t batch = 1, heads = 1, groups = 1, rows = 1, columns = 1, depth = 16, width = 16;
+  AttentionOptions options = {};
+};
+std::vector<double> values(const Tensor& t) { return t.to(f64).to_vector<double>(); }
+
+class CudaAttentionOnHost : public testing::Test {
+ protected:
+  void SetUp() override { setenv("TERN_ATTENTION_KERNEL", "1", 1); }
+  void TearDown() override { unsetenv("TERN_ATTENTION_KERNEL"); }
+  Tensor random(const Shape& shape, DType dtype, float most = 1) {
+    std::uniform_real_distribution<float> uniform(-most, most);
+    std::vector<float> numbers(static_cast<std::size_t>(shape.numel()));
+    for (float& n : numbers) n = uniform(engine_);
+    return tensor(numbers, shape, cpu()).to(dtype);
+  }
+  /// The result, the logsumexp, and the gradients of q, k and v.
+  static std::vector<Tensor> results(const Case& c, const std::vector<Tensor>& of, bool decomposed, const Call& call) {
+    AttentionOptions o = c.options;
+    if (decomposed) o.rows_at_once = c.rows + 1;
+    const Var q(of[0]), k(of[1]), v(of[2]);
+    std::vector<Tensor> all{call(q, k, v, o).value()};
+    const Gradients g = backward(call(q, k, v, o), of[3]);
+    Tensor logs;
+    o.logsumexp = &logs;
+    call(Var(q.value()), Var(k.value()), Var(v.value()), o);
+    all.insert(all.end(), {logs, g[q], g[k], g[v]});
+    return all;
+  }
+  void expect_decomposed(const std::string& what, const Case& c, const Call& call = plain, DType type = DType::bf16,
+                         float most = 1) {
+    std::vector<Tensor> here, exact;
+    for (const Shape& shape : {Shape{c.batch, c.heads, c.rows, c.depth}, Shape{c.batch, c.groups, c.columns, c.depth},
+                               Shape{c.batch, c.groups, c.columns, c.width}, Shape{c.batch, c.heads, c.rows, c.width}})
+      exact.push_back(random(shape, type, most)), here.push_back(gpu_.from(exact.back()));
+    for (Tensor& t : exact) t = t.to(f64);
+    Case on_gpu = c;
+    if (c.options.lengths.defined()) on_gpu.options.lengths = gpu_.from(c.options.lengths);
+    const std::vector<Tensor> got = results(on_gpu, here, false, call), want = results(c, exact, true, call);
+    const std::string how = type == f32 ? "in f32" : "on tensor cores";
+    EXPECT_TRUE(gpu_.ran("attention " + how) && gpu_.ran("gradient of attention " + how + ", of q") &&
+                gpu_.ran("gradients of attention " + how + ", of k and v"))
+        << what;
+    const char* const names[] = {"result", "logsumexp", "q", "k", "v"};
+    // Of large scores one share is nearly 1, and its slope what rounding the result leaves.
+    for (std::size_t i = 0; i < (most > 1 ? 2 : got.size()); ++i) {
+      const std::vector<double> x = values(HostGpu::to_cpu(got[i])), y = values(want[i]);
+      double largest = 1;
+      for (const double e : y) largest = std::isfinite(e) ? std::max(largest, std::abs(e)) : largest;
+      // What multiplies in 16 bits is rounded to them once, and what is stored.
+      const double eps = (type == f32 ? 0x1p-19 : type == f16 ? 0x1p-10 : 0x1p-7);
+      ASSERT_EQ(x.size(), y.size()) << what;
+      for (std::size_t e = 0; e < x.size(); ++e)
+        if (x[e] != y[e]) {
+          ASSERT_NEAR(x[e], y[e], eps * largest) << what << ": " << names[i] << " at " << e;
+        }
+    }
+  }
+  std::mt19937 engine_{1};
+  HostGpu gpu_{false};
+};
+
+TEST_F(CudaAttentionOnHost, LengthsAroundTiles) {
+  for (const std::int64_t n : {1, 64, 65, 129})
+    for (const DType type : {bf16, f32}) {
+      if (type == f32 && n % 64 == 0) continue;
+      expect_decomposed("square " + std::to_string(n), {.rows = n, .columns = n}, plain, type);
+    }
+  expect_decomposed("more columns, causal", {.heads = 2, .rows = 64, .columns = 71, .options = {.causal = true}});
+  expect_decomposed("fewer columns, causal", {.rows = 150, .columns = 64, .options = {.causal = true}}, plain, f16);
+}
+TEST_F(CudaAttentionOnHost, DepthsAndWidths) {
+  for (const auto& [depth, width] : {std::pair{1, 3}, {33, 70}, {128, 96}, {256, 16}})
+    for (const DType type : {bf16, f32})
+      expect_decomposed("depth " + std::to_string(depth),
+                        {.heads = 2, .groups = 1, .rows = 40, .columns = 50, .depth = depth, .width = width}, plain,
+                        type);
+}
+TEST_F(CudaAttentionOnHost, MasksAndFormulas) {
+  Case c{.batch = 2, .heads = 2, .groups = 1, .rows = 70, .columns = 150};
+  c.options = {.causal = true, .window = 30};
+  expect_decomposed("causal window", c);
+  c.options = {.window = 20, .lengths = tensor({0, 100})};
+  expect_decomposed("window, lengths", c);
+  c.options = {.scale = -0.5};
+  expect_decomposed("a negative scale", c);
+  c.options = {.causal = true, .lengths = tensor({80, 150})};
+  expect_decomposed("formula", c, soft_alibi);
+  for (const DType type : {f16, f32}) expect_decomposed("formula", c, soft_alibi, type);
+}
+TEST_F(CudaAttentionOnHost, ScoresOfTenThousand) {
+  expect_decomposed("large", {.rows = 40, .columns = 90, .depth = 64, .options = {.scale = 1.0}}, plain, f16, 12);
+}
+
+#endif
+
+}  // namespace
+}  // namespace tern::test
