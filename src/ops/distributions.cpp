@@ -167,7 +167,8 @@ R draw_student_t(const Argument& freedom, const Shape& shape, Source from, const
   if (is_number(freedom)) {
     half = Argument(0.5 * real(freedom));
   } else {
-    if constexpr (std::same_as<R, Var>) halved = 0.5 * (f.argument().var ? *f.argument().var : as_var(*f.argument().tensor));
+    if constexpr (std::same_as<R, Var>)
+      halved = 0.5 * (f.argument().var ? *f.argument().var : as_var(*f.argument().tensor));
     else halved = 0.5 * *f.argument().tensor;
     half = Argument(*halved);
   }

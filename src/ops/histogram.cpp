@@ -150,13 +150,13 @@ template <TensorOrVar W> W bincount(const Tensor& x, const W& weights, std::int6
   return weighed(x, weights, checked_size("bincount", x, minlength));
 }
 
-#define TERN_INSTANCES(T)                                                                           \
-  template Histogram histogram(const T&, std::int64_t, HistogramRange, bool);                       \
-  template Histogram histogram(const T&, const Tensor&, bool);                                      \
+#define TERN_INSTANCES(T)                                                                              \
+  template Histogram histogram(const T&, std::int64_t, HistogramRange, bool);                          \
+  template Histogram histogram(const T&, const Tensor&, bool);                                         \
   template HistogramOf<Tensor> histogram(const T&, std::int64_t, HistogramRange, bool, const Tensor&); \
-  template HistogramOf<Var> histogram(const T&, std::int64_t, HistogramRange, bool, const Var&);    \
-  template HistogramOf<Tensor> histogram(const T&, const Tensor&, bool, const Tensor&);             \
-  template HistogramOf<Var> histogram(const T&, const Tensor&, bool, const Var&);                   \
+  template HistogramOf<Var> histogram(const T&, std::int64_t, HistogramRange, bool, const Var&);       \
+  template HistogramOf<Tensor> histogram(const T&, const Tensor&, bool, const Tensor&);                \
+  template HistogramOf<Var> histogram(const T&, const Tensor&, bool, const Var&);                      \
   template T bincount(const Tensor&, const T&, std::int64_t);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

@@ -21,8 +21,8 @@ const Tensor& checked(const char* op, const Tensor& x, const Where& which) {
     throw Error(ErrorKind::dtype, std::string(op) + ": where must be boolean, it is " + describe(mask));
   require_same_device(op, x, mask);
   if (broadcast_shapes(op, x.shape(), mask.shape()) != x.shape())
-    throw Error(ErrorKind::shape, std::string(op) + ": where, " + describe(mask) + ", does not broadcast to x, " +
-                                      describe(x));
+    throw Error(ErrorKind::shape,
+                std::string(op) + ": where, " + describe(mask) + ", does not broadcast to x, " + describe(x));
   return mask;
 }
 /// Whether its sums are of its own dtype, or of f32's, in which it is computed.
@@ -120,16 +120,16 @@ template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool
   return reduced(op, graph, values, axes, keepdim, which);
 }
 
-#define TERN_INSTANCES(T)                                                   \
-  template T sum(const T&, const Axes&, bool, const Where&);                \
-  template T mean(const T&, const Axes&, bool, const Where&);               \
-  template T prod(const T&, const Axes&, bool, const Where&);               \
-  template T max(const T&, const Axes&, bool, const Where&);                \
-  template T min(const T&, const Axes&, bool, const Where&);                \
-  template T var(const T&, const Axes&, bool, const Where&, double);        \
-  template T std(const T&, const Axes&, bool, const Where&, double);        \
-  template Tensor any(const T&, const Axes&, bool, const Where&);           \
-  template Tensor all(const T&, const Axes&, bool, const Where&);           \
+#define TERN_INSTANCES(T)                                            \
+  template T sum(const T&, const Axes&, bool, const Where&);         \
+  template T mean(const T&, const Axes&, bool, const Where&);        \
+  template T prod(const T&, const Axes&, bool, const Where&);        \
+  template T max(const T&, const Axes&, bool, const Where&);         \
+  template T min(const T&, const Axes&, bool, const Where&);         \
+  template T var(const T&, const Axes&, bool, const Where&, double); \
+  template T std(const T&, const Axes&, bool, const Where&, double); \
+  template Tensor any(const T&, const Axes&, bool, const Where&);    \
+  template Tensor all(const T&, const Axes&, bool, const Where&);    \
   template Tensor count_nonzero(const T&, const Axes&, bool, const Where&);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

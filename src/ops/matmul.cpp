@@ -352,10 +352,9 @@ PreGradient in_strips(const FormulaGraph* recomputed, const Tensor& grad, const 
   for (std::int64_t begin = 0; begin < rows; begin += strip) {
     const std::int64_t end = std::min(rows, begin + strip);
     const Tensor pre = run_product({kBwd, unrounded, batch, {}}, a.slice(-2, begin, end), b)[0];
-    result.d_bias +=
-        from_pre_activation(recomputed, pre, bias, grad.slice(-2, begin, end), values, DType::f32,
-                            result.d.slice(-2, begin, end))
-            .d_bias;
+    result.d_bias += from_pre_activation(recomputed, pre, bias, grad.slice(-2, begin, end), values, DType::f32,
+                                         result.d.slice(-2, begin, end))
+                         .d_bias;
   }
   return result;
 }

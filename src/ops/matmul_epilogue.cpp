@@ -225,7 +225,7 @@ struct StackedBackward {
   FusedBackward formula;
   std::size_t parts = 1;
   int axis = 0;
-  Shape shape;  // of the stack
+  Shape shape;               // of the stack
   DType dtype = DType::f32;  // of its gradient
   Device device = cpu();
 
@@ -338,11 +338,13 @@ PoolVector<Var> in_passes(const char* name, const FormulaGraph* graph, const Var
 }
 
 /// Of operands one of which at least is complex: both as complex numbers; their stacks are refused.
-template <TensorOrVar R> std::optional<std::pair<R, R>> as_complex(const R& a, const R& b, const EpilogueOptions& options) {
+template <TensorOrVar R>
+std::optional<std::pair<R, R>> as_complex(const R& a, const R& b, const EpilogueOptions& options) {
   const Tensor &x = value_of(a), &y = value_of(b);
   if (!x.defined() || !y.defined() || (!is_complex(x.dtype()) && !is_complex(y.dtype()))) return {};
   if (options.parts > 1)
-    throw Error(ErrorKind::unsupported, std::string(kOp) + ": stacks of complex matrices have no accumulators of their "
+    throw Error(ErrorKind::unsupported, std::string(kOp) +
+                                            ": stacks of complex matrices have no accumulators of their "
                                             "own; multiply by each of them, a is " +
                                             describe(x) + ", b is " + describe(y));
   if (x.dtype() == y.dtype() || !is_differentiable(x.dtype()) || !is_differentiable(y.dtype())) return {};

@@ -51,8 +51,8 @@ Var chosen(const Flat& f, const Tensor& winner) { return where(winner >= 0, take
 Tensor last_winner(const Flat& f) {
   return scattered(kOp, Combine::last, same(f.x.numel(), -1, f.at), f.at, counted_from(f.at.numel(), f.at), 0);
 }
-/// Where x's own element is not the extreme, the first of the source's that is. `covered`: places whose own element does
-/// not count (undefined: none).
+/// Where x's own element is not the extreme, the first of the source's that is. `covered`: places whose own element
+/// does not count (undefined: none).
 Tensor extreme_winner(const Flat& f, const Tensor& extremes, const Tensor& covered) {
   static const Pointwise is_it("scatter_reduce", [](auto v, auto e) { return (v == e) | ((v != v) & (e != e)); });
   const std::int64_t count = f.at.numel();
@@ -84,7 +84,8 @@ Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how,
   if (!tracked(inputs) || source.numel() == 0) return source.numel() == 0 ? x.clone() : as_var(value);
   const Flat f = flattened(x, indices, source, axis);
   if (how == Reduce::multiply) return product_of(f).reshape(x.shape());
-  return chosen(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}), covered)).reshape(x.shape());
+  return chosen(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}), covered))
+      .reshape(x.shape());
 }
 
 /// How many sources meet at each place (i32).

@@ -89,8 +89,7 @@ constexpr Pointwise wide_number{"sobol", [](Expr word, Expr shift) {
 
 void check(const Shape& shape, std::int64_t skip, const Options& options) {
   if (!is_floating(options.dtype))
-    throw Error(ErrorKind::dtype,
-                "sobol: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
+    throw Error(ErrorKind::dtype, "sobol: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   if (shape.rank() != 2)
     throw Error(ErrorKind::shape, "sobol: needs the shape [points, dimensions], got " + to_string(shape));
   if (shape[1] > kMostDimensions)
@@ -115,8 +114,7 @@ Tensor sobol(const Shape& shape, std::int64_t skip, const Options& options) {
 Tensor sobol(const Shape& shape, Source from, const Options& options) {
   check(shape, 0, options);
   constexpr std::int64_t low = INT32_MIN, high = std::int64_t{1} << 31;
-  const Tensor shift =
-      randint(low, high, {shape[1]}, from.generator, {.dtype = DType::i32, .device = options.device});
+  const Tensor shift = randint(low, high, {shape[1]}, from.generator, {.dtype = DType::i32, .device = options.device});
   return points_of(shape, 0, shift, options);
 }
 

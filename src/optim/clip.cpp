@@ -74,9 +74,7 @@ Tensor squares_of(std::span<Var* const> gradients, DType dtype) {
     const Tensor g = is_complex(gradient.dtype()) ? view_as_real(gradient) : gradient;
     const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << g.dim()) - 1);
     const Shape one = with_ones(g.shape(), all);
-    const auto place = [&](std::int64_t row) {
-      return parts.slice(0, row, row + 1).slice(1, i, i + 1).reshape(one);
-    };
+    const auto place = [&](std::int64_t row) { return parts.slice(0, row, row + 1).slice(1, i, i + 1).reshape(one); };
     const DType work = g.dtype() == DType::f64 ? DType::f64 : DType::f32;
     const Tensor into[] = {place(0), place(1)};
     const Argument arguments[] = {Argument(g)};

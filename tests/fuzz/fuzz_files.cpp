@@ -70,8 +70,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, unsigned long s
   if (size == 0) return 0;
   const int format = data[0] % formats;
   const std::string path = path_of(format);
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(data) + 1,
-                                              static_cast<std::streamsize>(size - 1));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(data) + 1, static_cast<std::streamsize>(size - 1));
   try {
     for (const auto& [name, tensor] : load(format, path)) read_all(tensor);
   } catch (const Error& e) {
