@@ -32,9 +32,9 @@ R draw_truncated_normal(const Argument& low, const Argument& high, const Shape&,
 template <TensorOrVar R>
 R draw_gamma(const Argument& concentration, const Argument& rate, const Shape&, Source, const Options&);
 Tensor draw_bernoulli(const Argument& p, const Shape&, Source, const Options&);
-Tensor draw_beta(const Argument& a, const Argument& b, const Shape&, Source, const Options&);
-Tensor draw_student_t(const Argument& freedom, const Shape&, Source, const Options&);
-Tensor draw_dirichlet(const Argument& concentration, const Shape&, Source, const Options&);
+template <TensorOrVar R> R draw_beta(const Argument& a, const Argument& b, const Shape&, Source, const Options&);
+template <TensorOrVar R> R draw_student_t(const Argument& freedom, const Shape&, Source, const Options&);
+template <TensorOrVar R> R draw_dirichlet(const Argument& concentration, const Shape&, Source, const Options&);
 Tensor draw_poisson(const Argument& rate, const Shape&, Source, const Options&);
 Tensor draw_binomial(const Argument& count, const Argument& p, const Shape&, Source, const Options&);
 }  // namespace detail
@@ -81,27 +81,31 @@ detail::Drawn<L, H> truncated_normal(const L& low, const H& high, const Shape& s
   return detail::draw_truncated_normal<detail::Drawn<L, H>>(low, high, shape, generator, options);
 }
 /// Gamma, by the rejection of Marsaglia and Tsang (2000): 12 proposals, of which the last is taken where all others are
-/// refused (below 10^-14 of the elements). Gradients in the rate; a concentration that asks for one throws
-/// `unsupported`.
+/// refused (below 10^-14 of the elements). Gradients in both: in the concentration those of the number at which the
+/// distribution function keeps its value (implicit differentiation; Figurnov, Mohamed and Mnih, 2018).
 template <detail::Parameter C, detail::Parameter R>
 detail::Drawn<C, R> gamma(const C& concentration, const R& rate, const Shape& shape, detail::Source generator,
                           const Options& options = {}) {
   return detail::draw_gamma<detail::Drawn<C, R>>(concentration, rate, shape, generator, options);
 }
-/// Beta, by two of gamma's. No gradient.
+/// Beta, by two of gamma's. Gradients in both, through those.
 template <detail::Parameter A, detail::Parameter B>
-Tensor beta(const A& a, const B& b, const Shape& shape, detail::Source generator, const Options& options = {}) {
-  return detail::draw_beta(a, b, shape, generator, options);
+detail::Drawn<A, B> beta(const A& a, const B& b, const Shape& shape, detail::Source generator,
+                         const Options& options = {}) {
+  return detail::draw_beta<detail::Drawn<A, B>>(a, b, shape, generator, options);
 }
-/// Student's t of so many degrees of freedom: a normal number by the root of one of gamma's. No gradient.
+/// Student's t of so many degrees of freedom: a normal number by the root of one of gamma's. A gradient, through that.
 template <detail::Parameter F>
-Tensor student_t(const F& freedom, const Shape& shape, detail::Source generator, const Options& options = {}) {
-  return detail::draw_student_t(freedom, shape, generator, options);
+detail::Drawn<F> student_t(const F& freedom, const Shape& shape, detail::Source generator,
+                           const Options& options = {}) {
+  return detail::draw_student_t<detail::Drawn<F>>(freedom, shape, generator, options);
 }
-/// Dirichlet along the last axis of `shape`: gamma's of the concentrations, divided by their sum. No gradient.
+/// Dirichlet along the last axis of `shape`: gamma's of the concentrations, divided by their sum. Gradients, through
+/// those.
 template <detail::Parameter C>
-Tensor dirichlet(const C& concentration, const Shape& shape, detail::Source generator, const Options& options = {}) {
-  return detail::draw_dirichlet(concentration, shape, generator, options);
+detail::Drawn<C> dirichlet(const C& concentration, const Shape& shape, detail::Source generator,
+                           const Options& options = {}) {
+  return detail::draw_dirichlet<detail::Drawn<C>>(concentration, shape, generator, options);
 }
 /// Poisson, as whole numbers of a floating dtype: below a rate of 10 by inversion, else by Hörmann's rejection (PTRS,
 /// 1993; 24 proposals). No gradient.
@@ -138,5 +142,15 @@ template <TensorOrVar T> T dropout(const T& x, double p, detail::Source generato
 Tensor kaiming(const Shape& shape, detail::Source generator, const Options& options = {});
 /// Uniform within ±√(6/(fan_in + fan_out)), (Glorot and Bengio, 2010): weight[out, in, ..].
 Tensor xavier(const Shape& shape, detail::Source generator, const Options& options = {});
+/// Weights [out, in, ..] whose rows (all axes but the first as one) are orthonormal, or their columns where those are
+/// fewer; uniform among all such (Mezzadri, 2007): q of a normal matrix's q·r, with r's diagonal made positive.
+Tensor orthogonal(const Shape& shape, detail::Source generator, const Options& options = {});
+/// The points number skip, skip + 1, … of Sobol's sequence in the unit cube: shape [points, dimensions], f32 or f64 (16
+/// bits are rounded). Direction numbers and the order (Gray code) are those of Joe and Kuo (2008), as SciPy and PyTorch
+/// have them; point 0 is the origin. At most 1024 dimensions and 2^31 points (else `value`).
+Tensor sobol(const Shape& shape, std::int64_t skip = 0, const Options& options = {});
+/// The same from point 0 on, with every point's bits exchanged by random ones of its dimension (a digital shift):
+/// equally even, and uniform, so that the mean over several generators is unbiased.
+Tensor sobol(const Shape& shape, detail::Source generator, const Options& options = {});
 
 }  // namespace tern

@@ -43,8 +43,10 @@ enum class Reduce { add, multiply, minimum, maximum, mean, set };
 /// A copy of x with `source` combined with what is there at positions along an axis, as scatter_add lays it out: with
 /// x's own elements the sums, products, extremes or means, or (set) in place of them, of places named twice the last.
 /// The same bits every time. The gradient goes to the elements that were chosen: of equal extremes x's own, then the
-/// first. `mean` of integers throws `dtype`.
+/// first. Without `include_self` x's own elements count only where no source goes, and get gradients only there. `mean`
+/// of integers throws `dtype`.
 template <TensorOrVar X, TensorOrVar S>
-ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis = 0);
+ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis = 0,
+                              bool include_self = true);
 
 }  // namespace tern

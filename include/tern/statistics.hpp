@@ -7,6 +7,31 @@
 
 namespace tern {
 
+// ---- reductions of the elements where a mask is true: sum(x, {0}, false, {.where = mask}) ----
+/// Which elements a reduction takes: those where `where` is true, a boolean tensor that broadcasts to x (else `dtype`,
+/// `shape`). The others count nothing, whatever they hold, and get no gradient. Nothing waits, and nothing is copied.
+struct Where { Tensor where; };
+/// The sum of these elements; of none 0.
+template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Their mean; of none NaN. Of integers in f32.
+template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Their product; of none 1.
+template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// The largest of them; of none -inf, of integers the lowest number of the dtype.
+template <TensorOrVar T> T max(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// The smallest of them; of none inf, of integers the largest number of the dtype.
+template <TensorOrVar T> T min(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Σ (x - their mean)² / (their number - correction), where that is no larger than 0: x / 0. Of none NaN.
+template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
+/// The square root of that.
+template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
+/// Whether any of them is true (not zero); of none false.
+template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Whether all of them are true (not zero); of none true.
+template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// How many of them are not 0 (i32).
+template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool keepdim, const Where& which);
+
 // ---- reductions: over `axes` (default: all), which are removed, or kept with size 1 (keepdim) ----
 /// How many elements are not 0 (i32); NaN is not. Axes of more than 2^31 - 1 elements throw `shape`.
 template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes = {}, bool keepdim = false);
@@ -51,17 +76,27 @@ T quantile(const T& x, const Tensor& q, const Axes& axes = {}, bool keepdim = fa
 template <TensorOrVar T> T median(const T& x, const Axes& axes = {}, bool keepdim = false);
 
 // ---- counts ----
-struct Histogram {
-  Tensor counts;  // i32
-  Tensor edges;   // one more
+template <class T> struct HistogramOf {
+  T counts;      // of elements (i32), sums of weights, or densities
+  Tensor edges;  // one more
 };
+using Histogram = HistogramOf<Tensor>;
+using HistogramRange = std::optional<std::pair<double, double>>;
 /// How many elements lie in each of `bins` parts of equal width of a range; without a range, of that from the smallest
 /// element to the largest, which waits for them. A part contains its lower edge, the last one both. What lies outside
-/// and NaN count nowhere. No bins, and a range that is not finite or ends before it begins, throw `value`.
+/// and NaN count nowhere. `density`: counts over their sum and the width of their part, in x's dtype (of integers f32);
+/// where nothing is counted NaN. No bins, and a range that is not finite or ends before it begins, throw `value`.
 template <TensorOrVar T>
-Histogram histogram(const T& x, std::int64_t bins = 10, std::optional<std::pair<double, double>> range = {});
+Histogram histogram(const T& x, std::int64_t bins = 10, HistogramRange range = {}, bool density = false);
 /// The same of parts between these edges, which must not decrease.
-template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges);
+template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges, bool density = false);
+/// The sums of the weights of the elements in each part, in the dtype of the weights, which have x's shape (else
+/// `shape`); gradients in the weights. `density`: over the sum of all of them and the width of their part; integers in
+/// f32.
+template <TensorOrVar T, TensorOrVar W>
+HistogramOf<W> histogram(const T& x, std::int64_t bins, HistogramRange range, bool density, const W& weights);
+template <TensorOrVar T, TensorOrVar W>
+HistogramOf<W> histogram(const T& x, const Tensor& edges, bool density, const W& weights);
 /// How often each of 0, 1, …, max(x) stands in x (i32 or i64, one axis): i32, of `minlength` elements at least. Waits
 /// for the largest. A negative one throws `index`.
 Tensor bincount(const Tensor& x, std::int64_t minlength = 0);

@@ -1,4 +1,5 @@
 // Random indices, orders and masks, and initial weights.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -6,7 +7,9 @@
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
 #include "ops/random.hpp"
+#include "tern/creation.hpp"
 #include "tern/indexing.hpp"
+#include "tern/linalg.hpp"
 #include "tern/ops.hpp"
 #include "tern/random.hpp"
 #include "tern/views.hpp"
@@ -131,6 +134,16 @@ Tensor xavier(const Shape& shape, Source from, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "xavier: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
   return (draw_signed("xavier", shape, from.generator, dtype, options.device) * std::sqrt(6 / both)).to(options.dtype);
+}
+Tensor orthogonal(const Shape& shape, Source from, const Options& options) {
+  const std::int64_t columns = fan("orthogonal", shape, false), rows = shape[0];
+  if (!is_floating(options.dtype))
+    throw Error(ErrorKind::dtype,
+                "orthogonal: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
+  const Options work{.dtype = options.dtype == f64 ? f64 : f32, .device = options.device};
+  const auto [q, r] = linalg::qr(randn({std::max(rows, columns), std::min(rows, columns)}, from.generator, work));
+  const Tensor signed_q = q * where(diagonal(r) < 0, -1, 1);  // else the signs would be those of the factorisation
+  return (rows < columns ? signed_q.mT() : signed_q).reshape(shape).to(options.dtype);
 }
 
 }  // namespace tern

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "ops/instances.hpp"
+#include "ops/special.hpp"
 
 namespace tern {
 
@@ -113,8 +114,8 @@ constexpr Pointwise finish_gamma{"gamma", [](Expr taken, Expr u, Expr a) {
                                                 kNone);
                                  }};
 /// The logarithm of a number of this concentration and rate 1, in the dtype that is computed in.
-Tensor log_gamma_numbers(const char* op, const Argument& concentration, const Shape& shape, Generator& generator,
-                         const Options& options) {
+Tensor log_gamma_values(const char* op, const Argument& concentration, const Shape& shape, Generator& generator,
+                        const Options& options) {
   const Converted<Tensor> a(concentration, work_dtype(options));
   Tensor taken = full(shape, kNone, {.dtype = work_dtype(options), .device = options.device});
   for (int i = 0; i < kGammaProposals; ++i) {
@@ -123,6 +124,15 @@ Tensor log_gamma_numbers(const char* op, const Argument& concentration, const Sh
   }
   const Tensor u = signed_numbers(op, shape, generator, options);
   return applied<Tensor>(finish_gamma, std::vector<Argument>{taken, u, a.argument()});
+}
+/// The same with its gradient in a concentration that is a Var.
+template <TensorOrVar R>
+R log_gamma_numbers(const char* op, const Argument& concentration, const Shape& shape, Generator& generator,
+                    const Options& options) {
+  const Tensor values = log_gamma_values(op, concentration, shape, generator, options);
+  if (!concentration.var) return operand_as<R>(values);
+  const Converted<R> a(concentration, work_dtype(options));
+  return applied<R>(op, implicit_log_gamma(), std::vector<Argument>{values, a.argument()});
 }
 constexpr Pointwise scaled_gamma{
     "gamma", [](Expr log_gamma, Expr rate) { return where(rate > 0, exp(log_gamma) / rate, kNone); }};
@@ -136,44 +146,59 @@ namespace detail {
 template <TensorOrVar R>
 R draw_gamma(const Argument& concentration, const Argument& rate, const Shape& shape, Source from,
              const Options& options) {
-  const Given a{"concentration", concentration, Domain::positive};
-  check("gamma", shape, options, {a, {"rate", rate, Domain::positive}});
-  check_no_gradient("gamma", a);
-  return transformed<R>(scaled_gamma, log_gamma_numbers("gamma", concentration, shape, from.generator, options),
+  check("gamma", shape, options,
+        {{"concentration", concentration, Domain::positive}, {"rate", rate, Domain::positive}});
+  return transformed<R>(scaled_gamma, log_gamma_numbers<R>("gamma", concentration, shape, from.generator, options),
                         options, {rate});
 }
-Tensor draw_beta(const Argument& a, const Argument& b, const Shape& shape, Source from, const Options& options) {
+template <TensorOrVar R>
+R draw_beta(const Argument& a, const Argument& b, const Shape& shape, Source from, const Options& options) {
   check("beta", shape, options, {{"a", a, Domain::positive}, {"b", b, Domain::positive}});
-  const Tensor x = log_gamma_numbers("beta", a, shape, from.generator, options);
-  return sigmoid(x - log_gamma_numbers("beta", b, shape, from.generator, options)).to(options.dtype);
+  const R x = log_gamma_numbers<R>("beta", a, shape, from.generator, options);
+  return sigmoid(x - log_gamma_numbers<R>("beta", b, shape, from.generator, options)).to(options.dtype);
 }
-Tensor draw_student_t(const Argument& freedom, const Shape& shape, Source from, const Options& options) {
+template <TensorOrVar R>
+R draw_student_t(const Argument& freedom, const Shape& shape, Source from, const Options& options) {
   check("student_t", shape, options, {{"freedom", freedom, Domain::positive}});
-  const Converted<Tensor> f(freedom, work_dtype(options));
+  const Converted<R> f(freedom, work_dtype(options));
   const Tensor n = normal_numbers(shape, from.generator, options);
-  const Argument half = is_number(freedom) ? Argument(0.5 * real(freedom)) : Argument(0.0);
-  const Tensor halved = is_number(freedom) ? Tensor() : value_of(f.argument()) * 0.5;
-  const Tensor g =
-      log_gamma_numbers("student_t", is_number(freedom) ? half : Argument(halved), shape, from.generator, options);
-  return applied<Tensor>(student_formula, std::vector<Argument>{n, g, f.argument()}).to(options.dtype);
+  std::optional<R> halved;
+  Argument half(0.0);
+  if (is_number(freedom)) {
+    half = Argument(0.5 * real(freedom));
+  } else {
+    if constexpr (std::same_as<R, Var>)
+      halved = 0.5 * (f.argument().var ? *f.argument().var : as_var(*f.argument().tensor));
+    else halved = 0.5 * *f.argument().tensor;
+    half = Argument(*halved);
+  }
+  const R g = log_gamma_numbers<R>("student_t", half, shape, from.generator, options);
+  return applied<R>(student_formula, std::vector<Argument>{n, Argument(g), f.argument()}).to(options.dtype);
 }
-Tensor draw_dirichlet(const Argument& concentration, const Shape& shape, Source from, const Options& options) {
+template <TensorOrVar R>
+R draw_dirichlet(const Argument& concentration, const Shape& shape, Source from, const Options& options) {
   if (shape.empty()) throw Error(ErrorKind::shape, "dirichlet: shape must have an axis to sum along, it is []");
   check("dirichlet", shape, options, {{"concentration", concentration, Domain::positive}});
-  return softmax(log_gamma_numbers("dirichlet", concentration, shape, from.generator, options)).to(options.dtype);
+  return softmax(log_gamma_numbers<R>("dirichlet", concentration, shape, from.generator, options)).to(options.dtype);
 }
 
 #define TERN_DRAWS_2(name)                                                                              \
   template Tensor name<Tensor>(const Argument&, const Argument&, const Shape&, Source, const Options&); \
   template Var name<Var>(const Argument&, const Argument&, const Shape&, Source, const Options&);
-template Tensor draw_exponential<Tensor>(const Argument&, const Shape&, Source, const Options&);
-template Var draw_exponential<Var>(const Argument&, const Shape&, Source, const Options&);
+#define TERN_DRAWS_1(name)                                                             \
+  template Tensor name<Tensor>(const Argument&, const Shape&, Source, const Options&); \
+  template Var name<Var>(const Argument&, const Shape&, Source, const Options&);
+TERN_DRAWS_1(draw_exponential)
+TERN_DRAWS_1(draw_student_t)
+TERN_DRAWS_1(draw_dirichlet)
+#undef TERN_DRAWS_1
 TERN_DRAWS_2(draw_laplace)
 TERN_DRAWS_2(draw_gumbel)
 TERN_DRAWS_2(draw_cauchy)
 TERN_DRAWS_2(draw_lognormal)
 TERN_DRAWS_2(draw_truncated_normal)
 TERN_DRAWS_2(draw_gamma)
+TERN_DRAWS_2(draw_beta)
 #undef TERN_DRAWS_2
 
 }  // namespace detail

@@ -65,13 +65,6 @@ inline void check(const char* op, const Shape& shape, const Options& options, st
                                          ", the numbers are asked for on " + options.device.to_string());
   }
 }
-/// Throws unsupported where a gradient is asked for in a parameter that has none.
-inline void check_no_gradient(const char* op, const Given& p) {
-  if (p.value.var && p.value.var->requires_grad())
-    throw Error(ErrorKind::unsupported,
-                std::string(op) + ": there is no gradient in " + p.name + "; pass a Tensor or " + p.name + ".detach()");
-}
-
 /// A parameter in the dtype that is computed in.
 template <TensorOrVar R> class Converted {
  public:
@@ -90,15 +83,18 @@ template <TensorOrVar R> class Converted {
   Argument given_;
   std::optional<R> converted_;
 };
-template <TensorOrVar R> R applied(const Pointwise<>& f, std::span<const Argument> arguments) {
+template <TensorOrVar R> R applied(const char* op, const FormulaGraph* graph, std::span<const Argument> arguments) {
   R result;
-  if constexpr (std::same_as<R, Var>) apply_vars(f.name(), f.graph(), {}, arguments, {&result, 1});
-  else apply_tensors(f.name(), f.graph(), {}, arguments, {&result, 1});
+  if constexpr (std::same_as<R, Var>) apply_vars(op, graph, {}, arguments, {&result, 1});
+  else apply_tensors(op, graph, {}, arguments, {&result, 1});
   return result;
 }
+template <TensorOrVar R> R applied(const Pointwise<>& f, std::span<const Argument> arguments) {
+  return applied<R>(f.name(), f.graph(), arguments);
+}
 /// f(base, parameters…) in the dtype that is asked for.
-template <TensorOrVar R>
-R transformed(const Pointwise<>& f, const Tensor& base, const Options& options,
+template <TensorOrVar R, TensorOrVar B>
+R transformed(const Pointwise<>& f, const B& base, const Options& options,
               std::initializer_list<Argument> parameters) {
   std::vector<Converted<R>> converted;
   for (const Argument& p : parameters) converted.emplace_back(p, base.dtype());

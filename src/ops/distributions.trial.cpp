@@ -199,6 +199,49 @@ const Entries distributions{
          },
          {1, 1}),
      .bad = {{ErrorKind::shape, {"xavier", "[out, in, ..]"}, [](auto) { xavier({2}, Generator{1}); }}}},
+    {.name = "orthogonal",
+     .family = Family::random,
+     .arguments = "shape, generator, options = {}",
+     .says = "Weights [out, in, ..] whose rows (all axes but the first as one) are orthonormal, or their columns where "
+             "those are fewer; uniform among all such (Mezzadri, 2007): q of a normal matrix's q·r, with r's diagonal "
+             "made positive",
+     .differentiable = false,
+     .tolerance = kDrawn,
+     .samples = draws(
+         [] {
+           return round(sum(square(orthogonal({2, 4}, Generator{1})), {-1}));
+         },
+         {1, 1}),
+     .bad = {{ErrorKind::shape, {"orthogonal", "[out, in, ..]"}, [](auto) { orthogonal({2}, Generator{1}); }}}},
+    {.name = "sobol",
+     .family = Family::random,
+     .arguments = "shape, skip = 0, options = {}",
+     .says =
+         "The points number skip, skip + 1, … of Sobol's sequence in the unit cube: shape [points, dimensions], f32 "
+         "or f64 (16 bits are rounded)",
+     .differentiable = false,
+     .tolerance = kDrawn,
+     .samples = draws(
+         [] {
+           return flatten(sobol({4, 2}));
+         },
+         {0, 0, 0.5, 0.5, 0.75, 0.25, 0.25, 0.75}),
+     .bad = {{ErrorKind::shape, {"sobol", "[points, dimensions]"}, [](auto) { sobol({2}); }},
+             {value,
+              {"sobol", "1024"},
+              [](auto) {
+                sobol({2, 1025});
+              }},
+             {value,
+              {"sobol", "-1"},
+              [](auto) {
+                sobol({2, 2}, -1);
+              }},
+             {dtype,
+              {"sobol", "i32"},
+              [](auto) {
+                sobol({2, 2}, 0, {.dtype = i32});
+              }}}},
     {.name = "dropout",
      .family = Family::random,
      .arguments = "x, p, generator",

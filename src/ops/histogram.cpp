@@ -25,17 +25,29 @@ Tensor counted(const Tensor& positions, std::int64_t size) {
   return scatter_add(zeros({size}, like), positions.reshape({-1}), ones({positions.numel()}, like));
 }
 
-/// What does not lie between the edges is counted in one more part, which is left out.
-Tensor counts_between(const Tensor& x, const Tensor& edges) {
+/// The sums of the weights of each of [0, size) among these positions.
+template <TensorOrVar W> W weighed(const Tensor& positions, const W& weights, std::int64_t size) {
+  const Tensor none = zeros({size}, {.dtype = weights.dtype(), .device = weights.device()});
+  return scatter_add(none, positions.reshape({-1}), weights.reshape({-1}));
+}
+
+/// Between which edges each x lies; what lies outside is in one more part, number `bins`.
+Tensor parts_between(const Tensor& x, const Tensor& edges) {
   const std::int64_t bins = edges.numel() - 1;
   const Tensor behind = searchsorted(edges, x, Side::right);
   const Tensor last = x == edges.slice(0, bins).reshape({});
-  const Tensor part = where(last, bins - 1, where(behind == 0, bins, minimum(behind - 1, bins)));
-  return counted(part, bins + 1).slice(0, 0, bins).clone();
+  return where(last, bins - 1, where(behind == 0, bins, minimum(behind - 1, bins)));
+}
+/// Counts (i32), or sums of weights, over their sum and the width of their part.
+template <TensorOrVar T> T density_of(const T& counts, const Tensor& edges, DType dtype) {
+  const DType work = dtype == DType::f64 ? DType::f64 : DType::f32;
+  const Tensor widths = (edges.slice(0, 1) - edges.slice(0, 0, edges.numel() - 1)).to(work);
+  const T wide = counts.to(work);
+  return (wide / (sum(wide) * widths)).to(dtype);
 }
 
 using Range = std::pair<double, double>;
-Range range_of(const char* op, const Tensor& x, std::optional<Range> given) {
+Range range_of(const char* op, const Tensor& x, HistogramRange given) {
   Range range = given.value_or(Range{0, 1});
   if (!given && x.numel() > 0) {
     require_values(op);
@@ -50,26 +62,64 @@ Range range_of(const char* op, const Tensor& x, std::optional<Range> given) {
   return begin < end ? range : Range{begin - 0.5, end + 0.5};
 }
 
-}  // namespace
-
-template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges) {
+/// Into which parts the elements fall, and the edges of those.
+struct Parts {
+  Tensor places, edges;
+  std::int64_t count() const { return edges.numel() - 1; }
+};
+Parts parts_of(const Tensor& x, const Tensor& edges) {
   constexpr const char* op = "histogram";
-  const Tensor& values = require_defined(op, "x", value_of(x));
-  require_defined(op, "edges", edges), require_same_device(op, values, edges);
+  require_defined(op, "x", x), require_defined(op, "edges", edges), require_same_device(op, x, edges);
   if (edges.dim() != 1 || edges.numel() < 2)
     throw Error(ErrorKind::shape, "histogram: edges must be along one axis, two or more, they are " + describe(edges));
-  require_countable(op, values);
-  return {counts_between(values, edges), edges};
+  require_countable(op, x);
+  return {parts_between(x, edges), edges};
 }
-template <TensorOrVar T> Histogram histogram(const T& x, std::int64_t bins, std::optional<Range> range) {
+Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
   constexpr const char* op = "histogram";
-  const Tensor& values = require_defined(op, "x", value_of(x));
+  require_defined(op, "x", x);
   if (bins < 1) throw Error(ErrorKind::value, "histogram: bins must be 1 or more, got " + std::to_string(bins));
-  require_countable(op, values);
-  const auto [begin, end] = range_of(op, values, range);
-  const DType dtype = is_floating(values.dtype()) ? values.dtype() : DType::f32;
-  const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = values.device()});
-  return {counts_between(values, edges), edges};
+  require_countable(op, x);
+  const auto [begin, end] = range_of(op, x, range);
+  const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::f32;
+  const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = x.device()});
+  return {parts_between(x, edges), edges};
+}
+Histogram counted(const Tensor& x, const Parts& parts, bool density) {
+  const Tensor counts = counted(parts.places, parts.count() + 1).slice(0, 0, parts.count());
+  if (!density) return {counts.clone(), parts.edges};
+  return {density_of(counts, parts.edges, is_floating(x.dtype()) ? x.dtype() : DType::f32), parts.edges};
+}
+template <TensorOrVar W> void check_weights(const char* op, const Tensor& x, const W& weights) {
+  require_defined(op, "x", x), require_defined(op, "weights", value_of(weights));
+  require_same_device(op, x, value_of(weights));
+  if (weights.shape() != x.shape())
+    throw Error(ErrorKind::shape, std::string(op) + ": weights must have x's shape: x is " + describe(x) +
+                                      ", weights are " + describe(value_of(weights)));
+}
+template <TensorOrVar W> HistogramOf<W> weighed(const Parts& parts, bool density, const W& weights) {
+  const W sums = weighed(parts.places, weights, parts.count() + 1).slice(0, 0, parts.count());
+  if (!density) return {sums.clone(), parts.edges};
+  return {density_of(sums, parts.edges, is_floating(weights.dtype()) ? weights.dtype() : DType::f32), parts.edges};
+}
+
+}  // namespace
+
+template <TensorOrVar T> Histogram histogram(const T& x, const Tensor& edges, bool density) {
+  return counted(value_of(x), parts_of(value_of(x), edges), density);
+}
+template <TensorOrVar T> Histogram histogram(const T& x, std::int64_t bins, HistogramRange range, bool density) {
+  return counted(value_of(x), parts_of(value_of(x), bins, range), density);
+}
+template <TensorOrVar T, TensorOrVar W>
+HistogramOf<W> histogram(const T& x, const Tensor& edges, bool density, const W& weights) {
+  check_weights("histogram", value_of(x), weights);
+  return weighed(parts_of(value_of(x), edges), density, weights);
+}
+template <TensorOrVar T, TensorOrVar W>
+HistogramOf<W> histogram(const T& x, std::int64_t bins, HistogramRange range, bool density, const W& weights) {
+  check_weights("histogram", value_of(x), weights);
+  return weighed(parts_of(value_of(x), bins, range), density, weights);
 }
 
 namespace {
@@ -96,20 +146,17 @@ Tensor bincount(const Tensor& x, std::int64_t minlength) {
   return counted(x, size);
 }
 template <TensorOrVar W> W bincount(const Tensor& x, const W& weights, std::int64_t minlength) {
-  constexpr const char* op = "bincount";
-  require_defined(op, "x", x), require_defined(op, "weights", value_of(weights));
-  require_same_device(op, x, value_of(weights));
-  if (weights.shape() != x.shape())
-    throw Error(ErrorKind::shape, "bincount: weights must have x's shape: x is " + describe(x) + ", weights are " +
-                                      describe(value_of(weights)));
-  const std::int64_t size = checked_size(op, x, minlength);
-  const Tensor none = zeros({size}, {.dtype = weights.dtype(), .device = weights.device()});
-  return scatter_add(none, x, weights);
+  check_weights("bincount", x, weights);
+  return weighed(x, weights, checked_size("bincount", x, minlength));
 }
 
-#define TERN_INSTANCES(T)                                                     \
-  template Histogram histogram(const T&, std::int64_t, std::optional<Range>); \
-  template Histogram histogram(const T&, const Tensor&);                      \
+#define TERN_INSTANCES(T)                                                                              \
+  template Histogram histogram(const T&, std::int64_t, HistogramRange, bool);                          \
+  template Histogram histogram(const T&, const Tensor&, bool);                                         \
+  template HistogramOf<Tensor> histogram(const T&, std::int64_t, HistogramRange, bool, const Tensor&); \
+  template HistogramOf<Var> histogram(const T&, std::int64_t, HistogramRange, bool, const Var&);       \
+  template HistogramOf<Tensor> histogram(const T&, const Tensor&, bool, const Tensor&);                \
+  template HistogramOf<Var> histogram(const T&, const Tensor&, bool, const Var&);                      \
   template T bincount(const Tensor&, const T&, std::int64_t);
 TERN_INSTANCES(Tensor)
 TERN_INSTANCES(Var)

@@ -228,6 +228,8 @@ constexpr Pointwise next_formula{"nextafter", [](Expr x, Expr y, Expr u, Expr le
 
 }  // namespace
 
+std::span<const std::span<const double>> detail::temme_coefficients() { return kTemme; }
+
 // By log(1 + m) = 2·artanh(m/(2 + m)).
 Expr detail::half_square(Expr m) {
   const Expr s = m / (2 + m), t = s * s;

@@ -1,4 +1,5 @@
 // Matrix products with bias, activation and residual. Their backward on plain tensors is in matmul_backward.cpp.
+#include <algorithm>
 #include <string>
 
 #include "ops/complex_products.hpp"
@@ -78,12 +79,41 @@ template <TensorOrVar R, class Multiply> R in_one_dtype(const R& a, const R& b, 
   return dtype ? multiply(a.to(*dtype), b.to(*dtype)) : multiply(a, b);
 }
 
+bool any_complex(std::initializer_list<const Tensor*> operands) {
+  return std::ranges::any_of(operands, [](const Tensor* t) { return t->defined() && is_complex(t->dtype()); });
+}
+/// epilogue(a·b, operands…) of complex numbers: a product of real ones, and a pass over it.
+template <TensorOrVar R>
+void complex_epilogue(const char* op, const FormulaGraph* epilogue, const R& product,
+                      std::span<const Argument> operands, std::span<R> results) {
+  PoolVector<Argument> list{Argument(product)};
+  list.insert(list.end(), operands.begin(), operands.end());
+  fused(FusedCall{op, epilogue, 0, product.shape()}, list, results);
+}
+/// a·b of complex numbers, where bias is [N].
+template <TensorOrVar R> R complex_product_for(const char* op, const R& a, const R& b, const Tensor& bias) {
+  require_defined(op, "a", value_of(a)), require_defined(op, "b", value_of(b)), require_defined(op, "bias", bias);
+  R product = any_complex({&value_of(a), &value_of(b)}) ? complex_product(a, b) : matmul(a, b);
+  if (a.dim() < 2 || b.dim() < 2 || bias.dim() != 1 || bias.size(0) != product.size(-1))
+    throw Error(ErrorKind::shape, std::string(op) + ": a and b must have at least two axes, and bias be [N]: a is " +
+                                      describe(value_of(a)) + ", b " + describe(value_of(b)) + ", bias " +
+                                      describe(bias));
+  return product;
+}
+
 /// activation(a·b + bias); `bias` is a tensor or a variable.
 template <TensorOrVar R>
 R activated(const char* op, const R& a, const R& b, const Argument& bias, const Pointwise<>& activation, Tensor* pre) {
   check_activation(op, activation);
-  const Shape space = check_bias(op, value_of(a), value_of(b), value_of(bias));
   R results[2];
+  if (any_complex({&value_of(a), &value_of(b), &value_of(bias)})) {
+    const R product = complex_product_for(op, a, b, value_of(bias));
+    complex_epilogue<R>(op, forward_graph(activation.graph(), pre != nullptr), product, operands_of(bias, activation),
+                        {results, pre ? 2u : 1u});
+    if (pre) *pre = value_of(results[1]);
+    return results[0];
+  }
+  const Shape space = check_bias(op, value_of(a), value_of(b), value_of(bias));
   run_epilogue<R>(op, forward_graph(activation.graph(), pre != nullptr), space, a, b, operands_of(bias, activation),
                   {results, pre ? 2u : 1u});
   if (pre) *pre = value_of(results[1]);
@@ -151,8 +181,13 @@ Shape check_residual(const Tensor& a, const Tensor& b, const Tensor& bias, const
 }
 /// a·b + bias + residual, of these operands
 template <TensorOrVar R> R with_residual(const R& a, const R& b, std::span<const Argument> operands) {
-  const Shape space = check_residual(value_of(a), value_of(b), value_of(operands[0]), value_of(operands[1]));
   R result;
+  if (any_complex({&value_of(a), &value_of(b), &value_of(operands[0]), &value_of(operands[1])})) {
+    complex_epilogue<R>(kResidual, residual_graph(), complex_product_for(kResidual, a, b, value_of(operands[0])),
+                        operands, {&result, 1});
+    return result;
+  }
+  const Shape space = check_residual(value_of(a), value_of(b), value_of(operands[0]), value_of(operands[1]));
   run_epilogue<R>(kResidual, residual_graph(), space, a, b, operands, {&result, 1});
   return result;
 }
@@ -160,11 +195,15 @@ template <TensorOrVar R> R with_residual(const R& a, const R& b, std::span<const
 template <TensorOrVar R> R activated(const R& a, const R& b, const Pointwise<>& activation) {
   constexpr const char* op = "matmul_activation";
   check_activation(op, activation);
+  const PoolVector<Argument> parameters(activation.values().begin(), activation.values().end());
+  R result;
+  if (any_complex({&value_of(a), &value_of(b)})) {
+    complex_epilogue<R>(op, activation.graph(), complex_product(a, b), parameters, {&result, 1});
+    return result;
+  }
   const ProductShape p = product_shape(op, value_of(a), value_of(b));
   if (!is_floating(a.dtype()))
     throw Error(ErrorKind::dtype, std::string(op) + ": needs floating-point operands, a is " + describe(value_of(a)));
-  const PoolVector<Argument> parameters(activation.values().begin(), activation.values().end());
-  R result;
   run_epilogue<R>(op, activation.graph(), matrix_shape(p.batch, p.m, p.n), a, b, parameters, {&result, 1});
   return result;
 }

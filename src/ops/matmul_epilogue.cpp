@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "ops/complex_products.hpp"
 #include "ops/gemm.hpp"
 #include "process/fork.hpp"
 #include "tern/ops.hpp"
@@ -224,7 +225,7 @@ struct StackedBackward {
   FusedBackward formula;
   std::size_t parts = 1;
   int axis = 0;
-  Shape shape;  // of the stack
+  Shape shape;               // of the stack
   DType dtype = DType::f32;  // of its gradient
   Device device = cpu();
 
@@ -313,7 +314,9 @@ PoolVector<Var> in_passes(const char* name, const FormulaGraph* graph, const Var
                           const EpilogueOptions& options, std::span<const Argument> operands) {
   // The formula and its sums are of what is not rounded yet.
   const bool halves = dtype_size(a.dtype()) == 2;
-  Var y = product(kOp, a, b, batch_of(space), halves ? std::optional(DType::f32) : std::nullopt);
+  Var y = is_complex(a.dtype())
+              ? complex_product(a, b)
+              : product(kOp, a, b, batch_of(space), halves ? std::optional(DType::f32) : std::nullopt);
   const Wide wide{halves ? first_indices(options.parts) : IndexSet(), a.dtype()};
   const int axis = options.interleaved ? -1 : -2;
   PoolVector<Var> parts{y}, results(graph->outputs.size());
@@ -334,6 +337,21 @@ PoolVector<Var> in_passes(const char* name, const FormulaGraph* graph, const Var
   return results;
 }
 
+/// Of operands one of which at least is complex: both as complex numbers; their stacks are refused.
+template <TensorOrVar R>
+std::optional<std::pair<R, R>> as_complex(const R& a, const R& b, const EpilogueOptions& options) {
+  const Tensor &x = value_of(a), &y = value_of(b);
+  if (!x.defined() || !y.defined() || (!is_complex(x.dtype()) && !is_complex(y.dtype()))) return {};
+  if (options.parts > 1)
+    throw Error(ErrorKind::unsupported, std::string(kOp) +
+                                            ": stacks of complex matrices have no accumulators of their "
+                                            "own; multiply by each of them, a is " +
+                                            describe(x) + ", b is " + describe(y));
+  if (x.dtype() == y.dtype() || !is_differentiable(x.dtype()) || !is_differentiable(y.dtype())) return {};
+  const DType both = promote_types(x.dtype(), y.dtype());
+  return std::pair{a.to(both), b.to(both)};
+}
+
 }  // namespace
 
 PoolVector<Tensor> epilogue_tensors(const char* name, const FormulaGraph* graph, std::span<const Number> values,
@@ -341,10 +359,13 @@ PoolVector<Tensor> epilogue_tensors(const char* name, const FormulaGraph* graph,
                                     std::span<const Argument> operands) {
   if (const std::optional<DType> dtype = product_dtype(a, b))
     return epilogue_tensors(name, graph, values, a.to(*dtype), b.to(*dtype), options, operands);
+  if (const auto both = as_complex(a, b, options))
+    return epilogue_tensors(name, graph, values, both->first, both->second, options, operands);
   const Shape space = checked_space(name, graph, values.size(), a, b, options, operands.size());
   PoolVector<Tensor> columns;
   const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a, space, columns);
-  if (options.parts == 1 && !graph->axis_sums) return run_product({kOp, graph, batch_of(space), {}}, a, b, list);
+  const bool in_epilogue = options.parts == 1 && !graph->axis_sums && !is_complex(a.dtype());
+  if (in_epilogue) return run_product({kOp, graph, batch_of(space), {}}, a, b, list);
   PoolVector<Tensor> results;
   for (const Var& v : in_passes(name, graph, as_var(a), as_var(b), space, options, list)) results.push_back(v.value());
   return results;
@@ -353,10 +374,13 @@ PoolVector<Var> epilogue_vars(const char* name, const FormulaGraph* graph, std::
                               const Var& b, const EpilogueOptions& options, std::span<const Argument> operands) {
   if (const std::optional<DType> dtype = product_dtype(a.value(), b.value()))
     return epilogue_vars(name, graph, values, a.to(*dtype), b.to(*dtype), options, operands);
+  if (const auto both = as_complex(a, b, options))
+    return epilogue_vars(name, graph, values, both->first, both->second, options, operands);
   const Shape space = checked_space(name, graph, values.size(), a.value(), b.value(), options, operands.size());
   PoolVector<Var> columns;
   const PoolVector<Argument> list = laid_out(operands, values, options.kinds, a.value(), space, columns);
-  if (options.parts > 1 || graph->axis_sums) return in_passes(name, graph, a, b, space, options, list);
+  if (options.parts > 1 || graph->axis_sums || is_complex(a.dtype()))
+    return in_passes(name, graph, a, b, space, options, list);
   PoolVector<Var> results(graph->outputs.size());
   product_with_epilogue(kOp, graph, space, a, b, list, results);
   return results;

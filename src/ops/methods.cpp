@@ -1,4 +1,5 @@
 // Methods that stand for functions: tern/methods.inc lists them once, for Tensor and Var.
+#include "tern/complex.hpp"
 #include "tern/ops.hpp"
 
 namespace tern {

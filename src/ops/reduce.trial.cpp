@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ops/entry.hpp"
+#include "tern/statistics.hpp"
 
 namespace tern::operations {
 namespace {
@@ -36,9 +37,8 @@ template <class F> std::vector<ArchivedCall> archived(F reduce, bool and_gradien
       list.push_back([=](DType dtype) { reduce(zeros(shape, dtype), axes_of(axis), false); });
       if (!and_gradients) continue;
       if constexpr (std::same_as<decltype(reduce(Var(), Axes{}, false)), Var>)
-        list.push_back([=](DType dtype) {
-          return reduce(Var(zeros(shape, dtype), is_floating(dtype)), axes_of(axis), false);
-        });
+        list.push_back(
+            [=](DType dtype) { return reduce(Var(zeros(shape, dtype), is_floating(dtype)), axes_of(axis), false); });
     }
   return list;
 }
@@ -54,8 +54,9 @@ std::vector<ArchivedCall> archived_sums() {
 
 /// Along each axis and over everything. `of_nothing`: whether there is a value for an empty list; `least`: how many
 /// elements it takes for a finite one.
-template <class F> std::vector<Sample> samples(F reduce, OfList reference, bool of_nothing, std::int64_t least = 1,
-                                          std::initializer_list<int> ahead = {}) {
+template <class F>
+std::vector<Sample> samples(F reduce, OfList reference, bool of_nothing, std::int64_t least = 1,
+                            std::initializer_list<int> ahead = {}) {
   static constexpr const char* names[] = {"of columns", "of rows", "of everything"};
   std::vector<Sample> list;
   for (const int axis : {0, 1, 2}) {
@@ -80,6 +81,35 @@ template <class F> std::vector<Sample> samples(F reduce, OfList reference, bool 
                   .sizes = {{2, 3}, {5, 37}}});
   return list;
 }
+/// And of every other element of rows.
+template <class F> std::vector<Sample> and_masked(std::vector<Sample> list, F reduce, OfList reference) {
+  list.push_back({.with = "of rows, where a mask is true",
+                  .shapes = matrix,
+                  .call =
+                      [=](const auto& x) {
+                        const Tensor mask = arange(0, x.size(1)) % 2 == 0;
+                        return reduce(x, Where{mask});
+                      },
+                  .reference =
+                      [=](const auto& x) {
+                        Values y{{x[0].shape[0]}, {}};
+                        const auto columns = static_cast<std::size_t>(x[0].shape[1]);
+                        for (std::size_t row = 0; row < x[0].of.size(); row += columns) {
+                          List line;
+                          for (std::size_t i = 0; i < columns; i += 2) line.push_back(x[0].of[row + i]);
+                          y.of.push_back(reference(line));
+                        }
+                        return std::vector{y};
+                      },
+                  .sizes = {{2, 3}, {5, 37}}});
+  return list;
+}
+std::vector<BadInput> and_bad_masks(std::vector<BadInput> list, const std::string& name,
+                                    const std::function<void(const Tensor& mask)>& reduce) {
+  list.push_back({dtype, {name, "where", "boolean", "f32"}, [=](auto) { reduce(ones({3})); }});
+  list.push_back({shape, {name, "where", "boolean[2]"}, [=](auto) { reduce(ones({2}, boolean)); }});
+  return list;
+}
 template <class F> std::vector<BadInput> bad(const std::string& name, F reduce) {
   return {{index,
            {name, "axis 2", "out of range"},
@@ -96,6 +126,8 @@ template <class F> std::vector<BadInput> bad_or_empty(const std::string& name, F
   return list;
 }
 #define TERN_CALL(name) [](const auto& x, const Axes& axes, bool keepdim) { return tern::name(x, axes, keepdim); }
+#define TERN_WHERE(name) [](const auto& x, const Where& which) { return tern::name(x, {1}, false, which); }
+#define TERN_BAD_MASKS(name) [](const Tensor& mask) { tern::name(ones({2, 3}), {}, false, Where{mask}); }
 
 double total(const List& list) {
   double sum = 0;
@@ -113,10 +145,19 @@ double variance(const List& list) {
   for (const double v : list) squares += (v - mean) * (v - mean);
   return squares / static_cast<double>(list.size() - 1);
 }
+double deviation(const List& list) { return std::sqrt(variance(list)); }
+double max_of(const List& list) { return *std::ranges::max_element(list); }
+double min_of(const List& list) { return *std::ranges::min_element(list); }
 double two_norm(const List& list) {
   double squares = 0;
   for (const double v : list) squares += v * v;
   return std::sqrt(squares);
+}
+double any_above(const List& list) {
+  return std::ranges::any_of(list, [](double v) { return v > 0.5; }) ? 1.0 : 0.0;
+}
+double all_above(const List& list) {
+  return std::ranges::all_of(list, [](double v) { return v > -0.5; }) ? 1.0 : 0.0;
 }
 double log_sum_exp(const List& list) {
   double sum = 0;
@@ -130,8 +171,8 @@ double place(const List& list, bool largest) {
 
 /// And, fused with them, those of least squares.
 std::vector<Sample> sums() {
-  std::vector<Sample> list = samples(
-      [](const auto& x, const Axes& axes, bool keepdim) { return sum(x, axes, keepdim); }, total, true);
+  std::vector<Sample> list =
+      samples([](const auto& x, const Axes& axes, bool keepdim) { return sum(x, axes, keepdim); }, total, true);
   list.push_back({.with = "of squares",
                   .shapes = matrix,
                   .call = [](const auto& x) { return sum(x * x); },
@@ -142,7 +183,7 @@ std::vector<Sample> sums() {
                         return std::vector<Values>{{{}, {all}}};
                       },
                   .ahead = Ahead::yes});
-  return list;
+  return and_masked(list, TERN_WHERE(sum), total);
 }
 std::vector<Sample> means(OfList reference) {
   const auto plain = [](const auto& x, const Axes& axes, bool keepdim) { return mean(x, axes, keepdim); };
@@ -162,7 +203,7 @@ std::vector<Sample> means(OfList reference) {
                       },
                   .empty = {},
                   .ahead = Ahead::yes});
-  return list;
+  return and_masked(list, TERN_WHERE(mean), reference);
 }
 
 constexpr const char* kArguments = "x, axes = {}, keepdim = false";
@@ -180,7 +221,7 @@ const Entries reductions{
      .tolerance = kSums,
      .archived = archived_sums(),
      .samples = sums(),
-     .bad = bad("sum", TERN_CALL(sum))},
+     .bad = and_bad_masks(bad("sum", TERN_CALL(sum)), "sum", TERN_BAD_MASKS(sum))},
     {.name = "mean",
      .family = Family::reductions,
      .arguments = kArguments,
@@ -188,7 +229,7 @@ const Entries reductions{
      .tolerance = kSums,
      .archived = archived(TERN_CALL(mean)),
      .samples = means([](const List& x) { return total(x) / static_cast<double>(x.size()); }),
-     .bad = bad("mean", TERN_CALL(mean))},
+     .bad = and_bad_masks(bad("mean", TERN_CALL(mean)), "mean", TERN_BAD_MASKS(mean))},
     {.name = "prod",
      .family = Family::reductions,
      .arguments = kArguments,
@@ -196,26 +237,24 @@ const Entries reductions{
      .tolerance = kSums,
      .recorded_roundings = 185,  // under autograd halves are multiplied, whose gradient is right at zeros
      .archived = archived(TERN_CALL(prod), false),
-     .samples = samples(TERN_CALL(prod), product, true),
-     .bad = bad("prod", TERN_CALL(prod))},
+     .samples = and_masked(samples(TERN_CALL(prod), product, true), TERN_WHERE(prod), product),
+     .bad = and_bad_masks(bad("prod", TERN_CALL(prod)), "prod", TERN_BAD_MASKS(prod))},
     {.name = "max",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "The largest element; NaN where one is NaN, over nothing an error",
      .tolerance = kExact,
      .archived = archived(TERN_CALL(max)),
-     .samples = samples(
-         TERN_CALL(max), [](const List& x) { return *std::ranges::max_element(x); }, false),
-     .bad = bad_or_empty("max", TERN_CALL(max))},
+     .samples = and_masked(samples(TERN_CALL(max), max_of, false), TERN_WHERE(max), max_of),
+     .bad = and_bad_masks(bad_or_empty("max", TERN_CALL(max)), "max", TERN_BAD_MASKS(max))},
     {.name = "min",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "The smallest element; otherwise like max",
      .tolerance = kExact,
      .archived = archived(TERN_CALL(min)),
-     .samples = samples(
-         TERN_CALL(min), [](const List& x) { return *std::ranges::min_element(x); }, false),
-     .bad = bad_or_empty("min", TERN_CALL(min))},
+     .samples = and_masked(samples(TERN_CALL(min), min_of, false), TERN_WHERE(min), min_of),
+     .bad = and_bad_masks(bad_or_empty("min", TERN_CALL(min)), "min", TERN_BAD_MASKS(min))},
     {.name = "logsumexp",
      .family = Family::reductions,
      .arguments = kArguments,
@@ -230,17 +269,16 @@ const Entries reductions{
      .says = "Σ (x - mean)² / (n - 1): Bessel's correction, as NumPy's ddof = 1 and PyTorch",
      .tolerance = kRoots,
      .archived = archived(TERN_CALL(var)),
-     .samples = samples(TERN_CALL(var), variance, false, 2, {1}),
-     .bad = bad("var", TERN_CALL(var))},
+     .samples = and_masked(samples(TERN_CALL(var), variance, false, 2, {1}), TERN_WHERE(var), variance),
+     .bad = and_bad_masks(bad("var", TERN_CALL(var)), "var", TERN_BAD_MASKS(var))},
     {.name = "std",
      .family = Family::reductions,
      .arguments = kArguments,
      .says = "The square root of var",
      .tolerance = kRoots,
      .archived = archived(TERN_CALL(std)),
-     .samples = samples(
-         TERN_CALL(std), [](const List& x) { return std::sqrt(variance(x)); }, false, 2, {1}),
-     .bad = bad("std", TERN_CALL(std))},
+     .samples = and_masked(samples(TERN_CALL(std), deviation, false, 2, {1}), TERN_WHERE(std), deviation),
+     .bad = and_bad_masks(bad("std", TERN_CALL(std)), "std", TERN_BAD_MASKS(std))},
     {.name = "norm",
      .family = Family::reductions,
      .arguments = kArguments,
@@ -277,10 +315,11 @@ const Entries reductions{
      .differentiable = false,
      .tolerance = kPlaces,
      .archived = archived(TERN_CALL(any), false),
-     .samples = samples(
-         [](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); },
-         [](const List& x) { return std::ranges::any_of(x, [](double v) { return v > 0.5; }) ? 1.0 : 0.0; }, true),
-     .bad = bad("any", TERN_CALL(any))},
+     .samples = and_masked(
+         samples([](const auto& x, const Axes& axes, bool keepdim) { return any(x > 0.5, axes, keepdim); }, any_above,
+                 true),
+         [](const auto& x, const Where& which) { return any(x > 0.5, {1}, false, which); }, any_above),
+     .bad = and_bad_masks(bad("any", TERN_CALL(any)), "any", TERN_BAD_MASKS(any))},
     {.name = "all",
      .family = Family::reductions,
      .arguments = kArguments,
@@ -288,12 +327,15 @@ const Entries reductions{
      .differentiable = false,
      .tolerance = kPlaces,
      .archived = archived(TERN_CALL(all), false),
-     .samples = samples(
-         [](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); },
-         [](const List& x) { return std::ranges::all_of(x, [](double v) { return v > -0.5; }) ? 1.0 : 0.0; }, true),
-     .bad = bad("all", TERN_CALL(all))},
+     .samples = and_masked(
+         samples([](const auto& x, const Axes& axes, bool keepdim) { return all(x > -0.5, axes, keepdim); }, all_above,
+                 true),
+         [](const auto& x, const Where& which) { return all(x > -0.5, {1}, false, which); }, all_above),
+     .bad = and_bad_masks(bad("all", TERN_CALL(all)), "all", TERN_BAD_MASKS(all))},
 };
 #undef TERN_CALL
+#undef TERN_WHERE
+#undef TERN_BAD_MASKS
 
 }  // namespace
 }  // namespace tern::operations

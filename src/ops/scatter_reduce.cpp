@@ -4,6 +4,7 @@
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/limits.hpp"
 #include "ops/scatter.hpp"
 #include "tern/sets.hpp"
 
@@ -50,11 +51,13 @@ Var chosen(const Flat& f, const Tensor& winner) { return where(winner >= 0, take
 Tensor last_winner(const Flat& f) {
   return scattered(kOp, Combine::last, same(f.x.numel(), -1, f.at), f.at, counted_from(f.at.numel(), f.at), 0);
 }
-/// Where x's own element is not the extreme, the first of the source's that is.
-Tensor extreme_winner(const Flat& f, const Tensor& extremes) {
+/// Where x's own element is not the extreme, the first of the source's that is. `covered`: places whose own element
+/// does not count (undefined: none).
+Tensor extreme_winner(const Flat& f, const Tensor& extremes, const Tensor& covered) {
   static const Pointwise is_it("scatter_reduce", [](auto v, auto e) { return (v == e) | ((v != v) & (e != e)); });
   const std::int64_t count = f.at.numel();
-  const Tensor own = is_it(f.x.value(), extremes), of_source = is_it(f.source.value(), take(extremes, f.at));
+  const Tensor same_as_own = is_it(f.x.value(), extremes), of_source = is_it(f.source.value(), take(extremes, f.at));
+  const Tensor own = covered.defined() ? same_as_own & ~covered.reshape({-1}) : same_as_own;
   const Tensor first = scattered(kOp, Combine::minimum, same(f.x.numel(), static_cast<std::int32_t>(count), f.at), f.at,
                                  where(of_source, counted_from(count, f.at), static_cast<std::int32_t>(count)), 0);
   return where(own | (first == static_cast<std::int32_t>(count)), -1, first);
@@ -74,40 +77,65 @@ Var product_of(const Flat& f) {
   return f.x * where(last >= 0, take(products, maximum(last, 0)), 1);
 }
 
-Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how, int axis) {
+Var recorded(const Var& x, const Tensor& indices, const Var& source, Reduce how, int axis, const Tensor& covered) {
   // The value, and all that is checked.
   const Tensor value = scattered(kOp, combine_of(how), x.value(), indices, source.value(), axis);
   const Var inputs[] = {x, source};
   if (!tracked(inputs) || source.numel() == 0) return source.numel() == 0 ? x.clone() : as_var(value);
   const Flat f = flattened(x, indices, source, axis);
   if (how == Reduce::multiply) return product_of(f).reshape(x.shape());
-  return chosen(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}))).reshape(x.shape());
+  return chosen(f, how == Reduce::set ? last_winner(f) : extreme_winner(f, value.reshape({-1}), covered))
+      .reshape(x.shape());
+}
+
+/// How many sources meet at each place (i32).
+Tensor met(const Tensor& x, const Tensor& indices, const Tensor& source, int axis) {
+  const Options like{.dtype = DType::i32, .device = x.device()};
+  return scattered(kOp, Combine::add, zeros(x.shape(), like), indices, ones(source.shape(), like), axis);
+}
+/// What changes nothing.
+Number neutral(Reduce how, DType dtype) {
+  switch (how) {
+    case Reduce::multiply: return 1;
+    case Reduce::minimum: return extreme_of(dtype, true);
+    case Reduce::maximum: return extreme_of(dtype, false);
+    default: return 0;
+  }
+}
+/// Of x and source in one dtype.
+template <TensorOrVar X, TensorOrVar S>
+ResultOf<X, S> reduced(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
+                       const Tensor& covered) {
+  if (how == Reduce::add) return scatter_add(x, indices, source, axis);
+  if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return scattered(kOp, combine_of(how), x, indices, source, axis);
+  else return recorded(as_var(x), indices, as_var(source), how, axis, covered);
 }
 
 }  // namespace
 
 template <TensorOrVar X, TensorOrVar S>
-ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis) {
+ResultOf<X, S> scatter_reduce(const X& x, const Tensor& indices, const S& source, Reduce how, int axis,
+                              bool include_self) {
   require_defined(kOp, "x", value_of(x)), require_defined(kOp, "indices", indices);
   require_defined(kOp, "source", value_of(source));
   if (x.dtype() != source.dtype()) {
     const DType both = promote_types(x.dtype(), source.dtype());
-    return scatter_reduce(x.to(both), indices, source.to(both), how, axis);
+    return scatter_reduce(x.to(both), indices, source.to(both), how, axis, include_self);
   }
-  if (how == Reduce::add) return scatter_add(x, indices, source, axis);
-  if (how == Reduce::mean) {
-    if (!is_floating(x.dtype()))
-      throw Error(ErrorKind::dtype, "scatter_reduce: means need a floating dtype, x is " + describe(value_of(x)));
-    const Options like{.dtype = DType::i32, .device = x.device()};
-    const Tensor count = scattered(kOp, Combine::add, ones(x.shape(), like), indices, ones(source.shape(), like), axis);
-    return scatter_add(x, indices, source, axis) / count.to(x.dtype());
-  }
-  if constexpr (std::same_as<ResultOf<X, S>, Tensor>) return scattered(kOp, combine_of(how), x, indices, source, axis);
-  else return recorded(as_var(x), indices, as_var(source), how, axis);
+  const bool means = how == Reduce::mean;
+  if (means && !is_floating(x.dtype()))
+    throw Error(ErrorKind::dtype, "scatter_reduce: means need a floating dtype, x is " + describe(value_of(x)));
+  if (!means && (include_self || how == Reduce::set)) return reduced(x, indices, source, how, axis, Tensor());
+  const Tensor count = met(value_of(x), indices, value_of(source), axis);
+  if (include_self) return scatter_add(x, indices, source, axis) / (count + 1).to(x.dtype());
+  const Tensor covered = count > 0;
+  const X others = where(covered, neutral(how, x.dtype()), x);
+  if (means) return scatter_add(others, indices, source, axis) / maximum(count, 1).to(x.dtype());
+  return reduced(others, indices, source, how, axis, covered);
 }
-template Tensor scatter_reduce(const Tensor&, const Tensor&, const Tensor&, Reduce, int);
-template Var scatter_reduce(const Tensor&, const Tensor&, const Var&, Reduce, int);
-template Var scatter_reduce(const Var&, const Tensor&, const Tensor&, Reduce, int);
-template Var scatter_reduce(const Var&, const Tensor&, const Var&, Reduce, int);
+template Tensor scatter_reduce(const Tensor&, const Tensor&, const Tensor&, Reduce, int, bool);
+template Var scatter_reduce(const Tensor&, const Tensor&, const Var&, Reduce, int, bool);
+template Var scatter_reduce(const Var&, const Tensor&, const Tensor&, Reduce, int, bool);
+template Var scatter_reduce(const Var&, const Tensor&, const Var&, Reduce, int, bool);
 
 }  // namespace tern

@@ -202,6 +202,36 @@ template <class F> Sample meeting(const char* with, Reduce how, F combine) {
               },
           .empty = {}};
 }
+/// The same without x's own elements, where a source goes. `first`: what the first of the sources meets.
+template <class F> Sample meeting_alone(const char* with, Reduce how, double first, F combine) {
+  Sample sample = meeting(with, how, combine);
+  sample.call = [how](const auto& x, const auto& source) {
+    return scatter_reduce(x, tensor(rows_met(x.size(0))), source, how, 0, false);
+  };
+  sample.reference = [with_self = sample.reference, first](const std::vector<Values>& x) {
+    std::vector<Values> alone = x;
+    for (const std::int32_t row : rows_met(x[0].shape[0])) {
+      const std::int64_t at = row < 0 ? x[0].shape[0] - 1 : row;
+      for (std::int64_t i = 0; i < x[0].shape[1]; ++i)
+        alone[0].of[static_cast<std::size_t>(at * x[0].shape[1] + i)] = first;
+    }
+    return with_self(alone);
+  };
+  return sample;
+}
+Sample meaning_alone() {
+  Sample sample = meeting_alone("means, without x's own", Reduce::mean, 0, [](double a, double b) { return a + b; });
+  sample.reference = [sums = sample.reference](const std::vector<Values>& x) {
+    std::vector<Values> y = sums(x);
+    Line counts(static_cast<std::size_t>(x[0].shape[0]));
+    for (const std::int32_t row : rows_met(x[0].shape[0]))
+      counts[row < 0 ? counts.size() - 1 : static_cast<std::size_t>(row)] += 1;
+    for (std::size_t i = 0; i < y[0].of.size(); ++i)
+      y[0].of[i] /= std::max(counts[i / static_cast<std::size_t>(x[0].shape[1])], 1.0);
+    return y;
+  };
+  return sample;
+}
 Sample meaning() {
   Sample sample = meeting("means", Reduce::mean, [](double a, double b) { return a + b; });
   sample.reference = [sums = sample.reference](const std::vector<Values>& x) {
@@ -217,7 +247,7 @@ Sample meaning() {
 const Entries meetings{{
     .name = "scatter_reduce",
     .family = Family::sets,
-    .arguments = "x, indices, source, how, axis = 0",
+    .arguments = "x, indices, source, how, axis = 0, include_self = true",
     .says = "A copy of x with `source` combined with what is there at positions along an axis, as scatter_add lays it "
             "out: with x's own elements the sums, products, extremes or means, or (set) in place of them, of places "
             "named twice the last",
@@ -227,7 +257,15 @@ const Entries meetings{{
                 meeting("products", Reduce::multiply, [](double a, double b) { return a * b; }),
                 meeting("smallest", Reduce::minimum, [](double a, double b) { return std::min(a, b); }),
                 meeting("largest", Reduce::maximum, [](double a, double b) { return std::max(a, b); }),
-                meeting("the last", Reduce::set, [](double, double b) { return b; }), meaning()},
+                meeting("the last", Reduce::set, [](double, double b) { return b; }), meaning(),
+                meeting_alone("sums, without x's own", Reduce::add, 0, [](double a, double b) { return a + b; }),
+                meeting_alone("products, without x's own", Reduce::multiply, 1,
+                              [](double a, double b) { return a * b; }),
+                meeting_alone("smallest, without x's own", Reduce::minimum, 2,
+                              [](double a, double b) { return std::min(a, b); }),
+                meeting_alone("largest, without x's own", Reduce::maximum, -2,
+                              [](double a, double b) { return std::max(a, b); }),
+                meaning_alone()},
     .bad = {{shape,
              {"scatter_reduce", "source", "f32[3, 2]"},
              [](auto make) {

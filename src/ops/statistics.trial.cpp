@@ -75,6 +75,20 @@ const Entries reducing{
                         return each_row(x[0], [](const Line& line) {
                           return static_cast<double>(std::ranges::count_if(line, [](double v) { return v > 0; }));
                         });
+                      }},
+                 {.with = "a mask",
+                  .shapes = matrix_of,
+                  .call =
+                      [](const auto& x) {
+                        return count_nonzero(x > 0, {1}, false, {.where = arange(0, x.size(1)) % 2 == 0});
+                      },
+                  .reference =
+                      [](const auto& x) {
+                        return each_row(x[0], [](const Line& line) {
+                          double count = 0;
+                          for (std::size_t i = 0; i < line.size(); i += 2) count += line[i] > 0;
+                          return count;
+                        });
                       }}},
      .bad = {bad_axis("count_nonzero", TERN_CALL(count_nonzero))}},
     {.name = "nansum",
@@ -189,11 +203,10 @@ const Entries quantiles{
 const Entries counting{
     {.name = "histogram",
      .family = Family::statistics,
-     .arguments = "x, bins = 10, range = {}",
+     .arguments = "x, bins = 10, range = {}, density = false",
      .says = "How many elements lie in each of `bins` parts of equal width of a range; without a range, of that from "
              "the smallest element to the largest, which waits for them",
-     .differentiable = false,
-     .tolerance = kPlaces,
+     .tolerance = kSums,
      .samples = {{.shapes = matrix_of,
                   .call =
                       [](const auto& x) {
@@ -204,12 +217,61 @@ const Entries counting{
                         Values y{{4}, Line(4)};
                         for (const double v : x[0].of) y.of[static_cast<std::size_t>(std::floor(2 * v + 2))] += 1;
                         return std::vector{y};
-                      }}},
+                      }},
+                 {.with = "densities",
+                  .shapes = matrix_of,
+                  .call =
+                      [](const auto& x) {
+                        return histogram(x, 4, std::pair{-1.0, 1.0}, true).counts;
+                      },
+                  .reference =
+                      [](const auto& x) {
+                        Values y{{4}, Line(4)};
+                        for (const double v : x[0].of)
+                          y.of[static_cast<std::size_t>(std::floor(2 * v + 2))] +=
+                              2 / static_cast<double>(x[0].of.size());
+                        return std::vector{y};
+                      },
+                  .empty = {}},
+                 {.with = "weights",
+                  .shapes = two_alike,
+                  .call =
+                      [](const auto& x, const auto& w) {
+                        return histogram(x, 4, std::pair{-1.0, 1.0}, false, w).counts;
+                      },
+                  .reference =
+                      [](const auto& x) {
+                        Values y{{4}, Line(4)};
+                        for (std::size_t i = 0; i < x[0].of.size(); ++i)
+                          y.of[static_cast<std::size_t>(std::floor(2 * x[0].of[i] + 2))] += x[1].of[i];
+                        return std::vector{y};
+                      }},
+                 {.with = "densities of weights",
+                  .shapes = two_alike,
+                  .call =
+                      [](const auto& x, const auto& w) {
+                        return histogram(x, tensor({-1.0, 0.0, 1.0}), true, w + 2).counts;
+                      },
+                  .reference =
+                      [](const auto& x) {
+                        Values y{{2}, Line(2)};
+                        double all = 0;
+                        for (const double w : x[1].of) all += w + 2;
+                        for (std::size_t i = 0; i < x[0].of.size(); ++i)
+                          y.of[x[0].of[i] < 0 ? 0 : 1] += (x[1].of[i] + 2) / all;
+                        return std::vector{y};
+                      },
+                  .empty = {}}},
      .bad = {{value, {"histogram", "bins", "0"}, [](auto make) { histogram(make({3}), 0); }},
              {value,
               {"histogram", "range", "[2.0"},
               [](auto make) {
                 histogram(make({3}), 4, std::pair{2.0, 1.0});
+              }},
+             {shape,
+              {"histogram", "weights", "f32[2]"},
+              [](auto make) {
+                histogram(make({3}), 4, std::pair{0.0, 1.0}, false, make({2}));
               }},
              {shape, {"histogram", "edges", "f32[1]"}, [](auto make) { histogram(make({3}), ones({1})); }}}},
     {.name = "bincount",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "optim/updates.hpp"
+#include "tern/complex.hpp"
 #include "tern/optim.hpp"
 
 namespace tern::optim {
@@ -68,13 +69,12 @@ Tensor squares_of(std::span<Var* const> gradients, DType dtype) {
   const Tensor parts = zeros({2, count}, {.dtype = dtype, .device = gradients[0]->device()});
   parts.slice(0, 0, 1).copy_from(full({}, 1e-30, {.dtype = dtype, .device = parts.device()}));
   for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor& g = gradients[static_cast<std::size_t>(i)]->value();
-    if (g.numel() == 0) continue;
+    const Tensor& gradient = gradients[static_cast<std::size_t>(i)]->value();
+    if (gradient.numel() == 0) continue;
+    const Tensor g = is_complex(gradient.dtype()) ? view_as_real(gradient) : gradient;
     const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << g.dim()) - 1);
     const Shape one = with_ones(g.shape(), all);
-    const auto place = [&](std::int64_t row) {
-      return parts.slice(0, row, row + 1).slice(1, i, i + 1).reshape(one);
-    };
+    const auto place = [&](std::int64_t row) { return parts.slice(0, row, row + 1).slice(1, i, i + 1).reshape(one); };
     const DType work = g.dtype() == DType::f64 ? DType::f64 : DType::f32;
     const Tensor into[] = {place(0), place(1)};
     const Argument arguments[] = {Argument(g)};
@@ -91,7 +91,7 @@ Tensor clip_grad_norm(Gradients& gradients, const std::vector<Var>& parameters, 
   const PoolVector<Var*> list = gradients_of(gradients, parameters);
   for (const Var* g : list) require_same_device("clip_grad_norm", list[0]->value(), g->value());
   if (list.empty()) return zeros({}, {.device = parameters.empty() ? default_device() : parameters[0].device()});
-  const bool wide = std::ranges::any_of(list, [](const Var* g) { return g->dtype() == DType::f64; });
+  const bool wide = std::ranges::any_of(list, [](const Var* g) { return real_dtype(g->dtype()) == DType::f64; });
   const Tensor parts = squares_of(list, wide ? DType::f64 : DType::f32);
   const Tensor d = parts.slice(0, 0, 1), sums = parts.slice(0, 1, 2);
   const Argument arguments[] = {Argument(d), Argument(sums), Argument(limit)};

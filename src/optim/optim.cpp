@@ -66,7 +66,9 @@ using namespace detail;
 
 namespace {
 
-DType moment_dtype(const Tensor& p) { return p.dtype() == DType::f64 ? DType::f64 : DType::f32; }
+DType moment_dtype(const Tensor& p) { return dtype_size(p.dtype()) == 2 ? DType::f32 : p.dtype(); }
+/// Whether its numbers are of f64.
+bool is_wide(const Tensor& p) { return real_dtype(p.dtype()) == DType::f64; }
 Tensor state_like(const Tensor& p) { return zeros(p.shape(), {.dtype = moment_dtype(p), .device = p.device()}); }
 
 const FormulaGraph* adamw_graph(bool narrow, DType dtype) {
@@ -140,7 +142,7 @@ std::array<RecordedNumbers, 2> record_numbers(CapturedCalls& capture, const Para
                                               const MakeRefresh& make_refresh) {
   std::array<RecordedNumbers, 2> both{{{{}, nullptr, shared, own}, {{}, nullptr, shared, own}}};  // f32 and f64
   for (std::size_t i = 0; i < gradients.size(); ++i)
-    if (gradients[i]) both[moment_dtype(parameters[i]) == DType::f64].parameters.push_back(i);
+    if (gradients[i]) both[is_wide(parameters[i])].parameters.push_back(i);
   for (const bool wide : {false, true}) {
     RecordedNumbers& numbers = both[wide];
     if (!numbers.parameters.empty())
@@ -178,7 +180,7 @@ void SGD::update(const GradientList& gradients) {
     const Tensor& p = parameters_[i];
     const Tensor state[] = {p, velocity_[i]};
     const FormulaGraph* const graph = graphs.of(p.dtype());
-    if (recorded) updates.add(graph, state, {&gradients[i], 1}, (*recorded)[moment_dtype(p) == DType::f64].next());
+    if (recorded) updates.add(graph, state, {&gradients[i], 1}, (*recorded)[is_wide(p)].next());
     else updates.add(graph, state, {&gradients[i], 1}, plain);
   }
   updates.run();
@@ -215,7 +217,7 @@ void AdamW::update(const GradientList& gradients) {
     const Tensor state[] = {p, first_[i], second_[i]};
     const FormulaGraph* const graph = graphs.of(p.dtype());
     if (recorded) {
-      updates.add(graph, state, {&gradients[i], 1}, (*recorded)[moment_dtype(p) == DType::f64].next());
+      updates.add(graph, state, {&gradients[i], 1}, (*recorded)[is_wide(p)].next());
       continue;
     }
     const std::int64_t count = (*counts_)[i] + 1;

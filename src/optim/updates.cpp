@@ -5,11 +5,20 @@
 #include <utility>
 
 #include "backend/instruments/trace.hpp"
+#include "tern/complex.hpp"
 
 namespace tern::detail {
 
 void Updates::add(const FormulaGraph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
                   std::span<const Argument> numbers) {
+  if (is_complex(state[0].dtype())) {
+    PoolVector<Tensor> parts;
+    for (const Tensor& s : state) parts.push_back(view_as_real(s));
+    for (const Tensor* t : read) parts.push_back(is_complex(t->dtype()) ? view_as_real(*t) : *t);
+    PoolVector<const Tensor*> pointers;
+    for (const Tensor& t : parts) pointers.push_back(&t);
+    return add(graph, std::span(parts).first(state.size()), std::span(pointers).subspan(state.size()), numbers);
+  }
   PoolVector<Argument> arguments;
   for (const Tensor& s : state) arguments.push_back(Argument(s));
   for (const Tensor* t : read) arguments.push_back(Argument(*t));

@@ -11,7 +11,8 @@ namespace tern::detail {
 class Updates {
  public:
   explicit Updates(const char* op) : op_(op) {}
-  /// A formula's outputs written over its first operands: (state…, read…, numbers…) → state…
+  /// A formula's outputs written over its first operands: (state…, read…, numbers…) → state… Complex numbers are
+  /// updated as pairs of real ones.
   void add(const FormulaGraph* graph, std::span<const Tensor> state, std::span<const Tensor* const> read,
            std::span<const Argument> numbers);
   void run();
@@ -28,7 +29,7 @@ class Updates {
 };
 
 /// The graph of an update for a floating dtype; 16-bit parameters are computed with in f32, like their moments, and
-/// rounded once.
+/// rounded once. Of complex ones that for their parts.
 using MakeGraph = const FormulaGraph*(bool narrow, DType dtype);
 struct Graphs {
   const FormulaGraph *f16, *bf16, *f32, *f64;
@@ -38,6 +39,7 @@ struct Graphs {
         f32(make(false, DType::f32)),
         f64(make(false, DType::f64)) {}
   const FormulaGraph* of(DType dtype) const {
+    if (is_complex(dtype)) return of(real_dtype(dtype));
     return dtype == DType::f16 ? f16 : dtype == DType::bf16 ? bf16 : dtype == DType::f32 ? f32 : f64;
   }
 };

@@ -1,5 +1,6 @@
 // What makes, moves, joins, multiplies and reads complex numbers, and what is refused.
 #include "complex_numbers.hpp"
+#include "tern/optim.hpp"
 #include "tern/trace.hpp"
 #include "tern/transforms.hpp"
 
@@ -57,6 +58,77 @@ TEST_P(ComplexOperations, AreViewedStridedAndBroadcast) {
     EXPECT_EQ(text(prod(none)), "1.+0.j");
     EXPECT_EQ(matmul(none.reshape({2, 0}), zeros({0, 2}, {.dtype = c64, .device = device()})).dtype(), c64);
   }
+}
+TEST_P(ComplexOperations, AreMultipliedWithEpilogues) {
+  const auto numbers = [&](const Shape& shape, int seed) {
+    Generator re{static_cast<std::uint64_t>(seed)}, im{static_cast<std::uint64_t>(seed) + 100};
+    return make_complex(randn(shape, re, {.device = device()}), randn(shape, im, {.device = device()}));
+  };
+  const Tensor a = numbers({3, 4}, 1), b = numbers({4, 5}, 2), bias = numbers({5}, 3), skip = numbers({3, 5}, 4);
+  const auto expect_close = [](const Tensor& got, const Tensor& want) {
+    EXPECT_EQ(got.dtype(), c64);
+    EXPECT_LT(doubles(max(abs(got - want)))[0], 1e-5);
+  };
+  const Tensor product = matmul(a, b);
+  expect_close(matmul_bias(a, b, bias), product + bias);
+  expect_close(matmul_bias(real(a), b, bias), matmul(real(a), b) + bias);
+  expect_close(matmul_bias(real(a), real(b), bias), matmul(real(a), real(b)) + bias);
+  Tensor pre;
+  expect_close(matmul_bias_activation(a, b, bias, op::tanh, {.save_pre_activation = &pre}), tanh(product + bias));
+  expect_close(pre, product + bias);
+  expect_close(matmul_activation(a, b, op::exp), exp(product));
+  expect_close(matmul_bias_residual(a, b, bias, skip), product + bias + skip);
+  const auto formula = [](auto acc, auto x, auto y) { return acc * x + y; };
+  expect_close(matmul_epilogue(a, b, formula, bias, skip), product * bias + skip);
+  expect_close(matmul_epilogue(real(a), b, formula, bias, skip), matmul(real(a), b) * bias + skip);
+  expect_close(matmul_epilogue(a, b, [](auto acc) { return sum(acc, -1); }), sum(product, {-1}, true));
+  // Gradients are those of the same written out.
+  const auto loss = [&](auto call) {
+    const Var x(a), w(b), c(bias);
+    const Var y = call(x, w, c);
+    const Gradients g = backward(sum(real(y * conj(y))));
+    return std::array{g[x], g[w], g[c]};
+  };
+  const auto fused = loss([](auto x, auto w, auto c) { return matmul_bias_activation(x, w, c, op::tanh); });
+  const auto apart = loss([](auto x, auto w, auto c) { return tanh(matmul(x, w) + c); });
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_LT(doubles(max(abs(fused[i] - apart[i])))[0], 1e-3) << i;
+  expect_error(ErrorKind::shape, {"matmul_bias", "bias"}, [&] { matmul_bias(a, b, numbers({4}, 5)); });
+  expect_error(ErrorKind::dtype, {"relu"}, [&] { matmul_bias_activation(a, b, bias, op::relu); });
+}
+TEST_P(ComplexOperations, HaveTheirPartsAsMethods) {
+  const Var z(tensor({C64(1, 2), C64(3, -4)}, device()));
+  EXPECT_EQ(text(z.value().real()) + text(z.value().imag()), "[1., 3.][ 2., -4.]");
+  EXPECT_EQ(text(z.value().conj()), "[1.-2.j, 3.+4.j]");
+  EXPECT_EQ(text(backward(sum(z.real() * 2 + z.imag()))[z]), "[2.+1.j, 2.+1.j]");
+}
+/// Optimisers take them as pairs of real numbers, and so does clipping.
+TEST_P(ComplexOperations, AreOptimised) {
+  const Tensor start = tensor({C64(1, 2), C64(3, -4)}, device()), slope = tensor({C64(3, 0), C64(0, 4)}, device());
+  for (const bool adam : {false, true}) {
+    const Var z(start.clone());
+    const Var pairs(view_as_real(start).clone());
+    optim::SGD sgd({z}, {.learning_rate = 0.1, .momentum = 0.9}), sgd_of_pairs({pairs}, sgd.options());
+    optim::AdamW adamw({z}), adamw_of_pairs({pairs});
+    for (int i = 0; i < 3; ++i) {
+      const Gradients g = backward(sum(real(z * conj(z))) + sum(real(z * conj(constant(slope)))));
+      const Gradients h = backward(sum(square(pairs)) + sum(pairs * view_as_real(slope)));
+      EXPECT_EQ(doubles(view_as_real(g[z])), doubles(h[pairs]));
+      if (adam) adamw.step(g), adamw_of_pairs.step(h);
+      else sgd.step(g), sgd_of_pairs.step(h);
+    }
+    EXPECT_EQ(doubles(view_as_real(z.value())), doubles(pairs));
+  }
+  const Var z(start.clone());
+  Gradients g = backward(sum(real(z * conj(constant(slope)))));
+  EXPECT_NEAR(doubles(optim::clip_grad_norm(g, {z}, 1))[0], 5, 1e-5);
+  EXPECT_LT(doubles(max(abs(g[z] - slope / 5)))[0], 1e-5);
+}
+TEST_P(ComplexOperations, AreReducedWhereAMaskIsTrue) {
+  const Tensor z = tensor({C64(1, 2), C64(3, -4), C64(5, 6)}, device()), mask = tensor({true, false, true}, device());
+  EXPECT_EQ(text(sum(z, {}, false, {.where = mask})), "6.+8.j");
+  EXPECT_EQ(text(mean(z, {}, false, {.where = mask})), "3.+4.j");
+  EXPECT_EQ(text(prod(z, {}, false, {.where = mask})), "-7.+16.j");
+  EXPECT_EQ(text(var(z, {}, false, {.where = mask})), "16.");
 }
 TEST_P(ComplexOperations, AreWrittenInPlace) {
   const Tensor z = tensor({C64(1, 2), C64(3, -4), C64(0, 1)}, device());

@@ -209,6 +209,80 @@ TEST_P(Distributions, HaveGradientsInTheirParameters) {
   expect_slope(t, high, (total(-1, 2 + 0x1p-6f) - total(-1, 2 - 0x1p-6f)) * 32);
 }
 
+/// z as a function of a where P(a, z) keeps its value, by solving that for z at neighbouring a.
+TEST_P(Distributions, GammaHasTheGradientOfItsQuantiles) {
+  if (device() != cpu()) return;  // whose kernels are the same formulas
+  const auto number = [](double v) { return full({}, v, {.dtype = f64, .device = cpu()}); };
+  const auto quantile_near = [&](double a, double p, double z) {
+    for (int i = 0; i < 50; ++i) {
+      const Var at(number(z));
+      const Var reached = gammainc(number(a), at);
+      z -= (reached.value().item<double>() - p) / backward(sum(reached))[at].item<double>();
+    }
+    return z;
+  };
+  for (const double a : {0.3, 1.0, 3.0, 19.5, 20.5, 300.0}) {
+    const Var concentration(full({8}, a, {.dtype = f64, .device = cpu()}));
+    const Var y = gamma(concentration, 1.0, {8}, Generator{67}, {.dtype = f64, .device = cpu()});
+    const Gradients g = backward(sum(y), {.create_graph = true});
+    const Gradients second = backward(sum(g.var(concentration)));
+    const Numbers z = doubles(y), slopes = doubles(g[concentration]), bends = doubles(second[concentration]);
+    const double h = 1e-3 * a;
+    for (std::size_t i = 0; i < z.size(); ++i) {
+      const double p = gammainc(number(a), number(z[i])).item<double>();
+      if (p > 0.99) continue;  // too near 1 to be solved for
+      const double after = quantile_near(a + h, p, z[i]), before = quantile_near(a - h, p, z[i]);
+      EXPECT_NEAR(slopes[i], (after - before) / (2 * h), 1e-5) << a << ", " << z[i];
+      EXPECT_NEAR(bends[i] * a, (after - 2 * z[i] + before) / (h * h) * a, 1e-3) << a << ", " << z[i];
+    }
+  }
+}
+/// Means of gradients are the gradients of means.
+TEST_P(Distributions, HaveGradientsInTheirConcentration) {
+  const auto expect_slope = [&](const char* name, const Var& y, const Var& of, double want, double within) {
+    EXPECT_NEAR(doubles(backward(sum(y))[of])[0] / kDraws, want, within) << name;
+  };
+  for (const float a : {0.1f, 2.0f, 50.0f}) {
+    const Var concentration(tensor({a}));
+    expect_slope("gamma", gamma(concentration, 2.0, kShape, Generator{68}), concentration, 0.5, 0.02);
+    const double sum_of_both = static_cast<double>(a) + 2;
+    expect_slope("beta", beta(concentration, 2.0, kShape, Generator{69}), concentration,
+                 2 / (sum_of_both * sum_of_both), 0.02);
+  }
+  const Var freedom(tensor({8.0f}));  // E[t²] = f/(f - 2)
+  expect_slope("student_t", square(student_t(freedom, kShape, Generator{70})), freedom, -2.0 / 36, 0.01);
+  const Var parts(tensor({1.0f, 2.0f, 3.0f}));
+  const Var first = dirichlet(parts, {kDraws, 3}, Generator{71}).slice(1, 0, 1);
+  expect_slope("dirichlet", first, parts, 5.0 / 36, 0.005);
+}
+/// As SciPy's and PyTorch's: points of which each box of a halved cube has as many.
+TEST_P(Distributions, SobolPointsAreEven) {
+  const Options options{.device = device()};
+  const Numbers row = doubles(sobol({1, 1024}, 12345, options));
+  // scipy.stats.qmc.Sobol(1024, scramble=False).fast_forward(12345).random(1)
+  EXPECT_EQ(row[0], 0.64093017578125), EXPECT_EQ(row[1], 0.81341552734375);
+  EXPECT_EQ(row[77], 0.31915283203125), EXPECT_EQ(row[1023], 0.57708740234375);
+  for (const Tensor& points : {sobol({256, 64}, 0, options), sobol({256, 64}, Generator{72}, options)}) {
+    const Numbers x = doubles(points);
+    for (std::size_t d = 0; d < 64; ++d) {
+      std::set<int> boxes;
+      for (std::size_t i = 0; i < 256; ++i) boxes.insert(static_cast<int>(x[i * 64 + d] * 256));
+      EXPECT_EQ(boxes.size(), 256u) << "dimension " << d;
+    }
+  }
+  EXPECT_EQ(doubles(sobol({8, 3}, 0, options).slice(0, 5)), doubles(sobol({3, 3}, 5, options)));
+  EXPECT_EQ(sobol({0, 3}, 0, options).shape(), (Shape{0, 3}));
+}
+TEST_P(Distributions, OrthogonalWeightsAre) {
+  for (const Shape& shape : {Shape{6, 2, 5}, Shape{12, 5}, Shape{1, 1}}) {
+    const Tensor w = orthogonal(shape, Generator{73}, {.device = device()}).reshape({shape[0], -1});
+    const Tensor product = shape[0] > w.size(1) ? matmul(w.mT(), w) : matmul(w, w.mT());
+    const Numbers all = doubles(product);
+    const auto n = static_cast<std::size_t>(product.size(0));
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NEAR(all[i], i % (n + 1) == 0 ? 1 : 0, 1e-5) << i;
+  }
+}
+
 /// Every distribution, of a generator and a dtype.
 const std::pair<const char*, std::function<Tensor(Generator&, const Options&)>> kAll[] = {
     {"bernoulli", [](Generator& g, const Options& o) { return bernoulli(0.4, {500}, g, o); }},
@@ -235,6 +309,10 @@ const std::pair<const char*, std::function<Tensor(Generator&, const Options&)>> 
     {"xavier",
      [](Generator& g, const Options& o) {
        return xavier({50, 10}, g, o);
+     }},
+    {"sobol",
+     [](Generator& g, const Options& o) {
+       return sobol({50, 10}, g, o);
      }},
 };
 /// Rounding of elementary functions may decide otherwise about a proposal, or about a count, here and there.
@@ -311,8 +389,6 @@ TEST_P(Distributions, RefuseWhatIsOutsideTheirDomain) {
   expect_error(value, {"dropout", "p must be"}, [&] { dropout(ones({2}), 1, g); });
   expect_error(ErrorKind::shape, {"exponential", "[3]", "[2]"}, [&] { exponential(ones({3}), {2}, g); });
   expect_error(ErrorKind::dtype, {"gumbel", "i32"}, [&] { gumbel(0.0, 1.0, {2}, g, {.dtype = i32}); });
-  expect_error(ErrorKind::unsupported, {"gamma", "gradient in concentration"},
-               [&] { gamma(Var(ones({2})), 1.0, {2}, g); });
   EXPECT_EQ(g.position, 0u) << "refused calls draw nothing";
   for (const double v : doubles(bernoulli(tensor({-0.5f, 1.5f}), {2}, g))) EXPECT_TRUE(std::isnan(v));
 }

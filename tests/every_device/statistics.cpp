@@ -47,6 +47,41 @@ TEST_P(Statistics, NaNIsLeftOutOrStays) {
   const Var v(x);
   expect_same(backward(sum(nansum(v, 1)))[v], {1, 0, 1, 0, 0, 0});
 }
+/// What is left out may be NaN or infinite, in values and in gradients.
+TEST_P(Statistics, MaskedElementsCountNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor x = tensor({{1.f, nan, 3.f}, {inf, 5.f, nan}}),
+               mask = tensor({{true, false, true}, {false, true, false}});
+  const Where which{mask};
+  expect_values(sum(x, {1}, false, which), {2}, {4, 5});
+  expect_values(mean(x, {}, false, which), {}, {3});
+  expect_values(prod(x, {0}, true, which), {1, 3}, {1, 5, 3});
+  expect_values(max(x, {0}, false, which), {3}, {1, 5, 3});
+  expect_values(min(x, {}, false, which), {}, {1});
+  expect_values(var(x, {}, false, which), {}, {4});
+  expect_values(std(x, {}, false, which, 0), {}, {std::sqrt(8.f / 3)});
+  expect_values(any(x, {0}, false, which).to(f32), {3}, {1, 1, 1});
+  expect_values(count_nonzero(x, {1}, false, which).to(f32), {2}, {2, 1});
+  const Where none{tensor({false})};
+  EXPECT_EQ(doubles(sum(x, {}, false, none))[0], 0);
+  EXPECT_EQ(doubles(prod(x, {}, false, none))[0], 1);
+  EXPECT_EQ(doubles(max(x, {}, false, none))[0], -inf);
+  EXPECT_EQ(doubles(min(x.to(i32), {}, false, none).to(f32))[0], 2147483648.0);
+  EXPECT_TRUE(std::isnan(doubles(mean(x, {}, false, none))[0]) && std::isnan(doubles(var(x, {}, false, none))[0]));
+  EXPECT_EQ(doubles(all(x, {}, false, none).to(f32))[0], 1);
+  EXPECT_EQ(doubles(any(x, {}, false, none).to(f32))[0], 0);
+  for (const DType dtype : {i8, u8, i16, i32}) {
+    const Tensor whole = tensor({{100, 2, 100}, {4, 100, 6}}).to(dtype);
+    EXPECT_EQ(doubles(sum(whole, {}, false, which).to(f32))[0], 300);
+    EXPECT_EQ(doubles(mean(whole, {}, false, which))[0], 100);
+    EXPECT_EQ(doubles(var(whole, {}, false, which))[0], 0);
+    EXPECT_EQ(max(whole, {}, false, which).dtype(), dtype);
+  }
+  const Var v(x);
+  expect_values(backward(mean(v, {}, false, which))[v], {2, 3}, {1.f / 3, 0, 1.f / 3, 0, 1.f / 3, 0});
+  expect_values(backward(max(v, {1}, false, which)[0])[v], {2, 3}, {0, 0, 1, 0, 0, 0});
+  expect_values(backward(var(v, {}, false, which))[v], {2, 3}, {-2, 0, 0, 0, 2, 0});
+}
 TEST_P(Statistics, NormsOfEveryOrder) {
   const Tensor x = floats({3, -4, 0, 1e30, 1e30, 0}).reshape({2, 3});
   expect_same(norm(x, 1, false, 0), {2, 2});

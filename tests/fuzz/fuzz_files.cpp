@@ -1,0 +1,83 @@
+// A libFuzzer target: what damaged or hostile npy, npz and safetensors files do. Each is either read, and then its
+// elements, or refused with an Error of kind `io`. The first byte says which of the three it is. An empty corpus folder
+// gets files to begin with. Built of clang++ -fsanitize=fuzzer,address,undefined.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+#include "tern/complex.hpp"
+#include "tern/io.hpp"
+#include "tern/tern.hpp"
+
+namespace {
+
+using namespace tern;
+
+enum Format { npy, npz, safetensors, formats };
+
+std::string path_of(int format) {
+  static const std::string folder = [] {
+    const char* const given = std::getenv("TMPDIR");
+    return std::string(given ? given : "/tmp") + "/tern_fuzz_files." + std::to_string(getpid());
+  }();
+  return folder + (format == npy ? ".npy" : format == npz ? ".npz" : ".safetensors");
+}
+/// Every element is looked at: what a header promised must be there.
+void read_all(const Tensor& x) {
+  const Tensor bits = x.dtype() == DType::boolean ? x : x.contiguous();
+  if (bits.to(DType::f64).shape() != x.shape()) std::abort();
+}
+io::Named load(int format, const std::string& path) {
+  if (format == npy) return {{"x", io::load_npy(path)}};
+  return format == npz ? io::load_npz(path) : io::load_safetensors(path);
+}
+
+io::Named some_tensors() {
+  return {{"a", arange(0, 6).to(DType::f32).reshape({2, 3})},
+          {"b", full({3}, 1.5, {.dtype = DType::bf16})},
+          {"c", zeros({0, 4}, {.dtype = DType::i64})},
+          {"d", full({}, 7, {.dtype = DType::u8})},
+          {"e", full({2}, true, {.dtype = DType::boolean})}};
+}
+void write_seeds(const std::filesystem::path& folder) {
+  const auto add = [&](const char* name, int format) {
+    std::ifstream saved(path_of(format), std::ios::binary);
+    std::ofstream seed(folder / name, std::ios::binary);
+    seed.put(static_cast<char>(format)) << saved.rdbuf();
+  };
+  const io::Named tensors = some_tensors();
+  for (const auto& [name, tensor] : tensors) io::save_npy(path_of(npy), tensor), add(("npy_" + name).c_str(), npy);
+  io::save_npz(path_of(npz), tensors), add("npz", npz);
+  io::save_npz(path_of(npz), tensors, {.compress = true}), add("npz_compressed", npz);
+  io::save_safetensors(path_of(safetensors), tensors, {{"made", "for this"}}), add("safetensors", safetensors);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
+  const std::filesystem::path last = (*arguments)[*count - 1];
+  if (*count > 1 && std::filesystem::is_directory(last) && std::filesystem::is_empty(last)) write_seeds(last);
+  std::atexit([] {
+    for (int format = 0; format < formats; ++format) std::filesystem::remove(path_of(format));
+  });
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, unsigned long size) {
+  if (size == 0) return 0;
+  const int format = data[0] % formats;
+  const std::string path = path_of(format);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(data) + 1, static_cast<std::streamsize>(size - 1));
+  try {
+    for (const auto& [name, tensor] : load(format, path)) read_all(tensor);
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::io) return 0;
+    std::fprintf(stderr, "an error of another kind than io: %s\n", e.what());
+    std::abort();
+  }
+  return 0;
+}
