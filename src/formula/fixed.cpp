@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "formula/elimination.hpp"
 #include "formula/graph.hpp"
 #include "tern/error.hpp"
 
@@ -138,6 +139,24 @@ template <int N, int Row, int Column> const Definition* inverse_definition() {
   return definition;
 }
 
+/// The gradient of log|det| is the transposed inverse.
+template <int N> std::vector<Expr> log_determinant_partials(std::span<const Expr> a) {
+  const std::vector<Expr> x = inverse_calls<N>(a);
+  std::vector<Expr> partials;
+  for (std::size_t i = 0; i < N; ++i)
+    for (std::size_t j = 0; j < N; ++j) partials.push_back(x[j * N + i]);
+  return partials;
+}
+template <int N> const Definition* log_determinant_definition() {
+  static const Definition* const definition = [] {
+    Eliminated e(N, 0, inputs(N * N), {});
+    Expr sum = log(abs(e.rows(0, 0)));
+    for (int i = 1; i < N; ++i) sum = sum + log(abs(e.rows(i, i)));
+    return make_definition(make_graph({&sum, 1}, N * N), nullptr, &log_determinant_partials<N>);
+  }();
+  return definition;
+}
+
 /// Element Row of the solution of N·N + N arguments.
 template <int N, int Row> const Definition* solve_definition();
 template <int N> std::vector<Expr> solve_calls(std::span<const Expr> a_and_b) {
@@ -207,6 +226,15 @@ void cholesky_small(int n, std::span<const Expr> a, std::span<Expr> factor) {
       for (int k = 0; k < j; ++k) left = left - factor[at(i, k)] * factor[at(j, k)];
       factor[at(i, j)] = i == j ? sqrt(left) : left / factor[at(j, j)];
     }
+}
+Expr small_log_determinant(int n, std::span<const Expr> a) {
+  return make_call(with_size(n, []<int N>() { return log_determinant_definition<N>(); }), a);
+}
+Expr small_sign(int n, std::span<const Expr> a) {
+  Eliminated e(n, 0, a, {});
+  Expr product = e.odd;
+  for (int i = 0; i < n; ++i) product = product * sign(e.rows(i, i));
+  return product;
 }
 std::vector<Expr> small_pivots(int n, std::span<const Expr> a) {
   Eliminated e(n, 0, a, {});

@@ -11,4 +11,10 @@ void qr_on_cpu(detail::Backend&, const detail::QrRequest&);
 void eigh_on_cpu(detail::Backend&, const detail::EighRequest&);
 void svd_on_cpu(detail::Backend&, const detail::SvdRequest&);
 void eig_on_cpu(detail::Backend&, const detail::EigRequest&);
+void direct_solve_on_cpu(detail::Backend&, const detail::DirectSolveRequest&);
+void status_on_cpu(detail::Backend&, const detail::StatusRequest&);
 }  // namespace tern::detail_cpu
+namespace tern::detail_gpu {
+class GpuBackend;
+void status_on_gpu(GpuBackend&, const detail::StatusRequest&);
+}  // namespace tern::detail_gpu
