@@ -60,11 +60,26 @@ template <class R> void on_host(Backend& device, const Primitive&, const void* r
   host.execute(copy);
   memory.finish();
 }
-template <class R> void kernel_on_host(detail_gpu::GpuBackend& device, const R& request) {
+}  // namespace
+
+template <class R> void kernel_on_host(Backend& device, const R& request) {
   on_host<R>(device, primitive_of<R>(), &request);
 }
 
-}  // namespace
+#define TERN_SMALL_PRIMITIVE(name, Request)                                                      \
+  template <> const Primitive& primitive_of<Request>() {                                         \
+    static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::name##_on_cpu>()},  \
+                                               {"gpu", kernel_of<detail_gpu::name##_on_gpu>()}}; \
+    static constexpr Primitive primitive{PrimitiveId::name, #name, kernels, on_host<Request>};   \
+    return primitive;                                                                            \
+  }                                                                                              \
+  template void kernel_on_host(Backend&, const Request&);                                        \
+  template void run(Backend&, const Request&);
+TERN_SMALL_PRIMITIVE(cholesky, CholeskyRequest)
+TERN_SMALL_PRIMITIVE(lu, LuRequest)
+TERN_SMALL_PRIMITIVE(lu_solve, LuSolveRequest)
+TERN_SMALL_PRIMITIVE(triangular, TriangularRequest)
+#undef TERN_SMALL_PRIMITIVE
 
 #define TERN_MATRIX_PRIMITIVE(name, Request)                                                     \
   template <> const Primitive& primitive_of<Request>() {                                         \
@@ -73,10 +88,6 @@ template <class R> void kernel_on_host(detail_gpu::GpuBackend& device, const R& 
     return primitive;                                                                            \
   }                                                                                              \
   template void run(Backend&, const Request&);
-TERN_MATRIX_PRIMITIVE(cholesky, CholeskyRequest)
-TERN_MATRIX_PRIMITIVE(lu, LuRequest)
-TERN_MATRIX_PRIMITIVE(lu_solve, LuSolveRequest)
-TERN_MATRIX_PRIMITIVE(triangular, TriangularRequest)
 TERN_MATRIX_PRIMITIVE(qr, QrRequest)
 TERN_MATRIX_PRIMITIVE(eigh, EighRequest)
 TERN_MATRIX_PRIMITIVE(svd, SvdRequest)
