@@ -119,7 +119,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     const Call call(*this);
     if (launch.check_slot >= 0)
-      launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch.op, launch.checked_size);
+      launch.params[static_cast<std::size_t>(launch.check_slot)] = checks_.add(launch);
     gpu_.launch(launch, text);
   }
 
@@ -195,7 +195,7 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     gpu_.read(pointer_of(*flags_), words, sizeof words);
     if (words[0] == 0) return checks_.forget();
     gpu_.clear(pointer_of(*flags_), 8);
-    const Error error = checks_.error(words[0], static_cast<std::int32_t>(words[1]));
+    const Error error = checks_.error(words[0], words[1]);
     checks_.forget();
     throw error;
   }

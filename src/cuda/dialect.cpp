@@ -90,6 +90,11 @@ class Cuda final : public Dialect {
     return cat("if (atomicCAS(&b", binding, "[0], 0u, ", launch, ") == 0u) { b", binding, "[1] = u32(", index,
                "); }\n");
   }
+  std::string report_least(int binding, const std::string& launch, const std::string& value) const override {
+    const std::string flags = cat("&b", binding);
+    return cat("{\n  let seen = atomicCAS(", flags, "[0], 0u, ", launch, ");\n  if (seen == 0u || seen == ", launch,
+               ") { atomicMax(", flags, "[1], ~u32(", value, ")); }\n}\n");
+  }
   std::string module(const Module& m) const override {
     std::vector<std::string> parameters = binding_parameters(m);
     const std::string kernel = m.file ? from_file(m, parameters) : std::string();

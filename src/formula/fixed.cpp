@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "formula/elimination.hpp"
 #include "formula/graph.hpp"
 #include "tern/error.hpp"
 
@@ -40,7 +41,8 @@ void exchange(const Expr& condition, Expr& x, Expr& y) {
 struct Eliminated {
   Rows rows;
   Expr odd = constant(1);  // of exchanges, as a sign: 1 or -1
-  Eliminated(int n, int m, std::span<const Expr> a, std::span<const Expr> b) : rows(n, n + m) {
+  /// `through`: a pivot of 0 leaves the numbers below, which are 0 then, as they are, and the other pivots finite.
+  Eliminated(int n, int m, std::span<const Expr> a, std::span<const Expr> b, bool through = false) : rows(n, n + m) {
     for (int i = 0; i < n; ++i) {
       for (int j = 0; j < n; ++j) rows(i, j) = a[static_cast<std::size_t>(i * n + j)];
       for (int j = 0; j < m; ++j) rows(i, n + j) = b[static_cast<std::size_t>(i * m + j)];
@@ -51,8 +53,9 @@ struct Eliminated {
         for (int j = k; j < n + m; ++j) exchange(larger, rows(k, j), rows(i, j));
         odd = where(larger, -odd, odd);
       }
+      const Expr pivot = rows(k, k), by = through ? where(pivot == constant(0), constant(1), pivot) : pivot;
       for (int i = k + 1; i < n; ++i) {
-        const Expr factor = rows(i, k) / rows(k, k);
+        const Expr factor = rows(i, k) / by;
         for (int j = k + 1; j < n + m; ++j) rows(i, j) = rows(i, j) - factor * rows(k, j);
       }
     }
@@ -106,7 +109,7 @@ template <int N> std::vector<Expr> cofactors(std::span<const Expr> a) {
 }
 template <int N> const Definition* determinant_definition() {
   static const Definition* const definition = [] {
-    Eliminated e(N, 0, inputs(N * N), {});
+    Eliminated e(N, 0, inputs(N * N), {}, true);
     Expr product = e.odd;
     for (int i = 0; i < N; ++i) product = product * e.rows(i, i);
     return make_definition(make_graph({&product, 1}, N * N), nullptr, &cofactors<N>);
@@ -134,6 +137,24 @@ template <int N, int Row, int Column> const Definition* inverse_definition() {
     unit[Column] = constant(1);
     const Expr entry = Eliminated(N, 1, inputs(N * N), unit).solution(N, 0)[Row];
     return make_definition(make_graph({&entry, 1}, N * N), nullptr, &inverse_partials<N, Row, Column>);
+  }();
+  return definition;
+}
+
+/// The gradient of log|det| is the transposed inverse.
+template <int N> std::vector<Expr> log_determinant_partials(std::span<const Expr> a) {
+  const std::vector<Expr> x = inverse_calls<N>(a);
+  std::vector<Expr> partials;
+  for (std::size_t i = 0; i < N; ++i)
+    for (std::size_t j = 0; j < N; ++j) partials.push_back(x[j * N + i]);
+  return partials;
+}
+template <int N> const Definition* log_determinant_definition() {
+  static const Definition* const definition = [] {
+    Eliminated e(N, 0, inputs(N * N), {}, true);
+    Expr sum = log(abs(e.rows(0, 0)));
+    for (int i = 1; i < N; ++i) sum = sum + log(abs(e.rows(i, i)));
+    return make_definition(make_graph({&sum, 1}, N * N), nullptr, &log_determinant_partials<N>);
   }();
   return definition;
 }
@@ -208,8 +229,17 @@ void cholesky_small(int n, std::span<const Expr> a, std::span<Expr> factor) {
       factor[at(i, j)] = i == j ? sqrt(left) : left / factor[at(j, j)];
     }
 }
+Expr small_log_determinant(int n, std::span<const Expr> a) {
+  return make_call(with_size(n, []<int N>() { return log_determinant_definition<N>(); }), a);
+}
+Expr small_sign(int n, std::span<const Expr> a) {
+  Eliminated e(n, 0, a, {}, true);
+  Expr product = e.odd;
+  for (int i = 0; i < n; ++i) product = product * sign(e.rows(i, i));
+  return product;
+}
 std::vector<Expr> small_pivots(int n, std::span<const Expr> a) {
-  Eliminated e(n, 0, a, {});
+  Eliminated e(n, 0, a, {}, true);
   std::vector<Expr> pivots;
   for (int i = 0; i < n; ++i) pivots.push_back(e.rows(i, i));
   return pivots;

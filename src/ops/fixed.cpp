@@ -361,13 +361,14 @@ template <TensorOrVar T> void apply(const FixedFormula& f, std::span<const Argum
 }  // namespace
 
 void run_fixed(const FixedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) {
+  if (call.values && call.values(call, arguments, results)) return;
   run_bound(Bound(call, arguments), results);
 }
 
 void run_fixed(const FixedCall& call, std::span<const Argument> arguments, std::span<Var> results) {
   const Bound bound(call, arguments);
   PoolVector<Tensor> values(results.size());
-  run_bound(bound, values);
+  if (!call.values || !call.values(call, arguments, values)) run_bound(bound, values);
   const bool tracks = grad_enabled() && std::any_of(arguments.begin(), arguments.end(),
                                                     [](const Argument& a) { return a.var && a.var->requires_grad(); });
   if (!tracks) {

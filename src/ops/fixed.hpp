@@ -28,6 +28,8 @@ struct FixedCall {
   std::vector<Result> results;
   std::uint32_t reduced = 0;
   std::optional<Shape> space;  // of the axes in front; none: what they broadcast to
+  /// Another way to the values, for devices where there is a quicker one: false, having done nothing, elsewhere.
+  bool (*values)(const FixedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) = nullptr;
 };
 
 /// Runs the call; of Vars it is recorded where one is tracked.

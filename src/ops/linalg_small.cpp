@@ -4,7 +4,9 @@
 #include <map>
 #include <mutex>
 
+#include "formula/elimination.hpp"
 #include "ops/fixed.hpp"
+#include "primitives/linalg/linalg.hpp"
 #include "process/fork.hpp"
 
 namespace tern::detail {
@@ -22,11 +24,78 @@ template <class Fails> Expr first_of(std::span<const Expr> values, Fails fails) 
     info = where(fails(values[i]), constant(static_cast<double>(i + 1)), info);
   return cast(info, DType::i32);
 }
+/// -1 where a value is not finite.
+Expr unless_finite(std::span<const Expr> values, const Expr& info) {
+  Expr finite = isfinite(values[0]);
+  for (const Expr& value : values.subspan(1)) finite = finite & isfinite(value);
+  return where(finite, info, cast(constant(-1), DType::i32));
+}
 Expr singular(int n, std::span<const Expr> a) {
-  return first_of(small_pivots(n, a), [](const Expr& pivot) { return pivot == constant(0); });
+  return unless_finite(a, first_of(small_pivots(n, a), [](const Expr& pivot) { return pivot == constant(0); }));
 }
 
-enum class Kind { det, inv, solve, cholesky, positive };
+// ---- values by the primitives, where they have kernels of their own ----
+
+View view(const Tensor& x, const Shape& over) { return view_over(x, over); }
+Tensor result_of(const char* op, const Tensor& a, const Shape& shape, DType dtype) {
+  return make_tensor(shape, dtype, a.impl()->storage->backend(), op);
+}
+/// Whether the request has a kernel where `a` is, in its dtype.
+template <class R> bool has_kernel(const Tensor& a) {
+  return (a.dtype() == DType::f32 || a.dtype() == DType::f64) && a.impl()->storage->backend().template offers<R>();
+}
+/// The request's part that all have: of a's matrices, with a status where it is asked for.
+template <class R> R request_of(const FixedCall& call, const Tensor& a, const Shape& batch, Tensor* status) {
+  R r{};
+  r.op = call.op, r.space = with_sizes(batch, {a.size(-2), a.size(-1)});
+  if (status) *status = result_of(call.op, a, batch, DType::i32), r.status = view(*status, batch);
+  return r;
+}
+void carry_out(const Tensor& a, const auto& request) { run(a.impl()->storage->backend(), request); }
+
+bool inverse_values(const FixedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) {
+  const Tensor& a = value_of(arguments[0]);
+  if (!has_kernel<DirectSolveRequest>(a)) return false;
+  auto r = request_of<DirectSolveRequest>(call, a, batch_of(a.shape()), &results[1]);
+  results[0] = result_of(call.op, a, a.shape(), a.dtype());
+  r.right = a.size(-1), r.a = view(a, r.space), r.x = view(results[0], r.space);
+  return carry_out(a, r), true;
+}
+bool solution_values(const FixedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) {
+  const Tensor &a = value_of(arguments[0]), &b = value_of(arguments[1]);
+  if (!has_kernel<DirectSolveRequest>(a) || b.dtype() != a.dtype()) return false;
+  const bool vector = call.operands[1].shape.rank == 1;
+  const Shape batch = broadcast_shapes(call.op, batch_of(a.shape()), batch_of(b.shape(), vector ? 1 : 2));
+  auto r = request_of<DirectSolveRequest>(call, a, batch, &results[1]);
+  const Tensor sides = vector ? b.unsqueeze(-1) : b;
+  r.right = sides.size(-1);
+  const Tensor x = result_of(call.op, a, r.sides(), a.dtype());
+  r.a = view(a, r.space), r.b = view(sides, r.sides()), r.x = view(x, r.sides());
+  carry_out(a, r);
+  results[0] = vector ? x.squeeze(-1) : x;
+  return true;
+}
+/// Of det, or of a sign and a logarithm.
+bool determinant_values(const FixedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) {
+  const Tensor& a = value_of(arguments[0]);
+  if (!has_kernel<DirectSolveRequest>(a)) return false;
+  const Shape batch = batch_of(a.shape());
+  auto r = request_of<DirectSolveRequest>(call, a, batch, nullptr);
+  for (Tensor& result : results) result = result_of(call.op, a, batch, a.dtype());
+  r.a = view(a, r.space), r.det = view(results[0], batch);
+  if (results.size() > 1) r.log = view(results[1], batch);
+  return carry_out(a, r), true;
+}
+bool cholesky_values(const FixedCall& call, std::span<const Argument> arguments, std::span<Tensor> results) {
+  const Tensor& a = value_of(arguments[0]);
+  if (!has_kernel<DirectSolveRequest>(a)) return false;
+  auto r = request_of<CholeskyRequest>(call, a, batch_of(a.shape()), &results[1]);
+  results[0] = result_of(call.op, a, a.shape(), a.dtype());
+  r.input = view(a, r.space), r.factor = view(results[0], r.space);
+  return carry_out(a, r), true;
+}
+
+enum class Kind { det, slogdet, inv, solve, status, cholesky, positive };
 
 FixedCall made(Kind kind, int n, int m) {
   const FixedShape matrix{2, {n, n}}, number{};
@@ -40,15 +109,26 @@ FixedCall made(Kind kind, int n, int m) {
   FixedCall call;
   call.operands.push_back({matrix, all(n * n)});
   switch (kind) {
-    case Kind::det: call.op = "det", x = {determinant_of(n, a)}, call.results = {{number, true}}; break;
+    case Kind::det:
+      call.op = "det", x = {determinant_of(n, a)}, call.results = {{number, true}};
+      call.values = determinant_values;
+      break;
+    case Kind::slogdet:
+      call.op = "slogdet", call.results = {{number, true}, {number, true}};
+      call.values = determinant_values;
+      x = {small_sign(n, a), small_log_determinant(n, a)};
+      break;
+    case Kind::status: call.op = "solve", x = {singular(n, a)}, call.results = {{number, true}}; break;
     case Kind::inv:
       call.op = "inv", call.results = {{matrix, true}, {number, true}};
+      call.values = inverse_values;
       inverse_small(n, a, x), x.push_back(singular(n, a));
       break;
     case Kind::solve: {
       const FixedShape right = m ? FixedShape{2, {n, m}} : FixedShape{1, {n, 1}};
       call.op = "solve", call.operands.push_back({right, all(right.count())});
       call.results = {{right, true}, {number, true}};
+      call.values = solution_values;
       x = inputs_from(n * n, right.count());
       solve_small(n, std::max(m, 1), a, x), x.push_back(singular(n, a));
       break;
@@ -81,10 +161,14 @@ FixedCall made(Kind kind, int n, int m) {
     }
     case Kind::cholesky: {
       call.op = "cholesky", call.results = {{matrix, true}, {number, true}};
+      call.values = cholesky_values;
       cholesky_small(n, a, x);
-      std::vector<Expr> diagonal;
-      for (int i = 0; i < n; ++i) diagonal.push_back(x[static_cast<std::size_t>(i * n + i)]);
-      x.push_back(first_of(diagonal, [](const Expr& d) { return bit_not(d > constant(0)); }));
+      std::vector<Expr> diagonal, lower;
+      for (int i = 0; i < n; ++i) {
+        diagonal.push_back(x[static_cast<std::size_t>(i * n + i)]);
+        for (int j = 0; j <= i; ++j) lower.push_back(a[static_cast<std::size_t>(i * n + j)]);
+      }
+      x.push_back(unless_finite(lower, first_of(diagonal, [](const Expr& d) { return bit_not(d > constant(0)); })));
       break;
     }
   }
@@ -115,6 +199,18 @@ constexpr std::int64_t kMostColumns = 8;
 
 }  // namespace
 
+Tensor small_status(const Tensor& a) {
+  const Argument argument(a);
+  Tensor info;
+  run_fixed(call_of(Kind::status, a.size(-1)), {&argument, 1}, std::span<Tensor>(&info, 1));
+  return info;
+}
+template <TensorOrVar T> SmallPair<T> small_slogdet(const T& a) {
+  const Argument argument(a);
+  T results[2];
+  run_fixed(call_of(Kind::slogdet, a.size(-1)), {&argument, 1}, std::span<T>(results));
+  return {std::move(results[0]), std::move(results[1])};
+}
 template <TensorOrVar T> T small_det(const T& a) {
   const Argument argument(a);
   T result;
@@ -127,15 +223,20 @@ template <TensorOrVar T> SmallResult<T> small_inv(const T& a) {
 }
 template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool vector) {
   const std::int64_t columns = vector ? 0 : b.size(-1);
+  SmallResult<T> result;
   if (columns <= kMostColumns && (vector || columns > 0)) {
     const Argument arguments[] = {Argument(a), Argument(b)};
-    return with_info<T>(call_of(Kind::solve, a.size(-1), columns), arguments);
+    result = with_info<T>(call_of(Kind::solve, a.size(-1), columns), arguments);
+  } else {
+    const T over_columns = a.unsqueeze(-3), right = b.transpose(-1, -2);
+    const Argument arguments[] = {Argument(over_columns), Argument(right)};
+    result = {with_info<T>(call_of(Kind::solve, a.size(-1)), arguments).value.transpose(-1, -2), Tensor()};
   }
-  const T over_columns = a.unsqueeze(-3), right = b.transpose(-1, -2);
-  const Argument arguments[] = {Argument(over_columns), Argument(right)};
-  SmallResult<T> result = with_info<T>(call_of(Kind::solve, a.size(-1)), arguments);
-  return {result.value.transpose(-1, -2),
-          columns ? result.info.slice(-1, 0, 1).squeeze(-1) : small_inv(value_of(a)).info};
+  bool same = result.info.defined() && result.info.dim() == a.dim() - 2;
+  for (int i = 0; same && i < a.dim() - 2; ++i)  // a status for each matrix of a
+    same = result.info.size(i) == a.size(i);
+  if (!same) result.info = small_status(value_of(a));
+  return result;
 }
 template <TensorOrVar T> SmallResult<T> small_cholesky(const T& a) {
   const Argument argument(a);
@@ -151,6 +252,7 @@ Tensor solve_positive(const Tensor& h, const Tensor& g) {
 
 #define TERN_SMALL(T)                                               \
   template T small_det<T>(const T&);                                \
+  template SmallPair<T> small_slogdet<T>(const T&);                 \
   template SmallResult<T> small_inv<T>(const T&);                   \
   template SmallResult<T> small_solve<T>(const T&, const T&, bool); \
   template SmallResult<T> small_cholesky<T>(const T&);

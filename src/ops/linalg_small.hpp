@@ -10,15 +10,26 @@ namespace tern::detail {
 inline constexpr std::int64_t kSmallMatrix = 4;
 
 /// A result for each matrix, and what LAPACK calls info (i32, [...]): 0, or the number, from 1, of the first pivot
-/// that is 0, or of the first minor that is not positive.
+/// that is 0, or of the first minor that is not positive; -1 where an element is not finite.
 template <TensorOrVar T> struct SmallResult {
   T value;
   Tensor info;
 };
 
+template <TensorOrVar T> struct SmallPair {
+  T sign, log;
+};
+
+/// Whether these are taken.
+inline bool is_small(const Tensor& a) {
+  return !is_complex(a.dtype()) && a.size(-1) >= 1 && a.size(-1) <= kSmallMatrix;
+}
+
 /// Of a [..., n, n], 1 ≤ n ≤ 4, f32 or f64 (16-bit floats are computed in f32): shapes are the caller's to check. By
 /// elimination with partial pivoting; a singular matrix gives infinities and NaN. Gradients of any order.
 template <TensorOrVar T> T small_det(const T& a);
+/// 1, -1 or 0, and log|det|.
+template <TensorOrVar T> SmallPair<T> small_slogdet(const T& a);
 template <TensorOrVar T> SmallResult<T> small_inv(const T& a);
 /// b is [..., n, m], or, where `vector`, [..., n]; the axes in front broadcast.
 template <TensorOrVar T> SmallResult<T> small_solve(const T& a, const T& b, bool vector);

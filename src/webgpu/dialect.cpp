@@ -65,6 +65,12 @@ class Wgsl final : public Dialect {
     return cat("if (atomicCompareExchangeWeak(&b", binding, "[0], 0u, ", launch, ").exchanged) { atomicStore(&b",
                binding, "[1], u32(", index, ")); }\n");
   }
+  std::string report_least(int binding, const std::string& launch, const std::string& value) const override {
+    const std::string flags = cat("&b", binding);
+    return cat("loop {\n  let seen = atomicCompareExchangeWeak(", flags, "[0], 0u, ", launch,
+               ");\n  if (seen.exchanged || seen.old_value == ", launch, ") { atomicMax(", flags, "[1], ~u32(", value,
+               ")); }\n  if (seen.exchanged || seen.old_value != 0u) { break; }\n}\n");
+  }
   std::string module(const Module& m) const override {
     std::string text = cat("// ", m.title, "\n");
     text += cat("struct Params { v: array<vec4<u32>, ", ceil_div(static_cast<std::int64_t>(m.params), 4), "> }\n");

@@ -10,6 +10,7 @@
 
 #include "backend/instruments/trace.hpp"
 #include "gpu/gpu_backend.hpp"
+#include "gpu/plan/index_checks.hpp"
 #include "webgpu/device.hpp"
 #include "webgpu/dialect.hpp"
 #include "webgpu/probe.hpp"
@@ -122,7 +123,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   void launch(detail_gpu::Launch& launch, const std::function<std::string()>& text) override {
     const Call call(*this);
     if (launch.check_slot >= 0) {
-      checked_.push_back({launch.op, launch.checked_size, detail::IndexScope::text()});
+      checked_.emplace_back(launch);
       launch.params[static_cast<std::size_t>(launch.check_slot)] = static_cast<std::uint32_t>(checked_.size());
     }
     gpu_.launch(launch, text);
@@ -206,28 +207,20 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   /// Throws for the first kernel since the last check that met an index out of range.
   void check_indices() {
     if (checked_.empty()) return;
-    const std::vector<Checked> checked = std::move(checked_);
+    const std::vector<detail_gpu::Checked> checked = std::move(checked_);
     checked_.clear();
     std::uint32_t words[2] = {};
     Buffer& buffer = *static_cast<Buffer*>(flags_->data());
     gpu_.download(buffer, 0, words, sizeof words);
     if (words[0] == 0) return;
     gpu_.clear(buffer);
-    const Checked& c = checked[words[0] - 1];
-    throw Error(ErrorKind::index, std::string(c.op) + ": index " + std::to_string(static_cast<std::int32_t>(words[1])) +
-                                      " is out of range for size " + std::to_string(c.size) + c.place +
-                                      " (found when the device was waited for)");
+    throw checked[words[0] - 1].error(words[1]);
   }
 
   using KeepAlive = std::vector<std::shared_ptr<const void>>;
   struct Borrowed {
     std::weak_ptr<Storage> storage;
     std::shared_ptr<KeepAlive> keep_alive;
-  };
-  struct Checked {
-    std::string op;
-    std::int64_t size;
-    std::string place;
   };
   int index_;
   std::string adapter_name_, device_class_;
@@ -236,7 +229,7 @@ class WebgpuBackend final : public detail_gpu::GpuBackend {
   mutable int depth_ = 0;  // of calls within each other
   mutable WebGpuDevice gpu_;
   std::shared_ptr<Storage> flags_;
-  std::vector<Checked> checked_;
+  std::vector<detail_gpu::Checked> checked_;
   std::map<WGPUBuffer, Borrowed> borrowed_;
   std::int64_t settling_since_ = 0;  // kernels compiled when the end of the process was last told to wait
   detail_gpu::WgslAbilities abilities_;

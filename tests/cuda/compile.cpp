@@ -99,7 +99,9 @@ TEST_F(CudaTexts, EverySkeleton) {
                             "scan, columns", "sort, blocks", "sort, tiles", "sort, reading", "sort, counts of digits",
                             "sort, adding up counts", "sort, moving by digits", "sort, writing", "sort, results",
                             "selection", "scatter", "scatter, lines", "scatter, reading the table", "scatter, sorted",
-                            "scatter, by entry", "scatter, fetched"})
+                            "scatter, by entry", "scatter, fetched", "cholesky of small matrices",
+                            "lu of small matrices", "solutions of small matrices", "triangles of small matrices",
+                            "status of matrices"})
     EXPECT_TRUE(compiled.has(title)) << title;
   EXPECT_GT(compiled.count(), 300u);
 }

@@ -166,6 +166,7 @@ void show_all(Golden& golden) {
   for (const auto& kinds : {elementwise_kinds(), reducing_kinds(), product_kinds()}) show(kinds, false);
   show(attention_kinds(), true);
   show(line_kinds(), true);
+  show(matrix_kinds(), true);
   if (!golden.in_cuda()) return;
   const auto wgmma = [](auto& backend, const auto& request, const auto& units) {
     return detail_cuda::run_wgmma(backend, request, units, true);

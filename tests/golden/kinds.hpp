@@ -167,9 +167,35 @@ inline std::vector<Kind> line_kinds() {
   };
 }
 
+inline std::vector<Kind> matrix_kinds() {
+  using P = Printing;
+  return {
+      {"cholesky of small matrices", f32, Kind::in_wgsl,
+       [](P& p, DType d) { linalg::cholesky(p.make({9, 5, 5}, d)); }},
+      {"lu of small matrices", f32, Kind::in_both, [](P& p, DType d) { linalg::lu_factor(p.make({9, 5, 7}, d)); }},
+      {"solutions of small matrices", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         const Var a(p.make({9, 32, 32}, d));
+         backward(linalg::solve(a, p.make({9, 32, 40}, d)), p.make({9, 32, 40}, d));
+       }},
+      {"triangles of small matrices", f32, Kind::in_wgsl,
+       [](P& p, DType d) { linalg::solve_triangular(p.make({9, 8, 8}, d), p.make({9, 8, 3}, d), true); }},
+      {"lower triangles of small matrices", f32, Kind::nowhere,
+       [](P& p, DType d) { linalg::solve_triangular(p.make({2, 1, 1}, d), p.make({1, 3}, d), false, true, true); }},
+      {"matrices of four rows as formulas", f32, Kind::nowhere,
+       [](P& p, DType d) {
+         const Tensor a = p.make({9, 4, 4}, d);
+         linalg::inv(a), linalg::det(a), linalg::slogdet(a), linalg::cholesky(a);
+         const Var x(a);
+         backward(linalg::solve(x, p.make({9, 4, 2}, d)), p.make({9, 4, 2}, d));
+       }},
+  };
+}
+
 inline std::vector<Kind> every_kind() {
   std::vector<Kind> all;
-  for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), attention_kinds(), line_kinds()})
+  for (const auto& some : {elementwise_kinds(), reducing_kinds(), product_kinds(), attention_kinds(), line_kinds(),
+                           matrix_kinds()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

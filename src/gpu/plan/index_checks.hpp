@@ -1,21 +1,49 @@
-// Indices that kernels found out of range: a launch that checks gets a number, the kernel notes the first offender's,
-// and the error says which it was when the device is next waited for.
+// What kernels found wrong: indices out of range, and matrices without a factorisation. A launch that checks gets a
+// number, the kernel notes the first offender's, and the error says which it was when the device is next waited for.
 #pragma once
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "backend/instruments/trace.hpp"
+#include "gpu/plan/kernel.hpp"
+#include "primitives/linalg/linalg.hpp"
 #include "tern/error.hpp"
 
 namespace tern::detail_gpu {
 
+/// A launch that checks: all that an error says besides what the kernel noted.
+struct Checked {
+  std::string op;
+  std::int64_t size = 0;
+  detail::PrimitiveId by = detail::PrimitiveId::count;
+  std::string place;
+  bool kept = false;
+
+  Checked() = default;
+  explicit Checked(const Launch& launch)
+      : op(launch.op), size(launch.checked_size), by(launch.checks), place(detail::IndexScope::text()) {}
+  /// `noted`: the index; of matrices the complement of what note_status() says.
+  Error error(std::uint32_t noted) const {
+    constexpr const char* kWhen = " (found when the device was waited for)";
+    if (by == detail::PrimitiveId::count)
+      return Error(ErrorKind::index, op + ": index " + std::to_string(static_cast<std::int32_t>(noted)) +
+                                         " is out of range for size " + std::to_string(size) + place + kWhen);
+    const std::uint32_t packed = ~noted;
+    const Error found = detail::matrix_error(op.c_str(), size > 0, packed / kStatuses,
+                                             static_cast<std::int64_t>(packed % kStatuses) - 1, by);
+    return Error(ErrorKind::linalg, found.what() + (place + kWhen));
+  }
+  /// A matrix's number and its status are noted in one word: matrix · kStatuses + status + 1.
+  static constexpr std::uint32_t kStatuses = 64;
+};
+
 class IndexChecks {
  public:
   /// The number of a launch, never 0.
-  std::uint32_t add(const char* op, std::int64_t size) {
+  std::uint32_t add(const Launch& launch) {
     pending_ = true;
-    checked_[++last_] = {op, size, detail::IndexScope::text()};
+    checked_[++last_] = Checked(launch);
     return last_;
   }
   /// Whether a launch was made since the last forget().
@@ -30,20 +58,15 @@ class IndexChecks {
     pending_ = false;
     std::erase_if(checked_, [](const auto& entry) { return !entry.second.kept; });
   }
-  Error error(std::uint32_t number, std::int32_t index) const {
+  Error error(std::uint32_t number, std::uint32_t noted) const {
     const auto found = checked_.find(number);
-    const Checked c = found == checked_.end() ? Checked{"a kernel", 0, ""} : found->second;
-    return Error(ErrorKind::index, c.op + ": index " + std::to_string(index) + " is out of range for size " +
-                                       std::to_string(c.size) + c.place + " (found when the device was waited for)");
+    if (found != checked_.end()) return found->second.error(noted);
+    Checked unknown;
+    unknown.op = "a kernel";
+    return unknown.error(noted);
   }
 
  private:
-  struct Checked {
-    std::string op;
-    std::int64_t size;
-    std::string place;
-    bool kept = false;
-  };
   std::map<std::uint32_t, Checked> checked_;
   std::uint32_t last_ = 0;
   bool pending_ = false;

@@ -66,9 +66,11 @@ struct Launch {
   /// No access can lie outside its binding: the kernel needs no checks of its own. (Checks on workgroup memory alone
   /// cost a product a third of its speed.)
   bool in_bounds = false;
-  /// Kernels that check indices: the parameter that receives the launch's number, by which an error names it.
+  /// Kernels that check indices, or matrices: the parameter that receives the launch's number, by which an error names
+  /// it.
   int check_slot = -1;
-  std::int64_t checked_size = 0;
+  std::int64_t checked_size = 0;                            // of what is indexed; of matrices, whether they are a batch
+  detail::PrimitiveId checks = detail::PrimitiveId::count;  // whose matrices; else indices
   std::vector<BoxMap> maps;        // further arguments, between the bindings and the parameters
   std::uint32_t shared_bytes = 0;  // memory of a workgroup beyond what the text declares
   /// Of a kernel of parts (horizontal.hpp): the workgroups of each; bindings and parameters are theirs one after the

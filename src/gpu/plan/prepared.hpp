@@ -74,6 +74,7 @@ class RequestKey : public detail::ViewVisitor<RequestKey> {
     (*this)(detail::primitive_id<R>);
     request.parameters(*this);
     R::views(request, *this);
+    if constexpr (requires { request.notes_status(); }) checks = checks || request.notes_status();
     key += request.op;
   }
 

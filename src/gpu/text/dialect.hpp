@@ -91,6 +91,8 @@ class Dialect {
   virtual std::string atomic_load(int binding, const std::string& word) const = 0;
   /// Statements that note, once a launch, an index that is out of range.
   virtual std::string report_index(int binding, const std::string& launch, const std::string& index) const = 0;
+  /// The same for the least value that a launch meets, which is noted as its complement.
+  virtual std::string report_least(int binding, const std::string& launch, const std::string& value) const = 0;
   /// The whole text, with the library functions it needs.
   virtual std::string module(const Module& module) const = 0;
 };

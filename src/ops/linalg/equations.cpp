@@ -29,10 +29,6 @@ Var solve_with(const char* op, const Var& a, const LuTensors& factors, const Var
 
 namespace {
 
-/// Where closed forms of small matrices may be taken instead of factorisations: whether `result` was made so. (There
-/// are none yet: n ≤ 4 as formulas.)
-template <class T> bool small_route(const char* /*op*/, const T& /*a*/, T& /*result*/) { return false; }
-
 LuTensors over_batch(const LuTensors& made, const Shape& batch, std::int64_t n) {
   return {made.lu.broadcast_to(with_sizes(batch, {n, n})), made.pivots.broadcast_to(with_sizes(batch, {n})), made.info};
 }
@@ -81,6 +77,12 @@ SolveEx<ResultOf<A, B>> solve_in(const char* op, const A& a, const B& b, bool ch
   const DType dtype = promote_types(a.dtype(), b.dtype());
   R matrix = widened(operand_as<R>(a).to(dtype)), x = widened(operand_as<R>(b).to(dtype));
   require_matrices(op, "a", value_of(matrix));
+  if (is_small(value_of(matrix))) {
+    broadcast_shapes(op, batch_of(a.shape()), batch_of(b.shape(), vector ? 1 : 2));
+    SmallResult<R> made = small_solve(matrix, x, vector);
+    if (checked) require_status(op, value_of(matrix), made.info, PrimitiveId::lu);
+    return {narrowed(std::move(made.value), dtype), made.info};
+  }
   if (vector) x = x.unsqueeze(-1);
   broadcast_shapes(op, batch_of(matrix.shape()), batch_of(x.shape()));
   const LuTensors made = lu_tensors(op, value_of(matrix), checked, !checked);
@@ -92,6 +94,11 @@ SolveEx<ResultOf<A, B>> solve_in(const char* op, const A& a, const B& b, bool ch
 template <TensorOrVar T> InverseEx<T> inv_in(const char* op, const T& a, bool checked) {
   require_square(op, "a", value_of(a));
   const T wide = widened(a);
+  if (is_small(value_of(a))) {
+    SmallResult<T> made = small_inv(wide);
+    if (checked) require_status(op, value_of(a), made.info, PrimitiveId::lu);
+    return {narrowed(std::move(made.value), a.dtype()), made.info};
+  }
   const LuTensors made = lu_tensors(op, value_of(wide), checked, !checked);
   const Tensor one = identity_like(value_of(wide), a.size(-1)).broadcast_to(a.shape());
   if constexpr (std::same_as<T, Var>)
@@ -157,18 +164,19 @@ template <TensorOrVar A, TensorOrVar B> ResultOf<A, B> solve(const A& a, const B
 template <TensorOrVar A, TensorOrVar B> SolveEx<ResultOf<A, B>> solve_ex(const A& a, const B& b) {
   return solve_in("solve_ex", a, b, false);
 }
-template <TensorOrVar T> T inv(const T& a) {
-  if (T result; small_route("inv", a, result)) return result;
-  return inv_in("inv", a, true).inverse;
-}
+template <TensorOrVar T> T inv(const T& a) { return inv_in("inv", a, true).inverse; }
 template <TensorOrVar T> InverseEx<T> inv_ex(const T& a) { return inv_in("inv_ex", a, false); }
 template <TensorOrVar T> T det(const T& a) {
   require_square("det", "a", value_of(a));
-  if (T result; small_route("det", a, result)) return result;
+  if (is_small(value_of(a))) return narrowed(small_det(widened(a)), a.dtype());
   return narrowed(det_in(widened(a)), a.dtype());
 }
 template <TensorOrVar T> Slogdet<T> slogdet(const T& a) {
   require_square("slogdet", "a", value_of(a));
+  if (is_small(value_of(a))) {
+    const SmallPair<T> made = small_slogdet(widened(a));
+    return {narrowed(made.sign, a.dtype()), narrowed(made.log, a.dtype())};
+  }
   const Slogdet<T> made = slogdet_in(widened(a));
   return {narrowed(made.sign, a.dtype()), narrowed(made.logabsdet, a.dtype())};
 }

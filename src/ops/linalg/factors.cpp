@@ -136,6 +136,11 @@ namespace linalg {
 template <TensorOrVar T> CholeskyEx<T> cholesky_in(const char* op, const T& a, bool upper, bool checked) {
   require_square(op, "a", value_of(a));
   const T wide = upper ? adjoint(widened(a)) : widened(a);
+  if (is_small(value_of(a))) {
+    SmallResult<T> made = small_cholesky(wide);
+    if (checked) require_status(op, value_of(a), made.info, PrimitiveId::cholesky);
+    return {narrowed(upper ? adjoint(made.value) : made.value, a.dtype()), checked ? Tensor() : made.info};
+  }
   Tensor info;
   const T l = cholesky_of(op, wide, checked, checked ? nullptr : &info);
   return {narrowed(upper ? adjoint(l) : l, a.dtype()), info};

@@ -6,6 +6,7 @@
 
 #include "ops/fused.hpp"
 #include "ops/instances.hpp"
+#include "ops/linalg_small.hpp"
 #include "primitives/linalg/linalg.hpp"
 #include "tern/creation.hpp"
 #include "tern/linalg.hpp"
@@ -57,6 +58,9 @@ struct SvdTensors {
 };
 SvdTensors svd_tensors(const char* op, const Tensor& a, bool full, bool vectors);
 std::pair<Tensor, Tensor> eig_tensors(const char* op, const Tensor& a, bool vectors);
+
+/// Throws linalg where a status is not 0; on a GPU when it is next waited for.
+void require_status(const char* op, const Tensor& a, const Tensor& info, PrimitiveId by);
 
 // ---- differentiable pieces, of equal batches ----
 /// op(a)⁻¹·b with how 'N' or 'C' and a triangle of a.

@@ -44,6 +44,11 @@ Tensor by_columns_like(const char* op, const Tensor& a, Shape shape) {
 
 }  // namespace
 
+void require_status(const char* op, const Tensor& a, const Tensor& info, PrimitiveId by) {
+  auto r = request_for<StatusRequest>(op, a, true);
+  r.by = by, r.status = view(info);
+  run(backend_of_tensor(a), r);
+}
 Tensor cholesky_tensor(const char* op, const Tensor& a, bool checked, Tensor* info) {
   auto r = request_for<CholeskyRequest>(op, a, checked);
   const Tensor factor = result_like(op, a, a.shape());

@@ -144,7 +144,10 @@ class Statuses {
         offset += index % batch_[i] * r_.status.strides[i], index /= batch_[i];
       static_cast<std::int32_t*>(r_.status.storage->data())[offset] = static_cast<std::int32_t>(status);
     }
-    if (status == 0) return;
+    if (status != 0) note(matrix, status);
+  }
+  /// The same for an error alone: the view has it already.
+  void note(std::int64_t matrix, std::int64_t status) {
     const std::int64_t packed = matrix << 24 | ((status + 1) & 0xffffff);
     for (std::int64_t seen = first_; packed < seen && !first_.compare_exchange_weak(seen, packed);) {
     }

@@ -1,5 +1,5 @@
 // Cholesky, LU, and what solves with triangles, on the CPU.
-#include "primitives/linalg/cpu.hpp"
+#include "primitives/linalg/cpu_lanes.hpp"
 
 namespace tern::detail_cpu {
 
@@ -8,6 +8,7 @@ using detail::PrimitiveId;
 void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::cholesky);
+  if (goes_in_lanes(r, r.input.dtype)) return cholesky_in_lanes(r, statuses), statuses.finish();
   with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
     const Shape batch = r.batch();
     const std::int64_t n = r.rows();
@@ -31,6 +32,7 @@ void cholesky_on_cpu(detail::Backend&, const detail::CholeskyRequest& r) {
 void lu_on_cpu(detail::Backend&, const detail::LuRequest& r) {
   require_int_sizes(r);
   Statuses statuses(r, PrimitiveId::lu);
+  if (goes_in_lanes(r, r.input.dtype)) return lu_in_lanes(r, statuses), statuses.finish();
   with_matrix_type(r.op, r.input.dtype, [&]<class T>(T) {
     const Shape batch = r.batch();
     const std::int64_t m = r.rows(), n = r.columns(), least = r.least();
@@ -64,6 +66,7 @@ template <class T> void permute(const ByColumns<T>& x, const Matrix<const std::i
 
 void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest& r) {
   require_int_sizes(r, r.right);
+  if (r.right > 0 && goes_in_lanes(r, r.lu.dtype)) return lu_solve_in_lanes(r);
   with_matrix_type(r.op, r.lu.dtype, [&]<class T>(T) {
     const Shape batch = r.batch();
     const std::int64_t n = r.rows();
@@ -90,6 +93,7 @@ void lu_solve_on_cpu(detail::Backend&, const detail::LuSolveRequest& r) {
 
 void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
   require_int_sizes(r, r.right);
+  if (r.right > 0 && goes_in_lanes(r, r.a.dtype)) return triangular_in_lanes(r);
   with_matrix_type(r.op, r.a.dtype, [&]<class T>(T) {
     const Shape batch = r.batch();
     const std::int64_t n = r.rows();
@@ -109,6 +113,25 @@ void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
       x.finish();
     });
   });
+}
+
+void status_on_cpu(detail::Backend&, const detail::StatusRequest& r) {
+  const Shape batch = r.batch();
+  const std::int64_t count = r.count();
+  bool dense = true;
+  std::int64_t step = 1;
+  for (auto i = static_cast<std::size_t>(batch.rank()); i-- > 0; step *= batch[i])
+    dense = dense && r.status.strides[i] == step;
+  if (dense) {
+    const std::int32_t* const all = matrix_of<const std::int32_t>(r.status, batch, 0, 1, 1).data;
+    std::int32_t failed = 0;
+    for (std::int64_t i = 0; i < count; ++i) failed |= all[i];
+    if (failed == 0) return;
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int32_t status = *matrix_of<const std::int32_t>(r.status, batch, i, 1, 1).data;
+    if (status != 0) throw detail::matrix_error(r.op, batch.rank() > 0, i, status, r.by);
+  }
 }
 
 }  // namespace tern::detail_cpu

@@ -5,6 +5,7 @@
 
 #include "backend/recording/native.hpp"
 #include "backend/run.hpp"
+#include "gpu/gpu_backend.hpp"
 #include "primitives/linalg/kernels.hpp"
 
 namespace tern::detail {
@@ -59,8 +60,26 @@ template <class R> void on_host(Backend& device, const Primitive&, const void* r
   host.execute(copy);
   memory.finish();
 }
-
 }  // namespace
+
+template <class R> void kernel_on_host(Backend& device, const R& request) {
+  on_host<R>(device, primitive_of<R>(), &request);
+}
+
+#define TERN_SMALL_PRIMITIVE(name, Request)                                                      \
+  template <> const Primitive& primitive_of<Request>() {                                         \
+    static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::name##_on_cpu>()},  \
+                                               {"gpu", kernel_of<detail_gpu::name##_on_gpu>()}}; \
+    static constexpr Primitive primitive{PrimitiveId::name, #name, kernels, on_host<Request>};   \
+    return primitive;                                                                            \
+  }                                                                                              \
+  template void kernel_on_host(Backend&, const Request&);                                        \
+  template void run(Backend&, const Request&);
+TERN_SMALL_PRIMITIVE(cholesky, CholeskyRequest)
+TERN_SMALL_PRIMITIVE(lu, LuRequest)
+TERN_SMALL_PRIMITIVE(lu_solve, LuSolveRequest)
+TERN_SMALL_PRIMITIVE(triangular, TriangularRequest)
+#undef TERN_SMALL_PRIMITIVE
 
 #define TERN_MATRIX_PRIMITIVE(name, Request)                                                     \
   template <> const Primitive& primitive_of<Request>() {                                         \
@@ -69,15 +88,25 @@ template <class R> void on_host(Backend& device, const Primitive&, const void* r
     return primitive;                                                                            \
   }                                                                                              \
   template void run(Backend&, const Request&);
-TERN_MATRIX_PRIMITIVE(cholesky, CholeskyRequest)
-TERN_MATRIX_PRIMITIVE(lu, LuRequest)
-TERN_MATRIX_PRIMITIVE(lu_solve, LuSolveRequest)
-TERN_MATRIX_PRIMITIVE(triangular, TriangularRequest)
 TERN_MATRIX_PRIMITIVE(qr, QrRequest)
 TERN_MATRIX_PRIMITIVE(eigh, EighRequest)
 TERN_MATRIX_PRIMITIVE(svd, SvdRequest)
 TERN_MATRIX_PRIMITIVE(eig, EigRequest)
 #undef TERN_MATRIX_PRIMITIVE
+
+template <> const Primitive& primitive_of<DirectSolveRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::direct_solve_on_cpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::direct_solve, "direct_solve", kernels};
+  return primitive;
+}
+template void run(Backend&, const DirectSolveRequest&);
+template <> const Primitive& primitive_of<StatusRequest>() {
+  static constexpr FamilyKernel kernels[] = {{"cpu", kernel_of<detail_cpu::status_on_cpu>()},
+                                             {"gpu", kernel_of<detail_gpu::status_on_gpu>()}};
+  static constexpr Primitive primitive{PrimitiveId::matrix_status, "status", kernels, on_host<StatusRequest>};
+  return primitive;
+}
+template void run(Backend&, const StatusRequest&);
 
 Error matrix_error(const char* op, bool batched, std::int64_t matrix, std::int64_t status, PrimitiveId primitive) {
   std::string what = std::string(op) + ": " +
@@ -86,7 +115,8 @@ Error matrix_error(const char* op, bool batched, std::int64_t matrix, std::int64
   if (status < 0) what += " has elements that are not finite";
   else if (primitive == PrimitiveId::cholesky)
     what += " is not positive definite: its leading minor of order " + at + " is not positive";
-  else if (primitive == PrimitiveId::lu) what += " is singular: pivot " + at + " is zero";
+  else if (primitive == PrimitiveId::lu || primitive == PrimitiveId::direct_solve)
+    what += " is singular: pivot " + at + " is zero";
   else what += " has no factorisation that was found: the iteration did not converge (" + at + ")";
   return Error(ErrorKind::linalg, what);
 }

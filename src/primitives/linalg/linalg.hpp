@@ -34,6 +34,11 @@ struct MatrixRequest {
   Shape batch() const { return batch_of(space); }
   std::int64_t count() const { return batch().numel(); }
   Shape results(std::initializer_list<std::int64_t> sizes) const { return with_sizes(batch(), sizes); }
+  template <class Self, class Visitor> static void visit_status(Self& r, Visitor&& visit) {
+    if (r.status.storage) visit.writes(r.status, r.batch());
+  }
+  /// Whether a kernel of a GPU that carries it out notes what failed, for an error when the device is waited for.
+  bool notes_status() const { return checked; }
   std::string text() const { return to_string(space); }
 };
 
@@ -41,9 +46,11 @@ struct MatrixRequest {
 struct CholeskyRequest : MatrixRequest {
   View input, factor;
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
-    visit.reads(r.input, r.space), visit.writes(r.factor, r.space), visit.writes(r.status, r.batch());
+    visit.reads(r.input, r.space), visit.writes(r.factor, r.space), r.visit_status(r, visit);
   }
-  template <class Add> void parameters(Add&& add) const { add(space), add(checked), add(input.dtype); }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(checked), add(status.storage != nullptr), add(input.dtype);
+  }
   std::int64_t flops() const { return count() * rows() * rows() * rows() / 3; }
 };
 
@@ -53,9 +60,11 @@ struct LuRequest : MatrixRequest {
   View input, lu, pivots;
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     visit.reads(r.input, r.space), visit.writes(r.lu, r.space), visit.writes(r.pivots, r.results({r.least()}));
-    visit.writes(r.status, r.batch());
+    r.visit_status(r, visit);
   }
-  template <class Add> void parameters(Add&& add) const { add(space), add(checked), add(input.dtype); }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(checked), add(status.storage != nullptr), add(input.dtype);
+  }
   std::int64_t flops() const { return count() * least() * least() * (3 * most() - least()) / 3; }
 };
 
@@ -100,7 +109,9 @@ struct QrRequest : MatrixRequest {
     visit.reads(r.input, r.space), visit.writes(r.q, r.results({r.rows(), r.inner()}));
     visit.writes(r.r, r.results({r.inner(), r.columns()}));
   }
-  template <class Add> void parameters(Add&& add) const { add(space), add(full), add(checked), add(input.dtype); }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(full), add(checked), add(status.storage != nullptr), add(input.dtype);
+  }
   std::int64_t flops() const { return 4 * count() * least() * least() * (3 * most() - least()) / 3; }
 };
 
@@ -110,10 +121,10 @@ struct EighRequest : MatrixRequest {
   View input, values, vectors;
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()})), visit.writes(r.vectors, r.space);
-    visit.writes(r.status, r.batch());
+    r.visit_status(r, visit);
   }
   template <class Add> void parameters(Add&& add) const {
-    add(space), add(checked), add(vectors.storage != nullptr), add(input.dtype);
+    add(space), add(checked), add(status.storage != nullptr), add(vectors.storage != nullptr), add(input.dtype);
   }
   std::int64_t flops() const { return 9 * count() * rows() * rows() * rows(); }
 };
@@ -127,10 +138,10 @@ struct SvdRequest : MatrixRequest {
     const std::int64_t left = r.full ? r.rows() : r.least(), right = r.full ? r.columns() : r.least();
     visit.reads(r.input, r.space), visit.writes(r.u, r.results({r.rows(), left}));
     visit.writes(r.s, r.results({r.least()})), visit.writes(r.vh, r.results({right, r.columns()}));
-    visit.writes(r.status, r.batch());
+    r.visit_status(r, visit);
   }
   template <class Add> void parameters(Add&& add) const {
-    add(space), add(full), add(checked), add(vectors()), add(input.dtype);
+    add(space), add(full), add(checked), add(status.storage != nullptr), add(vectors()), add(input.dtype);
   }
   std::int64_t flops() const { return count() * least() * least() * (vectors() ? 20 * most() : 4 * most()); }
 };
@@ -141,12 +152,50 @@ struct EigRequest : MatrixRequest {
   View input, values, vectors;
   template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
     visit.reads(r.input, r.space), visit.writes(r.values, r.results({r.rows()})), visit.writes(r.vectors, r.space);
-    visit.writes(r.status, r.batch());
+    r.visit_status(r, visit);
   }
   template <class Add> void parameters(Add&& add) const {
-    add(space), add(checked), add(vectors.storage != nullptr), add(input.dtype);
+    add(space), add(checked), add(status.storage != nullptr), add(vectors.storage != nullptr), add(input.dtype);
   }
   std::int64_t flops() const { return 25 * count() * rows() * rows() * rows(); }
+};
+
+/// Sides up to which matrices of a batch are taken many at a time.
+inline constexpr std::int64_t kManyAtOnce = 32;
+/// Whether a batch is: of few large ones each is work enough.
+inline bool many_at_once(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t count) {
+  const std::int64_t most = std::max(rows, columns);
+  return (dtype == DType::f32 || dtype == DType::f64) && most <= kManyAtOnce && (most <= 8 || count >= 8);
+}
+
+/// By LU with partial pivoting, whose factors are not kept, of real matrices of up to kManyAtOnce rows: X = A⁻¹·B with
+/// `right` columns, where B has no storage of B = 1; and det A, or where `log` has storage its sign and log|det A|.
+/// Results without storage are not asked for.
+struct DirectSolveRequest : MatrixRequest {
+  std::int64_t right = 0;
+  View a, b, x, det, log;
+  Shape sides() const { return results({rows(), right}); }
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) {
+    visit.reads(r.a, r.space);
+    if (r.b.storage) visit.reads(r.b, r.sides());
+    if (r.x.storage) visit.writes(r.x, r.sides());
+    if (r.det.storage) visit.writes(r.det, r.batch());
+    if (r.log.storage) visit.writes(r.log, r.batch());
+    r.visit_status(r, visit);
+  }
+  template <class Add> void parameters(Add&& add) const {
+    add(space), add(checked), add(status.storage != nullptr), add(right), add(a.dtype), add(b.storage != nullptr);
+    add(x.storage != nullptr), add(det.storage != nullptr), add(log.storage != nullptr);
+  }
+  std::int64_t flops() const { return count() * rows() * rows() * (2 * rows() / 3 + 2 * right); }
+};
+
+/// Throws where a status is not 0: of the primitive `by`, which did not throw itself.
+struct StatusRequest : MatrixRequest {
+  PrimitiveId by = PrimitiveId::lu;
+  template <class Self, class Visitor> static void views(Self& r, Visitor&& visit) { visit.reads(r.status, r.batch()); }
+  template <class Add> void parameters(Add&& add) const { add(space), add(by); }
+  std::int64_t flops() const { return 0; }
 };
 
 /// What a status means, as an error: "cholesky: matrix 3 of the batch is not positive definite: …".

@@ -1,0 +1,306 @@
+// Batches of small real matrices on the CPU: one matrix a SIMD lane (lanes.hpp), in blocks of as many matrices as a
+// vector has lanes. Each block is read once into scratch memory, factorised there, and written once.
+#include "primitives/linalg/cpu_lanes.hpp"
+
+#include <array>
+
+#include "cpu/scratch.hpp"
+#include "process/of_thread.hpp"
+#include "primitives/linalg/lanes.hpp"
+
+namespace tern::detail_cpu {
+
+using detail::PrimitiveId;
+
+namespace {
+
+using matrices::kMostLanes;
+using matrices::lane_kernels_of;
+using matrices::LaneView;
+
+/// Offsets of consecutive matrices of a view over a batch.
+class Walk {
+ public:
+  Walk(const View& view, const Shape& batch, std::int64_t index) : view_(view), batch_(batch), offset_(view.offset) {
+    const auto rank = static_cast<std::size_t>(batch.rank());
+    even_ = rank > 0 ? view.strides[rank - 1] : 0;
+    for (std::size_t i = 1; i < rank; ++i)
+      uneven_ = uneven_ || (batch[i - 1] > 1 && view.strides[i - 1] != view.strides[i] * batch[i]);
+    for (std::size_t i = rank; i-- > 0;)
+      at_[i] = index % batch[i], offset_ += at_[i] * view.strides[i], index /= batch[i];
+  }
+  /// The next `count`, where all lie evenly: from `first`, so far apart.
+  bool even(int count, std::int64_t& first, std::int64_t& apart) {
+    if (uneven_) return false;
+    first = offset_, apart = even_, offset_ += count * even_;
+    return true;
+  }
+  std::int64_t next() {
+    const std::int64_t here = offset_;
+    for (auto i = static_cast<std::size_t>(batch_.rank()); i-- > 0;) {
+      offset_ += view_.strides[i];
+      if (++at_[i] < batch_[i]) break;
+      offset_ -= batch_[i] * view_.strides[i], at_[i] = 0;
+    }
+    return here;
+  }
+
+ private:
+  const View& view_;
+  const Shape& batch_;
+  std::int64_t offset_, even_ = 0;
+  bool uneven_ = false;
+  std::array<std::int64_t, kMaxRank> at_{};
+};
+
+/// The matrices (or vectors, or numbers) of a view, block after block.
+template <class T> class Side {
+ public:
+  Side(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns)
+      : walk_(view, batch, view.storage ? first : 0), there_(view.storage != nullptr) {
+    if (!there_) return;
+    const auto rank = static_cast<std::size_t>(batch.rank()), has = static_cast<std::size_t>(view.strides.size());
+    data_ = static_cast<T*>(view.storage->data());
+    view_ = {
+        at_.data(), rows, columns, has > rank ? view.strides[rank] : 1, has > rank + 1 ? view.strides[rank + 1] : 1, 0};
+  }
+  bool there() const { return there_; }
+  /// The next `count` matrices; lanes behind them are the last one again.
+  const LaneView<T>& next(int count) {
+    view_.count = count;
+    std::int64_t first = 0, apart = 0;
+    if (walk_.even(count, first, apart)) {
+      T* const start = data_ + first;
+      const std::int64_t last = count - 1;
+      for (std::int64_t l = 0; l < kMostLanes; ++l)
+        at_[static_cast<std::size_t>(l)] = start + std::min(l, last) * apart;
+      return view_;
+    }
+    for (int l = 0; l < count; ++l) at_[static_cast<std::size_t>(l)] = data_ + walk_.next();
+    for (int l = count; l < kMostLanes; ++l)
+      at_[static_cast<std::size_t>(l)] = at_[static_cast<std::size_t>(count - 1)];
+    return view_;
+  }
+
+ private:
+  Walk walk_;
+  bool there_;
+  T* data_ = nullptr;
+  std::array<T*, kMostLanes> at_;
+  LaneView<T> view_{};
+};
+
+/// Calls f with a value of the C++ type.
+template <class F> void with_real_type(DType dtype, F f) { dtype == DType::f64 ? f(double{}) : f(float{}); }
+
+struct Memory : Buffer {};  // of a thread, kept
+/// body(first, last, memory for `elements` elements of every lane) for parts of the batch.
+template <class T, class R, class Body> void for_parts(const R& r, std::int64_t elements, Body body) {
+  const std::int64_t count = r.count(), lanes = lane_kernels_of<T>().lanes, blocks = (count + lanes - 1) / lanes;
+  if (detail::tracing()) detail::note("a matrix a SIMD lane, " + std::to_string(lanes) + " at once");
+  const std::int64_t work =
+      count * std::max<std::int64_t>(r.space[static_cast<std::size_t>(r.space.rank() - 1)], 4) * r.rows() * r.rows();
+  const std::int64_t tasks = work < 200'000 ? 1 : std::min<std::int64_t>(blocks, 8 * max_threads());
+  const auto some = [&](std::int64_t t) {
+    const std::int64_t first = blocks * t / tasks * lanes, last = std::min(count, blocks * (t + 1) / tasks * lanes);
+    if (first >= last) return;
+    Buffer& memory = detail::of_thread<Memory>();
+    body(first, last, reinterpret_cast<T*>(memory.reserve(elements * lanes * static_cast<std::int64_t>(sizeof(T)))));
+  };
+  if (tasks == 1) some(0);
+  else parallel_for(tasks, some);
+}
+template <class T, class Block> void for_blocks(std::int64_t first, std::int64_t last, Block block) {
+  const std::int64_t lanes = lane_kernels_of<T>().lanes;
+  for (std::int64_t i = first; i < last; i += lanes) block(i, static_cast<int>(std::min(lanes, last - i)));
+}
+
+/// Statuses of a block: of `elements` of its memory, or of a triangle, whether they are finite, and then what is found.
+template <class T> class BlockStatus {
+ public:
+  BlockStatus(const MatrixRequest& r, Statuses& all, const Shape& batch, std::int64_t first)
+      : all_(all), view_(r.status, batch, first, 1, 1), wanted_(r.checked || r.status.storage) {
+    finite_.fill(1);
+  }
+  void begin(const T* block, int elements, int triangle) {
+    found_.fill(0);
+    if (wanted_) lane_kernels_of<T>().finite(block, elements, triangle, finite_.data());
+  }
+  std::int32_t* data() { return found_.data(); }
+  void finish(std::int64_t first, int count) {
+    if (!wanted_) return;
+    std::int32_t failed = 0;
+    for (std::size_t l = 0; l < kMostLanes; ++l) failed |= found_[l] = finite_[l] ? found_[l] : -1;
+    for (int l = 0; failed && l < count; ++l)
+      if (const std::int32_t status = found_[static_cast<std::size_t>(l)]) all_.note(first + l, status);
+    if (!view_.there()) return;
+    const LaneView<std::int32_t>& to = view_.next(count);
+    for (int l = 0; l < count; ++l) *to.at[l] = found_[static_cast<std::size_t>(l)];
+  }
+
+ private:
+  Statuses& all_;
+  Side<std::int32_t> view_;
+  bool wanted_;
+  std::array<std::int32_t, kMostLanes> found_{}, finite_;
+};
+
+template <class T> void store_pivots(const std::int32_t* block, std::int64_t n, const LaneView<std::int32_t>& to) {
+  const int lanes = lane_kernels_of<T>().lanes;
+  for (int l = 0; l < to.count; ++l)
+    for (std::int64_t k = 0; k < n; ++k) to.at[l][k * to.row_step] = block[k * lanes + l];
+}
+template <class T> void load_pivots(const LaneView<const std::int32_t>& from, std::int64_t n, std::int32_t* block) {
+  const int lanes = lane_kernels_of<T>().lanes;
+  for (int l = 0; l < lanes; ++l)
+    for (std::int64_t k = 0; k < n; ++k)
+      block[k * lanes + l] =
+          static_cast<std::int32_t>(std::clamp<std::int64_t>(from.at[l][k * from.row_step], 0, n - 1));
+}
+
+}  // namespace
+
+bool goes_in_lanes(const MatrixRequest& r, DType dtype) {
+  return detail::many_at_once(dtype, r.rows(), r.columns(), r.count()) && r.rows() > 0 && r.columns() > 0 &&
+         r.count() > 0;
+}
+
+void cholesky_in_lanes(const detail::CholeskyRequest& r, Statuses& statuses) {
+  with_real_type(r.input.dtype, [&]<class T>(T) {
+    const auto& kernels = lane_kernels_of<T>();
+    const Shape batch = r.batch();
+    const int n = static_cast<int>(r.rows());
+    for_parts<T>(r, n * n, [&](std::int64_t first, std::int64_t last, T* block) {
+      Side<const T> from(r.input, batch, first, n, n);
+      Side<T> to(r.factor, batch, first, n, n);
+      BlockStatus<T> status(r, statuses, batch, first);
+      for_blocks<T>(first, last, [&](std::int64_t i, int count) {
+        kernels.load(from.next(count), block);
+        status.begin(block, n * n, n);
+        kernels.cholesky(n, block, status.data());
+        kernels.store(block, to.next(count));
+        status.finish(i, count);
+      });
+    });
+  });
+}
+
+void lu_in_lanes(const detail::LuRequest& r, Statuses& statuses) {
+  with_real_type(r.input.dtype, [&]<class T>(T) {
+    const auto& kernels = lane_kernels_of<T>();
+    const Shape batch = r.batch();
+    const int m = static_cast<int>(r.rows()), n = static_cast<int>(r.columns()), least = std::min(m, n);
+    for_parts<T>(r, m * n, [&](std::int64_t first, std::int64_t last, T* block) {
+      Side<const T> from(r.input, batch, first, m, n);
+      Side<T> to(r.lu, batch, first, m, n);
+      Side<std::int32_t> pivots(r.pivots, batch, first, least, 1);
+      BlockStatus<T> status(r, statuses, batch, first);
+      std::int32_t exchanged[detail::kManyAtOnce * kMostLanes];
+      for_blocks<T>(first, last, [&](std::int64_t i, int count) {
+        kernels.load(from.next(count), block);
+        status.begin(block, m * n, 0);
+        kernels.lu(m, n, block, exchanged, status.data());
+        kernels.store(block, to.next(count));
+        store_pivots<T>(exchanged, least, pivots.next(count));
+        status.finish(i, count);
+      });
+    });
+  });
+}
+
+void lu_solve_in_lanes(const detail::LuSolveRequest& r) {
+  with_real_type(r.lu.dtype, [&]<class T>(T) {
+    const auto& kernels = lane_kernels_of<T>();
+    const Shape batch = r.batch();
+    const int n = static_cast<int>(r.rows()), right = static_cast<int>(r.right);
+    for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {
+      Side<const T> lu(r.lu, batch, first, n, n), b(r.b, batch, first, n, right);
+      Side<T> x(r.x, batch, first, n, right);
+      Side<const std::int32_t> pivots(r.pivots, batch, first, n, 1);
+      T* const sides = block + n * n * kernels.lanes;
+      std::int32_t exchanged[detail::kManyAtOnce * kMostLanes];
+      for_blocks<T>(first, last, [&](std::int64_t, int count) {
+        kernels.load(b.next(count), sides);
+        load_pivots<T>(pivots.next(count), n, exchanged);
+        if (!r.adjoint) kernels.permute(n, right, exchanged, false, sides);
+        if (!r.permutes) {
+          kernels.load(lu.next(count), block);
+          const int row = r.adjoint ? 1 : n, column = r.adjoint ? n : 1;
+          kernels.triangle({block, n, row, column, true, !r.adjoint}, right, sides);
+          kernels.triangle({block, n, row, column, false, r.adjoint}, right, sides);
+        }
+        if (r.adjoint) kernels.permute(n, right, exchanged, true, sides);
+        kernels.store(sides, x.next(count));
+      });
+    });
+  });
+}
+
+void triangular_in_lanes(const detail::TriangularRequest& r) {
+  with_real_type(r.a.dtype, [&]<class T>(T) {
+    const auto& kernels = lane_kernels_of<T>();
+    const Shape batch = r.batch();
+    const int n = static_cast<int>(r.rows()), right = static_cast<int>(r.right);
+    const bool turned = r.how != 'N';
+    for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {
+      Side<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
+      Side<T> x(r.x, batch, first, n, right);
+      T* const sides = block + n * n * kernels.lanes;
+      for_blocks<T>(first, last, [&](std::int64_t, int count) {
+        kernels.load(a.next(count), block), kernels.load(b.next(count), sides);
+        kernels.triangle({block, n, turned ? 1 : n, turned ? n : 1, r.upper == turned, r.unit}, right, sides);
+        kernels.store(sides, x.next(count));
+      });
+    });
+  });
+}
+
+namespace {
+
+/// The sign and log|det| of each lane, from the exchanges' sign and the pivots.
+template <class T>
+void store_logarithms(const T* block, int n, const T* signs, const LaneView<T>& sign, const LaneView<T>& log) {
+  const int lanes = lane_kernels_of<T>().lanes;
+  for (int l = 0; l < sign.count; ++l) {
+    T sum = 0, s = signs[l];
+    for (int k = 0; k < n; ++k) {
+      const T pivot = block[k * (n + 1) * lanes + l];
+      sum += std::log(std::abs(pivot));
+      s *= static_cast<T>(pivot > 0 ? 1 : pivot < 0 ? -1 : pivot);  // 0 and NaN are themselves
+    }
+    *sign.at[l] = s, *log.at[l] = sum;
+  }
+}
+
+}  // namespace
+
+void direct_solve_on_cpu(detail::Backend&, const detail::DirectSolveRequest& r) {
+  Statuses statuses(r, PrimitiveId::direct_solve);
+  if (r.count() > 0)
+    with_real_type(r.a.dtype, [&]<class T>(T) {
+      const auto& kernels = lane_kernels_of<T>();
+      const Shape batch = r.batch();
+      const int n = static_cast<int>(r.rows()), right = r.x.storage ? static_cast<int>(r.right) : 0;
+      for_parts<T>(r, n * (n + right), [&](std::int64_t first, std::int64_t last, T* block) {
+        Side<const T> a(r.a, batch, first, n, n), b(r.b, batch, first, n, right);
+        Side<T> x(r.x, batch, first, n, right), det(r.det, batch, first, 1, 1), log(r.log, batch, first, 1, 1);
+        BlockStatus<T> status(r, statuses, batch, first);
+        T* const sides = block + n * n * kernels.lanes;
+        T numbers[kMostLanes];
+        for_blocks<T>(first, last, [&](std::int64_t i, int count) {
+          kernels.load(a.next(count), block);
+          if (b.there() && right) kernels.load(b.next(count), sides);
+          status.begin(block, n * n, 0);
+          kernels.direct(n, right, !b.there(), block, sides, det.there() ? numbers : nullptr, log.there(),
+                         status.data());
+          if (right) kernels.store(sides, x.next(count));
+          if (log.there()) store_logarithms(block, n, numbers, det.next(count), log.next(count));
+          else if (det.there()) kernels.store(numbers, det.next(count));
+          status.finish(i, count);
+        });
+      });
+    });
+  statuses.finish();
+}
+
+}  // namespace tern::detail_cpu

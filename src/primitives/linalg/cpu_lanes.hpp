@@ -1,0 +1,15 @@
+// Batches of small real matrices on the CPU, a matrix a SIMD lane.
+#pragma once
+#include "primitives/linalg/cpu.hpp"
+
+namespace tern::detail_cpu {
+
+/// Whether matrices of this dtype are taken so: the others go one by one.
+bool goes_in_lanes(const MatrixRequest& r, DType dtype);
+
+void cholesky_in_lanes(const detail::CholeskyRequest& r, Statuses& statuses);
+void lu_in_lanes(const detail::LuRequest& r, Statuses& statuses);
+void lu_solve_in_lanes(const detail::LuSolveRequest& r);
+void triangular_in_lanes(const detail::TriangularRequest& r);
+
+}  // namespace tern::detail_cpu

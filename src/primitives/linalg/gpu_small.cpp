@@ -1,0 +1,328 @@
+// Batches of small real matrices on GPUs: a matrix in a workgroup's memory, or several, and a thread for each of its
+// rows.
+//
+//   global → ┌───────────┐ a step for each column, two or three barriers → global
+//            │ a   b     │ thread r computes row r; an odd pitch keeps
+//            └───────────┘ rows in different banks
+//
+// Bound by the latency of the steps, which workgroups of 32 threads hide from each other; memory is read once and
+// written once. A right-hand side of many columns is cut among workgroups, each of which reads the factors.
+#include <algorithm>
+#include <bit>
+
+#include "backend/instruments/trace.hpp"
+#include "primitives/linalg/gpu.hpp"
+
+namespace tern::detail_gpu {
+
+using detail::ComputeType;
+using detail::Leaf;
+using detail::PrimitiveId;
+
+namespace {
+
+constexpr int kWidth = 32;    // threads of a workgroup
+constexpr int kColumns = 32;  // of a right-hand side in a workgroup
+
+std::string u(std::int64_t value) { return cat(value, "u"); }
+
+/// What the texts of these kernels share: matrices in the workgroup's memory.
+struct Small {
+  MatrixPlan& plan;
+  Io io;
+  ComputeType type;
+  int rows, threads, per;  // threads of a matrix, matrices of a workgroup
+  std::vector<std::string> matrix = {};
+  std::vector<Shared> shared = {};
+  Small(MatrixPlan& plan, DType dtype, int rows, int threads)
+      : plan(plan),
+        io(plan.plan, plan.backend.dialect()),
+        type(dtype == DType::f64 ? ComputeType::f64 : ComputeType::f32),
+        rows(rows),
+        threads(threads),
+        per(kWidth / threads) {}
+
+  std::string leaf(Leaf leaf, const std::string& x) const { return plan.backend.dialect().leaf(leaf, type, {x}); }
+  std::string barrier() const { return plan.backend.dialect().barrier(); }
+  std::string number(const char* value) const { return cat(compute_type_name(type), "(", value, ")"); }
+  static int pitch(int columns) { return columns | 1; }
+  /// `own`, the matrix's number here, r, the thread's row, and coordinates. `group`: of matrices.
+  std::string begin(const std::string& group) {
+    std::string text =
+        cat("let own = thread / ", u(threads), ";\nlet r = thread - own * ", u(threads), ";\nlet matrix = ", group,
+            " * ", u(per), " + own;\nlet inside = matrix < ", plan.count(), ";\n");
+    return text + io.coordinates(plan.batch, "matrix", "c", matrix);
+  }
+  /// Memory for a matrix of each: its elements are at(name, i, j).
+  void add(const std::string& name, int height, int columns) {
+    shared.push_back({compute_type_name(type), name, per * height * pitch(columns)});
+  }
+  std::string at(const std::string& name, int height, int columns, const std::string& i, const std::string& j) const {
+    return cat(name, "[own * ", u(height * pitch(columns)), " + (", i, ") * ", u(pitch(columns)), " + ", j, "]");
+  }
+  /// Loops over the elements of a matrix: i and j.
+  std::string over(int height, const std::string& columns, const std::string& inside) const {
+    return cat("for (var e = r; e < ", u(height), " * ", columns, "; e += ", u(threads), ") {\n  let i = e / ", columns,
+               ";\n  let j = e - i * ", columns, ";\n", indented(inside), "}\n");
+  }
+  /// From memory, from column `first` on; `and_then` sees the value as x.
+  std::string load(int access, const std::string& name, int height, int columns, const std::string& width,
+                   const std::string& first, const std::string& and_then = "") {
+    std::vector<std::string> values;
+    std::string text = io.load(access, plan.at(matrix, "i", cat(first, " + j")), values);
+    text += cat("let x = ", values[0], ";\n", at(name, height, columns, "i", "j"), " = x;\n", and_then);
+    return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
+  }
+  std::string store(int access, const std::string& name, int height, int columns, const std::string& width,
+                    const std::string& first) {
+    const std::string text = cat("let x = ", at(name, height, columns, "i", "j"), ";\n",
+                                 io.store(access, plan.at(matrix, "i", cat(first, " + j")), {"x"}, ""));
+    return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
+  }
+  /// Whether all that was loaded is finite, into `status`: -1 where it is not.
+  std::string not_finite() {
+    shared.push_back({"u32", "bad", kWidth});
+    return cat("var status = 0;\nvar not_finite = 0u;\n");
+  }
+  std::string all_finite() const {
+    return cat("bad[thread] = not_finite;\n", barrier(), "for (var k = 0u; k < ", u(threads),
+               "; k += 1u) {\n  if (bad[own * ", u(threads), " + k] != 0u) { status = -1; }\n}\n");
+  }
+  std::string check_finite(const std::string& condition = "") const {
+    return cat("if (", condition, "!(", leaf(Leaf::isfinite, "x"), ")) { not_finite = 1u; }\n");
+  }
+  /// Stores and notes the status.
+  std::string finish(int access) {
+    std::string text;
+    if (access >= 0) text += io.store(access, plan.at(matrix), {"status"}, "");
+    if (plan.noted) text += cat("if (status != 0) {\n", indented(plan.noted->text("matrix", "status")), "}\n");
+    return text.empty() ? text : cat("if (inside && r == 0u) {\n", indented(text), "}\n");
+  }
+};
+
+/// Threads for matrices of so many rows.
+int threads_for(std::int64_t rows) {
+  return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))));
+}
+
+/// Whether a kernel can see every view whole.
+struct Seen : detail::ViewVisitor<Seen> {
+  std::int64_t most;
+  bool whole = true;
+  explicit Seen(const GpuBackend& backend) : most(most_bytes(backend)) {}
+  void look(const View& view, const Shape& space) {
+    const std::vector<std::int64_t> sizes(space.begin(), space.end());
+    const ByteRange touched = bytes_touched(view, sizes);
+    whole = whole && touched.end - touched.begin <= most;
+  }
+  void reads(const View& view, const Shape& space) { look(view, space); }
+  void writes(const View& view, const Shape& space) { look(view, space); }
+};
+/// Whether there are kernels for such matrices here: those of an archive are too many texts.
+template <class R> bool goes_small(const GpuBackend& backend, const R& r, DType dtype) {
+  const bool has = dtype == DType::f32 || (dtype == DType::f64 && backend.limits().native);
+  if (!has || backend.limits().archived || r.rows() < 1 || r.columns() < 1 || r.most() > detail::kManyAtOnce)
+    return false;
+  Seen seen(backend);
+  R::views(r, seen);
+  return seen.whole;
+}
+void tell(int per) {
+  if (detail::tracing())
+    detail::note(per == 1 ? std::string("a matrix a workgroup") : std::to_string(per) + " matrices a workgroup");
+}
+
+/// Row by row with what is to the left of column k (Cholesky-Crout): two barriers for a column.
+std::string cholesky_text(Small& s, int input, int factor, int status) {
+  const int n = s.rows;
+  const auto a = [&](const char* i, const char* j) { return s.at("a", n, n, i, j); };
+  s.add("a", n, n);
+  std::string body = s.begin("group") + s.not_finite();
+  body += s.load(input, "a", n, n, u(n), "0u", s.check_finite("j <= i && ")) + s.all_finite();
+  body +=
+      cat("var root = ", s.number("0.0"), ";\nfor (var k = 0u; k < ", u(n), "; k += 1u) {\n  if (r >= k && r < ", u(n),
+          ") {\n    var left = ", a("r", "k"), ";\n    for (var j = 0u; j < k; j += 1u) { left -= ", a("r", "j"), " * ",
+          a("k", "j"), "; }\n    ", a("r", "k"), " = left;\n  }\n  ", s.barrier());
+  body += cat("  let pivot = ", a("k", "k"), ";\n  if (!(pivot > ", s.number("0.0"),
+              ") && status == 0) { status = i32(k) + 1; }\n  let square = ", s.leaf(Leaf::sqrt, "pivot"),
+              ";\n  if (r == k) { root = square; }\n  if (r > k && r < ", u(n), ") { ", a("r", "k"), " = ", a("r", "k"),
+              " / square; }\n  ", s.barrier(), "}\n");
+  body += cat("if (r < ", u(n), ") {\n  ", a("r", "r"), " = root;\n  for (var j = r + 1u; j < ", u(n), "; j += 1u) { ",
+              a("r", "j"), " = ", s.number("0.0"), "; }\n}\n", s.barrier());
+  body += s.store(factor, "a", n, n, u(n), "0u") + s.finish(status);
+  return s.plan.module("cholesky of small matrices", body, s.shared);
+}
+
+/// By columns, to the right of which all rows are updated: three barriers for a column.
+std::string lu_text(Small& s, int columns, int input, int factors, int pivots, int status) {
+  const int m = s.rows, n = columns, least = std::min(m, n);
+  const auto a = [&](const char* i, const char* j) { return s.at("a", m, n, i, j); };
+  s.add("a", m, n);
+  std::string body = s.begin("group") + s.not_finite();
+  body += s.load(input, "a", m, n, u(n), "0u", s.check_finite()) + s.all_finite();
+  std::string step = cat("var best = ", s.leaf(Leaf::abs, a("k", "k")), ";\nvar row = k;\nfor (var i = k + 1u; i < ",
+                         u(m), "; i += 1u) {\n  let size = ", s.leaf(Leaf::abs, a("i", "k")),
+                         ";\n  if (size > best) {\n    best = size;\n    row = i;\n  }\n}\n", s.barrier());
+  step += cat("if (row != k) {\n  for (var j = r; j < ", u(n), "; j += ", u(s.threads),
+              ") {\n    let kept = ", a("k", "j"), ";\n    ", a("k", "j"), " = ", a("row", "j"), ";\n    ",
+              a("row", "j"), " = kept;\n  }\n}\nif (inside && r == 0u) {\n",
+              indented(cat("let place = i32(row);\n", s.io.store(pivots, s.plan.at(s.matrix, "k"), {"place"}, ""))),
+              "}\n", s.barrier());
+  step +=
+      cat("let pivot = ", a("k", "k"), ";\nif (pivot == ", s.number("0.0"),
+          ") {\n  if (status == 0) { status = i32(k) + 1; }\n} else if (r > k && r < ", u(m),
+          ") {\n  let factor = ", a("r", "k"), " / pivot;\n  ", a("r", "k"), " = factor;\n  for (var j = k + 1u; j < ",
+          u(n), "; j += 1u) { ", a("r", "j"), " -= factor * ", a("k", "j"), "; }\n}\n", s.barrier());
+  body += cat("for (var k = 0u; k < ", u(least), "; k += 1u) {\n", indented(step), "}\n");
+  body += s.store(factors, "a", m, n, u(n), "0u") + s.finish(status);
+  return s.plan.module("lu of small matrices", body, s.shared);
+}
+
+/// b = T⁻¹·b, a barrier for a row.
+std::string triangle(const Small& s, bool lower, bool turned, bool unit) {
+  const int n = s.rows;
+  const auto b = [&](const char* i) { return s.at("b", n, kColumns, i, "j"); };
+  const std::string row = turned ? s.at("a", n, n, "k", "r") : s.at("a", n, n, "r", "k");
+  std::string step = cat("let k = ", lower ? "s" : cat(u(n - 1), " - s"), ";\n");
+  if (!unit)
+    step += cat("if (r == k) {\n  let pivot = ", s.at("a", n, n, "k", "k"),
+                ";\n  for (var j = 0u; j < width; j += 1u) { ", b("k"), " = ", b("k"), " / pivot; }\n}\n");
+  step += cat(s.barrier(), "if (r ", lower ? ">" : "<", " k && r < ", u(n), ") {\n  let factor = ", row,
+              ";\n  for (var j = 0u; j < width; j += 1u) { ", b("r"), " -= factor * ", b("k"), "; }\n}\n");
+  return cat("for (var s = 0u; s < ", u(n), "; s += 1u) {\n", indented(step), "}\n", s.barrier());
+}
+/// The columns of a workgroup: group = matrices · parts + part.
+std::string columns_of(const Small& s, int right_slot, int parts_slot) {
+  const Dialect& d = s.plan.backend.dialect();
+  return cat("let block = group / ", d.param(parts_slot), ";\nlet first = (group - block * ", d.param(parts_slot),
+             ") * ", u(kColumns), ";\nlet width = min(", u(kColumns), ", ", d.param(right_slot), " - first);\n");
+}
+std::string exchanged(const Small& s, bool back) {
+  const int n = s.rows;
+  const std::string k = s.at("b", n, kColumns, "k", "j"), row = s.at("b", n, kColumns, "row", "j");
+  return cat("for (var j = r; j < width; j += ", u(s.threads), ") {\n  for (var s = 0u; s < ", u(n),
+             "; s += 1u) {\n    let k = ", back ? cat(u(n - 1), " - s") : "s", ";\n    let row = places[own * ", u(n),
+             " + k];\n    let kept = ", k, ";\n    ", k, " = ", row, ";\n    ", row, " = kept;\n  }\n}\n", s.barrier());
+}
+
+/// What solves: a matrix (or none), a right-hand side, and where it goes.
+struct Sides {
+  int a = -1, b = -1, x = -1, pivots = -1, right_slot = -1, parts_slot = -1;
+};
+std::string load_sides(Small& s, const Sides& v) {
+  const int n = s.rows;
+  s.add("b", n, kColumns);
+  std::string body = columns_of(s, v.right_slot, v.parts_slot) + s.begin("block");
+  if (v.a >= 0) s.add("a", n, n), body += s.load(v.a, "a", n, n, u(n), "0u");
+  return body + s.load(v.b, "b", n, kColumns, "width", "first");
+}
+std::string triangular_text(Small& s, const Sides& v, const detail::TriangularRequest& r) {
+  const bool turned = r.how != 'N';
+  std::string body = load_sides(s, v) + s.barrier() + triangle(s, r.upper == turned, turned, r.unit);
+  body += s.store(v.x, "b", s.rows, kColumns, "width", "first");
+  return s.plan.module("triangles of small matrices", body, s.shared);
+}
+std::string lu_solve_text(Small& s, const Sides& v, const detail::LuSolveRequest& r) {
+  const int n = s.rows;
+  std::string body = load_sides(s, v);
+  s.shared.push_back({"u32", "places", s.per * n});
+  std::vector<std::string> values;
+  const std::string place = s.io.load(v.pivots, s.plan.at(s.matrix, "r"), values);
+  body += cat("if (r < ", u(n), ") {\n  var place = 0;\n  if (inside) {\n",
+              indented(indented(cat(place, "place = ", values[0], ";\n"))), "  }\n  places[own * ", u(n),
+              " + r] = u32(clamp(place, 0, ", n - 1, "));\n}\n", s.barrier());
+  if (!r.adjoint) body += exchanged(s, false);
+  if (!r.permutes) body += triangle(s, true, r.adjoint, !r.adjoint) + triangle(s, false, r.adjoint, r.adjoint);
+  if (r.adjoint) body += exchanged(s, true);
+  body += s.store(v.x, "b", n, kColumns, "width", "first");
+  return s.plan.module("solutions of small matrices", body, s.shared);
+}
+
+}  // namespace
+
+void cholesky_on_gpu(GpuBackend& backend, const detail::CholeskyRequest& r) {
+  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (r.count() == 0) return;
+  backend.run_prepared(r, [&] {
+    MatrixPlan m(backend, r, 'Y');
+    const int n = static_cast<int>(r.rows());
+    const int input = m.add(r.input, {n, n}, false), factor = m.add(r.factor, {n, n}, true);
+    const int status = r.status.storage ? m.add(r.status, {}, true) : -1;
+    if (r.checked) m.note_failures(PrimitiveId::cholesky);
+    const int threads = threads_for(n);
+    tell(kWidth / threads);
+    m.plan.note(r.rows());
+    m.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kWidth / threads)), kWidth, [&] {
+      Small s(m, r.input.dtype, n, threads);
+      return cholesky_text(s, input, factor, status);
+    });
+  });
+}
+
+void lu_on_gpu(GpuBackend& backend, const detail::LuRequest& r) {
+  if (!goes_small(backend, r, r.input.dtype)) return detail::kernel_on_host(backend, r);
+  if (r.count() == 0) return;
+  backend.run_prepared(r, [&] {
+    MatrixPlan m(backend, r, 'L');
+    const int rows = static_cast<int>(r.rows()), columns = static_cast<int>(r.columns());
+    const int input = m.add(r.input, {rows, columns}, false), factors = m.add(r.lu, {rows, columns}, true);
+    const int pivots = m.add(r.pivots, {r.least()}, true);
+    const int status = r.status.storage ? m.add(r.status, {}, true) : -1;
+    if (r.checked) m.note_failures(PrimitiveId::lu);
+    const int threads = threads_for(rows);
+    tell(kWidth / threads);
+    m.plan.note(r.rows()), m.plan.note(r.columns());
+    m.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kWidth / threads)), kWidth, [&] {
+      Small s(m, r.input.dtype, rows, threads);
+      return lu_text(s, columns, input, factors, pivots, status);
+    });
+  });
+}
+
+namespace {
+
+/// Launches what solves with n × n matrices for `right` columns.
+template <class R, class Text> void solve_small(MatrixPlan& m, const R& r, Sides& v, DType dtype, const Text& text) {
+  const std::int64_t parts = ceil_div(r.right, kColumns);
+  v.right_slot = m.plan.add_param(static_cast<std::uint64_t>(r.right));
+  v.parts_slot = m.plan.add_param(static_cast<std::uint64_t>(parts));
+  const int threads = threads_for(r.rows());
+  tell(kWidth / threads);
+  m.plan.note(r.rows());
+  m.launch(static_cast<std::uint64_t>(ceil_div(r.count(), kWidth / threads) * parts), kWidth, [&] {
+    Small s(m, dtype, static_cast<int>(r.rows()), threads);
+    return text(s);
+  });
+}
+
+}  // namespace
+
+void lu_solve_on_gpu(GpuBackend& backend, const detail::LuSolveRequest& r) {
+  if (!goes_small(backend, r, r.lu.dtype)) return detail::kernel_on_host(backend, r);
+  if (r.count() == 0 || r.right == 0) return;
+  backend.run_prepared(r, [&] {
+    MatrixPlan m(backend, r, 'S');
+    const std::int64_t n = r.rows();
+    Sides v;
+    if (!r.permutes) v.a = m.add(r.lu, {n, n}, false);
+    v.b = m.add(r.b, {n, r.right}, false), v.pivots = m.add(r.pivots, {n}, false);
+    v.x = m.add(r.x, {n, r.right}, true);
+    m.plan.note(static_cast<char>(r.adjoint + 2 * r.permutes));
+    solve_small(m, r, v, r.lu.dtype, [&](Small& s) { return lu_solve_text(s, v, r); });
+  });
+}
+
+void triangular_on_gpu(GpuBackend& backend, const detail::TriangularRequest& r) {
+  if (!goes_small(backend, r, r.a.dtype)) return detail::kernel_on_host(backend, r);
+  if (r.count() == 0 || r.right == 0) return;
+  backend.run_prepared(r, [&] {
+    MatrixPlan m(backend, r, 'T');
+    const std::int64_t n = r.rows();
+    Sides v;
+    v.a = m.add(r.a, {n, n}, false), v.b = m.add(r.b, {n, r.right}, false), v.x = m.add(r.x, {n, r.right}, true);
+    m.plan.note(static_cast<char>((r.how != 'N') + 2 * r.upper + 4 * r.unit));
+    solve_small(m, r, v, r.a.dtype, [&](Small& s) { return triangular_text(s, v, r); });
+  });
+}
+
+}  // namespace tern::detail_gpu

@@ -1,0 +1,60 @@
+// What small matrices on the CPU ask of each SIMD target: one plain table of function pointers. The kernels
+// (lanes-inl.h) factorise as many matrices as a vector has lanes, one matrix a lane.
+//
+// Matrices under way lie in a *block*: element (i, j) of all of them side by side, [i · columns + j][lane]. Lanes
+// behind the last matrix hold copies of it.
+#pragma once
+#include <cstdint>
+
+namespace tern::detail_cpu::matrices {
+
+inline constexpr int kMostLanes = 16;
+
+/// Where the matrices of a block lie: element (i, j) of lane l at at[l] + i · row_step + j · column_step.
+template <class T> struct LaneView {
+  T* const* at;
+  std::int64_t rows, columns, row_step, column_step;
+  int count;  // of lanes that are there
+};
+
+/// A triangle of a block: element (i, j) at row_step · i + column_step · j, in elements of a matrix.
+template <class T> struct LaneTriangle {
+  const T* block;
+  int n;
+  std::int64_t row_step, column_step;
+  bool lower, unit;
+};
+
+/// Statuses are as those of requests (linalg.hpp), but say nothing of elements that are not finite, which `finite`
+/// finds: nonzero in lanes where all are.
+template <class T> struct LaneKernels {
+  int lanes;
+  void (*load)(const LaneView<const T>& from, T* block);
+  void (*store)(const T* block, const LaneView<T>& to);
+  /// Of `count` elements, or of the lower triangle of n × n = count.
+  void (*finite)(const T* block, int count, int n_of_triangle, std::int32_t* finite);
+  /// The lower factor in place of the lower triangle, zeros above it.
+  void (*cholesky)(int n, T* block, std::int32_t* status);
+  /// In place of m × n; pivots [min(m, n)][lane].
+  void (*lu)(int m, int n, T* block, std::int32_t* pivots, std::int32_t* status);
+  /// b = T⁻¹·b with `right` columns.
+  void (*triangle)(const LaneTriangle<T>& t, int right, T* b);
+  /// The exchanges of rows in their order, or back.
+  void (*permute)(int n, int right, const std::int32_t* pivots, bool back, T* b);
+  /// b = A⁻¹·b for `right` columns, with `identity` of b = 1, and the pivots' product with its sign. a is destroyed.
+  /// Where the sign alone is wanted, `sign_only`, the pivots stay on the diagonal of a.
+  void (*direct)(int n, int right, bool identity, T* a, T* b, T* det, bool sign_only, std::int32_t* status);
+};
+
+struct AllLaneKernels {
+  LaneKernels<float> f32;
+  LaneKernels<double> f64;
+};
+/// Those of the SIMD target in use.
+const AllLaneKernels& lane_kernels();
+template <class T> const LaneKernels<T>& lane_kernels_of() {
+  if constexpr (sizeof(T) == 4) return lane_kernels().f32;
+  else return lane_kernels().f64;
+}
+
+}  // namespace tern::detail_cpu::matrices

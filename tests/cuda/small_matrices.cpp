@@ -1,0 +1,72 @@
+// What CUDA's kernels of small matrices compute, without a GPU: their texts on the host against the CPU in f64. (Every
+// text is compiled in compile.cpp.)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which do not know fibers
+
+#include <cmath>
+
+#include "host_gpu.hpp"
+
+namespace tern::test {
+namespace {
+
+using namespace linalg;
+using Tensors = std::vector<Tensor>;
+
+/// Matrices [count, m, n] of numbers without a pattern, with `diagonal` added.
+Tensor numbers(std::int64_t count, std::int64_t m, std::int64_t n, double diagonal) {
+  std::vector<double> values;
+  for (std::int64_t l = 0; l < count; ++l)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j)
+        values.push_back(std::sin(1.3 * static_cast<double>(l * 77 + i * 37 + j * 101 + 5)) + (i == j ? diagonal : 0));
+  return tensor(values, {count, m, n}, cpu());
+}
+
+class SmallMatricesOnHost : public testing::Test {
+ protected:
+  /// f there and here, relative to the largest number.
+  void expect(const char* what, double eps, const std::function<Tensor(const Tensors&)>& f, const Tensors& x) {
+    const DType dtype = eps > 1e-10 ? f32 : f64;
+    Tensors here, exact;
+    for (const Tensor& t : x) here.push_back(gpu_.from(t.to(dtype))), exact.push_back(t.to(dtype).to(f64));
+    const std::vector<double> got = HostGpu::to_cpu(f(here)).to(f64).to_vector<double>(),
+                              want = f(exact).to(f64).to_vector<double>();
+    ASSERT_EQ(got.size(), want.size()) << what;
+    double most = 1e-30, worst = 0;
+    for (const double v : want) most = std::max(most, std::abs(v));
+    for (std::size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::abs(got[i] - want[i]));
+    EXPECT_LE(worst, 200 * eps * most) << what;
+  }
+  void expect_all(std::int64_t n, double eps) {
+    SCOPED_TRACE(n);
+    const std::int64_t count = 5;
+    const Tensor a = numbers(count, n, n, 0.1), regular = a + eye(n, f64) * static_cast<double>(n);
+    const Tensor definite = matmul(a, a.mT()) + eye(n, f64) * 2, b = numbers(count, n, 35, 0);
+    expect("lu", eps * static_cast<double>(n), [](const Tensors& x) { return lu_factor(x[0]).lu; }, {a});
+    expect("pivots", eps, [](const Tensors& x) { return lu_factor(x[0]).pivots; }, {a});
+    expect("cholesky", eps, [](const Tensors& x) { return cholesky(x[0]); }, {definite});
+    expect("solve", eps, [](const Tensors& x) { return solve(x[0], x[1]); }, {regular, b});
+    expect("solve, of columns", eps, [](const Tensors& x) { return solve(x[0].mT(), x[1]); }, {regular, b});
+    for (const bool upper : {false, true})
+      expect("a triangle", eps, [&](const Tensors& x) { return solve_triangular(x[0], x[1], upper, true, upper); },
+             {regular, b});
+    expect("from the right", eps, [&](const Tensors& x) { return solve_triangular(x[0], x[1].mT(), true, false); },
+           {regular, b});
+  }
+  HostGpu gpu_{false};
+};
+
+TEST_F(SmallMatricesOnHost, OfFiveRows) { expect_all(5, 1.2e-7); }
+TEST_F(SmallMatricesOnHost, OfThirtyTwoInDouble) { expect_all(32, 2.3e-16); }
+TEST_F(SmallMatricesOnHost, TellWhatFailed) {
+  const Tensor a = gpu_.from(numbers(2, 3, 3, 3).to(f32));
+  const auto info = [](const Tensor& t) { return HostGpu::to_cpu(t).to_vector<std::int32_t>(); };
+  EXPECT_EQ(info(lu_factor_ex(a).info), (std::vector<std::int32_t>{0, 0}));
+  EXPECT_EQ(info(lu_factor_ex(a * 0).info), (std::vector<std::int32_t>{1, 1}));
+  EXPECT_EQ(info(lu_factor_ex(a / 0).info), (std::vector<std::int32_t>{-1, -1}));
+}
+
+}  // namespace
+}  // namespace tern::test
+
+#endif

@@ -1,0 +1,201 @@
+// Batches of small matrices, which are taken many at a time: residuals at k·n·eps of every size up to one beyond those,
+// on matrices of every kind side by side, in every layout; what failed, by its number in the batch.
+#include <functional>
+#include <limits>
+
+#include "complex_numbers.hpp"
+#include "every_device.hpp"
+#include "reference.hpp"
+
+namespace tern::test {
+namespace {
+
+using namespace linalg;
+
+double noise(std::int64_t l, std::int64_t i, std::int64_t j) {
+  const auto x = static_cast<double>(i), y = static_cast<double>(j);
+  return std::sin(static_cast<double>(l) * 71 + x * 37 + y * 101 + (x + 0.3) * (y + 1.7) * (x - 2.1 * y + 0.9));
+}
+/// Element (i, j) of matrix l of n × n: kinds follow each other.
+double element(std::int64_t l, std::int64_t i, std::int64_t j, std::int64_t n) {
+  const double random = noise(l, i, j), far = static_cast<double>(std::abs(i - j));
+  switch (l % 8) {
+    case 0: return random;
+    case 1: return random * std::pow(0.5, static_cast<double>(std::min<std::int64_t>(i + j, 40)));
+    case 2: return 1 / static_cast<double>(i + j + 1);
+    case 3: return i == j ? std::abs(static_cast<double>(2 * i - n + 1)) / 2 + 0.25 : far == 1 ? 1 : 0;
+    case 4: return 1 / (1 + far);
+    case 5: return j < i ? 0 : std::pow(0.9, static_cast<double>(i)) * (i == j ? 1 : -0.4);
+    case 6: return random * 1e15;
+    default: return random * 1e-15;
+  }
+}
+Tensor numbers(std::int64_t count, std::int64_t m, std::int64_t n, DType dtype, bool all_kinds) {
+  std::vector<double> values;
+  for (std::int64_t l = 0; l < count; ++l)
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) values.push_back(all_kinds ? element(l, i, j, n) : noise(l, i, j));
+  return make(values, {count, m, n}, dtype, cpu());
+}
+
+/// 1, where results are looked at.
+Tensor unit(std::int64_t n) { return eye(n, {.dtype = f64, .device = cpu()}); }
+
+class SmallMatrices : public EveryDevice {
+ protected:
+  std::vector<std::int64_t> sizes() const {
+    if (!(device() == cpu()) && !full_test()) return {1, 2, 3, 4, 5, 8, 13, 32, 33};
+    std::vector<std::int64_t> all;
+    for (std::int64_t n = 1; n <= 33; ++n) all.push_back(n);
+    return all;
+  }
+  std::vector<DType> dtypes() const {
+    if (device().to_string().starts_with("webgpu")) return {f32};
+    return {f32, f64};
+  }
+  Tensor there(const Tensor& x) const { return x.to(device()); }
+  static Tensor here(const Tensor& x) { return x.to(cpu()).to(f64); }
+  /// The largest element of each matrix of x, over the product of the others' norms, is below k·n·eps.
+  static void expect_below(const char* what, const Tensor& x, const std::vector<Tensor>& norms, DType dtype) {
+    if (x.numel() == 0) return;
+    const auto n = static_cast<double>(std::max(x.size(-1), x.size(-2)));
+    Tensor size = ones({}, {.dtype = f64, .device = cpu()});
+    for (const Tensor& t : norms) size = size * matrix_norm(t);
+    const std::vector<double> worst = (max(abs(x), {-2, -1}) / (size + 1e-300)).to_vector<double>();
+    for (std::size_t l = 0; l < worst.size(); ++l)
+      EXPECT_LE(worst[l], 10 * n * epsilon_of(dtype)) << what << ", matrix " << l;  // NaN fails
+  }
+  template <class F> void for_each_size(F f) const {
+    for (const DType dtype : dtypes())
+      for (const std::int64_t n : sizes()) {
+        SCOPED_TRACE(std::to_string(n) + " " + std::string(to_string(dtype)));
+        f(dtype, n);
+      }
+  }
+};
+TERN_EVERY_DEVICE(SmallMatrices);
+
+TEST_P(SmallMatrices, FactorsGiveTheMatrices) {
+  for_each_size([&](DType dtype, std::int64_t n) {
+    for (const std::int64_t m : {n, n + 2}) {
+      const Tensor a = numbers(19, m, n, dtype, true), x = here(a);
+      const auto f = lu(there(a));
+      expect_below("p·l·u", matmul(here(f.p), matmul(here(f.l), here(f.u))) - x, {x}, dtype);
+      EXPECT_LE(max(abs(here(f.l))).item<double>(), 1 + 1e-6) << "pivots are not the largest";
+    }
+    const Tensor x = numbers(19, n, n, dtype, false).to(f64), scale = tensor({1., 1e12, 1e-12}, cpu()).unsqueeze(-1);
+    const Tensor definite = ((matmul(x, x.mT()) + unit(n)).unsqueeze(1) * scale.unsqueeze(-1)).to(dtype);
+    const Tensor s = here(definite), l = here(cholesky(there(definite))), u = here(cholesky(there(definite), true));
+    expect_below("l·lᵀ", matmul(l, l.mT()) - s, {s}, dtype), expect_below("uᵀ·u", matmul(u.mT(), u) - s, {s}, dtype);
+    EXPECT_EQ(max(abs(triu(l, 1))).item<double>(), 0);
+  });
+}
+
+TEST_P(SmallMatrices, SolutionsSolve) {
+  for_each_size([&](DType dtype, std::int64_t n) {
+    const Tensor a = numbers(19, n, n, dtype, true), x = here(a), at = there(a);
+    for (const std::int64_t columns : {1, 3, 35}) {
+      const Tensor b = numbers(19, n, columns, dtype, false), wanted = here(b);
+      const Tensor y = here(solve(at, there(b)));
+      expect_below("a·x - b", matmul(x, y) - wanted, {x, y}, dtype);
+      const auto f = lu_factor(at);
+      const Tensor z = here(lu_solve(f.lu, f.pivots, there(b)));
+      expect_below("by factors", matmul(x, z) - wanted, {x, z}, dtype);
+      const Tensor t = x + unit(n) * (matrix_norm(x).unsqueeze(-1).unsqueeze(-1) * 2);
+      const Tensor tt = there(t.to(dtype)), exact = here(tt);
+      for (const bool upper : {false, true}) {
+        const Tensor half = upper ? triu(exact) : tril(exact);
+        const Tensor left = here(solve_triangular(tt, there(b), upper));
+        expect_below("a triangle", matmul(half, left) - wanted, {half, left}, dtype);
+        const Tensor right = here(solve_triangular(tt, there(b.mT()), upper, false));
+        expect_below("from the right", matmul(right, half) - wanted.mT(), {half, right}, dtype);
+        const Tensor small = half * (1 / matrix_norm(half).unsqueeze(-1).unsqueeze(-1));
+        const Tensor ones_on = (upper ? triu(small, 1) : tril(small, -1)) + unit(n);
+        const Tensor one = here(solve_triangular(there(small.to(dtype)), there(b), upper, true, true));
+        expect_below("of ones", matmul(ones_on, one) - wanted, {ones_on, one}, dtype);
+      }
+    }
+    const Tensor inverse = here(inv(at));
+    expect_below("a·a⁻¹ - 1", matmul(x, inverse) - unit(n), {x, inverse}, dtype);
+  });
+}
+
+TEST_P(SmallMatrices, DeterminantsAreProducts) {
+  for_each_size([&](DType dtype, std::int64_t n) {
+    const Tensor a = (numbers(19, n, n, dtype, false).to(f64) + unit(n) * (static_cast<double>(n) / 2)).to(dtype);
+    const auto f = linalg::lu(here(a).to(c128));  // one by one, whatever the size
+    const Tensor exact = real(prod(diagonal(f.u, 0, -2, -1), {-1}) * det(f.p));
+    const double bound = 100 * static_cast<double>(n) * epsilon_of(dtype);
+    const std::vector<double> got = (here(det(there(a))) / exact - 1).to_vector<double>();
+    const auto logs = slogdet(there(a));
+    const std::vector<double> log = (here(logs.logabsdet) - tern::log(abs(exact))).to_vector<double>();
+    EXPECT_EQ(here(logs.sign).to_vector<double>(), sign(exact).to_vector<double>());
+    for (std::size_t l = 0; l < got.size(); ++l) {
+      if (n <= 20) {
+        EXPECT_LE(std::abs(got[l]), bound) << l;
+      }
+      EXPECT_LE(std::abs(log[l]), bound) << l;
+    }
+    EXPECT_EQ(here(det(zeros({3, n, n}, {.dtype = dtype, .device = device()}))).to_vector<double>(),
+              (std::vector<double>{0, 0, 0}));
+  });
+}
+
+TEST_P(SmallMatrices, AnyNumberInAnyLayout) {
+  for (const std::int64_t n : {3, 4, 6})
+    for (const std::int64_t count : {1, 2, 15, 16, 17, 33}) {
+      SCOPED_TRACE(std::to_string(count) + " of " + std::to_string(n));
+      const Tensor a = numbers(count, n, n, f32, false) + unit(n).to(f32) * 4, b = numbers(count, n, 2, f32, false);
+      const Tensor at = there(a), bt = there(b), x = here(a);
+      const auto expect = [&](const char* what, const Tensor& other, const Tensor& right) {
+        const Tensor y = here(solve(other, right));
+        expect_below(what, matmul(x, y) - here(b), {x, y}, f32);
+        const Tensor z = here(inv(other));
+        expect_below(what, matmul(x, z) - unit(n), {x, z}, f32);
+      };
+      expect("dense", at, bt);
+      expect("by columns", at.mT().clone().mT(), bt.mT().clone().mT());
+      expect("strided", strided(at), strided(bt));
+      expect("the batch last", at.permute({1, 2, 0}).clone().permute({2, 0, 1}), bt);
+      const Tensor one = at.slice(0, 0, 1), many = one.broadcast_to({count, n, n});
+      const Tensor y = here(solve(many, bt)), first = x.slice(0, 0, 1);
+      expect_below("one for all", matmul(first, y) - here(b), {first, y}, f32);
+    }
+  EXPECT_EQ(inv(there(numbers(6, 4, 4, f32, false)).reshape({2, 1, 3, 4, 4}).transpose(0, 2)).shape(),
+            (Shape{3, 1, 2, 4, 4}));
+}
+
+TEST_P(SmallMatrices, NameWhatFailed) {
+  for (const std::int64_t n : {2, 4, 7, 32}) {
+    const std::int64_t count = 21;
+    std::vector<float> values;
+    for (std::int64_t l = 0; l < count; ++l)
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < n; ++j)
+          values.push_back(i != j                  ? 0.f
+                           : l == 18 && i == 1     ? 0.f
+                           : l == 20 && i == n - 1 ? std::numeric_limits<float>::quiet_NaN()
+                                                   : 2.f);
+    const Tensor a = tensor(values, {count, n, n}, device());
+    std::vector<std::int32_t> want(static_cast<std::size_t>(count));
+    want[18] = 2, want[20] = -1;
+    const auto info = [](const Tensor& t) { return t.to(cpu()).to_vector<std::int32_t>(); };
+    EXPECT_EQ(info(inv_ex(a).info), want) << n;
+    EXPECT_EQ(info(solve_ex(a, ones({n})).info), want) << n;
+    EXPECT_EQ(info(lu_factor_ex(a).info), want) << n;
+    EXPECT_EQ(info(cholesky_ex(a).info), want) << n;
+    for (int twice = 0; twice < 2; ++twice) {  // the second time as it was prepared
+      expect_error(ErrorKind::linalg, {"inv", "matrix 18 of the batch", "pivot 2"}, [&] { inv(a); });
+      expect_error(ErrorKind::linalg, {"solve", "matrix 18 of the batch", "pivot 2"}, [&] { solve(a, ones({n})); });
+      expect_error(ErrorKind::linalg, {"lu_factor", "matrix 18 of the batch", "pivot 2"}, [&] { lu_factor(a); });
+      expect_error(ErrorKind::linalg, {"cholesky", "matrix 18 of the batch", "order 2"}, [&] { cholesky(a); });
+      const Tensor last = a.slice(0, 19, 21);
+      expect_error(ErrorKind::linalg, {"inv", "matrix 1 of the batch", "not finite"}, [&] { inv(last); });
+    }
+    synchronize(device());  // nothing is left to be told
+    EXPECT_EQ(info(inv_ex(a.slice(0, 0, 3)).info), (std::vector<std::int32_t>{0, 0, 0}));
+  }
+}
+
+}  // namespace
+}  // namespace tern::test
