@@ -219,8 +219,8 @@ class Program {
     const std::vector<operations::Values> want = sample.reference(exact);
     for (std::size_t k = 0; k < got.size(); ++k) {
       if (!agrees(entry.tolerance, got[k], want[k])) {
-        std::fprintf(stderr, "step %d, %s (%s), result %zu differs from the reference\n", steps_, entry.name, sample.with,
-                     k);
+        std::fprintf(stderr, "step %d, %s (%s), result %zu differs from the reference\n", steps_, entry.name,
+                     sample.with, k);
         std::abort();
       }
       go_on_with(got[k]);
