@@ -9,8 +9,8 @@
 namespace tern::detail {
 
 inline bool is_complex(const Argument& a) {
-  return a.is_complex || (a.tensor ? a.tensor->defined() && is_complex(a.tensor->dtype())
-                                   : a.var && a.var->defined() && is_complex(a.var->dtype()));
+  const Tensor* const t = tensor_of(a);
+  return a.is_complex || (t && t->defined() && is_complex(t->impl()->dtype));
 }
 inline bool of_complex_numbers(const FusedCall& call, std::span<const Argument> arguments) {
   return call.graph->complex || std::ranges::any_of(arguments, [](const Argument& a) { return is_complex(a); });

@@ -219,8 +219,8 @@ class Program {
     const std::vector<operations::Values> want = sample.reference(exact);
     for (std::size_t k = 0; k < got.size(); ++k) {
       if (!agrees(entry.tolerance, got[k], want[k])) {
-        std::fprintf(stderr, "step %d, %s (%s), result %zu differs from the reference\n", steps_, entry.name, sample.with,
-                     k);
+        std::fprintf(stderr, "step %d, %s (%s), result %zu differs from the reference\n", steps_, entry.name,
+                     sample.with, k);
         std::abort();
       }
       go_on_with(got[k]);
@@ -245,8 +245,10 @@ class Program {
     const std::vector<double> values = got.to(f64).to_vector<double>();
     double largest = 1;
     for (const double v : want.of) largest = std::max(largest, std::abs(v));
-    // Entries bound the draws of their own tests; of ten thousands of others a few round worse.
-    const double eps = 0x1p-52, bound = 2 * (tolerance.roundings + tolerance.stores) * eps * largest;
+    // What is made of numbers alone has the default dtype. Entries bound the draws of their own tests; of ten thousands
+    // of others a few round worse.
+    const double eps = got.dtype() == f32 ? 0x1p-23 : 0x1p-52,
+                 bound = 2 * (tolerance.roundings + tolerance.stores) * eps * largest;
     for (std::size_t i = 0; i < values.size(); ++i)
       if (!(std::abs(values[i] - want.of[i]) <= bound + eps * std::abs(want.of[i]))) return false;
     return true;

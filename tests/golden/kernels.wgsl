@@ -1570,8 +1570,9 @@ fn slope_of(v0: f32) -> f32 {
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 var<workgroup> sums: array<f32, 256>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   let line = group / 1u;
   let part = group - line * 1u;
@@ -1637,8 +1638,9 @@ fn combine(a: f32, b: f32) -> f32 {
 @group(0) @binding(1) var<storage, read> b0: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<f32, 256>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   let line = group / params.v[1].x;
   let part = group - line * params.v[1].x;
@@ -1676,8 +1678,9 @@ fn combine(a: f32, b: f32) -> f32 {
 @group(0) @binding(2) var<storage, read_write> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 var<workgroup> sums: array<f32, 256>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   let line = group / params.v[1].y;
   let part = group - line * params.v[1].y;
@@ -1744,8 +1747,9 @@ fn combine(a: f32, b: f32) -> f32 {
 @group(0) @binding(1) var<storage, read> b0: array<u32>;
 @group(0) @binding(2) var<storage, read_write> b1: array<u32>;
 var<workgroup> sums: array<f32, 256>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   let column = thread % 32u;
   let line = group * 32u + column;
@@ -2191,8 +2195,9 @@ fn key_of(w: u32, flip: u32) -> u32 {
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   let t = group * 256u + thread;
   if (t >= params.v[0].y) { return; }
@@ -2256,8 +2261,9 @@ fn combine(a: f32, b: f32) -> f32 {
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   let t = group * 256u + thread;
   if (t >= params.v[0].y) { return; }
@@ -2275,6 +2281,7 @@ fn combine(a: f32, b: f32) -> f32 {
       low_high = low_middle;
     }
   }
+  low = max(low, params.v[1].x);
   let w0 = (params.v[2].x + k + wanted * params.v[2].y) / 4u;
   let q1 = b0[w0 + 0u];
   let x2 = bitcast<f32>(q1.x);
@@ -2285,7 +2292,6 @@ fn combine(a: f32, b: f32) -> f32 {
   var acc1 = x3;
   var acc2 = x4;
   var acc3 = x5;
-  low = max(low, params.v[1].x);
   for (; low < params.v[1].y; low += 1u) {
     if (bitcast<u32>(bitcast<i32>(b2[keys + low])) != wanted) { break; }
     let j = bitcast<u32>(bitcast<i32>(b3[places + low]));
@@ -2310,8 +2316,9 @@ fn combine(a: f32, b: f32) -> f32 {
 @group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   let t = group * 256u + thread;
   if (t >= params.v[0].y) { return; }
@@ -2322,6 +2329,7 @@ fn combine(a: f32, b: f32) -> f32 {
   let before = max(entry, 1u) - 1u;
   let wanted = bitcast<u32>(bitcast<i32>(b2[keys + entry]));
   if (wanted >= params.v[1].z || (entry > 0u && bitcast<u32>(bitcast<i32>(b2[keys + before])) == wanted)) { return; }
+  var low = entry;
   let w0 = (params.v[2].y + k + wanted * params.v[2].z) / 4u;
   let q1 = b0[w0 + 0u];
   let x2 = bitcast<f32>(q1.x);
@@ -2332,7 +2340,7 @@ fn combine(a: f32, b: f32) -> f32 {
   var acc1 = x3;
   var acc2 = x4;
   var acc3 = x5;
-  for (var low = entry; low < params.v[0].w; low += 1u) {
+  for (; low < params.v[1].y; low += 1u) {
     if (bitcast<u32>(bitcast<i32>(b2[keys + low])) != wanted) { break; }
     let j = bitcast<u32>(bitcast<i32>(b3[places + low]));
     let w6 = (params.v[2].w + k + j * params.v[3].x) / 4u;
@@ -2357,8 +2365,9 @@ fn combine(a: f32, b: f32) -> f32 {
 @group(0) @binding(3) var<storage, read> b2: array<u32>;
 @group(0) @binding(4) var<storage, read> b3: array<u32>;
 var<workgroup> values: array<f32, 1024>;
-fn combine(a: f32, b: f32) -> f32 {
-  return (a + b);
+fn combine(v0: f32, v1: f32) -> f32 {
+  let v2 = (v0 + v1);
+  return v2;
 }
   if (group >= params.v[0].y) { return; }
   let tiles = (params.v[0].z + 4u - 1u) / 4u;

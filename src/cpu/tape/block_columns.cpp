@@ -20,6 +20,7 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
     Cursor::Line line;
     int index;
   };
+  if (list.size() < kFewestColumns) return {};
   detail::SmallVector<Place, 16> places;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto& operand = list[i];

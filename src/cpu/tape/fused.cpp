@@ -59,7 +59,7 @@ void Run::describe(const char* mode, bool parallel, int passes) const {
 }
 
 void run_fused(const FusedRequest& request, const Tape& tape, const KernelTable& table) {
-  if (request.space.numel() == 0) return run_empty(request, tape, table);
+  if (std::ranges::find(request.space, 0) != request.space.end()) return run_empty(request, tape, table);
   if (!detail::tracing() && run_small(request, tape, table)) return;
   if (!detail::tracing() && run_narrow(request, tape)) return;
   run_any(request, tape, table);
