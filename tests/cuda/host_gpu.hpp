@@ -205,6 +205,8 @@ inline constexpr std::array<const char*, 2> kHostInstructions[] = {
      "std::memcpy(f.x, workgroup_memory + from, 16);"},
     {R"(asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(f.x[0]), "=f"(f.x[1]) : "r"(from) : "memory");)",
      "std::memcpy(f.x, workgroup_memory + from, 8);"},
+    {R"(asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");)",
+     "copy_to_workgroup(to, &first, 4, 4), copy_to_workgroup(to + 4, &second, 4, 4);"},
     {R"(asm("div.full.f32 %0, %1, %2;" : "=f"(quotient) : "f"(a), "f"(b));)", "quotient = a / b;"},
     {R"(asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));)", "inverse = 1.0f / sum;"},
     {R"(asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x * 1.4426950408889634f));)",

@@ -29,6 +29,7 @@ enum : u32 {
   kBlocks = $blocks,  // of 16 rows, of a warp
   kRows = 16u * kBlocks * kWarps, kColumns = $columns_at_once, kAcross = kColumns / 8u,
   kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kScratch = $scratch,  // bytes of a warp, where products take their first factor from memory
   kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
 };
 $units
@@ -50,6 +51,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
       v{(const Element*)$v, $v_from, $v_step, $v_step_in};
   u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
   fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
   fetch<kWideV, kColumns, kWidth>(v, begin, end, $width, stage + kBytesOfK, thread);
@@ -108,7 +110,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
 #pragma unroll
         for (u32 j = 0u; j < kWidth / 8u; ++j) { sums[i][j][2u * h] *= older, sums[i][j][2u * h + 1u] *= older; }
       }
-    multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane);
+    multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane, scratch);
     let used = stage;
     stage = other, other = used;
   }

@@ -16,6 +16,7 @@ enum : u32 {
   kBlocks = $blocks,  // of 16 rows, of a warp
   kRows = 16u * kBlocks * kWarps, kColumns = $columns_at_once, kAcross = kColumns / 8u,
   kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kScratch = $scratch,  // bytes of a warp, where products take their first factor from memory
   kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
 };
 $units
@@ -38,6 +39,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
       v{(const Element*)$v, $v_from, $v_step, $v_step_in}, out{(const Element*)$out, $out_from, $out_step, $out_step_in};
   u32 stage = rows_of_out + kBytes * kRows * kWidth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
   fetch<kWideOut, kRows, kWidth>(out, first_row, $rows, $width, rows_of_out, thread);
   fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
@@ -91,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           }
         }
       }
-    multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane);
+    multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane, scratch);
     let used = stage;
     stage = other, other = used;
   }

@@ -36,7 +36,7 @@ MmaInstance instance_of(const AttentionSizes& s, DType dtype) {
 MmaInstance mma_forward_instance(const AttentionSizes& sizes, DType dtype) {
   MmaInstance i = instance_of(sizes, dtype);
   if (i.widest() > 128) i.blocks = 1;
-  if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : i.widest() > 64 ? 32 : 64;
+  if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : 32;
   else i.others = i.widest() > 128 ? 32 : 64;
   if (i.bytes == 2) i.resident = 2;
   return i;
@@ -145,6 +145,7 @@ Holes MmaAttention::holes(const std::string& columns_first) const {
   const std::pair<const char*, int> numbers[] = {{"warps", instance_.warps},
                                                  {"blocks", instance_.blocks},
                                                  {"bytes", instance_.bytes},
+                                                 {"scratch", instance_.scratch()},
                                                  {"most_depth", instance_.most_depth},
                                                  {"most_width", instance_.most_width},
                                                  {"resident", instance_.resident}};
