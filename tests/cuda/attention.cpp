@@ -23,7 +23,7 @@ Var soft_alibi(const Var& q, const Var& k, const Var& v, const AttentionOptions&
       0.125);
 }
 
-/// Those that compile.cpp has not: of more than 64 elements, and by elements.
+/// Those that compile.cpp has not: f32, more than 64 elements, and by elements.
 TEST(CudaAttention, EveryInstanceCompiles) {
   std::string reason;
   ASSERT_NE(detail_cuda::nvrtc(reason), nullptr) << reason << " (script/setup fetches it)";
@@ -43,11 +43,13 @@ TEST(CudaAttention, EveryInstanceCompiles) {
   setenv("TERN_ATTENTION_KERNEL", "1", 1);
   call(DType::f16, 128, 128, {.causal = true, .window = 9, .lengths = device.make({1}, i32)}, soft_alibi);
   call(DType::bf16, 129, 70, {.scale = -1.0}, plain);  // by elements
-  call(f32, 128, 256, {.causal = true}, plain);
+  call(f32, 64, 70, {.causal = true}, plain);
+  call(f32, 40, 64, {}, soft_alibi);
+  call(f32, 256, 9, {}, plain);
   unsetenv("TERN_ATTENTION_KERNEL");
-  EXPECT_EQ(titles["// attention in f32"], 1);
-  EXPECT_EQ(titles["// gradient of attention in f32, of q"], 1);
-  EXPECT_EQ(titles["// gradients of attention in f32, of k and v"], 2);
+  EXPECT_EQ(titles["// attention in f32"], 3);
+  EXPECT_EQ(titles["// gradient of attention in f32, of q"], 3);
+  EXPECT_EQ(titles["// gradients of attention in f32, of k and v"], 4);
   EXPECT_EQ(titles["// attention on tensor cores"], 2);
   EXPECT_EQ(titles["// gradient of attention on tensor cores, of q"], 2);
   EXPECT_EQ(titles["// gradients of attention on tensor cores, of k and v"], 3);  // those of 256 elements apart
@@ -96,7 +98,7 @@ class CudaAttentionOnHost : public testing::Test {
     const std::vector<Tensor> got = results(on_gpu, here, false, call), want = results(c, exact, true, call);
     const std::string how = type == f32 ? "in f32" : "on tensor cores";
     EXPECT_TRUE(type == f64 || (gpu_.ran("attention " + how) && gpu_.ran("gradient of attention " + how + ", of q") &&
-                gpu_.ran("gradients of attention " + how + ", of k and v")))
+                                gpu_.ran("gradients of attention " + how + ", of k and v")))
         << what;
     const char* const names[] = {"result", "logsumexp", "q", "k", "v"};
     // Of large scores one share is nearly 1, and its slope what rounding the result leaves.

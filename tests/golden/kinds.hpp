@@ -101,7 +101,7 @@ inline std::vector<Kind> product_kinds() {
 }
 
 /// Of scan, sort and scatter, which launch several kernels each: the titles of their texts say which.
-/// Their formulas are the same; CUDA's kernels of 16-bit floats and of f32 differ in how tiles are multiplied.
+/// CUDA's kernels of f32 differ from those of 16-bit floats in how tiles are multiplied (../cuda/attention.cpp).
 inline std::vector<Kind> attention_kinds() {
   using P = Printing;
   const auto alibi = [](auto score, auto, auto head, auto i, auto j, auto slope) {

@@ -1,5 +1,5 @@
-// Attention, forward, of 16-bit floats on tensor cores from compute capability 8.0 on. A FlashAttention-2
-// (Dao, https://arxiv.org/abs/2307.08691) with the user's formula in it.
+// Attention, forward, from compute capability 8.0 on: of 16-bit floats on tensor cores, of f32 by fma. It is
+// FlashAttention-2 (Dao, https://arxiv.org/abs/2307.08691) with the user's formula in it.
 //
 //                     columns: kColumns at a time
 //                   ┌──────────┐
@@ -18,9 +18,11 @@
 //   sums += shares·v (tensor cores)          the layout of sums is that of a first factor: shares never leave registers
 //
 // and at the end everything divided by the row's sum, a lane storing eight neighbours. Tiles that no row sees are not
-// visited. Workgroups with the most columns start first. mma_units.cu has the products; cuda_forward.cpp chooses the
-// instance and fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
+// visited. Workgroups with the most columns start first. attention_units.cu has tiles and products; cuda_forward.cpp
+// fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
 // of k or v read from workgroup memory then serves four instructions: with 16 rows reading would take as long.
+//
+// Bound by mma.sync, with 0.54 of wgmma's speed (cuda/products/mma.cu): figures in docs/internals/attention.md.
 
 // The instance.
 enum : bool { kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide };  // 16 bytes are copied at once; else by elements
@@ -131,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
         }
       }
       if ((lane & 3u) == 0u && row < $rows) {
-        let top = tops[i][h] * 0.6931471805599453f;
+        [[maybe_unused]] let top = tops[i][h] * 0.6931471805599453f;
         $store_row
       }
     }

@@ -1,4 +1,4 @@
-// The gradients of attention by k and v, of 16-bit floats on tensor cores. A workgroup has kColumns keys of one key
+// The gradients of attention by k and v, beside attention_mma.cu. A workgroup has kColumns keys of one key
 // head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient go through a ring of two
 // places, for every query head that shares the keys, and of each, turned over so that keys are rows of the products,
 //

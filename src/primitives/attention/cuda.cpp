@@ -17,10 +17,7 @@ bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s
   // Of more than that the decomposed computation cannot keep its scores, and computes them again.
   constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
   const bool many = s.of_scores().numel() > kMostScores;
-  if (!has_mma_attention(backend, s, dtype)) {
-    constexpr std::int64_t kMost = 64;  // as on WebGPU (attention.cpp)
-    return many || (s.rows <= kMost && s.columns <= kMost && s.depth <= kMost && s.width <= kMost);
-  }
+  if (!has_mma_attention(backend, s, dtype)) return many;
   const MmaInstance instance = mma_forward_instance(s, dtype);
   const auto* cuda = dynamic_cast<detail_cuda::CudaBackend*>(&backend);
   const std::int64_t processors = cuda ? cuda->units().processors : 1;
@@ -32,9 +29,8 @@ bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s
   if (groups * 2 <= processors && s.columns * instance.widest() > kMostOfFew) return false;
   // bf16 4x16x2048x256 1.21, 0.61.
   if (dtype_size(dtype) == 2) return many || !with_gradients || instance.widest() <= 128;
-  // f32 4x16x256x64 0.94, 0.56; 4x16x2048x64 1.43, 0.84; the same with 128 elements, causal, 1.19, 0.51.
-  constexpr std::int64_t kFewestColumns = 512;
-  return many || (!with_gradients && s.columns >= kFewestColumns && instance.widest() <= 128);
+  // f32 4x16x64x64 1.35, 0.87; 4x16x256x64 1.23, 0.71; 4x16x2048x64 1.26, 0.73; 2x4x1000x1003x64 0.96, 0.40.
+  return many || (!with_gradients && instance.widest() <= 128);
 }
 
 }  // namespace tern::detail_gpu

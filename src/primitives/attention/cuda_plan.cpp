@@ -142,13 +142,10 @@ Holes MmaAttention::holes(const std::string& columns_first) const {
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
   h["pair"] = packed_pair(dtype_, kFirst, kSecond);
   h["factor"] = cat("bitcast<f32>(", p(factor_), ")");
-  const std::pair<const char*, int> numbers[] = {{"warps", instance_.warps},
-                                                 {"blocks", instance_.blocks},
-                                                 {"bytes", instance_.bytes},
-                                                 {"scratch", instance_.scratch()},
-                                                 {"most_depth", instance_.most_depth},
-                                                 {"most_width", instance_.most_width},
-                                                 {"resident", instance_.resident}};
+  const std::pair<const char*, int> numbers[] = {
+      {"warps", instance_.warps},       {"blocks", instance_.blocks},         {"bytes", instance_.bytes},
+      {"scratch", instance_.scratch()}, {"most_depth", instance_.most_depth}, {"most_width", instance_.most_width},
+      {"resident", instance_.resident}};
   for (const auto& [name, number] : numbers) h[name] = cat(number, "u");
   std::string edge;
   const std::string shift = slots_.integer(slots_.shift);
