@@ -1,6 +1,6 @@
-// The gradient of attention by q: as attention_mma.cu, but for what is done with a tile of scores. A workgroup has kRows
-// rows of q and of the result's gradient in workgroup memory; tiles of k and v go through a ring of two places, and of
-// each
+// The gradient of attention by q: as attention_mma.cu, but for what is done with a tile of scores. A workgroup has its
+// kRows rows of q and of the result's gradient in workgroup memory; tiles of k and v go through a ring of two places,
+// and of each
 //
 //   products = q·kᵀ, toward = out_grad·vᵀ       (tensor cores)
 //   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
