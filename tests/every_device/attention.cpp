@@ -194,7 +194,8 @@ TEST_P(Attention, LongSequencesTakeLinearMemory) {
   const Var x = parameter(full({1, 1, length, 8}, 0.125).to(on_cpu ? f32 : bf16));
   release_memory(device());
   const std::int64_t before = memory_stats(device()).live;
-  backward(sum(attention(x, x, x, {.causal = true, .window = on_cpu ? std::optional<std::int64_t>(64) : std::nullopt})));
+  backward(
+      sum(attention(x, x, x, {.causal = true, .window = on_cpu ? std::optional<std::int64_t>(64) : std::nullopt})));
   EXPECT_LT(memory_stats(device()).peak - before, length * 8 * 4 * 24);
 }
 

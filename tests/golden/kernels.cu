@@ -656,12 +656,716 @@ extern "C" __global__ void __launch_bounds__(64) tern_kernel(vec4<u32>* __restri
   }
 }
 
-// ---- attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
-// ---- attention: attention, 16 workgroups of 2, 22 words (a8bda974)
-// ---- scan: cumsum, 6 workgroups of 256, 8 words (3d8ac92b)
-// ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (a1c8b317)
-// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (2f9b620e)
-// ---- scan of columns: cumsum, 64 workgroups of 256, 8 words (b865acde)
+// ---- attention: attention, 2 workgroups of 128, 24 words (21c6154b)
+// ---- attention on tensor cores: attention, 2 workgroups of 128, 24 words
+// attention on tensor cores
+struct Params {
+  u32 v[24];
+};
+template <class T> TERN_DEVICE T tern_add(T a, T b) {
+  return T(typename Unsigned<T>::type(a) + typename Unsigned<T>::type(b));
+}
+TERN_DEVICE f64 tern_add(f64 a, f64 b) { return a + b; }
+template <class T> TERN_DEVICE T tern_sub(T a, T b) {
+  return T(typename Unsigned<T>::type(a) - typename Unsigned<T>::type(b));
+}
+TERN_DEVICE f64 tern_sub(f64 a, f64 b) { return a - b; }
+template <class T> TERN_DEVICE T tern_neg(T x) { return T(0 - typename Unsigned<T>::type(x)); }
+TERN_DEVICE f64 tern_neg(f64 x) { return -x; }
+template <class T> TERN_DEVICE T tern_abs(T x) { return x < T(0) ? tern_neg(x) : x; }
+TERN_DEVICE u32 tern_abs(u32 x) { return x; }
+TERN_DEVICE f64 tern_abs(f64 x) { return fabs(x); }
+template <class T> TERN_DEVICE T tern_mul(T a, T b) {
+  return T(typename Unsigned<T>::type(a) * typename Unsigned<T>::type(b));
+}
+TERN_DEVICE f64 tern_mul(f64 a, f64 b) { return a * b; }
+// The instance.
+enum : bool { kWideQ = true, kWideK = true, kWideV = true };  // 16 bytes are copied at once; else by elements
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 2u,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+typedef u16 Element;
+typedef u16 Word;
+// ---- copies to workgroup memory that run on their own ----
+TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
+TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+TERN_DEVICE void tern_copy_word(u32 to, const void* from, u32 bytes) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+}
+TERN_DEVICE void tern_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+TERN_DEVICE void tern_wait_copies() { asm volatile("cp.async.wait_group 0;" ::: "memory"); }
+TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
+               ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
+}
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
+// matrix, lies in different banks.
+TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
+// Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
+struct Rows {
+  const Element* elements;
+  u32 from, step, step_in;
+};
+// Sends rows [first, first + count) on their way to `to`; 0 in place of rows from `end`, and elements from `size` on.
+template <bool wide, u32 count, u32 elements>
+TERN_DEVICE void fetch(Rows r, u32 first, u32 end, u32 size, u32 to, u32 thread) {
+  constexpr u32 unit = 16u / kBytes, parts = elements / unit;
+#pragma unroll
+  for (u32 i = 0u; i < count * parts / kThreads; ++i) {
+    let number = thread + i * kThreads;
+    let row = number / parts, part = number % parts;
+    let at = to + tern_place(row, part, kBytes * elements);
+    let left = first + row < end && part * unit < size ? min(size - part * unit, unit) : 0u;
+    let start = r.from + (first + row) * r.step;
+    if constexpr (wide) {
+      tern_copy(at, r.elements + (left ? start + part * unit : 0u), left * kBytes);
+    } else {
+      u32 words[4] = {};
+#pragma unroll
+      for (u32 e = 0u; e < unit; ++e) {
+        let x = e < left ? bitcast<Word>(r.elements[start + (part * unit + e) * r.step_in]) : Word(0);
+        words[e * kBytes / 4u] |= u32(x) << (8u * kBytes * e & 31u);
+      }
+      tern_put(at, words);
+    }
+  }
+}
+TERN_DEVICE void tern_matrices(u32 (&m)[4], u32 from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+}
+TERN_DEVICE void tern_matrices_turned(u32 (&m)[4], u32 from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3]) : "r"(from) : "memory");
+}
+TERN_DEVICE void multiply(f32 (&acc)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(acc[0]), "+f"(acc[1]), "+f"(acc[2]), "+f"(acc[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+// acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row. A block of
+// b serves all of the warp's blocks of rows.
+template <u32 blocks, u32 across, u32 elements>
+TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u32 b, u32 lane) {
+  let low = lane >> 3u & 1u, high = lane >> 4u;
+#pragma unroll
+  for (u32 kk = 0u; kk < elements / 16u; ++kk) {
+    u32 of_a[blocks][4];
+#pragma unroll
+    for (u32 i = 0u; i < blocks; ++i)
+      tern_matrices(of_a[i], a + tern_place(row + i * 16u + low * 8u + (lane & 7u), kk * 2u + high, 2u * elements));
+#pragma unroll
+    for (u32 j = 0u; j < across; j += 2u) {
+      u32 of_b[4];
+      tern_matrices(of_b, b + tern_place(j * 8u + high * 8u + (lane & 7u), kk * 2u + low, 2u * elements));
+#pragma unroll
+      for (u32 i = 0u; i < blocks; ++i) {
+        multiply(acc[i][j], of_a[i], of_b[0], of_b[1]);
+        multiply(acc[i][j + 1u], of_a[i], of_b[2], of_b[3]);
+      }
+    }
+  }
+}
+// acc += x·b for x in the layout of sums, rounded to 16 bits, and the rows of b, of which there are as many as x has
+// columns.
+template <u32 blocks, u32 across, u32 elements>
+TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (&x)[blocks][across][4], u32 b,
+                               u32 lane, u32) {
+  let low = lane >> 3u & 1u, high = lane >> 4u;
+#pragma unroll
+  for (u32 kk = 0u; kk < across / 2u; ++kk) {
+    u32 of_a[blocks][4];
+#pragma unroll
+    for (u32 i = 0u; i < blocks; ++i)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        of_a[i][2u * h] = tern_f32_pair_to_bf16(x[i][2u * kk + h][0], x[i][2u * kk + h][1]);
+        of_a[i][2u * h + 1u] = tern_f32_pair_to_bf16(x[i][2u * kk + h][2], x[i][2u * kk + h][3]);
+      }
+#pragma unroll
+    for (u32 j = 0u; j < elements / 8u; j += 2u) {
+      u32 of_b[4];
+      tern_matrices_turned(of_b, b + tern_place(kk * 16u + low * 8u + (lane & 7u), j + high, 2u * elements));
+#pragma unroll
+      for (u32 i = 0u; i < blocks; ++i) {
+        multiply(acc[i][j], of_a[i], of_b[0], of_b[1]);
+        multiply(acc[i][j + 1u], of_a[i], of_b[2], of_b[3]);
+      }
+    }
+  }
+}
+// ---- numbers ----
+// 2^exponent.
+TERN_DEVICE f32 tern_power_of_two(f32 exponent) {
+  f32 root;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(exponent));
+  return root;
+}
+TERN_DEVICE f32 tern_inverse(f32 sum) {
+  f32 inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
+  return inverse;
+}
+// The largest, and the sum, of the values of the four lanes that share a row.
+TERN_DEVICE f32 tern_quad_largest(f32 x) {
+  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
+  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
+}
+TERN_DEVICE f32 tern_quad_sum(f32 x) {
+  x += __shfl_xor_sync(0xffffffffu, x, 1);
+  return x + __shfl_xor_sync(0xffffffffu, x, 2);
+}
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+TERN_DEVICE void tern_quad_exchange(f32& keep0, f32& keep1, f32& give0, f32& give1, bool upper, u32 distance) {
+  const f32 out0 = upper ? keep0 : give0, out1 = upper ? keep1 : give1;
+  const f32 in0 = __shfl_xor_sync(0xffffffffu, out0, distance), in1 = __shfl_xor_sync(0xffffffffu, out1, distance);
+  if (upper) keep0 = in0, keep1 = in1;
+  else give0 = in0, give1 = in1;
+}
+struct Row8 {
+  f32 x[8];
+};
+// Of four blocks, the upper or lower row (h) of a lane.
+TERN_DEVICE Row8 tern_quad_row(const f32 (*acc)[4], u32 h) {
+  const bool odd = threadIdx.x & 1u, high = threadIdx.x & 2u;
+  f32 a0 = acc[0][2u * h], a1 = acc[0][2u * h + 1u], b0 = acc[1][2u * h], b1 = acc[1][2u * h + 1u];
+  f32 c0 = acc[2][2u * h], c1 = acc[2][2u * h + 1u], d0 = acc[3][2u * h], d1 = acc[3][2u * h + 1u];
+  tern_quad_exchange(a0, a1, b0, b1, odd, 1u);
+  tern_quad_exchange(c0, c1, d0, d1, odd, 1u);
+  tern_quad_exchange(a0, a1, c0, c1, high, 2u);
+  tern_quad_exchange(b0, b1, d0, d1, high, 2u);
+  return {{a0, a1, b0, b1, c0, c1, d0, d1}};
+}
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 v8) {
+  let v1 = bitcast<f32>(params.v[23]);
+  let v2 = (v0 * v1);
+  let v5 = bitcast<i32>(1u);
+  let v6 = tern_add(v4, v5);
+  let v9 = tern_sub(v7, v8);
+  let v10 = tern_abs(v9);
+  let v11 = tern_mul(v6, v10);
+  let v12 = f32(v11);
+  let v13 = (v3 * v12);
+  let v14 = (v2 - v13);
+  return v14;
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, vec4<u32>* __restrict__ b3, const u32* __restrict__ b4, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_q = tern_shared(memory);
+  let lane = thread & 31u, warp = thread / 32u;
+  let head_of_all = group / params.v[7];
+  let first_row = (params.v[7] - 1u - (group - head_of_all * params.v[7])) * kRows;
+  let batch = head_of_all / params.v[5];
+  let head = head_of_all - batch * params.v[5];
+  let key_head = head / (params.v[5] / params.v[6]);
+  var begin = 0u;
+  var end = params.v[2];
+  let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[8]);
+  end = u32(clamp(middle_of_all + 128, 0, bitcast<i32>(params.v[2])));
+  const Rows q{(const Element*)b0, params.v[12] + batch * 0u + head * params.v[13], params.v[14], 1u}, k{(const Element*)b1, params.v[15] + batch * 0u + key_head * 0u, params.v[16], 1u},
+      v{(const Element*)b2, params.v[17] + batch * 0u + key_head * 0u, params.v[18], 1u};
+  u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
+  fetch<kWideQ, kRows, kDepth>(q, first_row, params.v[1], params.v[3], rows_of_q, thread);
+  fetch<kWideK, kColumns, kDepth>(k, begin, end, params.v[3], stage, thread);
+  fetch<kWideV, kColumns, kWidth>(v, begin, end, params.v[4], stage + kBytesOfK, thread);
+  tern_commit();
+  f32 sums[kBlocks][kWidth / 8u][4] = {}, tops[kBlocks][2], totals[kBlocks][2] = {};  // tops: times log2(e)
+#pragma unroll
+  for (u32 i = 0u; i < 2u * kBlocks; ++i) { tops[i / 2u][i % 2u] = tern_from_bits(0xff800000u); }
+#pragma unroll 1
+  for (u32 column = begin; column < end; column += kColumns) {
+    tern_wait_copies();
+    __syncthreads();
+    let next = column + kColumns;
+    if (next < end) {
+      fetch<kWideK, kColumns, kDepth>(k, next, end, params.v[3], other, thread);
+      fetch<kWideV, kColumns, kWidth>(v, next, end, params.v[4], other + kBytesOfK, thread);
+    }
+    tern_commit();
+    f32 s[kBlocks][kAcross][4] = {};
+    multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
+    const bool edge = next > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+#pragma unroll
+    for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, params.v[2] - 1u);
+          [[maybe_unused]] f32& x = s[i][j / 2u][2u * h + j % 2u];
+          let x0 = bitcast<f32>(((u32*)b4)[params.v[22] + head]);
+          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+          x = y1;
+        }
+        if (edge) {
+          [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+#pragma unroll
+          for (u32 j = 0u; j < 2u * kAcross; ++j) {
+            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = tern_from_bits(0xff800000u); }
+          }
+        }
+        f32 top = s[i][0][2u * h];
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) { top = fmaxf(top, s[i][j / 2u][2u * h + j % 2u]); }
+        top = fmaxf(tern_quad_largest(top) * bitcast<f32>(params.v[11]), tops[i][h]);
+        let base = top == tern_from_bits(0xff800000u) ? 0.0f : top;
+        let older = tern_power_of_two(tops[i][h] - base);
+        tops[i][h] = top;
+        f32 total = 0.0f;
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          f32& x = s[i][j / 2u][2u * h + j % 2u];
+          x = tern_power_of_two(fma(x, bitcast<f32>(params.v[11]), -base));
+          total += x;
+        }
+        totals[i][h] = fma(totals[i][h], older, total);
+#pragma unroll
+        for (u32 j = 0u; j < kWidth / 8u; ++j) { sums[i][j][2u * h] *= older, sums[i][j][2u * h + 1u] *= older; }
+      }
+    multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane, scratch);
+    let used = stage;
+    stage = other, other = used;
+  }
+  tern_wait_copies();
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+      let total = tern_quad_sum(totals[i][h]);
+      let inverse = total == 0.0f ? 1.0f : 1.0f / total;
+#pragma unroll
+      for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[i][j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < params.v[1] && first < params.v[4]) {
+          let w2 = (params.v[19] + head * params.v[20] + row * params.v[21] + first) / 8u;
+          b3[w2 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * inverse), (x.x[1] * inverse)), tern_f32_pair_to_bf16((x.x[2] * inverse), (x.x[3] * inverse)), tern_f32_pair_to_bf16((x.x[4] * inverse), (x.x[5] * inverse)), tern_f32_pair_to_bf16((x.x[6] * inverse), (x.x[7] * inverse)));
+        }
+      }
+      if ((lane & 3u) == 0u && row < params.v[1]) {
+        [[maybe_unused]] let top = tops[i][h] * 0.6931471805599453f;
+      }
+    }
+}
+
+// ---- the gradients of attention on tensor cores: formula, 2 workgroups of 32, 13 words
+// reduction
+TERN_DEVICE f32 pass0(const Params& params, f32 v0, f32 v1) {
+  let v2 = (v0 * v1);
+  return v2;
+}
+TERN_DEVICE f32 finish(const Params& params, f32 v3) {
+  return v3;
+}
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const vec4<u32>* __restrict__ b1, const vec4<u32>* __restrict__ b2, const __grid_constant__ Params params) {
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 4u;
+  let ty = thread - tx * 4u;
+  let k = row_group * 8u + tx;
+  let inside = k < params.v[1];
+  let begin = segment * params.v[5];
+  let end = min(params.v[3], begin + params.v[5]);
+  var acc3 = f32(0.0);
+  if (inside) {
+    for (var r = begin + ty * 8u; r < end; r += 32u) {
+      let w0 = (params.v[9] + k * params.v[10] + r) / 8u;
+      let q1 = b1[w0 + 0u];
+      let x2 = tern_bf16_bits_to_f32((q1.x & 0xffffu));
+      let x3 = tern_bf16_bits_to_f32((q1.x >> 16u));
+      let x4 = tern_bf16_bits_to_f32((q1.y & 0xffffu));
+      let x5 = tern_bf16_bits_to_f32((q1.y >> 16u));
+      let x6 = tern_bf16_bits_to_f32((q1.z & 0xffffu));
+      let x7 = tern_bf16_bits_to_f32((q1.z >> 16u));
+      let x8 = tern_bf16_bits_to_f32((q1.w & 0xffffu));
+      let x9 = tern_bf16_bits_to_f32((q1.w >> 16u));
+      let w10 = (params.v[11] + k * params.v[12] + r) / 8u;
+      let q11 = b2[w10 + 0u];
+      let x12 = tern_bf16_bits_to_f32((q11.x & 0xffffu));
+      let x13 = tern_bf16_bits_to_f32((q11.x >> 16u));
+      let x14 = tern_bf16_bits_to_f32((q11.y & 0xffffu));
+      let x15 = tern_bf16_bits_to_f32((q11.y >> 16u));
+      let x16 = tern_bf16_bits_to_f32((q11.z & 0xffffu));
+      let x17 = tern_bf16_bits_to_f32((q11.z >> 16u));
+      let x18 = tern_bf16_bits_to_f32((q11.w & 0xffffu));
+      let x19 = tern_bf16_bits_to_f32((q11.w >> 16u));
+      let y20 = pass0(params, x2, x12);
+// … 6 more of these 1 lines (27ab5e22), and
+      let y27 = pass0(params, x9, x19);
+      acc3 = (acc3 + y20);
+// … 6 more of these 1 lines (d79ec11c), and
+      acc3 = (acc3 + y27);
+    }
+  }
+  var warp_red3 = acc3;
+  let warp_red3_2 = __shfl_xor_sync(0xffffffffu, warp_red3, 2);
+  warp_red3 = (warp_red3 + warp_red3_2);
+  let warp_red3_1 = __shfl_xor_sync(0xffffffffu, warp_red3, 1);
+  warp_red3 = (warp_red3 + warp_red3_1);
+  let red3 = __shfl_sync(0xffffffffu, warp_red3, (thread & 28u));
+  if (inside && ty == 0u) {
+    let y28 = finish(params, red3);
+    ((u32*)b0)[params.v[8] + k] = bitcast<u32>(y28);
+  }
+}
+
+// ---- the gradients of attention on tensor cores: attention, 2 workgroups of 128, 34 words
+// gradient of attention on tensor cores, of q
+struct Params {
+  u32 v[34];
+};
+// The instance.
+enum : bool { kWideQ = true, kWideK = true, kWideV = true, kWideOut = true };
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 2u,  // of 16 rows, of a warp
+  kRows = 16u * kBlocks * kWarps, kColumns = 64u, kAcross = kColumns / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth,
+  kStage = kBytesOfK + kBytes * kColumns * kWidth,
+};
+typedef u16 Element;
+typedef u16 Word;
+// ---- copies to workgroup memory that run on their own ----
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
+// matrix, lies in different banks.
+// Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
+struct Rows {
+  const Element* elements;
+  u32 from, step, step_in;
+};
+// Sends rows [first, first + count) on their way to `to`; 0 in place of rows from `end`, and elements from `size` on.
+// acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row. A block of
+// b serves all of the warp's blocks of rows.
+// acc += x·b for x in the layout of sums, rounded to 16 bits, and the rows of b, of which there are as many as x has
+// columns.
+// ---- numbers ----
+// 2^exponent.
+// The largest, and the sum, of the values of the four lanes that share a row.
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+struct Row8 {
+  f32 x[8];
+};
+// Of four blocks, the upper or lower row (h) of a lane.
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 v8) {
+  let v1 = bitcast<f32>(params.v[32]);
+  let v2 = (v0 * v1);
+  let v5 = bitcast<i32>(1u);
+  let v6 = tern_add(v4, v5);
+  let v9 = tern_sub(v7, v8);
+  let v10 = tern_abs(v9);
+  let v11 = tern_mul(v6, v10);
+  let v12 = f32(v11);
+  let v13 = (v3 * v12);
+  let v14 = (v2 - v13);
+  return v14;
+}
+TERN_DEVICE f32 slope_of(const Params& params, f32 v0) {
+  let v1 = bitcast<f32>(params.v[33]);
+  let v2 = (v0 * v1);
+  return v2;
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, const u32* __restrict__ b5, vec4<u32>* __restrict__ b6, const u32* __restrict__ b7, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  let rows_of_out = rows_of_q + kBytesOfQ;
+  let lane = thread & 31u, warp = thread / 32u;
+  let head_of_all = group / params.v[7];
+  let first_row = (params.v[7] - 1u - (group - head_of_all * params.v[7])) * kRows;
+  let batch = head_of_all / params.v[5];
+  let head = head_of_all - batch * params.v[5];
+  let key_head = head / (params.v[5] / params.v[6]);
+  var begin = 0u;
+  var end = params.v[2];
+  let middle_of_all = bitcast<i32>(first_row) + bitcast<i32>(params.v[8]);
+  end = u32(clamp(middle_of_all + 128, 0, bitcast<i32>(params.v[2])));
+  const Rows q{(const Element*)b0, params.v[12] + batch * 0u + head * params.v[13], params.v[14], 1u}, k{(const Element*)b1, params.v[15] + batch * 0u + key_head * 0u, params.v[16], 1u},
+      v{(const Element*)b2, params.v[17] + batch * 0u + key_head * 0u, params.v[18], 1u},
+      out{(const Element*)b3, params.v[19] + batch * 0u + head * params.v[20], params.v[21], 1u};
+  u32 stage = rows_of_out + kBytes * kRows * kWidth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
+  fetch<kWideQ, kRows, kDepth>(q, first_row, params.v[1], params.v[3], rows_of_q, thread);
+  fetch<kWideOut, kRows, kWidth>(out, first_row, params.v[1], params.v[4], rows_of_out, thread);
+  fetch<kWideK, kColumns, kDepth>(k, begin, end, params.v[3], stage, thread);
+  fetch<kWideV, kColumns, kWidth>(v, begin, end, params.v[4], stage + kBytesOfK, thread);
+  tern_commit();
+  f32 sums[kBlocks][kDepth / 8u][4] = {}, tops[kBlocks][2], inverses[kBlocks][2], means[kBlocks][2];
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let own_row = min(first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u, params.v[1] - 1u);
+      let x3 = bitcast<f32>(((u32*)b4)[params.v[22] + head * params.v[23] + own_row]);
+      let top = x3;
+      let x4 = bitcast<f32>(((u32*)b4)[params.v[24] + head * params.v[25] + own_row]);
+      let total = x4;
+      let x5 = bitcast<f32>(((u32*)b5)[params.v[26] + head * params.v[27] + own_row]);
+      let mean = x5;
+      tops[i][h] = total == 0.0f ? tern_from_bits(0x7f800000u) : top * 1.4426950408889634f;  // of a row that sees nothing shares are 0
+      inverses[i][h] = total == 0.0f ? 0.0f : tern_inverse(total), means[i][h] = mean;
+    }
+#pragma unroll 1
+  for (u32 column = begin; column < end; column += kColumns) {
+    tern_wait_copies();
+    __syncthreads();
+    let next = column + kColumns;
+    if (next < end) {
+      fetch<kWideK, kColumns, kDepth>(k, next, end, params.v[3], other, thread);
+      fetch<kWideV, kColumns, kWidth>(v, next, end, params.v[4], other + kBytesOfK, thread);
+    }
+    tern_commit();
+    f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+    multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_q, warp * 16u * kBlocks, stage, lane);
+    multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_out, warp * 16u * kBlocks, stage + kBytesOfK, lane);
+    const bool edge = next > end || i32(column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+#pragma unroll
+    for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+      for (u32 h = 0u; h < 2u; ++h) {
+        let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+#pragma unroll
+        for (u32 j = 0u; j < 2u * kAcross; ++j) {
+          [[maybe_unused]] let at = min(column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u, params.v[2] - 1u);
+          f32& x = s[i][j / 2u][2u * h + j % 2u];
+          let x0 = bitcast<f32>(((u32*)b7)[params.v[31] + head]);
+          let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+          let score = y1;
+          let share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -tops[i][h])) * inverses[i][h];
+          let toward = share * (g[i][j / 2u][2u * h + j % 2u] - means[i][h]);
+          let y2 = slope_of(params, toward);
+          x = share == 0.0f ? 0.0f : y2;
+        }
+        if (edge) {
+          [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+#pragma unroll
+          for (u32 j = 0u; j < 2u * kAcross; ++j) {
+            let at = column + j / 2u * 8u + (lane & 3u) * 2u + j % 2u;
+            if (!((at < params.v[2]) && (bitcast<i32>(at) <= middle))) { s[i][j / 2u][2u * h + j % 2u] = 0.0f; }
+          }
+        }
+      }
+    multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane, scratch);
+    let used = stage;
+    stage = other, other = used;
+  }
+  tern_wait_copies();
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let row = first_row + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+#pragma unroll
+      for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
+        let x = tern_quad_row(&sums[i][j], h);
+        let first = j * 8u + (lane & 3u) * 8u;
+        if (row < params.v[1] && first < params.v[3]) {
+          let w6 = (params.v[28] + head * params.v[29] + row * params.v[30] + first) / 8u;
+          b6[w6 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+        }
+      }
+    }
+}
+
+// ---- the gradients of attention on tensor cores: attention, 1 workgroups of 128, 35 words
+// gradients of attention on tensor cores, of k and v
+struct Params {
+  u32 v[35];
+};
+// The instance.
+enum : bool {
+  kWideQ = true, kWideK = true, kWideV = true, kWideOut = true,
+  kOfK = true, kOfV = true,  // whose gradients it gives
+};
+enum : u32 {
+  kWarps = 4u, kThreads = 32u * kWarps,
+  kBlocks = 2u,  // of 16 keys, of a warp
+  kColumns = 16u * kBlocks * kWarps, kRows = 32u, kAcross = kRows / 8u,
+  kDepth = 64u, kWidth = 64u, kBytes = 2u,  // of an element
+  kScratch = 0u,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
+  kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
+};
+typedef u16 Element;
+typedef u16 Word;
+// ---- copies to workgroup memory that run on their own ----
+// Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
+// matrix, lies in different banks.
+// Rows of elements in memory: the first, from where on they count, and the steps between rows and in a row.
+struct Rows {
+  const Element* elements;
+  u32 from, step, step_in;
+};
+// Sends rows [first, first + count) on their way to `to`; 0 in place of rows from `end`, and elements from `size` on.
+// acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row. A block of
+// b serves all of the warp's blocks of rows.
+// acc += x·b for x in the layout of sums, rounded to 16 bits, and the rows of b, of which there are as many as x has
+// columns.
+// ---- numbers ----
+// 2^exponent.
+// The largest, and the sum, of the values of the four lanes that share a row.
+// ---- from the layout of sums to rows ----
+// Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
+// place. Two exchanges, with the neighbour and with the next but one.
+struct Row8 {
+  f32 x[8];
+};
+// Of four blocks, the upper or lower row (h) of a lane.
+TERN_DEVICE f32 score_of(const Params& params, f32 v0, f32 v3, i32 v4, i32 v7, i32 v8) {
+  let v1 = bitcast<f32>(params.v[33]);
+  let v2 = (v0 * v1);
+  let v5 = bitcast<i32>(1u);
+  let v6 = tern_add(v4, v5);
+  let v9 = tern_sub(v7, v8);
+  let v10 = tern_abs(v9);
+  let v11 = tern_mul(v6, v10);
+  let v12 = f32(v11);
+  let v13 = (v3 * v12);
+  let v14 = (v2 - v13);
+  return v14;
+}
+TERN_DEVICE f32 slope_of(const Params& params, f32 v0) {
+  let v1 = bitcast<f32>(params.v[34]);
+  let v2 = (v0 * v1);
+  return v2;
+}
+extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, const u32* __restrict__ b3, const u32* __restrict__ b4, const u32* __restrict__ b5, vec4<u32>* __restrict__ b6, vec4<u32>* __restrict__ b7, const u32* __restrict__ b8, const __grid_constant__ Params params) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const u32 thread = threadIdx.x, group = blockIdx.x, rows_of_k = tern_shared(memory);
+  let rows_of_v = rows_of_k + kBytesOfK;
+  let lane = thread & 31u, warp = thread / 32u;
+  let key_head_of_all = group / params.v[7];
+  let first_column = (group - key_head_of_all * params.v[7]) * kColumns;
+  let batch = key_head_of_all / params.v[6];
+  let key_head = key_head_of_all - batch * params.v[6];
+  let shared = params.v[5] / params.v[6];
+  var begin = 0u;
+  var end = params.v[1];
+  let middle_of_all = bitcast<i32>(first_column) - bitcast<i32>(params.v[8]);
+  begin = u32(clamp(middle_of_all, 0, bitcast<i32>(params.v[1]))) / 32u * 32u;
+  const Rows k{(const Element*)b1, params.v[15] + batch * 0u + key_head * 0u, params.v[16], 1u}, v{(const Element*)b2, params.v[17] + batch * 0u + key_head * 0u, params.v[18], 1u};
+  u32 stage = rows_of_v + kBytes * kColumns * kWidth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
+  fetch<kWideK, kColumns, kDepth>(k, first_column, params.v[2], params.v[3], rows_of_k, thread);
+  fetch<kWideV, kColumns, kWidth>(v, first_column, params.v[2], params.v[4], rows_of_v, thread);
+  const auto fetch_rows = [&](u32 head, u32 first, u32 to) {
+    const Rows q{(const Element*)b0, params.v[12] + batch * 0u + head * params.v[13], params.v[14], 1u},
+        out{(const Element*)b3, params.v[19] + batch * 0u + head * params.v[20], params.v[21], 1u};
+    fetch<kWideQ, kRows, kDepth>(q, first, end, params.v[3], to, thread);
+    fetch<kWideOut, kRows, kWidth>(out, first, end, params.v[4], to + kBytesOfQ, thread);
+    if (thread < kRows) {
+      let row = min(first + thread, params.v[1] - 1u), bytes = first + thread < end ? 4u : 0u;
+      let at = to + kBytesOfQ + kBytesOfOut + 4u * thread;
+      tern_copy_word(at + 0u * kRows, (const f32*)b4 + (params.v[22] + batch * 0u + head * params.v[23] + row * 1u), bytes);
+      tern_copy_word(at + 4u * kRows, (const f32*)b4 + (params.v[24] + batch * 0u + head * params.v[25] + row * 1u), bytes);
+      tern_copy_word(at + 8u * kRows, (const f32*)b5 + (params.v[26] + batch * 0u + head * params.v[27] + row * 1u), bytes);
+    }
+  };
+  f32 sums_of_k[kBlocks][kDepth / 8u][4] = {}, sums_of_v[kBlocks][kWidth / 8u][4] = {};
+  if (begin < end) fetch_rows(key_head * shared, begin, stage);
+  tern_commit();
+#pragma unroll 1
+  for (u32 turn = 0u; turn < shared; ++turn) {
+    let head = key_head * shared + turn;
+#pragma unroll 1
+    for (u32 first_row = begin; first_row < end; first_row += kRows) {
+      tern_wait_copies();
+      __syncthreads();
+      let next = first_row + kRows;
+      if (next < end) fetch_rows(head, next, other);
+      else if (turn + 1u < shared) fetch_rows(head + 1u, begin, other);
+      tern_commit();
+      f32 s[kBlocks][kAcross][4] = {}, g[kBlocks][kAcross][4] = {};
+      multiply_rows<kBlocks, kAcross, kDepth>(s, rows_of_k, warp * 16u * kBlocks, stage, lane);
+      if constexpr (kOfK)
+        multiply_rows<kBlocks, kAcross, kWidth>(g, rows_of_v, warp * 16u * kBlocks, stage + kBytesOfQ, lane);
+      const f32* const of_rows = (const f32*)(memory + (stage - rows_of_k) + kBytesOfQ + kBytesOfOut);
+      const bool edge = next > end || first_column + kColumns > params.v[2] || i32(first_column + kColumns) > i32(first_row) + bitcast<i32>(params.v[8]) + 1;
+#pragma unroll
+      for (u32 j = 0u; j < 2u * kAcross; ++j) {
+        let in_tile = j / 2u * 8u + (lane & 3u) * 2u + j % 2u, row = first_row + in_tile;
+        [[maybe_unused]] let own_row = min(row, params.v[1] - 1u);
+        [[maybe_unused]] let middle = i32(row) + i32(params.v[8]);
+        let total = of_rows[kRows + in_tile], mean = of_rows[2u * kRows + in_tile];
+        let top = total == 0.0f ? tern_from_bits(0x7f800000u) : of_rows[in_tile] * 1.4426950408889634f;  // shares of 0
+        let inverse = total == 0.0f ? 0.0f : tern_inverse(total);
+#pragma unroll
+        for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+          for (u32 h = 0u; h < 2u; ++h) {
+            let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+            [[maybe_unused]] let at = min(column, params.v[2] - 1u);
+            f32 &x = s[i][j / 2u][2u * h + j % 2u], &y = g[i][j / 2u][2u * h + j % 2u];
+            let x0 = bitcast<f32>(((u32*)b8)[params.v[32] + head]);
+            let y1 = score_of(params, x, x0, bitcast<i32>(head), bitcast<i32>(own_row), bitcast<i32>(at));
+            let score = y1;
+            var share = tern_power_of_two(fma(score, bitcast<f32>(params.v[11]), -top)) * inverse;
+            [[maybe_unused]] let toward = share * (y - mean);
+            let y2 = slope_of(params, toward);
+            y = share == 0.0f ? 0.0f : y2;
+            if (edge && !(row < params.v[1] && (column < params.v[2]) && (bitcast<i32>(column) <= middle))) { share = 0.0f, y = 0.0f; }
+            x = share;
+          }
+      }
+      if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
+      if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
+      let used = stage;
+      stage = other, other = used;
+    }
+  }
+  tern_wait_copies();
+#pragma unroll
+  for (u32 i = 0u; i < kBlocks; ++i)
+#pragma unroll
+    for (u32 h = 0u; h < 2u; ++h) {
+      let column = first_column + (warp * kBlocks + i) * 16u + 8u * h + lane / 4u;
+      if constexpr (kOfK) {
+#pragma unroll
+        for (u32 j = 0u; j < kDepth / 8u; j += 4u) {
+          let x = tern_quad_row(&sums_of_k[i][j], h);
+          let first = j * 8u + (lane & 3u) * 8u;
+          if (column < params.v[2] && first < params.v[3]) {
+            let w3 = (params.v[28] + column * params.v[29] + first) / 8u;
+            b6[w3 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0] * bitcast<f32>(params.v[10])), (x.x[1] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[2] * bitcast<f32>(params.v[10])), (x.x[3] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[4] * bitcast<f32>(params.v[10])), (x.x[5] * bitcast<f32>(params.v[10]))), tern_f32_pair_to_bf16((x.x[6] * bitcast<f32>(params.v[10])), (x.x[7] * bitcast<f32>(params.v[10]))));
+          }
+        }
+      }
+      if constexpr (kOfV) {
+#pragma unroll
+        for (u32 j = 0u; j < kWidth / 8u; j += 4u) {
+          let x = tern_quad_row(&sums_of_v[i][j], h);
+          let first = j * 8u + (lane & 3u) * 8u;
+          if (column < params.v[2] && first < params.v[4]) {
+            let w4 = (params.v[30] + column * params.v[31] + first) / 8u;
+            b7[w4 + 0u] = vec4<u32>(tern_f32_pair_to_bf16((x.x[0]), (x.x[1])), tern_f32_pair_to_bf16((x.x[2]), (x.x[3])), tern_f32_pair_to_bf16((x.x[4]), (x.x[5])), tern_f32_pair_to_bf16((x.x[6]), (x.x[7])));
+          }
+        }
+      }
+    }
+}
+
+// ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
+// ---- scan: cumsum, 6 workgroups of 256, 8 words (0b9e9df4)
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (09e711aa)
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (b6e226bd)
+// ---- scan of columns: cumsum, 64 workgroups of 256, 8 words (db669c29)
 // ---- sort: sort, 3 workgroups of 256, 9 words (828e7c3d)
 // ---- sort: sort, 1 workgroups of 256, 14 words (2f65d469)
 // ---- sort of a line: sort, 3 workgroups of 256, 11 words
@@ -932,16 +1636,15 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 }
 
 // ---- the first of a line: topk, 13 workgroups of 256, 11 words (1c8dabd1)
-// ---- scatter: scatter_add, 1 workgroups of 256, 16 words (50015812)
+// ---- scatter: scatter_add, 1 workgroups of 256, 16 words (d3226201)
 // ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words (604d163c)
-// ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (0f02d74b)
-// ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words (534e932a)
-// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b33462ac)
+// ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (15bc9594)
+// ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words (ccef2878)
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b3d28ce3)
 // ---- scatter with a table for each line: scatter_add, 64 workgroups of 32, 13 words
 // scatter, lines
-TERN_DEVICE f32 combine(f32 v0, f32 v1) {
-  let v2 = (v0 + v1);
-  return v2;
+TERN_DEVICE f32 combine(f32 a, f32 b) {
+  return (a + b);
 }
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
   __shared__ f32 sums[1024];
@@ -1435,21 +2138,11 @@ enum : u32 {
   kBlocksM = kWarpM / 16u, kBlocksN = kWarpN / 8u, kSumsOfRow = 4u * kBlocksN, kSums = kBlocksM * kSumsOfRow,
 };
 // ---- copies to workgroup memory that run on their own ----
-TERN_DEVICE u32 tern_shared(const void* p) { return u32(__cvta_generic_to_shared(p)); }
-TERN_DEVICE void tern_copy(u32 to, const void* from, u32 bytes) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-}
-TERN_DEVICE void tern_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int most> TERN_DEVICE void tern_wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");
 }
-TERN_DEVICE void tern_put(u32 to, const u32 (&words)[4]) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};"
-               ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
-}
 // Where 16 bytes `part` of a row of `line` bytes, a multiple of 128, lie: turned so that the same part of eight rows, a
 // matrix, lies in different banks.
-TERN_DEVICE u32 tern_place(u32 row, u32 part, u32 line) { return row * line + ((part ^ (row & 7u)) << 4u); }
 // Bytes of 16 that are inside, of elements of 2 bytes, `left` of which follow.
 TERN_DEVICE u32 tern_inside(bool inside, u32 at, u32 end) { return inside && at < end ? min(end - at, 8u) * 2u : 0u; }
 // ---- tensor cores ----
@@ -1472,12 +2165,6 @@ TERN_DEVICE void multiply(f32* acc, const u32 (&a)[4], u32 b0, u32 b1) {
 // ---- from the layout of sums to rows ----
 // Lane q of four holds columns 8 j + 2 q and 8 j + 2 q + 1 for j = 0..3, and gets columns 8 q to 8 q + 7 in their
 // place. Two exchanges, with the neighbour and with the next but one.
-TERN_DEVICE void tern_quad_exchange(f32& keep0, f32& keep1, f32& give0, f32& give1, bool upper, u32 distance) {
-  const f32 out0 = upper ? keep0 : give0, out1 = upper ? keep1 : give1;
-  const f32 in0 = __shfl_xor_sync(0xffffffffu, out0, distance), in1 = __shfl_xor_sync(0xffffffffu, out1, distance);
-  if (upper) keep0 = in0, keep1 = in1;
-  else give0 = in0, give1 = in1;
-}
 struct Row8 {
   f32 x[8];
 };

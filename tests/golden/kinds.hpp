@@ -101,7 +101,7 @@ inline std::vector<Kind> product_kinds() {
 }
 
 /// Of scan, sort and scatter, which launch several kernels each: the titles of their texts say which.
-/// Of WebGPU alone: CUDA has none yet.
+/// CUDA's kernels of f32 differ from those of 16-bit floats in how tiles are multiplied (../cuda/attention.cpp).
 inline std::vector<Kind> attention_kinds() {
   using P = Printing;
   const auto alibi = [](auto score, auto, auto head, auto i, auto j, auto slope) {
@@ -112,6 +112,16 @@ inline std::vector<Kind> attention_kinds() {
        [=](P& p, DType d) {
          attention(p.make({1, 2, 8, 8}, d), p.make({1, 1, 8, 8}, d), p.make({1, 1, 8, 8}, d),
                    {.causal = true, .window = 4}, alibi, p.make({2, 1, 1}));
+       }},
+      {"attention on tensor cores", bf16, Kind::in_cuda,
+       [=](P& p, DType d) {
+         attention(p.make({1, 2, 8, 64}, d), p.make({1, 1, 8, 64}, d), p.make({1, 1, 8, 64}, d), {.causal = true},
+                   alibi, p.make({2, 1, 1}));
+       }},
+      {"the gradients of attention on tensor cores", bf16, Kind::in_cuda,
+       [=](P& p, DType d) {
+         const Var q(p.make({1, 2, 8, 64}, d)), k(p.make({1, 1, 8, 64}, d)), v(p.make({1, 1, 8, 64}, d));
+         backward(attention(q, k, v, {.causal = true}, alibi, p.make({2, 1, 1})), p.make({1, 2, 8, 64}, d));
        }},
       {"the gradients of attention", f32, Kind::in_wgsl,
        [=](P& p, DType d) {

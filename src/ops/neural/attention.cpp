@@ -372,7 +372,12 @@ R attended(const R& q, const R& k, const R& v, const AttentionOptions& o, const 
   const R of_k = k.reshape({s.batch, s.groups, s.columns, s.depth});
   const R of_v = v.reshape({s.batch, s.groups, s.columns, s.width});
   const FusedAttention call = fused_call(all);
-  const bool fused = o.rows_at_once == 0 && call.applies(value_of(q));
+  bool with_gradients = false;
+  if constexpr (std::same_as<R, Var>) {
+    const Var inputs[] = {q, k, v};
+    with_gradients = grad_enabled() && wanted_mask(inputs).any();
+  }
+  const bool fused = o.rows_at_once == 0 && call.applies(value_of(q), with_gradients);
   const R y = fused ? by_primitive(call, all, of_q, of_k, of_v, sums) : blocks_of(all, of_q, of_k, of_v, sums);
   Shape shape = q.shape();
   shape.resize(q.dim() - 1);

@@ -62,6 +62,11 @@ const Graphs& graphs_of(const FormulaGraph* score, const FormulaGraph* mask, DTy
   }
   return graphs;
 }
+/// Σ a·b over the last axis; of 16-bit floats in f32.
+Tensor dots(const Tensor& a, const Tensor& b) {
+  if (dtype_size(a.dtype()) > 2) return vecdot(a, b);
+  return row_formula([](auto x, auto y) { return sum(cast(x, DType::f32) * cast(y, DType::f32)); }, a, b);
+}
 DType wide_type(const Tensor& q) { return dtype_size(q.dtype()) == 2 ? DType::f32 : q.dtype(); }
 
 }  // namespace
@@ -99,11 +104,11 @@ struct FusedAttention::Formula {
 
 Tensor FusedAttention::logsumexp(const Tensor& rows) { return rows[0] + log(rows[1]); }
 
-bool FusedAttention::applies(const Tensor& q) const {
+bool FusedAttention::applies(const Tensor& q, bool with_gradients) const {
   Backend& backend = q.impl()->storage->backend();
   const AttentionSizes& s = sizes;
   return s.batch * s.heads * s.rows > 0 && s.columns > 0 && s.depth > 0 && s.width > 0 && s.depth <= kWidest &&
-         s.width <= kWidest && attention_pays(backend, s, q.dtype());
+         s.width <= kWidest && attention_pays(backend, s, q.dtype(), with_gradients);
 }
 bool FusedAttention::has_backward(const Tensor& q) const {
   return q.impl()->storage->backend().offers<AttentionBackwardRequest>();
@@ -132,7 +137,7 @@ std::array<Tensor, 3> FusedAttention::backward(const Tensor& q, const Tensor& k,
   Backend& backend = q.impl()->storage->backend();
   const DType wide = wide_type(q);
   const Formula formula(*this, wide, true);
-  const Tensor means = vecdot(out.to(wide), out_grad.to(wide));
+  const Tensor means = dots(out, out_grad).reshape(sizes.of_rows());
   std::array<Tensor, 3> grads{make_tensor(sizes.of_q(), q.dtype(), backend, kOp),
                               make_tensor(sizes.of_k(), q.dtype(), backend, kOp),
                               make_tensor(sizes.of_v(), q.dtype(), backend, kOp)};

@@ -14,8 +14,8 @@ struct FusedAttention {
   double scale = 1;
   Tensor lengths;  // [batch], i32; or undefined
 
-  /// Whether the device of q has kernels for it, and they take these sizes.
-  bool applies(const Tensor& q) const;
+  /// Whether the device of q has kernels for it, and they take these sizes. `with_gradients`: those will be asked for.
+  bool applies(const Tensor& q, bool with_gradients) const;
   /// Whether there is a kernel for its gradients, too.
   bool has_backward(const Tensor& q) const;
   /// The result, [batch, heads, rows, width], and where asked for what is known of each row, [2, batch, heads, rows]:

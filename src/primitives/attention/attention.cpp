@@ -51,7 +51,7 @@ template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
   return primitive;
 }
 
-bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype) {
+bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients) {
   if (!backend.offers<AttentionRequest>()) return false;
   if (backend.kernel(primitive_of<AttentionRequest>(), "attention") != kernel_of<detail_gpu::attention_on_gpu>())
     return true;
@@ -60,7 +60,7 @@ bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype) {
   const char* const wanted = std::getenv("TERN_ATTENTION_KERNEL");
   if (wanted && *wanted == '0') return false;
   if (wanted && *wanted == '1') return true;
-  if (gpu.limits().native) return detail_gpu::attention_pays_on_cuda(gpu, s, dtype);
+  if (gpu.limits().native) return detail_gpu::attention_pays_on_cuda(gpu, s, dtype, with_gradients);
   // WebGPU on an H100, 25 November 2026, f32, forward and both of the decomposed computation's time:
   // 4x16x16x32 1.8, 2.2; 4x16x64x64 0.88, 1.07; 4x16x128x64 0.67, 0.76; 4x16x2048x64 0.33, 0.31.
   constexpr std::int64_t kMost = 64;

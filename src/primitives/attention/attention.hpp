@@ -97,8 +97,8 @@ struct AttentionBackwardRequest {
 };
 
 /// Whether a backend has a kernel of this primitive that is the fastest way for these sizes: a product into scores in
-/// memory, softmax and a second product are the other one. TERN_ATTENTION_KERNEL=1: whether it has one (for tests); 0:
-/// never on a GPU.
-bool attention_pays(Backend& backend, const AttentionSizes& sizes, DType dtype);
+/// memory, softmax and a second product are the other one. `with_gradients`: those will be asked for.
+/// TERN_ATTENTION_KERNEL=1: whether it has one (for tests); 0: never on a GPU.
+bool attention_pays(Backend& backend, const AttentionSizes& sizes, DType dtype, bool with_gradients);
 
 }  // namespace tern::detail

@@ -1,5 +1,5 @@
-// Attention, forward, of 16-bit floats on tensor cores from compute capability 8.0 on. A FlashAttention-2
-// (Dao, https://arxiv.org/abs/2307.08691) with the user's formula in it.
+// Attention, forward, from compute capability 8.0 on: of 16-bit floats on tensor cores, of f32 by fma. It is
+// FlashAttention-2 (Dao, https://arxiv.org/abs/2307.08691) with the user's formula in it.
 //
 //                     columns: kColumns at a time
 //                   ┌──────────┐
@@ -18,9 +18,11 @@
 //   sums += shares·v (tensor cores)          the layout of sums is that of a first factor: shares never leave registers
 //
 // and at the end everything divided by the row's sum, a lane storing eight neighbours. Tiles that no row sees are not
-// visited. Workgroups with the most columns start first. mma_units.cu has the products; cuda_forward.cpp chooses the
-// instance and fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
+// visited. Workgroups with the most columns start first. attention_units.cu has tiles and products; cuda_forward.cpp
+// fills the holes. A warp has 32 rows where registers allow (sums of 128 columns: 128 of them), as a block
 // of k or v read from workgroup memory then serves four instructions: with 16 rows reading would take as long.
+//
+// Bound by mma.sync, with 0.54 of wgmma's speed (cuda/products/mma.cu): figures in docs/internals/attention.md.
 
 // The instance.
 enum : bool { kWideQ = $q_wide, kWideK = $k_wide, kWideV = $v_wide };  // 16 bytes are copied at once; else by elements
@@ -29,6 +31,7 @@ enum : u32 {
   kBlocks = $blocks,  // of 16 rows, of a warp
   kRows = 16u * kBlocks * kWarps, kColumns = $columns_at_once, kAcross = kColumns / 8u,
   kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kScratch = $scratch,  // bytes of a warp, where products take their first factor from memory
   kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
 };
 $units
@@ -50,6 +53,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
       v{(const Element*)$v, $v_from, $v_step, $v_step_in};
   u32 stage = rows_of_q + kBytes * kRows * kDepth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
   fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
   fetch<kWideV, kColumns, kWidth>(v, begin, end, $width, stage + kBytesOfK, thread);
@@ -108,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
 #pragma unroll
         for (u32 j = 0u; j < kWidth / 8u; ++j) { sums[i][j][2u * h] *= older, sums[i][j][2u * h + 1u] *= older; }
       }
-    multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane);
+    multiply_sums<kBlocks, kAcross, kWidth>(sums, s, stage + kBytesOfK, lane, scratch);
     let used = stage;
     stage = other, other = used;
   }
@@ -129,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
         }
       }
       if ((lane & 3u) == 0u && row < $rows) {
-        let top = tops[i][h] * 0.6931471805599453f;
+        [[maybe_unused]] let top = tops[i][h] * 0.6931471805599453f;
         $store_row
       }
     }

@@ -1,4 +1,4 @@
-// The gradients of attention by k and v, of 16-bit floats on tensor cores. A workgroup has kColumns keys of one key
+// The gradients of attention by k and v, beside attention_mma.cu. A workgroup has kColumns keys of one key
 // head in workgroup memory, with their values. Tiles of rows of q and of the result's gradient go through a ring of two
 // places, for every query head that shares the keys, and of each, turned over so that keys are rows of the products,
 //
@@ -20,6 +20,7 @@ enum : u32 {
   kBlocks = $blocks,  // of 16 keys, of a warp
   kColumns = 16u * kBlocks * kWarps, kRows = $rows_at_once, kAcross = kRows / 8u,
   kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
+  kScratch = $scratch,  // bytes of a warp, where products take their first factor from memory
   kBytesOfK = kBytes * kColumns * kDepth, kBytesOfQ = kBytes * kRows * kDepth, kBytesOfOut = kBytes * kRows * kWidth,
   kStage = kBytesOfQ + kBytesOfOut + 4u * 3u * kRows,  // tops, totals and means last
 };
@@ -42,6 +43,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   $length
   const Rows k{(const Element*)$k, $k_from, $k_step, $k_step_in}, v{(const Element*)$v, $v_from, $v_step, $v_step_in};
   u32 stage = rows_of_v + kBytes * kColumns * kWidth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideK, kColumns, kDepth>(k, first_column, $columns_end, $depth, rows_of_k, thread);
   fetch<kWideV, kColumns, kWidth>(v, first_column, $columns_end, $width, rows_of_v, thread);
   const auto fetch_rows = [&](u32 head, u32 first, u32 to) {
@@ -98,8 +100,8 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
             x = share;
           }
       }
-      if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane);
-      if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane);
+      if constexpr (kOfV) multiply_sums<kBlocks, kAcross, kWidth>(sums_of_v, s, stage + kBytesOfQ, lane, scratch);
+      if constexpr (kOfK) multiply_sums<kBlocks, kAcross, kDepth>(sums_of_k, g, stage, lane, scratch);
       let used = stage;
       stage = other, other = used;
     }

@@ -1,6 +1,6 @@
-// The gradient of attention by q, of 16-bit floats on tensor cores: as attention_mma.cu, but for what is done with a
-// tile of scores. A workgroup has kRows rows of q and of the result's gradient in workgroup memory; tiles of k and v go
-// through a ring of two places, and of each
+// The gradient of attention by q: as attention_mma.cu, but for what is done with a tile of scores. A workgroup has its
+// kRows rows of q and of the result's gradient in workgroup memory; tiles of k and v go through a ring of two places,
+// and of each
 //
 //   products = q·kᵀ, toward = out_grad·vᵀ       (tensor cores)
 //   shares = 2^(score·log2(e) - top) / total    with the formula, and what forward kept of a row
@@ -16,7 +16,9 @@ enum : u32 {
   kBlocks = $blocks,  // of 16 rows, of a warp
   kRows = 16u * kBlocks * kWarps, kColumns = $columns_at_once, kAcross = kColumns / 8u,
   kDepth = $most_depth, kWidth = $most_width, kBytes = $bytes,  // of an element
-  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth, kStage = kBytesOfK + kBytes * kColumns * kWidth,
+  kScratch = $scratch,  // bytes of a warp, where products take their first factor from memory
+  kBytesOfQ = kBytes * kRows * kDepth, kBytesOfK = kBytes * kColumns * kDepth,
+  kStage = kBytesOfK + kBytes * kColumns * kWidth,
 };
 $units
 $formula
@@ -36,8 +38,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
   $range
   $length
   const Rows q{(const Element*)$q, $q_from, $q_step, $q_step_in}, k{(const Element*)$k, $k_from, $k_step, $k_step_in},
-      v{(const Element*)$v, $v_from, $v_step, $v_step_in}, out{(const Element*)$out, $out_from, $out_step, $out_step_in};
+      v{(const Element*)$v, $v_from, $v_step, $v_step_in},
+      out{(const Element*)$out, $out_from, $out_step, $out_step_in};
   u32 stage = rows_of_out + kBytes * kRows * kWidth, other = stage + kStage;
+  [[maybe_unused]] let scratch = other + kStage + warp * kScratch;
   fetch<kWideQ, kRows, kDepth>(q, first_row, $rows, $depth, rows_of_q, thread);
   fetch<kWideOut, kRows, kWidth>(out, first_row, $rows, $width, rows_of_out, thread);
   fetch<kWideK, kColumns, kDepth>(k, begin, end, $depth, stage, thread);
@@ -91,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(kThreads, $resident) tern_kernel($p
           }
         }
       }
-    multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane);
+    multiply_sums<kBlocks, kAcross, kDepth>(sums, s, stage, lane, scratch);
     let used = stage;
     stage = other, other = used;
   }

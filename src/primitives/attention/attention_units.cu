@@ -1,8 +1,8 @@
-// What the kernels of attention on CUDA share (attention_mma.cu, attention_mma_rows.cu, attention_mma_columns.cu): tiles
-// of rows in workgroup memory, and products of them by `multiply_rows` and `multiply_sums`, which mma_units.cu has for
-// 16-bit floats and fma_units.cu for f32. Both leave sums where mma.m16n8k16 does (cuda/products/mma.cu): of blocks of 16
-// rows and 8 columns lane l has columns 2 (l % 4) and the next one of rows l / 4 and l / 4 + 8. Instructions: PTX ISA,
-// section cp.async.
+// What the kernels of attention on CUDA share (attention_mma.cu, attention_mma_rows.cu, attention_mma_columns.cu):
+// tiles of rows in workgroup memory, and products of them by `multiply_rows` and `multiply_sums`, which mma_units.cu
+// has for 16-bit floats and fma_units.cu for f32. Both leave sums where mma.m16n8k16 does (cuda/products/mma.cu): of
+// blocks of 16 rows and 8 columns lane l has columns 2 (l % 4) and the next one of rows l / 4 and l / 4 + 8.
+// Instructions: PTX ISA, section cp.async.
 $elements
 
 // ---- copies to workgroup memory that run on their own ----
@@ -28,7 +28,7 @@ struct Rows {
   const Element* elements;
   u32 from, step, step_in;
 };
-// Sends rows [first, first + count) on their way to `to`; 0 in place of rows from `end` on, and elements from `size` on.
+// Sends rows [first, first + count) on their way to `to`; 0 in place of rows from `end`, and elements from `size` on.
 template <bool wide, u32 count, u32 elements>
 TERN_DEVICE void fetch(Rows r, u32 first, u32 end, u32 size, u32 to, u32 thread) {
   constexpr u32 unit = 16u / kBytes, parts = elements / unit;

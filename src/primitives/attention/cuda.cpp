@@ -13,23 +13,24 @@ void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBack
   if (has_mma_attention(backend, r.sizes, r.q.dtype)) return attention_backward_by_mma(backend, r);
   attention_backward_on_gpu(backend, r);
 }
-bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype) {
-  if (!has_mma_attention(backend, s, dtype)) {
-    constexpr std::int64_t kMost = 64;  // as on WebGPU (attention.cpp)
-    return s.rows <= kMost && s.columns <= kMost && s.depth <= kMost && s.width <= kMost;
-  }
-  const MmaInstance instance = mma_forward_instance(s, dtype);
-  // H100, 25 November 2026, bf16, forward and both, times the decomposed computation's speed. Of more than 128 elements
-  // 4x16x2048x256 1.21, 0.61: only where the decomposed computation cannot keep its scores.
+bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& s, DType dtype, bool with_gradients) {
+  // Of more than that the decomposed computation cannot keep its scores, and computes them again.
   constexpr std::int64_t kMostScores = std::int64_t{1} << 28;
-  if (instance.widest() > 128) return s.of_scores().numel() > kMostScores;
-  // A workgroup visits all columns: where there are few, most processors have nothing to do. 1x1x2048x2048x64 0.57,
-  // 0.48; 4x16x1x4096x128 0.40; 1x32x1x16384x128 0.10; 1x4x127x129x64 2.8, 2.1.
-  constexpr std::int64_t kMostOfFew = std::int64_t{1} << 16;
+  const bool many = s.of_scores().numel() > kMostScores;
+  if (!has_mma_attention(backend, s, dtype)) return many;
+  const MmaInstance instance = mma_forward_instance(s, dtype);
   const auto* cuda = dynamic_cast<detail_cuda::CudaBackend*>(&backend);
   const std::int64_t processors = cuda ? cuda->units().processors : 1;
   const std::int64_t groups = s.batch * s.heads * ceil_div(s.rows, instance.own());
-  return groups * 2 > processors || s.columns * instance.widest() <= kMostOfFew;
+  // Times the decomposed computation's speed, forward and both, on an H100, 25 November 2026.
+  // A workgroup visits all columns, so where there are few, most processors have nothing to do. bf16 1x1x2048x2048x64
+  // 0.57, 0.48; 4x16x1x4096x128 0.40; 1x32x1x16384x128 0.10; 1x4x127x129x64 2.8, 2.1.
+  constexpr std::int64_t kMostOfFew = std::int64_t{1} << 16;
+  if (groups * 2 <= processors && s.columns * instance.widest() > kMostOfFew) return false;
+  // bf16 4x16x2048x256 1.21, 0.61.
+  if (dtype_size(dtype) == 2) return many || !with_gradients || instance.widest() <= 128;
+  // f32 4x16x64x64 1.35, 0.87; 4x16x256x64 1.23, 0.71; 4x16x2048x64 1.26, 0.73; 2x4x1000x1003x64 0.96, 0.40.
+  return many || (!with_gradients && instance.widest() <= 128);
 }
 
 }  // namespace tern::detail_gpu

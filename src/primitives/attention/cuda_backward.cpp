@@ -100,15 +100,14 @@ class MmaBackward : MmaAttention {
   void fill_rows(Io& io, Holes& h) const {
     const std::pair<int, const char*> all[] = {{tops_, "let top"}, {totals_, "let total"}, {means_, "let mean"}};
     if (of_ == Of::q) {
-      for (const auto& [access, name] : all)
-        h["load_row"] += fetch_to(io, access, {"batch", "head", "own_row"}, name);
+      for (const auto& [access, name] : all) h["load_row"] += fetch_to(io, access, {"batch", "head", "own_row"}, name);
       return;
     }
     int place = 0;
     for (const auto& [access, name] : all)
-      h["fetch_row"] += cat("tern_copy_word(at + ", 4 * place++, "u * kRows, (const f32*)b",
-                            plan_.access(access).binding, " + (", from(access, {"batch", "head", "row"}),
-                            "), bytes);\n");
+      h["fetch_row"] +=
+          cat("tern_copy_word(at + ", 4 * place++, "u * kRows, (const f32*)b", plan_.access(access).binding, " + (",
+              from(access, {"batch", "head", "row"}), "), bytes);\n");
   }
   void fill_stores(Io& io, Holes& h) const {
     const std::string scaled = cat(" * ", slots_.scaling());

@@ -36,7 +36,7 @@ MmaInstance instance_of(const AttentionSizes& s, DType dtype) {
 MmaInstance mma_forward_instance(const AttentionSizes& sizes, DType dtype) {
   MmaInstance i = instance_of(sizes, dtype);
   if (i.widest() > 128) i.blocks = 1;
-  if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : i.widest() > 64 ? 32 : 64;
+  if (i.bytes == 4) i.others = i.widest() > 128 ? 16 : 32;
   else i.others = i.widest() > 128 ? 32 : 64;
   if (i.bytes == 2) i.resident = 2;
   return i;
@@ -142,12 +142,10 @@ Holes MmaAttention::holes(const std::string& columns_first) const {
   h["type"] = dtype_ == DType::f16 ? "f16" : "bf16";
   h["pair"] = packed_pair(dtype_, kFirst, kSecond);
   h["factor"] = cat("bitcast<f32>(", p(factor_), ")");
-  const std::pair<const char*, int> numbers[] = {{"warps", instance_.warps},
-                                                 {"blocks", instance_.blocks},
-                                                 {"bytes", instance_.bytes},
-                                                 {"most_depth", instance_.most_depth},
-                                                 {"most_width", instance_.most_width},
-                                                 {"resident", instance_.resident}};
+  const std::pair<const char*, int> numbers[] = {
+      {"warps", instance_.warps},       {"blocks", instance_.blocks},         {"bytes", instance_.bytes},
+      {"scratch", instance_.scratch()}, {"most_depth", instance_.most_depth}, {"most_width", instance_.most_width},
+      {"resident", instance_.resident}};
   for (const auto& [name, number] : numbers) h[name] = cat(number, "u");
   std::string edge;
   const std::string shift = slots_.integer(slots_.shift);

@@ -18,10 +18,13 @@ struct MmaInstance {
   int resident = 2;  // workgroups that a multiprocessor is to hold
   int bytes = 2;     // of an element
   int widest() const { return std::max(most_depth, most_width); }
+  /// Bytes in which a warp of f32 passes scores on.
+  int scratch() const { return bytes == 4 ? 16 * blocks * others * 4 : 0; }
   int own() const { return 16 * blocks * warps; }
   /// Bytes of workgroup memory: `own_elements` in a row of its own, both of them in one of the two tiles, and `words`.
   int shared_bytes(int own_elements, int words = 0) const {
-    return own() * own_elements * bytes + 2 * others * ((most_depth + most_width) * bytes + words * 4);
+    return own() * own_elements * bytes + 2 * others * ((most_depth + most_width) * bytes + words * 4) +
+           warps * scratch();
   }
 };
 MmaInstance mma_forward_instance(const detail::AttentionSizes& sizes, DType dtype);

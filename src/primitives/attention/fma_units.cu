@@ -19,10 +19,13 @@ TERN_DEVICE Two tern_two(u32 from) {
   asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(f.x[0]), "=f"(f.x[1]) : "r"(from) : "memory");
   return f;
 }
+TERN_DEVICE void tern_put_two(u32 to, f32 first, f32 second) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");
+}
 // acc += a·bᵀ for a warp's rows of a, from `row` on, and the first rows of b: both have `elements` in a row.
 template <u32 blocks, u32 across, u32 elements>
 TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u32 b, u32 lane) {
-#pragma unroll 4
+#pragma unroll 2
   for (u32 part = 0u; part < elements / 4u; ++part) {
     Four of_a[blocks][2];
 #pragma unroll
@@ -41,26 +44,39 @@ TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u3
     }
   }
 }
-// acc += x·b for x in the layout of sums and the rows of b, of which there are as many as x has columns: a column of x
-// is passed around among the four lanes that share its rows.
+// acc += x·b for x in the layout of sums and the rows of b, of which there are as many as x has columns. A warp puts x
+// into `scratch`, its own, from where every lane takes its rows: 4 vectors for each four columns.
 template <u32 blocks, u32 across, u32 elements>
 TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (&x)[blocks][across][4], u32 b,
-                               u32 lane) {
+                               u32 lane, u32 scratch) {
+  constexpr u32 parts = 2u * across, line = 16u * parts, turn = parts < 8u ? parts - 1u : 7u;
+  let own = lane / 4u;  // rows are 8 apart, and turned alike
+  __syncwarp();
 #pragma unroll
-  for (u32 k = 0u; k < 8u * across; ++k) {
-    f32 column[blocks][2];
+  for (u32 i = 0u; i < 2u * blocks; ++i)
+#pragma unroll
+    for (u32 j = 0u; j < across; ++j) {
+      let part = (2u * j + (lane & 3u) / 2u) ^ (own & turn);
+      tern_put_two(scratch + (8u * i + own) * line + part * 16u + (lane & 1u) * 8u, x[i / 2u][j][i % 2u * 2u],
+                   x[i / 2u][j][i % 2u * 2u + 1u]);
+    }
+  __syncwarp();
+#pragma unroll 1
+  for (u32 part = 0u; part < parts; ++part) {
+    Four of_x[blocks][2];
 #pragma unroll
     for (u32 i = 0u; i < 2u * blocks; ++i)
-      column[i / 2u][i % 2u] =
-          __shfl_sync(0xffffffffu, x[i / 2u][k / 8u][i % 2u * 2u + k % 2u], (lane & 28u) + k % 8u / 2u);
+      of_x[i / 2u][i % 2u] = tern_four(scratch + (8u * i + own) * line + (part ^ (own & turn)) * 16u);
 #pragma unroll
-    for (u32 j = 0u; j < elements / 8u; ++j) {
-      let of_b = tern_two(b + tern_place(k, 2u * j + (lane & 3u) / 2u, 4u * elements) + (lane & 1u) * 8u);
+    for (u32 e = 0u; e < 4u; ++e)
 #pragma unroll
-      for (u32 i = 0u; i < 4u * blocks; ++i) {
-        f32& sum = acc[i / 4u][j][i % 4u];
-        sum = fma(column[i / 4u][i % 4u / 2u], of_b.x[i % 2u], sum);
+      for (u32 j = 0u; j < elements / 8u; ++j) {
+        let of_b = tern_two(b + tern_place(4u * part + e, 2u * j + (lane & 3u) / 2u, 4u * elements) + (lane & 1u) * 8u);
+#pragma unroll
+        for (u32 i = 0u; i < 4u * blocks; ++i) {
+          f32& sum = acc[i / 4u][j][i % 4u];
+          sum = fma(of_x[i / 4u][i % 4u / 2u].x[e], of_b.x[i % 2u], sum);
+        }
       }
-    }
   }
 }

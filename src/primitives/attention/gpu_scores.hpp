@@ -128,8 +128,8 @@ class ScoreSizes {
     if (sizes.window > 0)
       lines += cat("begin = u32(clamp(middle_of_all - ", integer(window), " + 1, 0, ", integer(columns),
                    ")) / 32u * 32u;\n");
-    return lines + cat("end = u32(clamp(middle_of_all + ", tile, sizes.causal ? "" : cat(" + ", integer(window)), ", 0, ",
-                       integer(columns), "));\n");
+    return lines + cat("end = u32(clamp(middle_of_all + ", tile, sizes.causal ? "" : cat(" + ", integer(window)),
+                       ", 0, ", integer(columns), "));\n");
   }
   /// The same of the rows that may see `tile` columns.
   std::string rows_of(const std::string& first, int tile = kScoreTile) const {

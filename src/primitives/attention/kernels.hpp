@@ -13,5 +13,5 @@ void attention_backward_on_gpu(GpuBackend& backend, const detail::AttentionBackw
 void attention_on_cuda(GpuBackend& backend, const detail::AttentionRequest& request);
 void attention_backward_on_cuda(GpuBackend& backend, const detail::AttentionBackwardRequest& request);
 /// Whether these are the fastest way on a device of CUDA.
-bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype);
+bool attention_pays_on_cuda(GpuBackend& backend, const detail::AttentionSizes& sizes, DType dtype, bool with_gradients);
 }  // namespace tern::detail_gpu

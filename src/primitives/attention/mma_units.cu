@@ -42,7 +42,7 @@ TERN_DEVICE void multiply_rows(f32 (&acc)[blocks][across][4], u32 a, u32 row, u3
 // columns.
 template <u32 blocks, u32 across, u32 elements>
 TERN_DEVICE void multiply_sums(f32 (&acc)[blocks][elements / 8u][4], const f32 (&x)[blocks][across][4], u32 b,
-                               u32 lane) {
+                               u32 lane, u32) {
   let low = lane >> 3u & 1u, high = lane >> 4u;
 #pragma unroll
   for (u32 kk = 0u; kk < across / 2u; ++kk) {
