@@ -52,9 +52,9 @@ std::pair<Images, Images> read(const std::string& path) {
 /// The images [N, 1, 20, 20], enlarged twice, each shifted by up to two pixels at random.
 Tensor placed(const Tensor& images, tern::Generator& random) {
   const Tensor line = tern::linspace(-9.5 / 8, 9.5 / 8, 20);  // -1 to 1: where the image is
-  const std::vector<Tensor> at = meshgrid(std::vector{line, line});
+  const std::vector<Tensor> at = tern::meshgrid({line, line});
   const Tensor shifts = 0.25 * (2 * tern::rand({images.size(0), 1, 1, 2}, random) - 1);
-  return grid_sample(images, stack(std::vector{at[1], at[0]}, -1) + shifts);
+  return grid_sample(images, tern::stack({at[1], at[0]}, -1) + shifts);
 }
 
 /// A convolution 3×3 (or a linear layer), as weight and bias.

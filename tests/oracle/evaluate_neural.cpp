@@ -4,11 +4,7 @@
 namespace oracle {
 namespace {
 
-PerAxis per_axis(const json& of) {
-  if (of.is_number()) return of.get<std::int64_t>();
-  const auto n = integers(of);
-  return n.size() == 1 ? PerAxis{n[0]} : n.size() == 2 ? PerAxis{n[0], n[1]} : PerAxis{n[0], n[1], n[2]};
-}
+PerAxis per_axis(const json& of) { return of.is_number() ? PerAxis(of.get<std::int64_t>()) : PerAxis(integers(of)); }
 template <class G> PerAxis numbers(const G& c, const char* name, std::int64_t otherwise) {
   return c.has(name) ? per_axis(c.of[name]) : PerAxis(otherwise);
 }
@@ -17,11 +13,7 @@ template <class G> ConvOptions conv_options(const G& c) {
       .stride = numbers(c, "stride", 1), .dilation = numbers(c, "dilation", 1), .groups = c.whole("groups", 1)};
   const json& padding = c.of.at("padding");
   if (padding.is_string()) options.padding = "same";
-  else if (padding.is_number()) options.padding = padding.get<std::int64_t>();
-  else {
-    const auto n = integers(padding);
-    options.padding = n.size() == 1 ? Padding{n[0]} : n.size() == 2 ? Padding{n[0], n[1]} : Padding{n[0], n[1], n[2]};
-  }
+  else options.padding = Padding(per_axis(padding));
   return options;
 }
 template <class G> ConvTransposeOptions transpose_options(const G& c) {
