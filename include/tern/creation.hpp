@@ -36,7 +36,8 @@ template <TensorOrVar T> Tensor empty_like(const T& x, std::optional<DType> dtyp
 enum class MeshOrder { ij, xy };
 /// Each of these vectors along an axis of its own, broadcast to the grid of them all (views). xy: the first two axes
 /// exchanged, as NumPy has it unless told.
-template <TensorOrVar T> std::vector<T> meshgrid(const std::vector<T>& vectors, MeshOrder order = MeshOrder::ij);
+template <TensorOrVar T = Tensor>
+std::vector<T> meshgrid(const std::vector<T>& vectors, MeshOrder order = MeshOrder::ij);
 /// Of a vector, the square matrix with it on the k-th diagonal; of a matrix, its k-th diagonal.
 template <TensorOrVar T> T diag(const T& x, std::int64_t k = 0);
 /// The last axis as the k-th diagonal of square matrices, in the last two axes, that are 0 elsewhere.

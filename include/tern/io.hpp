@@ -28,9 +28,9 @@ using Named = std::map<std::string, Tensor>;
 /// Saves one tensor, row-major, as numpy.save does. bf16 has the type that Python's ml_dtypes gives it there (two bytes
 /// without a meaning: NumPy needs `.view(ml_dtypes.bfloat16)`).
 void save_npy(const std::string& path, const Tensor& tensor);
-/// What numpy.save wrote: booleans, integers and floats that tern has a dtype for, of either byte order; two bytes
-/// without a meaning are bf16. An array in Fortran's order gives a tensor whose strides are those of columns. Pickled
-/// objects, records, texts and times throw `io`.
+/// What numpy.save wrote: booleans, integers, floats and complex numbers that tern has a dtype for, of either byte
+/// order; two bytes without a meaning are bf16. An array in Fortran's order gives a tensor whose strides are those of
+/// columns. Pickled objects, records, texts and times throw `io`.
 Tensor load_npy(const std::string& path, const LoadOptions& options = {});
 
 struct NpzOptions {
@@ -42,7 +42,7 @@ void save_npz(const std::string& path, const Named& tensors, const NpzOptions& o
 /// that claim to expand to more than deflate can, throw `io`.
 Named load_npz(const std::string& path, const LoadOptions& options = {});
 
-/// Saves tensors as safetensors, with texts of your own beside them.
+/// Saves tensors as safetensors, with texts of your own beside them. The format has no c128: an Error (`io`).
 void save_safetensors(const std::string& path, const Named& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 /// What save_safetensors, or any other program, wrote; `metadata`, where not null, receives the texts.

@@ -40,6 +40,11 @@ RopeTables rope_tables(std::int64_t length, std::int64_t dimension, const RopeTa
 class PerAxis : public detail::DimVector {
  public:
   constexpr PerAxis(std::initializer_list<detail::Dim> of) : DimVector(of) {}
+  /// Of a vector or a Shape.
+  template <class Range>
+    requires(std::constructible_from<Shape, const Range&> && !std::derived_from<Range, PerAxis> &&
+             !std::integral<Range>)
+  constexpr explicit PerAxis(const Range& of) : DimVector(Shape(of)) {}
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   constexpr PerAxis(T of_all) : DimVector({detail::Dim(of_all)}) {}
@@ -48,6 +53,7 @@ class PerAxis : public detail::DimVector {
 class Padding : public PerAxis {
  public:
   constexpr Padding(std::initializer_list<detail::Dim> of) : PerAxis(of) {}
+  constexpr explicit Padding(const PerAxis& of) : PerAxis(of) {}
   template <std::integral T>
     requires(!std::same_as<T, bool>)
   constexpr Padding(T of_all) : PerAxis(of_all) {}
@@ -116,7 +122,7 @@ auto conv2d_epilogue(const X& x, const W& weight, const ConvOptions& options, co
 
 // ---- pooling: x is [N, C, size..], with 1, 2 or 3 sizes ----
 struct PoolOptions {
-  std::optional<PerAxis> stride = {};  // none: the kernel's
+  PerAxis stride = {};                 // none: the kernel's
   PerAxis padding = 0;                 // on both sides, at most half of the kernel
   PerAxis dilation = 1;
   bool count_padding = true;  // of averages: zeros of the padding count

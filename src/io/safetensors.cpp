@@ -76,10 +76,11 @@ Part read_part(const std::string& path, const std::string& name, const Json& ent
   Part part{name, {}, 0, 0};
   const auto& dtype = entry["dtype"].get_ref<const std::string&>();
   const auto type = std::find_if(std::begin(detail::kStoredTypes), std::end(detail::kStoredTypes),
-                                 [&](const auto& known) { return known.safetensors == dtype; });
+                                 [&](const auto& known) { return !dtype.empty() && known.safetensors == dtype; });
   if (type == std::end(detail::kStoredTypes)) {
     std::string all;
-    for (const auto& known : detail::kStoredTypes) all += (all.empty() ? "" : " ") + std::string(known.safetensors);
+    for (const auto& known : detail::kStoredTypes)
+      if (!known.safetensors.empty()) all += (all.empty() ? "" : " ") + std::string(known.safetensors);
     bad(path, "a dtype that tern has, of " + all + ", for " + detail::shown(name), detail::shown(dtype));
   }
   part.stored.dtype = type->dtype;
@@ -147,6 +148,10 @@ void check_names(const std::string& path, const Named& tensors, const Texts& met
     if (!is_utf8(name)) refuse(": expected names in UTF-8, got " + detail::shown(name));
     if (!tensor.defined())
       throw Error(ErrorKind::shape, "save_safetensors: " + detail::shown(name) + " is an undefined Tensor");
+    if (detail::stored_type(tensor.dtype()).safetensors.empty())
+      throw Error(ErrorKind::io, "save_safetensors: " + detail::shown(name) + " is " +
+                                     std::string(to_string(tensor.dtype())) +
+                                     ", which the format lacks: expected c64 or real numbers");
   }
   for (const auto& [name, text] : metadata)
     if (!is_utf8(name) || !is_utf8(text)) refuse(": expected texts in UTF-8, got " + detail::shown(name));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <complex>
 #include <limits>
 #include <memory>
 
@@ -78,8 +79,8 @@ constexpr std::size_t kPart = std::size_t{4} << 20;  // bytes on the way to a de
 
 /// Bytes as a file has them to bytes as memory has them.
 void to_native(const Stored& stored, std::byte* bytes, std::size_t count) {
-  const std::size_t size = dtype_size(stored.dtype);
-  if (stored.dtype == DType::boolean)  // anything but 0 and 1 is no bool of C++
+  const std::size_t size = dtype_size(real_dtype(stored.dtype));  // the parts of complex numbers are turned one by one
+  if (stored.dtype == DType::boolean)                             // anything but 0 and 1 is no bool of C++
     std::transform(bytes, bytes + count, bytes, [](std::byte b) { return std::byte{b != std::byte{0}}; });
   if (stored.big_endian && size > 1)
     for (std::size_t i = 0; i < count; i += size) std::reverse(bytes + i, bytes + i + size);
@@ -121,10 +122,13 @@ Tensor from_stored(const Stored& stored, const LoadOptions& options, const Read&
 std::string_view bytes_of(const char* op, const Tensor& tensor, Tensor& kept) {
   tern::detail::require_defined(op, "the tensor", tensor);
   kept = tensor.to(cpu()).contiguous();
-  return tern::detail::with_element(kept.dtype(), [&]<class T>(std::type_identity<T>) {
+  const auto bytes = [&]<class T>(std::type_identity<T>) {
     return std::string_view(reinterpret_cast<const char*>(kept.data_ptr<const T>()),
                             static_cast<std::size_t>(kept.numel()) * sizeof(T));
-  });
+  };
+  if (kept.dtype() == DType::c64) return bytes(std::type_identity<std::complex<float>>());
+  if (kept.dtype() == DType::c128) return bytes(std::type_identity<std::complex<double>>());
+  return tern::detail::with_element(kept.dtype(), bytes);
 }
 
 }  // namespace tern::io::detail

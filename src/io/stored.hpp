@@ -10,7 +10,8 @@
 
 namespace tern::io::detail {
 
-/// THE table: a dtype, its letter in npy (the width follows from its size), and its name in safetensors.
+/// THE table: a dtype, its letter in npy (the width follows from its size), and its name in safetensors, or "" where
+/// that has no such type.
 struct StoredType {
   DType dtype;
   char npy;
@@ -19,7 +20,8 @@ struct StoredType {
 inline constexpr StoredType kStoredTypes[] = {
     {DType::boolean, 'b', "BOOL"}, {DType::u8, 'u', "U8"},   {DType::i8, 'i', "I8"},   {DType::i16, 'i', "I16"},
     {DType::i32, 'i', "I32"},      {DType::u32, 'u', "U32"}, {DType::i64, 'i', "I64"}, {DType::f16, 'f', "F16"},
-    {DType::bf16, 'V', "BF16"},    {DType::f32, 'f', "F32"}, {DType::f64, 'f', "F64"},
+    {DType::bf16, 'V', "BF16"},    {DType::f32, 'f', "F32"}, {DType::f64, 'f', "F64"}, {DType::c64, 'c', "C64"},
+    {DType::c128, 'c', ""},
 };
 const StoredType& stored_type(DType dtype);
 

@@ -98,7 +98,7 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
     types.push_back(t ? InputType{t->dtype(), false} : InputType{DType::f32, true});
     if (t) require_same_device(call.op, a, *t);
     inputs.push_back(t ? Operand{view_over(*t, space), {}, nullptr, argument.live}
-                        : Operand{{}, argument.number, nullptr, argument.live});
+                       : Operand{{}, argument.number, nullptr, argument.live});
   }
   const Program& program = type_program(call.op, call.epilogue ? call.epilogue : plain_epilogue(), types);
   space.numel();  // throws where it overflows
@@ -114,7 +114,8 @@ void run_product(const ProductCall& call, const Tensor& a, const Tensor& b, std:
   }
   run(backend, GemmRequest{call.op, p.m, p.n, p.k, p.batch, contracted, matrix_view(a, p.batch),
                            matrix_view(b, p.batch), &program, inputs, views});
-  const Shape shape = matrix_shape(without_axes(kept, contracted & ((1u << std::max(shift, 0)) - 1)), p.m, p.n);
+  // What stands before the wanted batch is gone, whether it was summed over or of size 1.
+  const Shape shape = matrix_shape(without_axes(kept, (1u << std::max(shift, 0)) - 1), p.m, p.n);
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!given(i) && shape != space) outputs[i] = outputs[i].reshape(shape);
 }

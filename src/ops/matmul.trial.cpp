@@ -101,6 +101,14 @@ const Entries products{
                         return std::vector{y};
                       },
                   .empty = {}},
+                 {.with = "a batch of one and a matrix",
+                  .shapes =
+                      [](Sizes s) {
+                        return std::vector<Shape>{{1, s.rows, s.columns}, {s.columns, s.rows}};
+                      },
+                  .call = [](const auto& a, const auto& b) { return matmul(a, b); },
+                  .reference = [](const auto& x) { return std::vector{product(x[0], x[1])}; },
+                  .empty = {}},
                  {.with = "a batch and a column",
                   .shapes =
                       [](Sizes s) {

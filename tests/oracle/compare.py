@@ -22,6 +22,7 @@ except ImportError:
 
 DTYPES = {"boolean": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "u32": np.uint32,
           "i64": np.int64, "f32": np.float32, "f64": np.float64}
+COMPLEX = {"c64": np.complex64, "c128": np.complex128}
 ON_WEBGPU = ["boolean", "i32", "u32", "f32"]
 SPECIAL = ["nan", "inf", "-inf"]
 
@@ -29,7 +30,10 @@ SPECIAL = ["nan", "inf", "-inf"]
 # ---- from JSON to NumPy
 
 def array_of(case):
-    x = np.array([float(v) for v in case["values"]]).reshape(case["shape"]).astype(DTYPES[case["dtype"]])
+    x = np.array([float(v) for v in case["values"]])
+    if "imaginary" in case:
+        x = x + 1j * np.array(case["imaginary"], np.float64)
+    x = x.reshape(case["shape"]).astype({**DTYPES, **COMPLEX}[case["dtype"]])
     if "permute" in case:
         x = x.transpose(case["permute"])
     if "steps" in case:
@@ -204,18 +208,47 @@ class Random(random.Random):
         return [self.choice([0, 1, 1, 2, 3, 4, 5] if self.often(0.15) else [1, 2, 3, 4, 5])
                 for _ in range(self.randint(low, min(high, most)))]
 
+    def look(self, shape, looked_at=True):
+        """The shape that is stored, and how one looks at it to see this one."""
+        rank = len(shape)
+        if not (looked_at and rank and self.often(0.4)):
+            return {"shape": list(shape)}
+        order = self.sample(range(rank), rank)
+        steps = [self.choice([1, 1, -1, 2, -2]) for _ in range(rank)]
+        stored = [0] * rank
+        for axis, source in enumerate(order):
+            stored[source] = shape[axis] * abs(steps[axis])
+        return {"shape": stored, "permute": order, "steps": steps}
+
+    def given(self, x, dtype, looked_at=True):
+        """This array, rounded to the dtype, with 7s where a look at it skips elements."""
+        x = np.asarray(x)
+        case = {"dtype": dtype, **self.look(x.shape, looked_at)}
+        stored = np.full(case["shape"], 7, np.complex128 if dtype in COMPLEX else np.float64)
+        seen = stored
+        if "permute" in case:
+            seen = seen.transpose(case["permute"])[tuple(slice(None, None, s) for s in case["steps"])]
+        seen[...] = x
+        def number(v):
+            return v if math.isfinite(v) else str(v)
+        case["values"] = [number(v) for v in stored.real.reshape(-1).tolist()]
+        if dtype in COMPLEX:
+            case["imaginary"] = stored.imag.reshape(-1).tolist()
+        return case
+
+    def normal(self, shape, dtype="f64"):
+        """Normally distributed numbers with three decimals."""
+        def part():
+            return np.array([round(self.gauss(0, 1), 3) for _ in range(math.prod(shape))]).reshape(shape)
+        return part() + 1j * part() if dtype in COMPLEX else part()
+
+    def floats(self, shape, dtype, scale=1):
+        return self.given(scale * self.normal(shape, dtype), dtype)
+
     def array(self, shape, dtype=None, special=False, looked_at=True):
         """An array that has this shape once it is looked at."""
         dtype = dtype or self.choice(self.dtypes)
-        rank = len(shape)
-        case = {"shape": list(shape), "dtype": dtype}
-        if looked_at and rank and self.often(0.4):
-            order = self.sample(range(rank), rank)
-            steps = [self.choice([1, 1, -1, 2, -2]) for _ in range(rank)]
-            stored = [0] * rank
-            for axis, source in enumerate(order):
-                stored[source] = shape[axis] * abs(steps[axis])
-            case.update(shape=stored, permute=order, steps=steps)
+        case = {"dtype": dtype, **self.look(shape, looked_at)}
         unsigned = dtype in ("u8", "u32")
         low, high = (0, 1) if dtype == "boolean" else (0, 6) if unsigned else (-4, 4)
         values = [self.randint(low, high) for _ in range(math.prod(case["shape"]))]
@@ -512,31 +545,40 @@ def run(program, device, cases):
         return results
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def judged(case, got):
+    """Why tern's results differ from NumPy's, or nothing, and whether NumPy refuses the case."""
+    want = expected(case)
+    return difference(case, got, want), isinstance(want, Exception)
+
+
+def main(text, whose, families, judge, dtypes, count):
+    """Runs random cases, or the one that is named, through tern_oracle and `judge`; this is every script's main."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True, help="tern_oracle, as it was built")
-    parser.add_argument("--count", type=int, default=10000, help="how many cases (10000)")
+    parser.add_argument("--count", type=int, default=count, help=f"how many cases ({count})")
     parser.add_argument("--seed", type=int, default=1, help="of the cases (1)")
     parser.add_argument("--device", default="cpu", help="cpu, cuda or webgpu")
+    parser.add_argument("--only", help="a family of cases: " + ", ".join(sorted({f.__name__ for f in families})))
     parser.add_argument("--case", help="one case again: the JSON that was printed")
     options = parser.parse_args()
-    dtypes = ON_WEBGPU if options.device.startswith("webgpu") else list(DTYPES)
-    r = Random(options.seed, dtypes)
-    cases = [json.loads(options.case)] if options.case else [r.choice(FAMILIES)(r) for _ in range(options.count)]
+    families = [f for f in families if options.only in (None, f.__name__)]
+    r = Random(options.seed, dtypes(options.device))
+    cases = [json.loads(options.case)] if options.case else [r.choice(families)(r) for _ in range(options.count)]
     failures, refused, batch = 0, 0, 2000
     for begin in range(0, len(cases), batch):
         part = cases[begin:begin + batch]
         for case, got in zip(part, run(options.program, options.device, part)):
-            want = expected(case)
-            refused += isinstance(want, Exception)
-            why = difference(case, got, want)
+            why, refuses = judge(case, got)
+            if isinstance(got, str) and got.startswith("no Error, but "):
+                why = got
+            refused += refuses
             if why:
                 failures += 1
-                print(f"{case['op']}: {why}\n  compare.py --program {options.program} --device {options.device} "
-                      f"--case '{json.dumps(case)}'\n")
-    print(f"{len(cases)} cases, of which NumPy refuses {refused}: {failures} differ")
+                print(f"{case['op']}: {why}\n  {pathlib.Path(sys.argv[0]).name} --program {options.program} "
+                      f"--device {options.device} --case '{json.dumps(case)}'\n")
+    print(f"{len(cases)} cases, of which {whose} refuses {refused}: {failures} differ")
     sys.exit(1 if failures else 0)
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, "NumPy", FAMILIES, judged, lambda d: ON_WEBGPU if d.startswith("webgpu") else list(DTYPES), 10000)

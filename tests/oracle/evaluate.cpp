@@ -1,48 +1,13 @@
-// Evaluates cases for tests/oracle/compare.py: one a line on standard input, as JSON, the results in an npz file.
-#include <nlohmann/json.hpp>
-
-#include <cmath>
-#include <functional>
+// Evaluates cases for tests/oracle/compare*.py: one a line on standard input, as JSON, the results in an npz file.
 #include <iostream>
 
-#include "tern/tern.hpp"
+#include "case.hpp"
 
+namespace oracle {
 namespace {
 
-using nlohmann::json;
-using namespace tern;
 using Index = tern::detail::Index;
-using Results = std::vector<Tensor>;
 
-DType dtype_named(const std::string& name) {
-  for (int i = 0; i < kDTypeCount; ++i)
-    if (to_string(static_cast<DType>(i)) == name) return static_cast<DType>(i);
-  throw std::runtime_error("no dtype " + name);
-}
-double number(const json& value) {
-  if (!value.is_string()) return value.is_boolean() ? value.get<bool>() : value.get<double>();
-  const std::string text = value.get<std::string>();  // JSON has no such numbers
-  return text == "nan" ? NAN : text == "inf" ? INFINITY : -INFINITY;
-}
-std::vector<std::int64_t> integers(const json& list) { return list.get<std::vector<std::int64_t>>(); }
-
-/// {"shape", "dtype", "values"}, and how it is then looked at: {"permute", "steps"}.
-Tensor tensor_of(const json& from) {
-  std::vector<double> values;
-  for (const json& value : from.at("values")) values.push_back(number(value));
-  const Shape shape(integers(from.at("shape")));
-  Tensor x = tensor(values, shape, cpu()).to(dtype_named(from.at("dtype"))).to(default_device());
-  if (from.contains("permute")) x = x.permute(Axes(integers(from["permute"])));
-  if (from.contains("steps"))
-    for (int axis = 0; axis < x.dim(); ++axis)
-      x = x.slice(axis, {}, {}, from["steps"][static_cast<std::size_t>(axis)].get<std::int64_t>());
-  return x;
-}
-std::vector<Tensor> tensors_of(const json& list) {
-  std::vector<Tensor> all;
-  for (const json& one : list) all.push_back(tensor_of(one));
-  return all;
-}
 std::vector<Index> indices_of(const json& list) {
   const auto bound = [](const json& value) {
     return value.is_null() ? std::optional<std::int64_t>() : value.get<std::int64_t>();
@@ -60,6 +25,7 @@ std::vector<Index> indices_of(const json& list) {
 
 /// The case: its operands by name, its axes, whether they are kept.
 struct Case {
+  Case(const json& from) : of(from) {}
   const json& of;
   Tensor x() const { return tensor_of(of.at("x")); }
   Tensor y() const { return tensor_of(of.at("y")); }
@@ -67,9 +33,7 @@ struct Case {
   std::int64_t n() const { return of.at("n").get<std::int64_t>(); }
   std::vector<Index> at() const { return indices_of(of.at("at")); }
 };
-using Evaluate = std::function<Results(const Case&)>;
-
-std::map<std::string, Evaluate> indexing() {
+Evaluations indexing() {
   return {
       {"index", [](const Case& c) { return Results{tern::detail::select(c.x(), c.at())}; }},
       {"assign",
@@ -108,7 +72,7 @@ std::map<std::string, Evaluate> indexing() {
       return Results{tern::name(c.x(), Axes(integers(c.of.at("axes"))), c.of.at("keepdims").get<bool>())}; \
     }                                                                                                      \
   }
-std::map<std::string, Evaluate> arithmetic() {
+Evaluations arithmetic() {
   return {
       ORACLE_BINARY("add", x + y),
       ORACLE_BINARY("subtract", x - y),
@@ -142,7 +106,7 @@ std::map<std::string, Evaluate> arithmetic() {
 }
 
 Results both(const Sorted<Tensor>& sorted) { return {sorted.values, sorted.indices}; }
-std::map<std::string, Evaluate> orders() {
+Evaluations orders() {
   return {
       {"sort", [](const Case& c) { return both(sort(c.x(), c.axis(), c.of.at("descending").get<bool>())); }},
       {"topk", [](const Case& c) { return both(topk(c.x(), c.n(), c.axis(), c.of.at("descending").get<bool>())); }},
@@ -183,7 +147,7 @@ int usage() {
   std::cerr
       << "Usage: tern_oracle RESULTS.npz [--device cpu|cuda|webgpu] < CASES\n"
          "       tern_oracle --copy FROM TO\n\n"
-         "Evaluates the cases of tests/oracle/compare.py, JSON, one a line: tensor k of case i is called i.k, and\n"
+         "Evaluates the cases of tests/oracle/compare*.py, JSON, one a line: tensor k of case i is called i.k, and\n"
          "an error i.error (its text, as u8). --copy reads a file of tensors and writes it again: the endings\n"
          "(npy, npz, safetensors) say as what.\n";
   return 2;
@@ -197,30 +161,37 @@ int copy(const std::string& from, const std::string& to) {
 }
 
 }  // namespace
+}  // namespace oracle
 
 int main(int count, char** arguments) {
+  using namespace oracle;
   const std::vector<std::string> words(arguments + 1, arguments + count);
   if (words.size() == 3 && words[0] == "--copy") return copy(words[1], words[2]);
   if ((words.size() != 1 && words.size() != 3) || words[0].starts_with("-")) return usage();
   if (words.size() == 3) set_default_device(Device::parse(words[2]));
-  std::map<std::string, Evaluate> all = indexing();
-  all.merge(arithmetic()), all.merge(orders());
+  Evaluations all = indexing();
+  all.merge(arithmetic()), all.merge(orders()), all.merge(linear_algebra()), all.merge(transforms());
+  all.merge(layers()), all.merge(losses());
   io::Named results;
   std::string line;
   for (int i = 0; std::getline(std::cin, line); ++i) {
     const json of = json::parse(line);
     const std::string name = std::to_string(i) + ".";
-    try {
-      const Results list = all.at(of.at("op").get<std::string>())({of});
-      synchronize(default_device());  // where errors of work that is still under way arrive
-      for (std::size_t k = 0; k < list.size(); ++k) results[name + std::to_string(k)] = list[k];
-    } catch (const Error& e) {
-      const std::string text = e.what();
+    const auto failed = [&](const std::string& text) {
       try {
         synchronize(default_device());  // no error of this case may arrive in the next one
       } catch (const Error&) {
       }
       results[name + "error"] = tensor(std::vector<std::uint8_t>(text.begin(), text.end()), cpu());
+    };
+    try {
+      const Results list = all.at(of.at("op").get<std::string>())({of});
+      synchronize(default_device());  // where errors of work that is still under way arrive
+      for (std::size_t k = 0; k < list.size(); ++k) results[name + std::to_string(k)] = list[k];
+    } catch (const Error& e) {
+      failed(e.what());
+    } catch (const std::exception& e) {
+      failed(std::string("no Error, but ") + e.what());
     }
   }
   io::save_npz(words[0], results);

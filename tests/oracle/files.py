@@ -19,7 +19,7 @@ if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
     sys.exit(0 if sys.argv[1:] in (["--help"], ["-h"]) else 2)
 PROGRAM = sys.argv[1]
 DTYPES = [np.bool_, np.uint8, np.int8, np.int16, np.int32, np.uint32, np.int64, np.float16, ml_dtypes.bfloat16,
-          np.float32, np.float64]
+          np.float32, np.float64, np.complex64]
 
 
 def copied(path, ending=None):
@@ -39,6 +39,7 @@ def check(got, want, name):
 def main():
     dice = np.random.default_rng(1)
     arrays = {np.dtype(t).name: dice.integers(0, 100, (3, 5)).astype(t) for t in DTYPES}
+    arrays["complex64"] *= 1 - 2j
     arrays.update(number=np.array(2.5), none=np.zeros((2, 0, 3), np.float32), long=np.arange(100000))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -54,7 +55,10 @@ def main():
         for key, want in arrays.items():
             check(back[key], want, f"safetensors: {key}")
         others = {"turned": np.asfortranarray(arrays["float32"]), "big": arrays["int16"].astype(">i2"),
-                  "big_turned": np.asfortranarray(arrays["float64"].astype(">f8")), **arrays}
+                  "big_turned": np.asfortranarray(arrays["float64"].astype(">f8")),
+                  "complex": arrays["complex64"].astype(np.complex128),
+                  "big_complex": arrays["complex64"].astype(">c8"),
+                  **arrays}
         for key, want in others.items():
             for version in ((1, 0), (2, 0), (3, 0)):
                 with open(folder / f"{key}.npy", "wb") as file:

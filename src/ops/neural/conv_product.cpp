@@ -48,7 +48,8 @@ class ConvProduct {
   explicit ConvProduct(const Conv& g) : g_(g), last_(g.at(g.axes - 1)) {
     wide_ = g.kernel[last_] == 1 || (g.groups == 1 && g.dilation[last_] == 1);
     bool one = g.groups == 1;
-    for (int i = 0; i < g.axes; ++i) one = one && g.kernel[g.at(i)] == 1 && g.stride[g.at(i)] == 1;
+    for (int i = 0; i < g.axes; ++i)  // of a transpose with output_padding, x is larger than the result
+      one = one && g.kernel[g.at(i)] == 1 && g.stride[g.at(i)] == 1 && g.padded(i) == g.out[g.at(i)];
     plain_ = one;
   }
   /// A kernel of one element: rows of channels, all of them one matrix.
@@ -117,6 +118,10 @@ Tensor matrix_of(const Tensor& y, std::int64_t rows) {
 Tensor part_of(const Tensor& t, int axis, std::int64_t group, std::int64_t size) {
   return t.slice(axis, group * size, (group + 1) * size);
 }
+/// A copy of these channels of x: a window's row is one run of memory only where no others lie between.
+Tensor channels_of(const Conv& g, const Tensor& x, std::int64_t group) {
+  return part_of(x, -1, group, g.c).contiguous();
+}
 Conv one_group(Conv g) { return g.groups = 1, g; }
 bool group_by_group(const Conv& g) { return !g.depthwise() && !g.is_product(); }
 
@@ -167,7 +172,7 @@ Tensor result_of(const Conv& g, const Tensor& x, const Tensor& w, const FormulaG
   if (!group_by_group(g)) multiply(g, x, w, epilogue, operands, y);
   else
     for (std::int64_t i = 0; i < g.groups; ++i)
-      multiply(one_group(g), part_of(x, -1, i, g.c), part_of(w, 0, i, 1), nullptr, {}, part_of(y, -1, i, g.o));
+      multiply(one_group(g), channels_of(g, x, i), part_of(w, 0, i, 1), nullptr, {}, part_of(y, -1, i, g.o));
   return y;
 }
 
@@ -193,7 +198,7 @@ Tensor weight_of(const Conv& g, const Tensor& x, const Tensor& y) {
   if (!group_by_group(g)) weight_into(g, x, y, w);
   else
     for (std::int64_t i = 0; i < g.groups; ++i)
-      weight_into(one_group(g), part_of(x, -1, i, g.c), part_of(y, -1, i, g.o), part_of(w, 0, i, 1));
+      weight_into(one_group(g), channels_of(g, x, i), part_of(y, -1, i, g.o), part_of(w, 0, i, 1));
   return w.permute(order).reshape(whole);
 }
 

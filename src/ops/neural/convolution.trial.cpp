@@ -95,7 +95,7 @@ std::vector<Shape> grouped(Sizes s) { return {{s.rows, 4, 4, 3}, {6, 2, 2, 2}, {
 std::vector<Shape> by_channel(Sizes s) { return {{s.rows, 3, 4, 3}, {3, 1, 3, 2}}; }
 std::vector<Shape> points(Sizes s) { return {{s.rows, 3, 2, 2}, {4, 3, 1, 1}, {4}}; }
 std::vector<Shape> volumes(Sizes s) { return {{s.rows, 2, 3, 2, 3}, {2, 2, 2, 1, 2}, {2}}; }
-std::vector<Shape> grouped_volumes(Sizes s) { return {{s.rows, 2, 2, 3, 2}, {2, 1, 2, 2, 1}}; }
+std::vector<Shape> grouped_volumes(Sizes s) { return {{s.rows, 2, 2, 3, 3}, {2, 1, 2, 2, 2}}; }
 const std::vector<Sizes> kFew = {{2, 3}, {1, 1}};
 const std::vector<Sizes> kNoSample = {{0, 3}};
 constexpr Tolerance kSums{64, "sums of up to 24 products and a bias"};
@@ -292,19 +292,31 @@ const Entries convolutions{
          "The transpose of conv1d, + bias[o]: each element of x [N, C, L] adds weight [C, O/groups, K] times itself "
          "to the result, of (L - 1)·stride - 2·padding + dilation·(K - 1) + output_padding + 1 places",
      .tolerance = kSums,
-     .samples = {with_bias(
-         "stride", lines,
-         [](const auto& x, const auto& w, const auto& b) {
-           return conv_transpose1d(x, w.permute({1, 0, 2}), b, {.stride = 2, .padding = 1, .output_padding = 1});
-         },
-         [](const auto& x) {
-           Values w = x[1];
-           w.shape = {3, 2, 3};
-           for (std::size_t i = 0; i < w.of.size(); ++i) w.of[i] = x[1].of[(i / 3 % 2) * 9 + i / 6 * 3 + i % 3];
-           return Loops{.axes = 1, .stride = {1, 1, 2}, .before = {0, 0, 1}, .more = {0, 0, 1}}.transposed(
-               {x[0], w, x[2]});
-         },
-         false)},
+     .samples =
+         {with_bias(
+              "stride", lines,
+              [](const auto& x, const auto& w, const auto& b) {
+                return conv_transpose1d(x, w.permute({1, 0, 2}), b, {.stride = 2, .padding = 1, .output_padding = 1});
+              },
+              [](const auto& x) {
+                Values w = x[1];
+                w.shape = {3, 2, 3};
+                for (std::size_t i = 0; i < w.of.size(); ++i) w.of[i] = x[1].of[(i / 3 % 2) * 9 + i / 6 * 3 + i % 3];
+                return Loops{.axes = 1, .stride = {1, 1, 2}, .before = {0, 0, 1}, .more = {0, 0, 1}}.transposed(
+                    {x[0], w, x[2]});
+              },
+              false),
+          with_bias(
+              "a kernel of one element and a larger result",
+              [](Sizes s) {
+                return std::vector<Shape>{{s.rows, 2, 3}, {2, 3, 1}};
+              },
+              [](const auto& x, const auto& w) {
+                return conv_transpose1d(x, w, {}, {.output_padding = 1, .dilation = 2});
+              },
+              [](const auto& x) {
+                return Loops{.axes = 1, .dilation = {1, 1, 2}, .more = {0, 0, 1}}.transposed(x);
+              })},
      .bad = {{shape,
               {"conv_transpose1d", "output_padding", "less than", "[2]"},
               [](auto make) {

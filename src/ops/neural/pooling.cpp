@@ -26,7 +26,7 @@ Windows windows(const char* op, const Tensor& x, const PerAxis& kernel, const Pe
 }
 Windows pooled(const char* op, const Tensor& x, const PerAxis& kernel, const PoolOptions& o) {
   check_image(op, x);
-  const Windows w = windows(op, x, kernel, o.stride.value_or(kernel), o.padding, o.dilation);
+  const Windows w = windows(op, x, kernel, o.stride.empty() ? kernel : o.stride, o.padding, o.dilation);
   for (int i = 0; i < w.axes; ++i)
     if (w.padding[w.at(i)] > w.kernel[w.at(i)] / 2)
       refuse(op, "padding", "at most half of the kernel, " + to_string(kernel), to_string(o.padding));

@@ -127,7 +127,7 @@ const Entries pools{
                   .shapes = image,
                   .call =
                       [](const auto& x) {
-                        return avg_pool(x, {3, 2}, {.stride = 2, .padding = 1});
+                        return avg_pool(x, {3, 2}, {.stride = {2, 2}, .padding = 1});
                       },
                   .reference =
                       [](const auto& x) {
