@@ -178,6 +178,18 @@ TEST_P(Statistics, HistogramsOfEvenEdgesAreThoseOfTheEdges) {
   EXPECT_EQ(doubles(sum(narrow.counts))[0], 2) << "edges that are hardly apart";
   EXPECT_EQ(doubles(narrow.counts), doubles(histogram(tensor({1.f, std::nextafter(1.f, 2.f)}), narrow.edges).counts));
 }
+/// Densities are weights over a sum of weights: Σ over the parts of density·width is 1, whatever the weights.
+TEST_P(Statistics, HistogramsOfWeightsHaveGradients) {
+  const Tensor x = tensor({0.f, 1.f, 1.5f, 3.f, 9.f}), edges = tensor({0.f, 1.f, 2.f, 4.f});
+  const Var w(tensor({1.f, 2.f, 3.f, 4.f, 5.f}));
+  const Var sums = histogram(x, edges, false, w).counts, density = histogram(x, edges, true, w).counts;
+  expect_values(sums.value(), {3}, {1, 5, 4}), expect_values(density.value(), {3}, {0.1f, 0.5f, 0.2f});
+  const Tensor scale = tensor({1.f, 10.f, 100.f});
+  expect_values(backward(sum(sums * scale))[w], {5}, {1, 10, 10, 100, 0});
+  // d/dw of s/(S·width) with S = 10: scale/(S·width) less the density's whole, 25.1, over S.
+  expect_values(backward(sum(density * scale))[w], {5}, {0.1f - 2.51f, 1 - 2.51f, 1 - 2.51f, 5 - 2.51f, 0});
+  expect_values(histogram(x, edges, true).counts, {3}, {0.25f, 0.5f, 0.125f});
+}
 /// Of long lines the elements are selected: as sorting has them, with ties, zeros of both signs, and NaN.
 TEST_P(Statistics, QuantilesOfLongLinesAreThoseOfTheSortedOnes) {
   Generator g{5};
