@@ -481,8 +481,8 @@ def statistics_over_axes(r):
     dtype = r.choice(floats) if op in ("nansum", "nanmean", "ptp", "logsumexp", "var_where", "std_where") else None
     if dtype is None and op in ("quantile", "median", "ptp"):
         dtype = r.choice([d for d in r.dtypes if d != "boolean"])
-    case = {"op": op, "x": r.array(shape, dtype, op in ("nansum", "nanmean", "ptp", "median", "max_where", "any_where")),
-            "axes": axes, "keepdims": r.often(0.5)}
+    special = op in ("nansum", "nanmean", "ptp", "median", "max_where", "any_where")
+    case = {"op": op, "x": r.array(shape, dtype, special), "axes": axes, "keepdims": r.often(0.5)}
     if op == "quantile":
         case["y"] = r.array(r.sizes(0, 1), r.choice(floats), looked_at=False)
         case["y"]["values"] = [r.choice([0, 0.125, 0.25, 0.5, 0.75, 1]) for _ in case["y"]["values"]]
