@@ -20,7 +20,8 @@ arrays = dict(
     whole=dice.integers(0, 1 << 16, N, np.int32), some=dice.integers(0, 1 << 16, 1000, np.int32),
     large=dice.standard_normal(1 << 24, np.float32), re=dice.standard_normal(N // 2, np.float32),
     im=dice.standard_normal(N // 2, np.float32), matrix=dice.standard_normal((2048, 2048), np.float32))
-y, few, edges, whole, some, large, matrix = (arrays[k] for k in ("y", "few", "edges", "whole", "some", "large", "matrix"))
+y, few, edges, whole, some, large, matrix = (
+    arrays[k] for k in ("y", "few", "edges", "whole", "some", "large", "matrix"))
 z = (arrays["re"] + 1j * arrays["im"]).astype(np.complex64)
 w = (arrays["im"] + 1j * arrays["re"]).astype(np.complex64)
 

@@ -7,31 +7,6 @@
 
 namespace tern {
 
-// ---- reductions of the elements where a mask is true: sum(x, {0}, false, {.where = mask}) ----
-/// Which elements a reduction takes: those where `where` is true, a boolean tensor that broadcasts to x (else `dtype`,
-/// `shape`). The others count nothing, whatever they hold, and get no gradient. Nothing waits, and nothing is copied.
-struct Where { Tensor where; };
-/// The sum of these elements; of none 0.
-template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, const Where& which);
-/// Their mean; of none NaN. Of integers in f32.
-template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, const Where& which);
-/// Their product; of none 1.
-template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim, const Where& which);
-/// The largest of them; of none -inf, of integers the lowest number of the dtype.
-template <TensorOrVar T> T max(const T& x, const Axes& axes, bool keepdim, const Where& which);
-/// The smallest of them; of none inf, of integers the largest number of the dtype.
-template <TensorOrVar T> T min(const T& x, const Axes& axes, bool keepdim, const Where& which);
-/// Σ (x - their mean)² / (their number - correction), where that is no larger than 0: x / 0. Of none NaN.
-template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
-/// The square root of that.
-template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
-/// Whether any of them is true (not zero); of none false.
-template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, bool keepdim, const Where& which);
-/// Whether all of them are true (not zero); of none true.
-template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, bool keepdim, const Where& which);
-/// How many of them are not 0 (i32).
-template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool keepdim, const Where& which);
-
 // ---- reductions: over `axes` (default: all), which are removed, or kept with size 1 (keepdim) ----
 /// How many elements are not 0 (i32); NaN is not. Axes of more than 2^31 - 1 elements throw `shape`.
 template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes = {}, bool keepdim = false);
@@ -59,6 +34,32 @@ template <TensorOrVar T> Sorted<T> max_with_indices(const T& x, int axis = -1, b
 /// The smallest elements along an axis and their positions; otherwise like max_with_indices.
 template <TensorOrVar T> Sorted<T> min_with_indices(const T& x, int axis = -1, bool keepdim = false);
 
+// ---- reductions of the elements where a mask is true: sum(x, {0}, false, {.where = mask}) ----
+/// Which elements a reduction takes: those where `where` is true, a boolean tensor that broadcasts to x (else `dtype`,
+/// `shape`). The others count nothing, whatever they hold, and get no gradient. Nothing waits.
+struct Where { Tensor where; };
+/// The sum of these elements; of none 0.
+template <TensorOrVar T> T sum(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Their mean; of none NaN. Of integers in f32.
+template <TensorOrVar T> T mean(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Their product; of none 1.
+template <TensorOrVar T> T prod(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// The largest of them; of none -inf, of integers the lowest number of the dtype.
+template <TensorOrVar T> T max(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// The smallest of them; of none inf, of integers the largest number of the dtype.
+template <TensorOrVar T> T min(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Σ (x - their mean)² / (their number - correction), where that is no larger than 0: x / 0. Of none NaN.
+template <TensorOrVar T> T var(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
+/// The square root of that.
+template <TensorOrVar T> T std(const T& x, const Axes& axes, bool keepdim, const Where& which, double correction = 1);
+/// Whether any of them is true (not zero); of none false.
+template <TensorOrVar T> Tensor any(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// Whether all of them are true (not zero); of none true.
+template <TensorOrVar T> Tensor all(const T& x, const Axes& axes, bool keepdim, const Where& which);
+/// How many of them are not 0 (i32).
+template <TensorOrVar T> Tensor count_nonzero(const T& x, const Axes& axes, bool keepdim, const Where& which);
+
+// ---- quantiles ----
 /// What stands for a quantile that lies between two elements: a mixture of both, either of them, their middle, or the
 /// nearer one (of both as near that with an even position).
 enum class Interpolation { linear, lower, higher, midpoint, nearest };

@@ -4,6 +4,7 @@
 // takes a and the result as they lie: one product, of the 8·M·K·N operations that the definition has.
 #include "ops/complex_products.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "ops/gemm.hpp"
@@ -73,5 +74,31 @@ template <TensorOrVar R> R complex_product(const R& a, const R& b) {
 }
 template Tensor complex_product(const Tensor&, const Tensor&);
 template Var complex_product(const Var&, const Var&);
+
+bool any_complex(std::initializer_list<const Tensor*> operands) {
+  return std::ranges::any_of(operands, [](const Tensor* t) { return t->defined() && is_complex(t->dtype()); });
+}
+template <TensorOrVar R> R complex_product_for(const char* op, const R& a, const R& b, const Tensor& bias) {
+  require_defined(op, "a", value_of(a)), require_defined(op, "b", value_of(b)), require_defined(op, "bias", bias);
+  R product = any_complex({&value_of(a), &value_of(b)}) ? complex_product(a, b) : matmul(a, b);
+  if (a.dim() < 2 || b.dim() < 2 || bias.dim() != 1 || bias.size(0) != product.size(-1))
+    throw Error(ErrorKind::shape, std::string(op) + ": a and b must have at least two axes, and bias be [N]: a is " +
+                                      describe(value_of(a)) + ", b " + describe(value_of(b)) + ", bias " +
+                                      describe(bias));
+  return product;
+}
+template <TensorOrVar R>
+void complex_epilogue(const char* op, const FormulaGraph* epilogue, const R& product,
+                      std::span<const Argument> operands, std::span<R> results) {
+  PoolVector<Argument> list{Argument(product)};
+  list.insert(list.end(), operands.begin(), operands.end());
+  fused(FusedCall{op, epilogue, 0, product.shape()}, list, results);
+}
+#define TERN_INSTANCES(R)                                                         \
+  template R complex_product_for(const char*, const R&, const R&, const Tensor&); \
+  template void complex_epilogue(const char*, const FormulaGraph*, const R&, std::span<const Argument>, std::span<R>);
+TERN_INSTANCES(Tensor)
+TERN_INSTANCES(Var)
+#undef TERN_INSTANCES
 
 }  // namespace tern::detail

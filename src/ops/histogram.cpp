@@ -1,6 +1,7 @@
 // Counts: histograms, and how often each number stands in a list.
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "backend/recording/capture.hpp"
 #include "ops/fused.hpp"
@@ -37,6 +38,36 @@ Tensor parts_between(const Tensor& x, const Tensor& edges) {
   const Tensor behind = searchsorted(edges, x, Side::right);
   const Tensor last = x == edges.slice(0, bins).reshape({});
   return where(last, bins - 1, where(behind == 0, bins, minimum(behind - 1, bins)));
+}
+/// The same of edges that are equally far from each other, up to rounding: where an element would lie if they were
+/// exactly so, or beside that.
+template <class T> Tensor parts_evenly(const Tensor& x, const Tensor& edges) {
+  const Tensor values = x.contiguous(), line = edges.contiguous();
+  const T *const value = std::as_const(values).data_ptr<const T>(), *const edge =
+                                                                        std::as_const(line).data_ptr<const T>();
+  const auto bins = static_cast<std::int32_t>(edges.numel() - 1);
+  const T begin = edge[0], end = edge[bins], scale = static_cast<T>(bins) / (end - begin);
+  Tensor parts = empty(x.shape(), {.dtype = DType::i32, .device = x.device()});
+  std::int32_t* const to = parts.data_ptr<std::int32_t>();
+  for (std::int64_t i = 0; i < x.numel(); ++i) {
+    const T v = value[i];
+    if (!(v >= begin && v <= end)) {
+      to[i] = bins;
+      continue;
+    }
+    const T at = (v - begin) * scale;  // not a number or infinite where the edges hardly differ
+    std::int32_t part = at < static_cast<T>(bins) ? static_cast<std::int32_t>(at) : bins - 1;
+    while (part > 0 && v < edge[part]) --part;
+    while (part + 1 < bins && v >= edge[part + 1]) ++part;
+    to[i] = part;
+  }
+  return parts;
+}
+Tensor parts_of_even(const Tensor& x, const Tensor& edges) {
+  const DType both = promote_types(x.dtype(), edges.dtype());
+  if (x.device() != cpu() || current_capture() || x.numel() == 0 || is_complex(both)) return parts_between(x, edges);
+  if (both == DType::f64) return parts_evenly<double>(x.to(both), edges.to(both));
+  return parts_evenly<float>(x.to(DType::f32), edges.to(DType::f32));
 }
 /// Counts (i32), or sums of weights, over their sum and the width of their part.
 template <TensorOrVar T> T density_of(const T& counts, const Tensor& edges, DType dtype) {
@@ -83,7 +114,7 @@ Parts parts_of(const Tensor& x, std::int64_t bins, HistogramRange range) {
   const auto [begin, end] = range_of(op, x, range);
   const DType dtype = is_floating(x.dtype()) ? x.dtype() : DType::f32;
   const Tensor edges = linspace(begin, end, bins + 1, {.dtype = dtype, .device = x.device()});
-  return {parts_between(x, edges), edges};
+  return {parts_of_even(x, edges), edges};
 }
 Histogram counted(const Tensor& x, const Parts& parts, bool density) {
   const Tensor counts = counted(parts.places, parts.count() + 1).slice(0, 0, parts.count());

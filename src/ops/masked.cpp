@@ -20,7 +20,9 @@ const Tensor& checked(const char* op, const Tensor& x, const Where& which) {
   if (mask.dtype() != DType::boolean)
     throw Error(ErrorKind::dtype, std::string(op) + ": where must be boolean, it is " + describe(mask));
   require_same_device(op, x, mask);
-  if (broadcast_shapes(op, x.shape(), mask.shape()) != x.shape())
+  bool fits = mask.dim() <= x.dim();
+  for (int i = 1; fits && i <= mask.dim(); ++i) fits = mask.size(-i) == 1 || mask.size(-i) == x.size(-i);
+  if (!fits)
     throw Error(ErrorKind::shape,
                 std::string(op) + ": where, " + describe(mask) + ", does not broadcast to x, " + describe(x));
   return mask;

@@ -79,28 +79,6 @@ template <TensorOrVar R, class Multiply> R in_one_dtype(const R& a, const R& b, 
   return dtype ? multiply(a.to(*dtype), b.to(*dtype)) : multiply(a, b);
 }
 
-bool any_complex(std::initializer_list<const Tensor*> operands) {
-  return std::ranges::any_of(operands, [](const Tensor* t) { return t->defined() && is_complex(t->dtype()); });
-}
-/// epilogue(a·b, operands…) of complex numbers: a product of real ones, and a pass over it.
-template <TensorOrVar R>
-void complex_epilogue(const char* op, const FormulaGraph* epilogue, const R& product,
-                      std::span<const Argument> operands, std::span<R> results) {
-  PoolVector<Argument> list{Argument(product)};
-  list.insert(list.end(), operands.begin(), operands.end());
-  fused(FusedCall{op, epilogue, 0, product.shape()}, list, results);
-}
-/// a·b of complex numbers, where bias is [N].
-template <TensorOrVar R> R complex_product_for(const char* op, const R& a, const R& b, const Tensor& bias) {
-  require_defined(op, "a", value_of(a)), require_defined(op, "b", value_of(b)), require_defined(op, "bias", bias);
-  R product = any_complex({&value_of(a), &value_of(b)}) ? complex_product(a, b) : matmul(a, b);
-  if (a.dim() < 2 || b.dim() < 2 || bias.dim() != 1 || bias.size(0) != product.size(-1))
-    throw Error(ErrorKind::shape, std::string(op) + ": a and b must have at least two axes, and bias be [N]: a is " +
-                                      describe(value_of(a)) + ", b " + describe(value_of(b)) + ", bias " +
-                                      describe(bias));
-  return product;
-}
-
 /// activation(a·b + bias); `bias` is a tensor or a variable.
 template <TensorOrVar R>
 R activated(const char* op, const R& a, const R& b, const Argument& bias, const Pointwise<>& activation, Tensor* pre) {

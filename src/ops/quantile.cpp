@@ -5,6 +5,7 @@
 
 #include "backend/recording/capture.hpp"
 #include "ops/fused.hpp"
+#include "ops/ranks.hpp"
 #include "tern/sets.hpp"
 #include "tern/statistics.hpp"
 
@@ -37,12 +38,6 @@ Places places_of(std::span<const double> quantiles, std::int64_t n, Interpolatio
   return p;
 }
 
-/// Entries of the order along the last axis: of one a view.
-Tensor entries_of(const Tensor& order, const std::vector<std::int32_t>& at) {
-  if (at.size() == 1) return order.slice(-1, at[0], std::int64_t{at[0]} + 1);
-  return take(order, tensor(at, order.device()), -1);
-}
-
 /// x with the axes in `mask` as one, the last.
 template <TensorOrVar T> T lined_up(const T& x, std::uint32_t mask) {
   Axes order;
@@ -58,12 +53,17 @@ template <TensorOrVar T> T lined_up(const T& x, std::uint32_t mask) {
 
 /// [.., number of quantiles] of x's last axis, in its dtype.
 template <TensorOrVar T> T chosen(const char* op, const T& x, const Places& at) {
-  const Tensor order = argsort(value_of(x), -1);
-  const auto element = [&](const std::vector<std::int32_t>& places) {
-    return gather(x, entries_of(order, places), -1);
+  std::vector<std::int32_t> ranks = at.low;
+  const bool apart = at.low != at.high;
+  if (apart) ranks.insert(ranks.end(), at.high.begin(), at.high.end());
+  ranks.push_back(static_cast<std::int32_t>(x.size(-1) - 1));  // NaN where there is one
+  const Tensor places = places_at_ranks(value_of(x), ranks);
+  const auto some = static_cast<std::int64_t>(at.low.size());
+  const auto elements = [&](std::int64_t from, std::int64_t count) {
+    return gather(x, places.slice(-1, from, from + count), -1);
   };
-  const T low = element(at.low), high = at.low == at.high ? low : element(at.high);
-  const T last = element({static_cast<std::int32_t>(x.size(-1) - 1)});  // NaN where there is one
+  const T low = elements(0, some), high = apart ? elements(some, some) : low;
+  const T last = elements(places.size(-1) - 1, 1);
   // From the nearer end, so that of two equal ones the result is no other; infinities have no difference.
   static const FormulaGraph* const graph = graph_of([](auto a, auto b, auto top, auto share) {
     const auto d = b - a;

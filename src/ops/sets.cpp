@@ -1,7 +1,11 @@
 // Order, search by bisection, and sets of elements by sort and running sums.
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/instruments/trace.hpp"
 #include "backend/recording/capture.hpp"
@@ -223,6 +227,33 @@ template <TensorOrVar T> T unique_values(const T& x) {
 template <TensorOrVar T> Unique<T> unique_counts(const T& x) { return unique_of("unique_counts", x, Form::counts); }
 template <TensorOrVar T> Unique<T> unique_inverse(const T& x) { return unique_of("unique_inverse", x, Form::inverse); }
 
+namespace {
+/// On the CPU, of integers that lie in so small a range that a table of it says for each whether it is one of them
+/// (others: undefined).
+template <class T> Tensor in_table(const Tensor& x, const Tensor& set, bool invert) {
+  const Tensor values = x.contiguous(), list = set.contiguous();
+  const T* const value = std::as_const(values).data_ptr<const T>();
+  const std::span<const T> elements(std::as_const(list).data_ptr<const T>(), static_cast<std::size_t>(set.numel()));
+  const auto [low, high] = std::ranges::minmax(elements);
+  const auto first = static_cast<std::uint64_t>(low), range = static_cast<std::uint64_t>(high) - first;
+  constexpr std::uint64_t kFew = 1 << 16;  // bytes, in the cache
+  if (range > kFew + 4 * static_cast<std::uint64_t>(x.numel() + set.numel())) return {};
+  std::vector<std::uint8_t> table(range + 2, invert);  // the last: what is outside
+  for (const T e : elements) table[static_cast<std::uint64_t>(e) - first] = !invert;
+  Tensor result = empty(x.shape(), {.dtype = DType::boolean, .device = x.device()});
+  bool* const to = result.data_ptr<bool>();
+  for (std::int64_t i = 0; i < x.numel(); ++i)
+    to[i] = table[std::min(static_cast<std::uint64_t>(value[i]) - first, range + 1)] != 0;
+  return result;
+}
+Tensor in_table(const Tensor& x, const Tensor& set, bool invert) {
+  const DType both = promote_types(x.dtype(), set.dtype());
+  if (x.device() != cpu() || current_capture() || !is_integer(both) || x.numel() == 0) return {};
+  if (both == DType::i64) return in_table<std::int64_t>(x.to(both), set.to(both), invert);
+  if (both == DType::u32) return in_table<std::uint32_t>(x.to(both), set.to(both), invert);
+  return in_table<std::int32_t>(x.to(DType::i32), set.to(DType::i32), invert);
+}
+}  // namespace
 template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& elements, bool invert) {
   constexpr const char* op = "isin";
   const Tensor& values = require_defined(op, "x", value_of(x));
@@ -230,6 +261,7 @@ template <TensorOrVar X, TensorOrVar E> Tensor isin(const X& x, const E& element
   require_same_device(op, values, set);
   require_positions(op, set, set.numel());
   if (set.numel() == 0) return full(values.shape(), invert, {.dtype = DType::boolean, .device = values.device()});
+  if (Tensor found = in_table(values, set, invert); found.defined()) return found;
   const Tensor sorted = sort(set.reshape({-1}), 0).values;
   const Tensor at = minimum(searched(op, sorted, values, Side::left), set.numel() - 1);
   const Tensor found = take(sorted, at);

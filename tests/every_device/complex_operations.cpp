@@ -93,7 +93,7 @@ TEST_P(ComplexOperations, AreMultipliedWithEpilogues) {
   const auto apart = loss([](auto x, auto w, auto c) { return tanh(matmul(x, w) + c); });
   for (std::size_t i = 0; i < 3; ++i) EXPECT_LT(doubles(max(abs(fused[i] - apart[i])))[0], 1e-3) << i;
   expect_error(ErrorKind::shape, {"matmul_bias", "bias"}, [&] { matmul_bias(a, b, numbers({4}, 5)); });
-  expect_error(ErrorKind::dtype, {"relu"}, [&] { matmul_bias_activation(a, b, bias, op::relu); });
+  expect_error(ErrorKind::dtype, {"complex"}, [&] { matmul_bias_activation(a, b, bias, op::relu); });
 }
 TEST_P(ComplexOperations, HaveTheirPartsAsMethods) {
   const Var z(tensor({C64(1, 2), C64(3, -4)}, device()));
@@ -264,11 +264,6 @@ TEST_P(ComplexOperations, WhatHasNoMeaningIsRefused) {
   refused("to", [&] { z.to(f32); });
   refused("my_formula", [&] { Pointwise("my_formula", [](auto x) { return erf(x) * 2; })(z); });
   refused("my_formula", [&] { Pointwise("my_formula", [](auto x) { return x & x; })(z); });
-  const Var parameter(z);
-  const auto loss = [&] { return sum(square(abs(parameter))); };
-  refused("SGD", [&] { optim::SGD({parameter}).step(backward(loss())); });
-  refused("AdamW", [&] { optim::AdamW({parameter}).step(backward(loss())); });
-  EXPECT_EQ(text(parameter.value()), "[1.+2.j, 3.-4.j]");
   EXPECT_THROW(z.item<double>(), Error);
   EXPECT_THROW(rand({2}, Generator(1), {.dtype = c64, .device = device()}), Error);
   EXPECT_THROW(linspace(0, 1, 3, {.dtype = c64, .device = device()}), Error);

@@ -260,8 +260,10 @@ TEST_P(Distributions, SobolPointsAreEven) {
   const Options options{.device = device()};
   const Numbers row = doubles(sobol({1, 1024}, 12345, options));
   // scipy.stats.qmc.Sobol(1024, scramble=False).fast_forward(12345).random(1)
-  EXPECT_EQ(row[0], 0.64093017578125), EXPECT_EQ(row[1], 0.81341552734375);
-  EXPECT_EQ(row[77], 0.31915283203125), EXPECT_EQ(row[1023], 0.57708740234375);
+  EXPECT_EQ(row[0], 0.64093017578125);
+  EXPECT_EQ(row[1], 0.81341552734375);
+  EXPECT_EQ(row[77], 0.31915283203125);
+  EXPECT_EQ(row[1023], 0.57708740234375);
   for (const Tensor& points : {sobol({256, 64}, 0, options), sobol({256, 64}, Generator{72}, options)}) {
     const Numbers x = doubles(points);
     for (std::size_t d = 0; d < 64; ++d) {

@@ -70,7 +70,8 @@ TEST_P(Statistics, MaskedElementsCountNothing) {
   EXPECT_TRUE(std::isnan(doubles(mean(x, {}, false, none))[0]) && std::isnan(doubles(var(x, {}, false, none))[0]));
   EXPECT_EQ(doubles(all(x, {}, false, none).to(f32))[0], 1);
   EXPECT_EQ(doubles(any(x, {}, false, none).to(f32))[0], 0);
-  for (const DType dtype : {i8, u8, i16, i32}) {
+  for (const DType dtype : {i32, i8, u8, i16}) {
+    if (dtype != i32 && device() != cpu()) continue;  // which not every device has
     const Tensor whole = tensor({{100, 2, 100}, {4, 100, 6}}).to(dtype);
     EXPECT_EQ(doubles(sum(whole, {}, false, which).to(f32))[0], 300);
     EXPECT_EQ(doubles(mean(whole, {}, false, which))[0], 100);
@@ -148,6 +149,80 @@ TEST_P(Statistics, HistogramsCountEachEdgeOnce) {
   expect_same(bincount(tensor({3, 1, 1})), {0, 2, 0, 1});
   expect_same(bincount(tensor({0}), 3), {1, 0, 0});
   EXPECT_EQ(bincount(zeros({0}, i32)).shape(), Shape({0}));
+}
+/// Evenly spaced edges are computed with, others are searched: both say the same of numbers on edges and beside them.
+TEST_P(Statistics, HistogramsOfEvenEdgesAreThoseOfTheEdges) {
+  std::vector<float> values{-1,
+                            1,
+                            -1.5f,
+                            1.5f,
+                            0,
+                            -0.f,
+                            std::numeric_limits<float>::quiet_NaN(),
+                            std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity()};
+  for (const std::int64_t bins : {1, 7, 10, 1000}) {
+    const Histogram none = histogram(tensor(values), bins, std::pair{-1.0, 1.0});
+    std::vector<float> all = values;
+    for (const double e : doubles(none.edges)) {
+      const auto edge = static_cast<float>(e);
+      for (const float v : {edge, std::nextafter(edge, 2.f), std::nextafter(edge, -2.f)}) all.push_back(v);
+    }
+    const Tensor twice = repeat(tensor(all), 2, 0).slice(0, {}, {}, 2);
+    const Histogram even = histogram(twice, bins, std::pair{-1.0, 1.0});
+    EXPECT_EQ(doubles(even.counts), doubles(histogram(twice, even.edges).counts)) << bins;
+    const Histogram density = histogram(twice, bins, std::pair{-1.0, 1.0}, true);
+    EXPECT_NEAR(doubles(sum(density.counts) * (2.0 / static_cast<double>(bins)))[0], 1, 1e-5);
+  }
+  const Histogram narrow = histogram(tensor({1.f, std::nextafter(1.f, 2.f)}), 5);
+  EXPECT_EQ(doubles(sum(narrow.counts))[0], 2) << "edges that are hardly apart";
+  EXPECT_EQ(doubles(narrow.counts), doubles(histogram(tensor({1.f, std::nextafter(1.f, 2.f)}), narrow.edges).counts));
+}
+/// Densities are weights over a sum of weights: Σ over the parts of density·width is 1, whatever the weights.
+TEST_P(Statistics, HistogramsOfWeightsHaveGradients) {
+  const Tensor x = tensor({0.f, 1.f, 1.5f, 3.f, 9.f}), edges = tensor({0.f, 1.f, 2.f, 4.f});
+  const Var w(tensor({1.f, 2.f, 3.f, 4.f, 5.f}));
+  const Var sums = histogram(x, edges, false, w).counts, density = histogram(x, edges, true, w).counts;
+  expect_values(sums.value(), {3}, {1, 5, 4}), expect_values(density.value(), {3}, {0.1f, 0.5f, 0.2f});
+  const Tensor scale = tensor({1.f, 10.f, 100.f});
+  expect_values(backward(sum(sums * scale))[w], {5}, {1, 10, 10, 100, 0});
+  // d/dw of s/(S·width) with S = 10: scale/(S·width) less the density's whole, 25.1, over S.
+  expect_values(backward(sum(density * scale))[w], {5}, {0.1f - 2.51f, 1 - 2.51f, 1 - 2.51f, 5 - 2.51f, 0});
+  expect_values(histogram(x, edges, true).counts, {3}, {0.25f, 0.5f, 0.125f});
+}
+/// Of long lines the elements are selected: as sorting has them, with ties, zeros of both signs, and NaN.
+TEST_P(Statistics, QuantilesOfLongLinesAreThoseOfTheSortedOnes) {
+  Generator g{5};
+  const Tensor numbers = randn({2, 20000}, g), ties = round(numbers * 2);
+  for (const Tensor& x : {numbers, ties, device() == cpu() ? ties.to(f16) : ties})
+    for (const double q : {0.0, 0.1, 0.5, 0.77, 1.0}) {
+      const Tensor in_order = sort(x).values;
+      const auto low = static_cast<std::int64_t>(std::floor(q * 19999)),
+                 high = static_cast<std::int64_t>(std::ceil(q * 19999));
+      expect_values(quantile(x, q, {1}, false, Interpolation::lower), {2}, doubles(in_order.slice(1, low, low + 1)));
+      expect_values(quantile(x, q, {1}, false, Interpolation::higher), {2}, doubles(in_order.slice(1, high, high + 1)));
+      const Var v(x.to(f32));
+      const Tensor slope = backward(sum(quantile(v, q, {1}, false, Interpolation::lower)))[v];
+      const Tensor place = argsort(x).slice(1, low, low + 1);
+      expect_values(gather(slope, place, 1), {2, 1}, {1, 1});
+      EXPECT_EQ(doubles(sum(slope))[0], 2);
+    }
+  const Tensor holed = where(arange(0, 20000) == 77, std::numeric_limits<float>::quiet_NaN(), numbers);
+  EXPECT_TRUE(std::isnan(doubles(median(holed, {1}))[0]));
+}
+/// Sets of whole numbers are looked up in a table where their range is small.
+TEST_P(Sets, MembershipOfSmallAndLargeRanges) {
+  for (const DType dtype : {u8, i8, i16, i32, u32, i64}) {
+    if (dtype != i32 && device() != cpu()) continue;  // which not every device has
+    const Tensor x = tensor({0, 1, 2, 3, 100, 127, 5}).to(dtype);
+    EXPECT_EQ(doubles(isin(x, tensor({3, 1, 127}).to(dtype)).to(f32)), (std::vector<double>{0, 1, 0, 1, 0, 1, 0}));
+    EXPECT_EQ(doubles(isin(x, tensor({3, 1, 127}).to(dtype), true).to(f32)),
+              (std::vector<double>{1, 0, 1, 0, 1, 0, 1}));
+  }
+  const Tensor far = tensor({-2147483647, 0, 2147483647});
+  EXPECT_EQ(doubles(isin(tensor({-2147483647, 1, 2147483647, 0, -1}), far).to(f32)),
+            (std::vector<double>{1, 0, 1, 1, 0}));
+  EXPECT_EQ(doubles(isin(tensor({-5, 4, 7}), tensor({-5, -4})).to(f32)), (std::vector<double>{1, 0, 0}));
 }
 TEST_P(Statistics, Differences) {
   expect_same(diff(tensor({true, true, false})), {0, 1});

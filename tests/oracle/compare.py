@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Random expressions, evaluated by tern and by NumPy: indexing, broadcasting, reductions, einsum, sorts, joins.
+"""Random expressions, evaluated by tern and by NumPy: indexing, broadcasting, reductions, einsum, sorts, joins,
+statistics.
 
 A case is one line of JSON, which tests/oracle/evaluate.cpp evaluates and this script checks. Both must give the same
 shapes and values, or both refuse it.
@@ -114,6 +115,60 @@ def reduced(case):
     return getattr(np, name)(x, axes, keepdims=keepdims)
 
 
+def taken_axes(case):
+    return tuple(case["axes"]) or None
+
+
+def reduced_where(case):
+    """By NumPy's own `where`; a largest and a smallest of nothing are the ends of the dtype."""
+    x, mask, name = array_of(case["x"]), array_of(case["y"]), case["op"][:-len("_where")]
+    if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
+        raise ValueError("where")
+    more = {}
+    if name in ("max", "min"):
+        if any(x.shape[a] == 0 for a in case["axes"] or range(x.ndim)):
+            raise ValueError("nothing")
+        ends = {"f": (-np.inf, np.inf), "b": (False, True)}.get(x.dtype.kind) or (
+            np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+        more["initial"] = ends[name == "min"]
+    if name in ("var", "std"):
+        more["ddof"] = 1
+    if name in ("mean", "var", "std"):
+        x = x.astype(np.float64)
+    return [getattr(np, name)(x, taken_axes(case), keepdims=case["keepdims"], where=mask, **more)]
+
+
+def summed_exponentials(case):
+    x = array_of(case["x"]).astype(np.float64)
+    if any(x.shape[a] == 0 for a in case["axes"] or range(x.ndim)):
+        raise ValueError("nothing")
+    return [np.log(np.sum(np.exp(x), taken_axes(case), keepdims=case["keepdims"]))]
+
+
+def quantiles(case):
+    methods = ["linear", "lower", "higher", "midpoint", "nearest"]
+    return [np.quantile(array_of(case["x"]).astype(np.float64), array_of(case["y"]).astype(np.float64),
+                        taken_axes(case), method=methods[case["n"]], keepdims=case["keepdims"])]
+
+
+def histogram_of(case, bins, limits=None, weights=None):
+    x = array_of(case["x"]).astype(np.float64)
+    return list(np.histogram(x, bins, limits, case["flag"], weights))
+
+
+def unique_of(case):
+    x = array_of(case["x"])
+    return [a.reshape(x.shape) if i == 2 else a for i, a in enumerate(np.unique(x, True, True, True, equal_nan=False))]
+
+
+def medians(case):
+    x = array_of(case["x"])
+    if any(x.shape[a] == 0 for a in case["axes"] or range(x.ndim)):
+        raise ValueError("nothing")
+    middle = np.median if x.size else np.mean  # NumPy's median fails of some shapes without elements
+    return [middle(x.astype(np.float64), taken_axes(case), keepdims=case["keepdims"])]
+
+
 def tensordot(case):
     return np.tensordot(array_of(case["x"]), array_of(case["y"]), case["n"])
 
@@ -184,6 +239,37 @@ NUMPY = {
     "reshape": one(lambda x, c: np.reshape(x, c["times"])),
     "pad": lambda c: [padded(c)],
 }
+def statistic(function):
+    return lambda c: [function(array_of(c["x"]), taken_axes(c), c["keepdims"])]
+
+
+NUMPY.update({
+    "count_nonzero": statistic(lambda x, axes, keep: np.count_nonzero(x, axes, keepdims=keep)),
+    "nansum": statistic(lambda x, axes, keep: np.nansum(x, axes, keepdims=keep)),
+    "nanmean": statistic(lambda x, axes, keep: np.nanmean(x.astype(np.float64), axes, keepdims=keep)),
+    "ptp": statistic(lambda x, axes, keep: np.ptp(x, axes, keepdims=keep)),
+    "median": medians, "logsumexp": summed_exponentials, "quantile": quantiles,
+    "average": lambda c: [np.average(array_of(c["x"]).astype(np.float64), c["axis"], array_of(c["y"]))],
+    "histogram": lambda c: histogram_of(c, c["n"], (c["low"], c["high"])),
+    "histogram_edges": lambda c: histogram_of(c, array_of(c["y"])),
+    "histogram_weights": lambda c: histogram_of(c, array_of(c["y"]), weights=array_of(c["values"])),
+    "bincount": lambda c: [np.bincount(array_of(c["x"]), minlength=c["n"])],
+    "bincount_weights": lambda c: [np.bincount(array_of(c["x"]), array_of(c["y"]), c["n"])],
+    # Of one row NumPy drops both axes, tern none.
+    "cov": lambda c: [np.atleast_2d(np.cov(array_of(c["x"]).astype(np.float64), ddof=c["n"]))],
+    "corrcoef": lambda c: [np.atleast_2d(np.corrcoef(array_of(c["x"]).astype(np.float64)))],
+    "diff": one(lambda x, c: np.diff(x, c["n"], c["axis"])),
+    "trapezoid": lambda c: [np.trapezoid(array_of(c["x"]).astype(np.float64), array_of(c["y"]), axis=c["axis"])],
+    "cumulative_prod": one(lambda x, c: np.cumprod(x, c["axis"])),
+    "searchsorted": lambda c: [np.searchsorted(array_of(c["x"]), array_of(c["y"]), "right" if c["flag"] else "left")],
+    "digitize": lambda c: [np.digitize(array_of(c["x"]), array_of(c["y"]), c["flag"])],
+    "isin": lambda c: [np.isin(array_of(c["x"]), array_of(c["y"]), invert=c["flag"])],
+    "unique": unique_of,
+})
+REDUCED_WHERE = ["sum", "mean", "prod", "max", "min", "any", "all", "var", "std"]
+NUMPY.update({name + "_where": reduced_where for name in REDUCED_WHERE})
+ROUNDED = {"mean", "var", "std", "mean_where", "var_where", "std_where", "nanmean", "median", "quantile", "logsumexp",
+           "average", "histogram", "histogram_edges", "histogram_weights", "cov", "corrcoef", "trapezoid"}
 REDUCTIONS = ["sum", "mean", "prod", "max", "min", "any", "all", "var", "std", "argmax", "argmin"]
 NUMPY.update({name: lambda c: [reduced(c)] for name in REDUCTIONS})
 INDEXING = {"index", "assign", "index_put", "add_in_place", "index_add"}
@@ -419,6 +505,64 @@ def einsums(r):
     return {"op": "einsum", "equation": equation, "list": arrays}
 
 
+def statistics_over_axes(r):
+    shape = r.sizes(0, 4)
+    axes = [a - len(shape) if r.often(0.5) else a for a in r.sample(range(len(shape)), r.randint(0, len(shape)))]
+    op = r.choice(["count_nonzero", "nansum", "nanmean", "ptp", "median", "logsumexp", "quantile"] +
+                  [name + "_where" for name in REDUCED_WHERE])
+    floats = [d for d in r.dtypes if d.startswith("f")]
+    dtype = r.choice(floats) if op in ("nansum", "nanmean", "ptp", "logsumexp", "var_where", "std_where") else None
+    if dtype is None and op in ("quantile", "median", "ptp"):
+        dtype = r.choice([d for d in r.dtypes if d != "boolean"])
+    special = op in ("nansum", "nanmean", "ptp", "median", "max_where", "any_where")
+    case = {"op": op, "x": r.array(shape, dtype, special), "axes": axes, "keepdims": r.often(0.5)}
+    if op == "quantile":
+        case["y"] = r.array(r.sizes(0, 1), r.choice(floats), looked_at=False)
+        case["y"]["values"] = [r.choice([0, 0.125, 0.25, 0.5, 0.75, 1]) for _ in case["y"]["values"]]
+        case["n"] = r.randint(0, 4)
+    elif op.endswith("_where"):
+        case["y"] = r.array(r.broadcastable(shape), "boolean")
+    return case
+
+
+def statistics_of_lists(r):
+    op = r.choice(["average", "histogram", "histogram_edges", "histogram_weights", "bincount", "bincount_weights",
+                   "cov", "corrcoef", "diff", "trapezoid", "cumulative_prod", "searchsorted", "digitize", "isin",
+                   "unique"])
+    floats = [d for d in r.dtypes if d.startswith("f")]
+    shape, wide = r.sizes(1, 3), "f64" if "f64" in r.dtypes else "f32"
+    case = {"op": op, "axis": r.randint(-len(shape), len(shape) - 1), "flag": r.often(0.5), "n": r.randint(0, 3)}
+    line = [shape[case["axis"]]]
+    if op.startswith("bincount"):
+        n = r.randint(0, 8)
+        return {**case, "x": {**r.array([n], "i32", looked_at=False), "values": [r.randint(0, 6) for _ in range(n)]},
+                "y": r.array([n], r.choice(floats))}
+    if op in ("cov", "corrcoef"):
+        return {**case, "x": r.array([r.randint(1, 4), r.randint(2, 6)], r.choice(floats)), "n": r.randint(0, 1)}
+    if op == "average" and line == [0]:  # NumPy divides by 0
+        op = case["op"] = "trapezoid"
+    if op in ("average", "trapezoid"):
+        weights = r.array(line, r.choice(floats), looked_at=False)
+        if op == "average":
+            weights["values"] = [r.randint(1, 4) for _ in weights["values"]]
+        return {**case, "x": r.array(shape, r.choice(floats)), "y": weights}
+    if op.startswith("histogram"):
+        x = r.array(shape, wide, special=op != "histogram" and r.often(0.3))
+        edges = r.array([r.randint(2, 5)], wide, looked_at=False)
+        edges["values"].sort()
+        low = r.randint(-4, 1)
+        return {**case, "x": x, "y": edges, "n": r.randint(1, 5), "low": low, "high": low + r.choice([1, 2, 4, 8]),
+                "values": r.array(list(array_of(x).shape), wide)}
+    if op in ("searchsorted", "digitize"):
+        dtype = r.choice([d for d in r.dtypes if d != "boolean"])
+        bins = r.array([r.randint(0 if op == "searchsorted" else 1, 5)], dtype, looked_at=False)
+        bins["values"].sort(reverse=op == "digitize" and r.often(0.5))
+        values = r.array(shape, dtype)
+        return {**case, "x": bins, "y": values} if op == "searchsorted" else {**case, "x": values, "y": bins}
+    dtype = r.choice([d for d in r.dtypes if d not in ("u8", "u32", "boolean")])
+    return {**case, "x": r.array(shape, dtype, special=op in ("isin", "unique")), "y": r.array(r.sizes(0, 2), dtype)}
+
+
 def sorting(r):
     op = r.choice(["sort", "sort", "topk", "cumsum"])
     shape = r.sizes(1, 3)
@@ -473,7 +617,7 @@ def moving(r):
 
 
 FAMILIES = [indexing, indexing, indexing, selecting, broadcasting, reductions, products, einsums, sorting, joining,
-            moving]
+            moving, statistics_over_axes, statistics_of_lists]
 
 
 # ---- comparison
@@ -502,11 +646,13 @@ def difference(case, got, want):
     if isinstance(got, str):
         if isinstance(want, Exception) or "more than 8 axes" in got:
             return None
-        if "any position is out of range for size 0" in got and selects_nothing(case):
+        if "out of range" in got and case["op"] in INDEXING and selects_nothing(case):
             return None  # NumPy looks at no position where nothing is selected
         return f"tern refuses it: {got}"
     if isinstance(want, IndexError) and case["op"] in INDEXING and selects_nothing(case):
         return None  # positions out of range, where nothing is selected, are what tern does not look at
+    if isinstance(want, IndexError) and case["op"].startswith("take") and not any(a.size for a in got):
+        return None  # nor where what is taken is empty
     if isinstance(want, Exception):
         return f"NumPy refuses it: {want}"
     if len(got) != len(want):
@@ -518,8 +664,8 @@ def difference(case, got, want):
             return f"result {k} is of {a.dtype}, of NumPy {b.dtype}"
         if a.dtype.kind in "iu" and b.dtype.kind in "iu":
             b = b.astype(a.dtype)  # sums and products wrap in tern's dtype, which may be narrower
-        # Inputs are small integers: all but means, variances and their roots are exact.
-        exact = case["op"] not in ("mean", "var", "std")
+        # Inputs are small integers: all but means, variances, their roots and the like are exact.
+        exact = case["op"] not in ROUNDED
         eps = 0 if exact else 16 * (np.finfo(np.float32).eps if a.dtype != np.float64 else np.finfo(np.float64).eps)
         if not np.allclose(a.astype(np.float64), b.astype(np.float64), eps, 4 * eps, equal_nan=True):
             return f"result {k} is\n{a}\nof NumPy\n{b}"

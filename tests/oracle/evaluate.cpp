@@ -143,6 +143,63 @@ Evaluations orders() {
   };
 }
 
+/// A reduction of the elements where a mask is true.
+#define ORACLE_WHERE(name)                                                                                    \
+  {                                                                                                           \
+    #name "_where", [](const Case& c) {                                                                       \
+      return Results{                                                                                         \
+          tern::name(c.x(), Axes(integers(c.of.at("axes"))), c.of.at("keepdims").get<bool>(), Where{c.y()})}; \
+    }                                                                                                         \
+  }
+Results list_of(const Histogram& h) { return {h.counts, h.edges}; }
+Results list_of(const Unique<Tensor>& u) { return {u.values, u.indices, u.inverse_indices, u.counts}; }
+Evaluations statistics() {
+  const auto flag = [](const Case& c) { return c.of.at("flag").get<bool>(); };
+  return {
+      ORACLE_REDUCTION(count_nonzero),
+      ORACLE_REDUCTION(nansum),
+      ORACLE_REDUCTION(nanmean),
+      ORACLE_REDUCTION(ptp),
+      ORACLE_REDUCTION(median),
+      ORACLE_REDUCTION(logsumexp),
+      ORACLE_WHERE(sum),
+      ORACLE_WHERE(mean),
+      ORACLE_WHERE(prod),
+      ORACLE_WHERE(max),
+      ORACLE_WHERE(min),
+      ORACLE_WHERE(any),
+      ORACLE_WHERE(all),
+      ORACLE_WHERE(var),
+      ORACLE_WHERE(std),
+      {"quantile",
+       [](const Case& c) {
+         return Results{quantile(c.x(), c.y(), Axes(integers(c.of.at("axes"))), c.of.at("keepdims").get<bool>(),
+                                 static_cast<Interpolation>(c.n()))};
+       }},
+      {"average", [](const Case& c) { return Results{average(c.x(), c.y(), c.axis())}; }},
+      {"histogram",
+       [flag](const Case& c) {
+         return list_of(
+             histogram(c.x(), c.n(), std::pair{c.of.at("low").get<double>(), c.of.at("high").get<double>()}, flag(c)));
+       }},
+      {"histogram_edges", [flag](const Case& c) { return list_of(histogram(c.x(), c.y(), flag(c))); }},
+      {"histogram_weights",
+       [flag](const Case& c) { return list_of(histogram(c.x(), c.y(), flag(c), tensor_of(c.of.at("values")))); }},
+      {"bincount", [](const Case& c) { return Results{bincount(c.x(), c.n())}; }},
+      {"bincount_weights", [](const Case& c) { return Results{bincount(c.x(), c.y(), c.n())}; }},
+      {"cov", [](const Case& c) { return Results{cov(c.x(), static_cast<double>(c.n()))}; }},
+      {"corrcoef", [](const Case& c) { return Results{corrcoef(c.x())}; }},
+      {"diff", [](const Case& c) { return Results{diff(c.x(), c.n(), c.axis())}; }},
+      {"trapezoid", [](const Case& c) { return Results{trapezoid(c.x(), c.y(), c.axis())}; }},
+      {"cumulative_prod", [](const Case& c) { return Results{cumulative_prod(c.x(), c.axis())}; }},
+      {"searchsorted",
+       [flag](const Case& c) { return Results{searchsorted(c.x(), c.y(), flag(c) ? Side::right : Side::left)}; }},
+      {"digitize", [flag](const Case& c) { return Results{digitize(c.x(), c.y(), flag(c))}; }},
+      {"isin", [flag](const Case& c) { return Results{isin(c.x(), c.y(), flag(c))}; }},
+      {"unique", [](const Case& c) { return list_of(unique_all(c.x())); }},
+  };
+}
+
 int usage() {
   std::cerr
       << "Usage: tern_oracle RESULTS.npz [--device cpu|cuda|webgpu] < CASES\n"
@@ -170,7 +227,8 @@ int main(int count, char** arguments) {
   if ((words.size() != 1 && words.size() != 3) || words[0].starts_with("-")) return usage();
   if (words.size() == 3) set_default_device(Device::parse(words[2]));
   Evaluations all = indexing();
-  all.merge(arithmetic()), all.merge(orders()), all.merge(linear_algebra()), all.merge(transforms());
+  all.merge(arithmetic()), all.merge(orders()), all.merge(statistics());
+  all.merge(linear_algebra()), all.merge(transforms());
   all.merge(layers()), all.merge(losses());
   io::Named results;
   std::string line;

@@ -1,14 +1,22 @@
-// Operands that are elements of rows in memory, as the components of vectors and small matrices are: read, and written,
-// many rows at once instead of component by component.
+// Operands that are elements of rows in memory, as the components of vectors and small matrices and the parts of
+// complex numbers are: read, and written, many rows at once instead of component by component.
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "cpu/tape/block_runner.hpp"
 
 namespace tern::detail_cpu {
 namespace {
 
-/// Fewer are moved one by one; no more groups have a bit each.
+/// Fewer are moved one by one, unless they are both of two; no more groups have a bit each.
 constexpr std::size_t kFewestColumns = 3, kMostGroups = 64;
+constexpr std::int64_t kPair = 2;
+bool enough(std::size_t columns, std::int64_t step) {
+  return columns >= kFewestColumns || (step == kPair && columns == static_cast<std::size_t>(kPair));
+}
+/// So many pairs are joined in the cache before they are written past it.
+constexpr std::int64_t kPairsAtOnce = 512;
 constexpr std::int64_t kElement = 4;  // bytes
 
 bool of_four_bytes(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
@@ -27,10 +35,10 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
     const TapeValue& value = tape_.values[static_cast<std::size_t>(operand.value)];
     const Cursor::Line line = operand.cursor.line();
     if (!operand.full || !line.begin || !of_four_bytes(operand.cursor.dtype()) || value.slot < 0) continue;
-    if (line.step >= static_cast<std::int64_t>(kFewestColumns)) places.push_back({line, static_cast<int>(i)});
+    if (line.step >= kPair) places.push_back({line, static_cast<int>(i)});
   }
   std::vector<Columns> groups;
-  if (places.size() < kFewestColumns) return groups;
+  if (places.size() < static_cast<std::size_t>(kPair)) return groups;
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) { return a.line.begin < b.line.begin; });
   for (std::size_t first = 0; first < places.size() && groups.size() < kMostGroups;) {
     std::size_t end = first + 1;
@@ -40,7 +48,7 @@ template <class List> std::vector<BlockRunner::Columns> BlockRunner::find_column
              static_cast<std::int64_t>(end - first) < p.line.step;
     };
     while (end < places.size() && follows(places[end])) ++end;
-    if (end - first >= kFewestColumns) {
+    if (enough(end - first, places[first].line.step)) {
       Columns group;
       group.line = places[first].line;
       for (std::size_t k = first; k < end; ++k) group.members.push_back(places[k].index);
@@ -68,6 +76,18 @@ bool BlockRunner::load_columns(Worker& w, const Columns& columns, const Block& b
   return true;
 }
 
+void BlockRunner::stream_pairs(const void* first, const void* second, std::byte* to, std::int64_t pairs) const {
+  alignas(64) std::array<std::uint32_t, static_cast<std::size_t>(kPair * kPairsAtOnce)> joined;
+  for (std::int64_t begin = 0; begin < pairs; begin += kPairsAtOnce) {
+    const std::int64_t some = std::min(kPairsAtOnce, pairs - begin);
+    const auto at = [&](const void* x) -> const void* { return static_cast<const std::uint32_t*>(x) + begin; };
+    const void* const both[] = {at(first), at(second)};
+    table_.join_columns(both, 2, joined.data(), kPair, static_cast<std::size_t>(some));
+    table_.stream[static_cast<int>(DType::f32)](joined.data(), to + begin * kPair * kElement,
+                                                static_cast<std::size_t>(some * kPair));
+  }
+}
+
 bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const Block& b, int pass) const {
   if (b.rows > 1 && b.pitch != b.cols) return false;
   detail::SmallVector<const void*, 16> from;
@@ -76,8 +96,12 @@ bool BlockRunner::store_columns(const Worker& w, const Columns& columns, const B
     if (pass != kAnyPass && output.pass != pass) return false;
     from.push_back(w.at[static_cast<std::size_t>(output.value)]);
   }
-  table_.join_columns(from.begin(), from.size(), columns.line.begin + b.position * columns.line.step * kElement,
-                      columns.line.step, static_cast<std::size_t>(b.size()));
+  std::byte* const to = columns.line.begin + b.position * columns.line.step * kElement;
+  if (streams_ && columns.line.step == kPair && reinterpret_cast<std::uintptr_t>(to) % 64 == 0) {
+    stream_pairs(from[0], from[1], to, b.size());
+    return true;
+  }
+  table_.join_columns(from.begin(), from.size(), to, columns.line.step, static_cast<std::size_t>(b.size()));
   return true;
 }
 

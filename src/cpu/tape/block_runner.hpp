@@ -153,6 +153,8 @@ class BlockRunner {
   };
   template <class List> std::vector<Columns> find_columns(const List& list) const;
   bool load_columns(Worker& w, const Columns& columns, const Block& b, int pass) const;
+  /// Two columns side by side past the caches.
+  void stream_pairs(const void* first, const void* second, std::byte* to, std::int64_t pairs) const;
   bool store_columns(const Worker& w, const Columns& columns, const Block& b, int pass) const;
   std::size_t pattern_bytes() const { return patterns_ * 2 * kSlotBytes; }
   void fill_patterns(const Worker& w, std::int64_t fill) const;
