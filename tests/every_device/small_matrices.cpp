@@ -161,6 +161,12 @@ TEST_P(SmallMatrices, AnyNumberInAnyLayout) {
       const Tensor y = here(solve(many, bt)), first = x.slice(0, 0, 1);
       expect_below("one for all", matmul(first, y) - here(b), {first, y}, f32);
     }
+  for (const std::int64_t n : {2, 7}) {
+    EXPECT_EQ(inv(zeros({0, n, n})).shape(), (Shape{0, n, n}));
+    EXPECT_EQ(cholesky(zeros({3, 0, n, n})).shape(), (Shape{3, 0, n, n}));
+    EXPECT_EQ(solve(zeros({0, n, n}), zeros({0, n, 3})).shape(), (Shape{0, n, 3}));
+    EXPECT_EQ(solve(eye(n), zeros({n, 0})).shape(), (Shape{n, 0}));
+  }
   EXPECT_EQ(inv(there(numbers(6, 4, 4, f32, false)).reshape({2, 1, 3, 4, 4}).transpose(0, 2)).shape(),
             (Shape{3, 1, 2, 4, 4}));
 }

@@ -22,6 +22,7 @@ using matrices::LaneView;
 class Walk {
  public:
   Walk(const View& view, const Shape& batch, std::int64_t index) : view_(view), batch_(batch), offset_(view.offset) {
+    if (!view.storage) return;
     const auto rank = static_cast<std::size_t>(batch.rank());
     even_ = rank > 0 ? view.strides[rank - 1] : 0;
     for (std::size_t i = 1; i < rank; ++i)
@@ -57,7 +58,7 @@ class Walk {
 template <class T> class Side {
  public:
   Side(const View& view, const Shape& batch, std::int64_t first, std::int64_t rows, std::int64_t columns)
-      : walk_(view, batch, view.storage ? first : 0), there_(view.storage != nullptr) {
+      : walk_(view, batch, first), there_(view.storage != nullptr) {
     if (!there_) return;
     const auto rank = static_cast<std::size_t>(batch.rank()), has = static_cast<std::size_t>(view.strides.size());
     data_ = static_cast<T*>(view.storage->data());

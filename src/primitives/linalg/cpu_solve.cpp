@@ -118,6 +118,7 @@ void triangular_on_cpu(detail::Backend&, const detail::TriangularRequest& r) {
 void status_on_cpu(detail::Backend&, const detail::StatusRequest& r) {
   const Shape batch = r.batch();
   const std::int64_t count = r.count();
+  if (count == 0) return;
   bool dense = true;
   std::int64_t step = 1;
   for (auto i = static_cast<std::size_t>(batch.rank()); i-- > 0; step *= batch[i])

@@ -69,14 +69,14 @@ struct Small {
   std::string load(int access, const std::string& name, int height, int columns, const std::string& width,
                    const std::string& first, const std::string& and_then = "") {
     std::vector<std::string> values;
-    std::string text = io.load(access, plan.at(matrix, "i", cat(first, " + j")), values);
+    std::string text = io.load(access, plan.at(matrix, "i", cat("(", first, " + j)")), values);
     text += cat("let x = ", values[0], ";\n", at(name, height, columns, "i", "j"), " = x;\n", and_then);
     return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
   }
   std::string store(int access, const std::string& name, int height, int columns, const std::string& width,
                     const std::string& first) {
     const std::string text = cat("let x = ", at(name, height, columns, "i", "j"), ";\n",
-                                 io.store(access, plan.at(matrix, "i", cat(first, " + j")), {"x"}, ""));
+                                 io.store(access, plan.at(matrix, "i", cat("(", first, " + j)")), {"x"}, ""));
     return cat("if (inside) {\n", indented(over(height, width, text)), "}\n");
   }
   /// Whether all that was loaded is finite, into `status`: -1 where it is not.
