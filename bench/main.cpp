@@ -98,8 +98,10 @@ bench::Workloads all_workloads(const bench::Target& target) {
   bench::add_mlp(all, target);
   bench::add_overhead(all, target);
   bench::add_cliffs(all, target);
+  bench::add_programs(all, target);
 #ifdef BENCH_CPU
   bench::add_cliffs_cpu(all, target);
+  bench::add_small_products(all, target);
 #endif
   return all;
 }

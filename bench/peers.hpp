@@ -116,7 +116,9 @@ void add_step(Workloads& workloads, const Target& target);
 void add_mlp(Workloads& workloads, const Target& target);
 void add_overhead(Workloads& workloads, const Target& target);
 void add_cliffs(Workloads& workloads, const Target& target);
+void add_programs(Workloads& workloads, const Target& target);
 void add_cliffs_cpu(Workloads& workloads, const Target& target);  // compiled with BENCH_CPU
+void add_small_products(Workloads& workloads, const Target& target);  // likewise
 
 /// tern's contender and those of the peers that know the case; one that fails to prepare says so when it is checked.
 template <class Case>

@@ -1,5 +1,5 @@
-// What do shapes cost that are unkind to long vectors: batches of small products, rows of three? Beside loops whose
-// sizes the compiler knows, which have all that this processor has.
+// What do shapes cost that are unkind to long vectors: rows of a few elements? Beside loops whose sizes the compiler
+// knows, which have all that this processor has, and beside as many elements in long rows.
 #include <fmt/format.h>
 
 #include "peers.hpp"
@@ -7,18 +7,22 @@
 namespace bench {
 namespace {
 
-/// `loop` writes into `out` what `run` gives.
+constexpr std::int64_t kElements = 307'200, kLongRow = 768;
+
+/// `loop` writes into `out` what `run` gives; `long_rows` does the same work on as many elements in rows of 768.
 void add(Workloads& workloads, const Target& target, const std::string& name, double tolerance, const Buffer& out,
-         std::function<tern::Tensor()> run, std::function<void()> loop) {
+         std::function<tern::Tensor()> run, std::function<void()> loop, std::function<void()> long_rows) {
   const auto prepare = [=] {
     loop();
     Prepared p;
     p.expected = sample(out);
     p.contenders.push_back(target.tern([=] { run(); }, [=] { return sample(run()); }));
     p.contenders.push_back({.library = "loop", .run = loop, .result = [=] { return loop(), sample(out); }});
+    p.contenders.push_back(
+        {.library = "long rows", .run = long_rows, .result = {}, .part = true});
     return p;
   };
-  workloads.push_back({.name = "cliffs/" + name,
+  workloads.push_back({.name = "cliffs/rows/" + name,
                        .unit = Unit::calls,
                        .roof = "",
                        .quick = true,
@@ -26,71 +30,84 @@ void add(Workloads& workloads, const Target& target, const std::string& name, do
                        .prepare = prepare});
 }
 
-template <class T, int kSize>
-void add_products(Workloads& workloads, const Target& target, tern::DType dtype, const char* type) {
-  constexpr std::int64_t of_one = kSize * kSize, count = 40'000 / of_one;
-  const Buffer a = Buffer::pattern(dtype, count * of_one, 1), b = Buffer::pattern(dtype, count * of_one, 2),
-               c = Buffer::pattern(dtype, count * of_one, 3);
-  const tern::Tensor x = a.tensor({count, kSize, kSize}), y = b.tensor({count, kSize, kSize});
-  const auto loop = [=] {
-    const T* __restrict p = a.data<T>(), * __restrict q = b.data<T>();
-    T* __restrict to = c.data<T>();
-    for (std::int64_t i = 0; i < count; ++i)
-      for (int r = 0; r < kSize; ++r)
-        for (int s = 0; s < kSize; ++s) {
-          T sum = 0;
-          for (int k = 0; k < kSize; ++k) sum += p[i * of_one + r * kSize + k] * q[i * of_one + k * kSize + s];
-          to[i * of_one + r * kSize + s] = sum;
-        }
-  };
-  add(
-      workloads, target, fmt::format("products/{}/{}x{}", type, kSize, kSize), sizeof(T) == 8 ? 1e-13 : 1e-5, c,
-      [=] { return tern::matmul(x, y); }, loop);
+/// The gradient of a row that all rows are multiplied by.
+tern::Tensor row_gradient(const tern::Tensor& x, const tern::Tensor& row) {
+  return tern::grad([&](const tern::Var& v) { return sum(x * v); })(row);
 }
 
-void add_short_rows(Workloads& workloads, const Target& target) {
-  constexpr std::int64_t n = 100'000, c = 3;
-  const Buffer a = Buffer::pattern(tern::f32, n * c, 1), b = Buffer::pattern(tern::f32, n, 2),
-               out = Buffer::pattern(tern::f32, n * c, 3), sums = Buffer::pattern(tern::f32, n, 4);
-  const tern::Tensor x = a.tensor({n, c}), row = b.tensor({n}).slice(0, 0, c), column = b.tensor({n, 1});
+template <std::int64_t kColumns> void add_short_rows(Workloads& workloads, const Target& target) {
+  constexpr std::int64_t c = kColumns, n = kElements / c;
+  const Buffer a = Buffer::pattern(tern::f32, kElements, 1), b = Buffer::pattern(tern::f32, kElements, 2),
+               out = Buffer::pattern(tern::f32, kElements, 3), few = Buffer::pattern(tern::f32, n, 4),
+               gradient = Buffer::pattern(tern::f32, c, 5);
+  const tern::Tensor x = a.tensor({n, c}), row = b.tensor({kElements}).slice(0, 0, c),
+                     column = b.tensor({kElements}).slice(0, 0, n).reshape({n, 1});
+  const tern::Tensor wide = a.tensor({kElements / kLongRow, kLongRow}),
+                     wide_row = b.tensor({kElements}).slice(0, 0, kLongRow),
+                     wide_column = b.tensor({kElements}).slice(0, 0, kElements / kLongRow).reshape({-1, 1});
+  const auto name = [=](const char* what) { return fmt::format("{}/{}", what, c); };
+  const auto each = [=](auto f) {
+    return [=] {
+      const float* __restrict p = a.data<float>(), * __restrict q = b.data<float>();
+      float* __restrict to = out.data<float>();
+      for (std::int64_t i = 0; i < n; ++i)
+        for (std::int64_t j = 0; j < c; ++j) to[i * c + j] = f(p[i * c + j], q, i, j);
+    };
+  };
   add(
-      workloads, target, "rows/times_row", 1e-6, out, [=] { return x * row; },
+      workloads, target, name("times_row"), 1e-6, out, [=] { return x * row; },
+      each([](float v, const float* q, std::int64_t, std::int64_t j) { return v * q[j]; }), [=] { wide* wide_row; });
+  add(
+      workloads, target, name("times_column"), 1e-6, out, [=] { return x * column; },
+      each([](float v, const float* q, std::int64_t i, std::int64_t) { return v * q[i]; }), [=] { wide* wide_column; });
+  add(
+      workloads, target, name("times_row_backward"), 1e-4, gradient, [=] { return row_gradient(x, row); },
       [=] {
+        float sums[kColumns] = {};
+        const float* __restrict p = a.data<float>();
         for (std::int64_t i = 0; i < n; ++i)
-          for (std::int64_t j = 0; j < c; ++j)
-            out.data<float>()[i * c + j] = a.data<float>()[i * c + j] * b.data<float>()[j];
-      });
+          for (std::int64_t j = 0; j < c; ++j) sums[j] += p[i * c + j];
+        std::copy(sums, sums + c, gradient.data<float>());
+      },
+      [=] { row_gradient(wide, wide_row); });
   add(
-      workloads, target, "rows/times_column", 1e-6, out, [=] { return x * column; },
+      workloads, target, name("sum"), 1e-5, few, [=] { return tern::sum(x, {1}); },
       [=] {
-        for (std::int64_t i = 0; i < n; ++i)
-          for (std::int64_t j = 0; j < c; ++j)
-            out.data<float>()[i * c + j] = a.data<float>()[i * c + j] * b.data<float>()[i];
-      });
-  add(
-      workloads, target, "rows/sum", 1e-5, sums, [=] { return tern::sum(x, {1}); },
-      [=] {
+        const float* __restrict p = a.data<float>();
         for (std::int64_t i = 0; i < n; ++i) {
           float sum = 0;
-          for (std::int64_t j = 0; j < c; ++j) sum += a.data<float>()[i * c + j];
-          sums.data<float>()[i] = sum;
+          for (std::int64_t j = 0; j < c; ++j) sum += p[i * c + j];
+          few.data<float>()[i] = sum;
         }
-      });
+      },
+      [=] { tern::sum(wide, {1}); });
+}
+
+/// Sums over pairs of rows of four.
+void add_pairs(Workloads& workloads, const Target& target) {
+  constexpr std::int64_t n = 250'000, c = 4;
+  const Buffer a = Buffer::pattern(tern::f32, 2 * n * c, 1), out = Buffer::pattern(tern::f32, n * c, 2);
+  const tern::Tensor x = a.tensor({n, 2, c}), wide = a.tensor({n * c / 1000, 2, 1000});
+  add(
+      workloads, target, "sum_of_pairs/4", 1e-6, out, [=] { return tern::sum(x, {1}); },
+      [=] {
+        const float* __restrict p = a.data<float>();
+        float* __restrict to = out.data<float>();
+        for (std::int64_t i = 0; i < n; ++i)
+          for (std::int64_t j = 0; j < c; ++j) to[i * c + j] = p[2 * i * c + j] + p[(2 * i + 1) * c + j];
+      },
+      [=] { tern::sum(wide, {1}); });
 }
 
 }  // namespace
 
 void add_cliffs_cpu(Workloads& workloads, const Target& target) {
   if (target.gpu()) return;
-  add_products<float, 2>(workloads, target, tern::f32, "f32");
-  add_products<float, 3>(workloads, target, tern::f32, "f32");
-  add_products<float, 4>(workloads, target, tern::f32, "f32");
-  add_products<float, 8>(workloads, target, tern::f32, "f32");
-  add_products<float, 16>(workloads, target, tern::f32, "f32");
-  add_products<double, 3>(workloads, target, tern::f64, "f64");
-  add_products<double, 4>(workloads, target, tern::f64, "f64");
-  add_products<double, 8>(workloads, target, tern::f64, "f64");
-  add_short_rows(workloads, target);
+  add_short_rows<3>(workloads, target);
+  add_short_rows<4>(workloads, target);
+  add_short_rows<8>(workloads, target);
+  add_short_rows<16>(workloads, target);
+  add_pairs(workloads, target);
 }
 
 }  // namespace bench

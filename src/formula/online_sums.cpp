@@ -20,8 +20,8 @@ std::optional<OnlineSum> OnlineSums::as_power(int power) const {
   if (!at(x).full || at(shift).full) return {};
   for (int i = 0; i < power; ++i) {
     const Step& max = at(i);
-    if (max.kind == StepKind::reduce && max.leaf == Leaf::max && undetached(max.args[0]) == x &&
-        max.type == exp.type && max.phase == at(shift).phase)
+    if (max.kind == StepKind::reduce && max.leaf == Leaf::max && undetached(max.args[0]) == x && max.type == exp.type &&
+        max.phase == at(shift).phase)
       return OnlineSum{i, -1, shift};
   }
   return {};
@@ -93,6 +93,45 @@ std::optional<OnlineSum> OnlineSums::as_online_sum(int argument) {
     }
   }
   return {};
+}
+
+/// The step behind those that change no value which arrives there: of predicates, and of an extreme of narrow integers.
+int OnlineSums::bare(int step) const {
+  for (;; step = at(step).args[0]) {
+    const Step& s = at(step);
+    const bool same = s.kind == StepKind::convert || (s.kind == StepKind::wrap && !s.saturate && !is_float(s.type)) ||
+                      (s.kind == StepKind::leaf && s.leaf == Leaf::detach);
+    if (!same) return step;
+  }
+}
+
+/// The extreme whose first position is the minimum of `argument`, if that is where((x == extreme) | (x != x), ordinal,
+/// kNowhere); or nothing.
+std::optional<OnlineSum> OnlineSums::as_place(int argument) const {
+  const auto is = [&](int step, Leaf leaf) { return at(step).kind == StepKind::leaf && at(step).leaf == leaf; };
+  if (!is(argument, Leaf::where)) return {};
+  const Step& choice = at(argument);
+  const Step &ordinal = at(choice.args[1]), &nowhere = at(choice.args[2]);
+  const int either = bare(choice.args[0]);
+  if (ordinal.kind != StepKind::position || ordinal.index != kOrdinalAxis || nowhere.kind != StepKind::number ||
+      !nowhere.number.is_integer || nowhere.number.integer != OnlineSum::kNowhere || !is(either, Leaf::bit_or))
+    return {};
+  const int same = bare(at(either).args[0]), nan = bare(at(either).args[1]);
+  if (!is(same, Leaf::equal) || !is(nan, Leaf::not_equal)) return {};
+  const int x = at(same).args[0], pivot = bare(at(same).args[1]);
+  const Step& extreme = at(pivot);
+  if (at(nan).args[0] != x || at(nan).args[1] != x || !at(x).full || extreme.kind != StepKind::reduce ||
+      (extreme.leaf != Leaf::max && extreme.leaf != Leaf::min) || extreme.args[0] != x)
+    return {};
+  OnlineSum place{pivot, -1, -1, choice.args[1]};
+  place.power = OnlineSum::kPlace;
+  return place;
+}
+
+int OnlineSums::add_place(Step step) {
+  const std::optional<OnlineSum> place = as_place(step.args[0]);
+  if (!place) return builder_.push(step);
+  return builder_.sum_in_pass(step, at(place->pivot).pass, place);
 }
 
 /// The factor x - mean of an argument that has one.

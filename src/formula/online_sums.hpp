@@ -14,6 +14,8 @@ class OnlineSums {
 
   /// Appends a sum of floats, in the pass of a reduction that it waits for where that can be.
   int add(Step step);
+  /// Appends a minimum of integers, in the pass of the extreme whose first position it is where it is one.
+  int add_place(Step step);
   /// The pass that gives the sum of a value.
   int pass_of_sum(int value);
   /// The pivot for which `power` is an exp(x - shift), or an x - mean(x); or nothing.
@@ -28,6 +30,8 @@ class OnlineSums {
   std::optional<OnlineSum> as_centred(int value) const;
   std::optional<OnlineSum> as_moment(int argument);
   std::optional<OnlineSum> as_online_sum(int argument);
+  int bare(int step) const;
+  std::optional<OnlineSum> as_place(int argument) const;
   void take_factors(int value, std::vector<int>& factors) const;
   int centred_of(int argument) const;
 

@@ -217,7 +217,8 @@ class Typing {
       return builder_.binary(Leaf::bit_xor, step.args[0], one, type, DType::boolean);
     }
     const bool sums = step.kind == StepKind::reduce && step.leaf == Leaf::sum && is_float(type);
-    const int result = sums ? online_.add(step) : builder_.push(step);
+    const bool least = step.kind == StepKind::reduce && step.leaf == Leaf::min && type == ComputeType::i32;
+    const int result = sums ? online_.add(step) : least ? online_.add_place(step) : builder_.push(step);
     const bool narrow = is_integer(dtype) && dtype_size(dtype) < 4;
     return narrow && rule.gives == Gives::same && rule.takes != Takes::any
                ? builder_.unary(StepKind::wrap, result, type, dtype)

@@ -66,15 +66,23 @@ struct InputType {
 /// which is exact whatever m was; that m is near the mean keeps it free of cancellation. (As Chan, Golub and LeVeque,
 /// 1979, with the sum of the first powers kept instead of taken to be 0.)
 ///
+/// power kPlace: min(where((x == extreme) | (x != x), ordinal, 2^31 - 1)), as argmax and argmin have it: no sum, but
+/// taken like one. The pivot is max(x) or min(x), the weight the ordinal, and there is no shift. The least ordinal of
+/// elements that equal the extreme so far is kept; where that changes it is 2^31 - 1 again, before the elements that
+/// changed it are seen.
+///
 /// So too where each term is multiplied by a weight that waits for no more than x does, as the gradients of softmax and
 /// of a variance have it; Σ 1 is then the sum of the weights, and Σ (x - m) a weighted sum.
 struct OnlineSum {
+  static constexpr int kPlace = -1;
+  static constexpr std::int32_t kNowhere = 2147483647;
   int pivot = -1, sum = -1;  // reduce steps
-  int shift = -1;
+  int shift = -1;            // kPlace: none
   int weight = -1;  // a full step; -1: none
   int power = 0;
   int count = -1;             // power 1 and 2: the reduce step that counts the elements
   int lower[2] = {-1, -1};    // the same weight's sums with powers 0 and (where power is 2) 1: reduce steps
+  bool is_place() const { return power == kPlace; }
 };
 
 struct Program {

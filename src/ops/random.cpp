@@ -103,10 +103,21 @@ Expr wide_unit(Expr high, Expr low) {
   const Expr upper = cast(high >> constant(5), DType::f64), lower = cast(low >> constant(6), DType::f64);
   return (upper * constant(0x1p26) + lower) * constant(0x1p-53);
 }
+/// The 16 bits of an element that takes half a word, in the upper half of a word: the upper ones of even elements, the
+/// lower ones of odd ones.
+Expr random_half(Layout layout) {
+  if (layout.in_rows()) {
+    std::vector<Expr> halves;
+    for (const Expr& w : random_words(coordinate(0))) halves.push_back(w), halves.push_back(w << constant(16));
+    return of_lane(halves);
+  }
+  const Expr at = coordinate(0), w = word_of(at >> constant(1), random_words(at >> constant(3)));
+  return where((at & constant(1)) == constant(0), w, w << constant(16));
+}
 /// Uniform with as many bits as the dtype holds: one more would round to 1.
 const FormulaGraph* uniform_graph(DType dtype, Layout layout) {
-  const int bits = dtype == DType::f16 ? 11 : dtype == DType::bf16 ? 8 : 24;
-  if (dtype != DType::f64) return draw_graph(unit(random_word(layout), bits), 5);
+  if (dtype_size(dtype) == 2) return draw_graph(unit(random_half(layout), dtype == DType::f16 ? 11 : 8), 5);
+  if (dtype != DType::f64) return draw_graph(unit(random_word(layout)), 5);
   const auto [high, low] = random_pair(layout);
   return draw_graph(wide_unit(high, low), 5);
 }
@@ -122,22 +133,22 @@ const FormulaGraph* graph_of_draw(MakeGraph make, DType dtype, Layout layout) {
   return graph;
 }
 
-/// `words`: how many an element takes, of the four of a block.
-Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, std::uint64_t words, DType dtype,
+/// `halves`: how many halves of words an element takes, of the eight of a block.
+Tensor draw(const char* op, MakeGraph make, const Shape& shape, Generator& own, std::uint64_t halves, DType dtype,
             Device device, std::span<const Number> extra = {}) {
   const std::int64_t count = shape.numel();
   if (count >= std::int64_t{1} << 30)
     throw Error(ErrorKind::shape, std::string(op) + ": at most 2^30 numbers a call, got shape " + to_string(shape));
   const int in_vector = 16 / static_cast<int>(dtype_size(dtype));
   const bool in_rows = device.kind() != DeviceKind::cpu && in_vector <= 8 && count >= in_vector &&
-                       static_cast<std::uint64_t>(in_vector) * words % 4 == 0;
+                       static_cast<std::uint64_t>(in_vector) * halves % 8 == 0;
   const Layout layout{in_rows ? in_vector : 1};
   const std::int64_t rows = (count + layout.lanes - 1) / layout.lanes;
   const Shape space = in_rows ? Shape{rows, layout.lanes} : Shape{count};
   Backend& backend = backend_of(device);
   backend.require<FusedRequest>(op);
   Tensor drawn = make_tensor(space, dtype, backend);
-  const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * words + 3) / 4);
+  const DrawState from = next_draw(own, (static_cast<std::uint64_t>(count) * halves + 7) / 8);
   PoolVector<Argument> arguments{Argument(drawn)};
   for (std::size_t i = 0; i < DrawState::kWords; ++i) arguments.push_back(from.word(i));
   for (const Number& n : extra) arguments.push_back(Argument(n));
@@ -221,14 +232,14 @@ const FormulaGraph* normal_graph(DType dtype, Layout layout) {
 Tensor rand(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "rand: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  return draw("rand", &uniform_graph, shape, generator, options.dtype == DType::f64 ? 2 : 1,
-              options.dtype, options.device);
+  const std::uint64_t halves = options.dtype == DType::f64 ? 4 : options.dtype == DType::f32 ? 2 : 1;
+  return draw("rand", &uniform_graph, shape, generator, halves, options.dtype, options.device);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, const Options& options) {
   if (!is_floating(options.dtype))
     throw Error(ErrorKind::dtype, "randn: needs a floating-point dtype, got " + std::string(to_string(options.dtype)));
-  return draw("randn", &normal_graph, shape, generator, options.dtype == DType::f64 ? 4 : 1, options.dtype,
+  return draw("randn", &normal_graph, shape, generator, options.dtype == DType::f64 ? 8 : 2, options.dtype,
               options.device);
 }
 
@@ -249,7 +260,7 @@ const FormulaGraph* signed_graph(DType dtype, Layout layout) {
 }  // namespace
 
 Tensor detail::draw_signed(const char* op, const Shape& shape, Generator& generator, DType dtype, Device device) {
-  return draw(op, &signed_graph, shape, generator, dtype == DType::f64 ? 2 : 1, dtype, device);
+  return draw(op, &signed_graph, shape, generator, dtype == DType::f64 ? 4 : 2, dtype, device);
 }
 
 namespace {
@@ -286,10 +297,10 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
   if (in_words) {
     const Number extra[] = {word_number(range), word_number(static_cast<std::uint64_t>(low))};
     const MakeGraph make = range >> 32 ? &whole_words : &narrow_integers;
-    return draw("randint", make, shape, generator, 1, dtype, options.device, extra);
+    return draw("randint", make, shape, generator, 2, dtype, options.device, extra);
   }
   const Number extra[] = {word_number(range), word_number(range >> 32), low};
-  return draw("randint", &wide_integers, shape, generator, 2, dtype, options.device, extra);
+  return draw("randint", &wide_integers, shape, generator, 4, dtype, options.device, extra);
 }
 
 }  // namespace tern

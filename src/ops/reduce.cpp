@@ -11,8 +11,6 @@ using namespace detail;
 
 namespace {
 
-constexpr int kNowhere = 2147483647;
-
 struct Reduction {
   const char* op;
   const FormulaGraph* graph;
@@ -37,8 +35,6 @@ template <TensorOrVar T> T run(const Reduction& r, const T& x, const Axes& axes,
   const Argument arguments[] = {Argument(x)};
   return fused_one<T>({r.op, r.graph, mask, {}, {}, !keepdim}, arguments);
 }
-
-template <class F> Expr first_where(Expr x, F condition) { return min(where(condition(x), ordinal(x), kNowhere)); }
 
 const Reduction& prod_reduction() {
   static const Reduction r{"prod", graph_of([](auto x) { return prod(x); })};
@@ -93,11 +89,10 @@ const Reduction& norm_reduction() {
                            [](const Var& z, const Axes& axes, bool keepdim) { return norm(abs(z), axes, keepdim); }};
   return r;
 }
+/// Where there is a NaN the extreme is one, and equals nothing. As programs know it (OnlineSum::kPlace), x is read once.
 template <class Best> const FormulaGraph* arg_graph(Best best) {
-  const Expr x = make_input(0), extreme = best(x);
-  const Expr nan = first_where(x, [](Expr e) { return e != e; });
-  const Expr first = first_where(x, [&](Expr e) { return e == extreme; });
-  const Expr result = minimum(nan, first);
+  const Expr x = make_input(0);
+  const Expr result = min(where((x == best(x)) | (x != x), ordinal(x), OnlineSum::kNowhere));
   return make_graph({&result, 1}, 1);
 }
 const Reduction& argmax_reduction() {

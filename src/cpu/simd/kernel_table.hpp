@@ -64,6 +64,12 @@ struct LoopFunctions {
 /// exp(x - shift) of `groups` runs of `length` elements, each with its shift.
 using PowersFn = void (*)(const void* x, const void* shifts, void* powers, std::size_t groups, std::size_t length);
 
+/// The first of n elements that equals a value, or that is NaN as the value is; n: none.
+using FindFn = std::size_t (*)(const void* in, const void* value, std::size_t n);
+/// out[c] = the least places[g] of those g for which in[g * length + c] equals values[c], or is NaN.
+using PlacesFn = void (*)(const void* in, const void* values, const std::int32_t* places, std::int32_t* out,
+                          std::size_t groups, std::size_t length);
+
 /// into[c] = reduction of into[c] and of in[r * pitch + c] for r = 0, 1, …, in this order, c < n.
 using JoinFn = void (*)(const void* in, std::size_t pitch, std::size_t rows, void* into, std::size_t n);
 /// So many rows at once (4096 x 4096 f32 and bf16 in memory, Zen 4, two threads, in ms: 1: 2.1, 1.4; 2: 1.9, 1.0;
@@ -104,6 +110,8 @@ struct KernelTable {
   MomentsFn moments_of_rows[kComputeTypeCount], moments_of_columns[kComputeTypeCount];  // null for integers
   MoveMomentsFn move_moments[kComputeTypeCount];
   PowersFn powers_of_rows[kComputeTypeCount];                                    // null for integers
+  FindFn find[kComputeTypeCount];
+  PlacesFn places_of_columns[kComputeTypeCount];
 };
 
 }  // namespace tern::detail_cpu

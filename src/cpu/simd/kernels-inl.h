@@ -8,6 +8,7 @@
 #include "cpu/simd/leaves-inl.h"
 #include "cpu/simd/columns-inl.h"
 #include "cpu/simd/moments-inl.h"
+#include "cpu/simd/places-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tern::detail_cpu {
@@ -479,6 +480,9 @@ void FillTable(KernelTable& t) {
   AddNarrow<DType::boolean>(t), AddNarrow<DType::u8>(t), AddNarrow<DType::i8>(t), AddNarrow<DType::i16>(t);
   AddHalf<DType::f16>(t), AddHalf<DType::bf16>(t);
   AddMoments<float>(t, ComputeType::f32), AddMoments<double>(t, ComputeType::f64);
+  AddPlaces<float>(t, ComputeType::f32), AddPlaces<double>(t, ComputeType::f64);
+  AddPlaces<std::int32_t>(t, ComputeType::i32), AddPlaces<std::uint32_t>(t, ComputeType::u32);
+  AddPlaces<std::int64_t>(t, ComputeType::i64);
   t.fill[0] = &Fill<float>, t.fill[1] = &Fill<double>, t.fill[2] = &Fill<std::int32_t>,
   t.fill[3] = &Fill<std::uint32_t>, t.fill[4] = &Fill<std::int64_t>;
 }

@@ -130,6 +130,7 @@ void BlockRunner::load_full(Worker& w, const Block& b, int pass) const {
     if (load_columns(w, input_columns_[g], b, pass)) loaded |= std::uint64_t{1} << g;
   for (const Input& input : inputs_) {
     if (input.columns >= 0 && (loaded >> input.columns & 1)) continue;
+    if (tape_.lazy[static_cast<std::size_t>(input.value)]) continue;
     if (input.full && (pass == kAnyPass || needs(pass)[static_cast<std::size_t>(input.value)]))
       load(w, input, b.position, b.rows, b.cols, b.pitch);
   }
@@ -229,7 +230,15 @@ void BlockRunner::execute(const Worker& w, const TapeOp& op, const Block& b) con
     }
     case TapeOp::Kind::block: op.block(first, result, n); break;
     case TapeOp::Kind::expand: expand(w, op, b); break;
-    case TapeOp::Kind::reduce: reduce(op, first, result, b); break;
+    case TapeOp::Kind::reduce:
+      if (op.place >= 0) {
+        const TapeOnline& online = tape_.online[static_cast<std::size_t>(op.place)];
+        const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
+        find_places(w, online, b, w.at[static_cast<std::size_t>(pivot.result)], static_cast<std::int32_t*>(result));
+      } else {
+        reduce(op, first, result, b);
+      }
+      break;
   }
 }
 
@@ -304,19 +313,24 @@ bool BlockRunner::is_one_loop(std::int64_t count) const {
                      [&](const Output& o) { return o.direct && lies_there(o.cursor, count); });
 }
 bool BlockRunner::reduce_in_place(std::int64_t count) {
-  if (!tape_.online.empty() || has_full_outputs()) return false;
-  for (const TapeOp& op : tape_.ops) {
+  const bool places = !tape_.online.empty();
+  if (has_full_outputs() || (places && !rows_)) return false;
+  if (!std::ranges::all_of(tape_.online, &TapeOnline::is_place)) return false;
+  for (std::size_t i = 0; i < tape_.ops.size(); ++i) {
+    const TapeOp& op = tape_.ops[i];
+    if (op.place >= 0 || !tape_.live[i]) continue;
     const StepKind of =
         tape_.values[static_cast<std::size_t>(op.args[0])].kind;  // of a number the register file has kBlock
     if (op.kind == TapeOp::Kind::reduce ? of != StepKind::input : op.full) return false;
   }
   const auto is_computed_in = [&](const Input& i) {
     const DType dtype = i.cursor.dtype();
-    return stored_as_computed(dtype) || ((dtype == DType::f16 || dtype == DType::bf16) &&
+    return stored_as_computed(dtype) || (!places && (dtype == DType::f16 || dtype == DType::bf16) &&
                                       table_.reduce_half[static_cast<int>(Leaf::sum)][dtype == DType::bf16].rows);
   };
   reduces_in_place_ = std::all_of(inputs_.begin(), inputs_.end(), [&](const Input& i) {
-    return i.full && is_computed_in(i) && i.cursor.direct(0, count) != nullptr;
+    return tape_.lazy[static_cast<std::size_t>(i.value)] ||
+           (i.full && is_computed_in(i) && i.cursor.direct(0, count) != nullptr);
   });
   return reduces_in_place_;
 }

@@ -93,6 +93,9 @@ class BlockRunner {
   /// `pass`: only the full outputs that are there after it.
   void store_outputs(Worker& w, const Block& b, bool full, int pass = kAnyPass) const;
   void execute(const Worker& w, const TapeOp& op, const Block& b) const;
+  /// Of a block's rows or columns, the least ordinals of elements that equal their `extremes` (2^31 - 1: none).
+  void find_places(const Worker& w, const TapeOnline& online, const Block& b, const void* extremes,
+                   std::int32_t* places) const;
   /// The ops and loops of a list.
   void execute(const Worker& w, const Order& order, const Block& b) const;
   /// What a pass over the full values executes.
@@ -170,6 +173,8 @@ class BlockRunner {
   void execute_loop(const Worker& w, const TapeLoop& loop, const Block& b, std::span<const Fetch> fetches) const;
   const HalfReduction* half_reduction(const TapeOp& op) const;
   bool may_write_directly(std::size_t k, std::span<const detail::View> outputs) const;
+  std::int32_t least_place(const Cursor& ordinals, FindFn find, const std::byte* x, std::size_t size,
+                           const void* extreme, std::int64_t position, std::int64_t n) const;
   std::byte* slot(const Worker& w, int value) const;
   void load(Worker& w, const Input& input, std::int64_t position, std::int64_t rows, std::int64_t cols,
             std::int64_t pitch) const;

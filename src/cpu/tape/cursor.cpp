@@ -59,6 +59,14 @@ Cursor Cursor::coordinate(const AxisOrder& order, const Strides& strides) {
   return cursor;
 }
 
+bool Cursor::counts_up() const {
+  int along = 0;
+  bool by_one = counts_;
+  for (int i = 0; i < rank_; ++i)
+    if (strides_[i] != 0) ++along, by_one &= strides_[i] == 1;
+  return by_one && along <= 1;
+}
+
 /// Calls run(element offset, stride, index of the first element, length, table offset, table stride) for each run.
 template <class Run> void Cursor::runs(std::int64_t position, std::int64_t n, Run run) const {
   std::int64_t coordinates[kMaxRank], offset = 0, table = 0, rest = position;

@@ -54,6 +54,8 @@ class Cursor {
     std::int64_t step = 0;
   };
   Line line() const { return rank_ == 1 && !counts_ && !gather_ ? Line{base_, strides_[0]} : Line{}; }
+  /// Whether it is a coordinate that grows by 1 along neighbouring axes, and does not change along others.
+  bool counts_up() const;
   DType dtype() const { return dtype_; }
   bool gathers() const { return gather_ != nullptr; }
   /// Positions after which the operand repeats, however far it is read, if they are at most kLongestPeriod; else 0.

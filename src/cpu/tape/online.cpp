@@ -73,6 +73,19 @@ template <class T> void finish_sums(const OnlineParts& whole, const void* shift,
   }
 }
 
+/// Where an extreme changed, what stood at the old one stands nowhere; a NaN remains one. Then the lesser of that and
+/// of `part` (null: none). Without branches, for the compiler's vectors.
+template <class T>
+void follow_places(const void* before, const void* now, std::int32_t* places, const std::int32_t* part,
+                   std::int64_t n) {
+  const auto *old = static_cast<const T*>(before), *last = static_cast<const T*>(now);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool stays = (old[i] == last[i]) | !(old[i] == old[i]);
+    places[i] = stays ? places[i] : detail::OnlineSum::kNowhere;
+  }
+  for (std::int64_t i = 0; part && i < n; ++i) places[i] = places[i] < part[i] ? places[i] : part[i];
+}
+
 }  // namespace
 
 OnlineKernels::OnlineKernels(const TapeOnline& online, const Tape& tape, const KernelTable& table, bool rows)
@@ -84,6 +97,8 @@ OnlineKernels::OnlineKernels(const TapeOnline& online, const Tape& tape, const K
   add_ = leaf(Leaf::add), powers_ = table.powers_of_rows[type], sum_ = rows ? op.rows : op.columns;
   moments_ = (rows ? table.moments_of_rows : table.moments_of_columns)[type], move_ = table.move_moments[type];
   wide_ = detail::is_wide(op.type);
+  const TapeOp& pivot = tape.ops[static_cast<std::size_t>(online.pivot)];
+  extreme_ = pivot.combine, pivot_ = pivot.type;
 }
 
 void OnlineKernels::take_power(const void* x, const OnlineParts& now, void* power, const Block& b) const {
@@ -136,7 +151,8 @@ void OnlineKernels::scale(const void* before, const void* now, void* sum, std::i
 }
 
 void OnlineKernels::join(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const {
-  if (power_ > 0) (wide_ ? join_sums<double> : join_sums<float>)(part, other, kept);
+  if (power_ == detail::OnlineSum::kPlace) join_places(part, other, kept);
+  else if (power_ > 0) (wide_ ? join_sums<double> : join_sums<float>)(part, other, kept);
   else join_powers(part, other, kept);
 }
 void OnlineKernels::join_powers(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const {
@@ -148,7 +164,31 @@ void OnlineKernels::join_powers(const OnlineParts& part, const OnlineParts& othe
   run(add_, part.sum, copy, part.sum, kept);
 }
 
+void OnlineKernels::follow(const void* before, const void* now, std::int32_t* places, const std::int32_t* part,
+                           std::int64_t kept) const {
+  switch (pivot_) {
+    case ComputeType::f32: return follow_places<float>(before, now, places, part, kept);
+    case ComputeType::f64: return follow_places<double>(before, now, places, part, kept);
+    case ComputeType::i64: return follow_places<std::int64_t>(before, now, places, part, kept);
+    default: return follow_places<std::uint32_t>(before, now, places, part, kept);
+  }
+}
+void OnlineKernels::add_place(const OnlineParts& before, const OnlineParts& now, const std::int32_t* part,
+                              std::int64_t kept) const {
+  follow(before.pivot, now.pivot, static_cast<std::int32_t*>(now.sum), part, kept);
+}
+void OnlineKernels::join_places(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const {
+  alignas(64) std::byte both[kSlotBytes];
+  std::int32_t copy[kBlock];
+  auto* const places = static_cast<std::int32_t*>(part.sum);
+  run(extreme_, part.pivot, other.pivot, both, kept);
+  std::memcpy(copy, other.sum, static_cast<std::size_t>(kept) * sizeof *copy);
+  follow(other.pivot, both, copy, nullptr, kept);
+  follow(part.pivot, both, places, copy, kept);
+}
+
 void OnlineKernels::finish(const OnlineParts& whole, const void* shift, std::int64_t kept) const {
+  if (power_ == detail::OnlineSum::kPlace) return;
   if (power_ > 0) return (wide_ ? finish_sums<double> : finish_sums<float>)(whole, shift, kept);
   alignas(64) std::byte factor[kSlotBytes];
   (wide_ ? make_finite<double> : make_finite<float>)(whole.pivot, factor, kept);

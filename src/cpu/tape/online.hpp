@@ -24,6 +24,8 @@ class OnlineKernels {
   /// The same for a block of x and a sum of x - mean, and (unless it is null) for `second`, the one of its square.
   void add_moments(const void* x, const void* weight, const OnlineParts* before, const OnlineParts& now, void* second,
                    const Block& b) const;
+  /// The same of a place, `part` being that of the block alone.
+  void add_place(const OnlineParts& before, const OnlineParts& now, const std::int32_t* part, std::int64_t kept) const;
   /// Adds another part's sum to `part`'s; nothing else of the two is joined yet.
   void join(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const;
   /// From the sum for m to the one for `shift`; what it is corrected by is finished.
@@ -36,6 +38,9 @@ class OnlineKernels {
   Groups groups(const Block& b) const;
   void scale(const void* before, const void* now, void* sum, std::int64_t kept) const;
   void join_powers(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const;
+  void join_places(const OnlineParts& part, const OnlineParts& other, std::int64_t kept) const;
+  void follow(const void* before, const void* now, std::int32_t* places, const std::int32_t* part,
+              std::int64_t kept) const;
   void run(LeafFn leaf, const void* a, const void* b, void* out, std::int64_t n) const {
     const void* args[3] = {a, b, nullptr};
     leaf(args, out, static_cast<std::size_t>(n));
@@ -46,6 +51,8 @@ class OnlineKernels {
   PowersFn powers_;
   MomentsFn moments_;
   MoveMomentsFn move_;
+  LeafFn extreme_;       // that joins pivots
+  ComputeType pivot_;    // their type
   int power_;          // detail::OnlineSum
   bool rows_, wide_;  // wide: computed in f64
 };

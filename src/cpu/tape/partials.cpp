@@ -51,6 +51,12 @@ void Partials::add_online(const Worker& w, const Block& b, int pass, std::byte* 
     const TapeOp& pivot = tape_.ops[static_cast<std::size_t>(online.pivot)];
     if (pivot.pass != pass || online.power == 2) continue;  // squares are added with what they are corrected by
     const OnlineParts parts = parts_of(online, now), old = before ? parts_of(online, before) : OnlineParts{};
+    if (online.is_place()) {
+      auto* const places = before ? reinterpret_cast<std::int32_t*>(power) : static_cast<std::int32_t*>(parts.sum);
+      runner_.find_places(w, online, b, parts.pivot, places);
+      if (before) online_[i].add_place(old, parts, places, b.kept);
+      continue;
+    }
     const void* const x = value(pivot.args[0]);
     if (online.power == 1) {
       online_[i].add_moments(x, value(online.weight), before ? &old : nullptr, parts, squares_of(online, now), b);
@@ -124,7 +130,7 @@ void Partials::run_kept_ops(Worker& w, const Block& b, int pass) const {
       };
       online_[k].finish(
           {of(online.sum), of(online.pivot), of(online.count), {of(online.lower[0]), of(online.lower[1])}},
-          w.at[static_cast<std::size_t>(online.shift)], b.kept);
+          online.is_place() ? nullptr : w.at[static_cast<std::size_t>(online.shift)], b.kept);
     }
   }
 }

@@ -85,7 +85,7 @@ class ReducingRun {
     }
     chunk_length_ = std::min(length_, most);
     by_piece_ = in_place && length_ > most;
-    if (in_place && !by_piece_)
+    if (in_place && !by_piece_ && tape_.online.empty())  // places look at a block twice
       most = std::clamp<std::int64_t>(full_.count() / (8 * max_threads()), most, kRowBlocks * most);
     chunk_kept_ = std::clamp<std::int64_t>(most / std::max<std::int64_t>(length_, 1), 1, kBlock);
     chunks_ = (kept_.count() + chunk_kept_ - 1) / chunk_kept_;

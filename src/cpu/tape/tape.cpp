@@ -55,6 +55,10 @@ class Compiler {
     for (const detail::OnlineSum& o : program_.online)
       tape_->online.push_back(
           {op(o.pivot), op(o.sum), o.shift, o.weight, o.power, op(o.count), {op(o.lower[0]), op(o.lower[1])}});
+    for (std::size_t i = 0; i < tape_->online.size(); ++i)
+      if (tape_->online[i].is_place()) tape_->ops[at(tape_->online[i].sum)].place = static_cast<int>(i);
+    tape_->live = needed_ops();
+    note_lazy_values();
     plan_way(tape_->plain, Loops::none);
     plan_way(tape_->compiled, Loops::whole);
     if (program_.reduces) plan_way(tape_->rows, Loops::of_rows);
@@ -184,8 +188,10 @@ class Compiler {
     for (const TapeOnline& o : tape_->online)
       if (o.weight >= 0) read[at(o.weight)] = true;
     for (const int i : order) {
-      if (i < 0) for (const int value : tape_->loops[at(~i)].inputs) read[at(value)] = true;
-      else for (int a = 0; a < tape_->ops[at(i)].arity; ++a) read[at(tape_->ops[at(i)].args[a])] = true;
+      if (i < 0)
+        for (const int value : tape_->loops[at(~i)].inputs) read[at(value)] = true;
+      else
+        for (int a = 0; a < tape_->ops[at(i)].arity; ++a) read[at(tape_->ops[at(i)].args[a])] = true;
     }
     std::erase_if(order, [&](int i) {
       return i >= 0 && tape_->ops[at(i)].kind == TapeOp::Kind::expand && !read[at(tape_->ops[at(i)].result)];
@@ -205,7 +211,7 @@ class Compiler {
 
   /// What the outputs need, phase by phase. Sums that others are corrected by are not needed where a row is one block.
   Order block_order(Loops loops) {
-    const std::vector<bool> needed = needed_ops();
+    const std::vector<bool>& needed = tape_->live;
     Order order, all;
     for (std::size_t i = 0; i < needed.size(); ++i)
       if (needed[i]) all.push_back(static_cast<int>(i));
@@ -231,9 +237,26 @@ class Compiler {
     for (std::size_t i = ops.size(); i-- > 0;) {
       const TapeOp& op = tape_->ops[i];
       ops[i] = values[at(op.result)];
-      for (int a = 0; ops[i] && a < op.arity; ++a) values[at(op.args[a])] = true;
+      if (ops[i]) for_arguments(op, [&](int value) { values[at(value)] = true; });
     }
     return ops;
+  }
+  /// What is read where it is executed: for a place the extreme and its elements.
+  template <class See> void for_arguments(const TapeOp& op, const See& see) const {
+    if (op.place < 0) {
+      for (int a = 0; a < op.arity; ++a) see(op.args[a]);
+      return;
+    }
+    const TapeOp& pivot = tape_->ops[at(tape_->online[at(op.place)].pivot)];
+    see(pivot.result), see(pivot.args[0]);
+  }
+  void note_lazy_values() {
+    tape_->lazy.resize(tape_->values.size());
+    for (const TapeOnline& o : tape_->online)
+      if (o.is_place()) tape_->lazy[at(o.weight)] = true;
+    for (std::size_t i = 0; i < tape_->ops.size(); ++i)
+      if (tape_->live[i]) for_arguments(tape_->ops[i], [&](int value) { tape_->lazy[at(value)] = false; });
+    for (const int value : tape_->outputs) tape_->lazy[at(value)] = false;
   }
   /// The results of these ops that others or the outputs read.
   std::vector<int> wanted_outside(const Order& run) const {
@@ -254,7 +277,7 @@ class Compiler {
     for (const int r : tape_->reductions)
       if (tape_->ops[at(r)].pass == pass + 1 && !is_online(r)) wanted.push_back(tape_->ops[at(r)].args[0]);
     for (const TapeOnline& o : tape_->online)
-      if (tape_->ops[at(o.sum)].pass == pass + 1 && o.weight >= 0) wanted.push_back(o.weight);
+      if (tape_->ops[at(o.sum)].pass == pass + 1 && o.weight >= 0 && !o.is_place()) wanted.push_back(o.weight);
     for (std::size_t k = 0; k < tape_->outputs.size(); ++k)
       if (is_full_output(k) && (late || tape_->output_pass[k] == pass)) wanted.push_back(tape_->outputs[k]);
     return wanted;

@@ -38,11 +38,13 @@ struct TapeOp {
   JoinFn join = nullptr;       // of a reduction, as the two
   LeafFn combine = nullptr;    // two partial results of the reduction
   ComputeType type = ComputeType::f32;
+  int place = -1;  // of a reduction that gives the place of an extreme (OnlineSum::kPlace): which of Tape::online
 };
 
 /// A detail::OnlineSum: ops of kind reduce, the value subtracted, and what multiplies the terms. -1: none.
 struct TapeOnline {
   int pivot = 0, sum = 0, shift = 0, weight = -1, power = 0, count = -1, lower[2] = {-1, -1};
+  bool is_place() const { return power == detail::OnlineSum::kPlace; }
 };
 
 /// A loop compiled ahead of time that does several ops at once (cpu/tape/loops.hpp), with the values it takes and
@@ -81,6 +83,8 @@ struct Tape {
   std::vector<int> output_pass;   // the pass in which a full output is there
   std::vector<int> reductions;    // ops of kind reduce, in order
   std::vector<TapeOnline> online;
+  std::vector<bool> live;  // ops that outputs need where a row is one block
+  std::vector<bool> lazy;  // values that are asked for by element (ordinals of places), and read as no block
   /// Values of four bytes, of which passes over a row in blocks compute exponentials more often than where it is one
   /// block.
   bool repeats = false;

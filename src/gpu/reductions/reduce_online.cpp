@@ -1,9 +1,6 @@
 #include "gpu/reductions/reduce_online.hpp"
 
 #include <utility>
-
-#include "gpu/text/printer.hpp"
-
 namespace tern::detail_gpu {
 
 using detail::ComputeType;
@@ -42,9 +39,10 @@ template <class Names> std::string first_moment(const OnlineSum& sum, const Name
 
 }  // namespace
 
-OnlinePass::OnlinePass(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions,
-                       int kept, Name accumulator, Name result)
+OnlinePass::OnlinePass(const Dialect& dialect, const ProgramPrinter& printer, const detail::Program& program,
+                       const std::vector<int>& reductions, int kept, Name accumulator, Name result)
     : dialect_(dialect),
+      printer_(printer),
       program_(program),
       kept_(kept),
       accumulator_(std::move(accumulator)),
@@ -52,8 +50,9 @@ OnlinePass::OnlinePass(const Dialect& dialect, const detail::Program& program, c
   for (const int step : reductions) {
     const OnlineSum* const sum = online_sum(program, step);
     if (!sum) continue;
-    const auto same =
-        std::find_if(pivots_.begin(), pivots_.end(), [&](const Pivot& p) { return p.step == sum->pivot; });
+    const auto same = std::find_if(pivots_.begin(), pivots_.end(), [&](const Pivot& p) {
+      return p.step == sum->pivot && p.places() == sum->is_place();
+    });
     if (same == pivots_.end()) pivots_.push_back({sum->pivot, {sum}});
     else same->sums.push_back(sum);
   }
@@ -71,6 +70,22 @@ Holes OnlinePass::names_of(const Pivot& pivot, int positions) const {
       holes[cat("sum_", s, "_", e)] = accumulator_(pivot.sums[static_cast<std::size_t>(s)]->sum, e);
     if (pivot.moments()) holes[cat("mean_", e)] = mean_name(pivot, e);
   }
+  return holes;
+}
+
+/// Names of places and what they are of.
+Holes OnlinePass::places_of(const Pivot& pivot, int positions) const {
+  static const auto& file = *new Holes(pieces(kOnline));  // outlives what is in static storage
+  Holes holes = file;
+  const ComputeType type = type_of(pivot.step);
+  holes["equal"] = dialect_.leaf(Leaf::equal, type, {kFirst, kSecond});
+  holes["unequal"] = dialect_.leaf(Leaf::not_equal, type, {kFirst, kSecond});
+  holes["extreme"] = printer_.combined(pivot.step, kFirst, kSecond);
+  holes["nowhere"] = literal(Number(OnlineSum::kNowhere), ComputeType::i32);
+  holes["least"] = dialect_.leaf(Leaf::minimum, ComputeType::i32, {kFirst, kSecond});
+  holes["positions"] = numbers(0, positions);
+  for (int e = 0; e < positions; ++e)
+    holes[cat("place_", e)] = accumulator_(pivot.sums[0]->sum, e), holes[cat("top_", e)] = accumulator_(pivot.step, e);
   return holes;
 }
 
@@ -113,6 +128,10 @@ std::string OnlinePass::after(Io& io, const Values& arguments) {
   }
   if (!follow.empty()) lines = fill_holes("$follow_means_in_time\n", in_time);
   for (const Pivot& pivot : pivots_) {
+    if (pivot.places()) {
+      lines += follow_extremes(pivot) + note_places(pivot, arguments);
+      continue;
+    }
     if (!pivot.moments()) lines += follow_maxima(pivot);
     lines += terms(io, pivot, arguments);
   }
@@ -142,6 +161,24 @@ std::string OnlinePass::follow_maxima(const Pivot& pivot) const {
   return fill_holes("$follow_maxima\n", holes);
 }
 
+std::string OnlinePass::follow_extremes(const Pivot& pivot) const {
+  Holes holes = places_of(pivot, kept_);
+  for (int e = 0; e < kept_; ++e) holes[cat("before_", e)] = before_.at({pivot.step, e});
+  return fill_holes("$follow_extremes\n", holes);
+}
+
+std::string OnlinePass::note_places(const Pivot& pivot, const Values& arguments) const {
+  const std::vector<std::string>& values = arguments.at(pivot.step);
+  Holes holes = places_of(pivot, kept_);
+  holes["values"] = numbers(0, static_cast<int>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const int e = kept_ > 1 ? static_cast<int>(i) : 0;
+    holes[cat("value_", i)] = values[i], holes[cat("ordinal_", i)] = arguments.at(pivot.sums[0]->sum)[i];
+    holes[cat("top_of_", i)] = cat("$top_", e), holes[cat("to_", i)] = cat("$place_", e);
+  }
+  return fill_holes("$note_places\n", holes);
+}
+
 std::string OnlinePass::terms(Io& io, const Pivot& pivot, const Values& arguments) const {
   const std::vector<std::string>& values = arguments.at(pivot.step);
   Holes holes = names_of(pivot, kept_);
@@ -169,8 +206,16 @@ std::string OnlinePass::terms(Io& io, const Pivot& pivot, const Values& argument
 std::string OnlinePass::join(Io& io, const Part& part) {
   std::string lines;
   for (const Pivot& pivot : pivots_)
-    lines += pivot.moments() ? join_moments(io, pivot, part) : join_powers(io, pivot, part);
+    lines += pivot.places()    ? join_places(io, pivot, part)
+             : pivot.moments() ? join_moments(io, pivot, part)
+                               : join_powers(io, pivot, part);
   return lines;
+}
+std::string OnlinePass::join_places(Io& io, const Pivot& pivot, const Part& part) const {
+  Holes holes = places_of(pivot, 1);
+  holes["part_top"] = part(pivot.step), holes["part_place"] = part(pivot.sums[0]->sum);
+  holes["both"] = io.unique("m"), holes["copy"] = io.unique("part");
+  return fill_holes("$join_places\n", holes);
 }
 std::string OnlinePass::join_powers(Io& io, const Pivot& pivot, const Part& part) const {
   Holes holes = names_of(pivot, 1);
@@ -199,6 +244,12 @@ std::string OnlinePass::join_moments(Io& io, const Pivot& pivot, const Part& par
 std::string OnlinePass::align(Io& io) const {
   std::string lines;
   for (const Pivot& pivot : pivots_) {
+    if (pivot.places()) {
+      Holes holes = places_of(pivot, kept_);
+      for (int e = 0; e < kept_; ++e) holes[cat("joined_top_", e)] = result_(pivot.step, e);
+      lines += fill_holes("$align_places\n", holes);
+      continue;
+    }
     Holes holes = names_of(pivot, kept_);
     holes["over"] = io.unique("n");
     if (pivot.moments())

@@ -10,6 +10,7 @@
 #include "formula/program.hpp"
 #include "gpu/text/io.hpp"
 #include "gpu/text/kernel_file.hpp"
+#include "gpu/text/printer.hpp"
 #include "gpu/text/text.hpp"
 
 namespace tern::detail_gpu {
@@ -23,8 +24,8 @@ class OnlinePass {
   using Values = std::map<int, std::vector<std::string>>;
   using Part = std::function<std::string(int step)>;
   /// `reductions`: all of the pass.
-  OnlinePass(const Dialect& dialect, const detail::Program& program, const std::vector<int>& reductions, int kept,
-             Name accumulator, Name result);
+  OnlinePass(const Dialect& dialect, const ProgramPrinter& printer, const detail::Program& program,
+             const std::vector<int>& reductions, int kept, Name accumulator, Name result);
 
   bool empty() const { return pivots_.empty(); }
   bool has_moments() const {
@@ -48,6 +49,7 @@ class OnlinePass {
     int step;
     std::vector<const detail::OnlineSum*> sums;  // the last is corrected by those before it
     bool moments() const { return sums[0]->power > 0; }
+    bool places() const { return sums[0]->is_place(); }
     int count() const { return sums[0]->count; }
   };
   detail::ComputeType type_of(int step) const { return program_.steps[static_cast<std::size_t>(step)].type; }
@@ -59,7 +61,13 @@ class OnlinePass {
   std::string join_moments(Io& io, const Pivot& pivot, const Part& part) const;
   std::string join_powers(Io& io, const Pivot& pivot, const Part& part) const;
 
+  Holes places_of(const Pivot& pivot, int positions) const;
+  std::string follow_extremes(const Pivot& pivot) const;
+  std::string note_places(const Pivot& pivot, const Values& arguments) const;
+  std::string join_places(Io& io, const Pivot& pivot, const Part& part) const;
+
   const Dialect& dialect_;
+  const ProgramPrinter& printer_;
   const detail::Program& program_;
   int kept_;
   Name accumulator_, result_;

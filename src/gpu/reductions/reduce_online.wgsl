@@ -3,10 +3,12 @@
 //
 //   powers    Σ weight · exp(x − max x)      softmax, logsumexp            waits for a maximum
 //   moments   Σ weight · (x − mean x)^p      variance, norms; p = 1 or 2   waits for a mean, hence a total and a count
+//   places    the least ordinal of an extreme  argmax, argmin              waits for a maximum or a minimum
 //
 // An invocation holds, for each of its kept positions, in registers, what the sum so far is for:
 //
 //   powers:   acc<max>     the maximum so far            acc<sum>     Σ exp(x − that maximum)
+//   places:   acc<extreme>  the extreme so far           acc<place>   the first ordinal at which it stands
 //   moments:  acc<total>, acc<count>                     acc<first>   Σ (x − mean_of), acc<second>: its squares
 //             mean_of      the mean of those seen until `steps` was last a power of two
 //
@@ -130,6 +132,35 @@ $end
 $define finish_moments
   let $d = $delta($mean_of($total, $reciprocal($count)), $shift, $count);
   $move($sum, $d, $change)
+$end
+
+// ---- places
+// Where an extreme changed, what stood at the old one stands nowhere. A NaN remains one.
+$define forget(place, before, now)
+  if ($unequal($before, $now) && $equal($before, $before)) { $place = $nowhere; }
+$end
+$define follow_extremes
+  $for e in $positions
+    $forget($place_$e, $before_$e, $top_$e)
+  $end
+$end
+// Where there is a NaN it is the extreme, and all that equals anything stood before it.
+$define note_places
+  $for i in $values
+    if ($equal($value_$i, $top_of_$i) || $unequal($value_$i, $value_$i)) { $to_$i = $least($to_$i, $ordinal_$i); }
+  $end
+$end
+$define join_places
+  let $both = $extreme($top_0, $part_top);
+  var $copy = $part_place;
+  $forget($copy, $part_top, $both)
+  $forget($place_0, $top_0, $both)
+  $place_0 = $least($place_0, $copy);
+$end
+$define align_places
+  $for e in $positions
+    $forget($place_$e, $top_$e, $joined_top_$e)
+  $end
 $end
 
 // ---- both

@@ -43,7 +43,8 @@ struct ReduceSteps {
   std::vector<int> shifts_of(const std::vector<int>& reductions) const {
     std::vector<int> result;
     for (const int i : reductions)
-      if (const detail::OnlineSum* online = online_sum(program, i)) result.push_back(online->shift);
+      if (const detail::OnlineSum* online = online_sum(program, i); online && !online->is_place())
+        result.push_back(online->shift);
     return result;
   }
   /// How often the reduced axes are traversed.

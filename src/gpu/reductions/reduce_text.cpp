@@ -90,6 +90,7 @@ class ReduceText : ReduceValues {
   // ---- passes ----
   OnlinePass online_pass(const std::vector<int>& reductions) const {
     return {dialect_,
+            printer_,
             kernel_.program,
             reductions,
             kernel_.kept_group(),
@@ -226,7 +227,7 @@ class ReduceText : ReduceValues {
     std::string lines;
     for (int e = 0; e < kernel_.kept_group(); ++e)
       lines += cat(kernel_.stage.splits ? "let " : "var ", red(s, e), " = ", joined(s, e), ";\n");
-    if (kernel_.stage.splits) return lines;
+    if (kernel_.stage.splits || online_sum(kernel_.program, s)->is_place()) return lines;
     const Function f = function(cat("shift", s), {online_sum(kernel_.program, s)->shift});
     std::vector<std::string> shifts;
     std::string body = calls(f, position(false), shifts);
