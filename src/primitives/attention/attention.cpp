@@ -53,9 +53,10 @@ template <> const Primitive& primitive_of<AttentionBackwardRequest>() {
 
 bool attention_pays(Backend& backend, const AttentionSizes& s, DType dtype, bool with_gradients) {
   if (!backend.offers<AttentionRequest>()) return false;
-  if (backend.kernel(primitive_of<AttentionRequest>(), "attention") != kernel_of<detail_gpu::attention_on_gpu>())
+  const Kernel kernel = backend.kernel(primitive_of<AttentionRequest>(), "attention");
+  if (kernel != kernel_of<detail_gpu::attention_on_cuda>() && kernel != kernel_of<detail_gpu::attention_on_gpu>())
     return true;
-  auto& gpu = static_cast<detail_gpu::GpuBackend&>(backend);  // it alone enters that kernel
+  auto& gpu = static_cast<detail_gpu::GpuBackend&>(backend);  // they alone enter those kernels
   if (gpu.limits().archived) return false;
   const char* const wanted = std::getenv("TERN_ATTENTION_KERNEL");
   if (wanted && *wanted == '0') return false;
