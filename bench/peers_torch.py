@@ -298,7 +298,8 @@ def cliffs(parts, wrap):
     return run, lambda: sample(run()) if not name.endswith("_both") else []
 
 
-FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "matrices": matrices, "swiglu": swiglu, "step": step,
+FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "matrices": matrices,
+            "swiglu": swiglu, "step": step,
             "overhead": overhead, "cliffs": cliffs}
 COMPILED = False
 prepared = {}
