@@ -93,6 +93,7 @@ bench::Workloads all_workloads(const bench::Target& target) {
   bench::add_linear(all, target);
   bench::add_gated(all, target);
   bench::add_rows(all, target);
+  bench::add_matrices(all, target);
   bench::add_swiglu(all, target);
   bench::add_step(all, target);
   bench::add_mlp(all, target);

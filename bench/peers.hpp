@@ -43,6 +43,13 @@ struct RowsCase {
   RowOp op;
   int axis;
 };
+enum class MatrixOp { inverse, solve, cholesky, det };
+/// Of `count` matrices n × n: the pattern x over 2n, and 1 on the diagonal. Inputs: x, b [count, n].
+struct MatricesCase {
+  tern::DType dtype;
+  std::int64_t count, n;
+  MatrixOp op;
+};
 /// The gradients of (silu(x·wg) · (x·wu))·wd for x[m, d], wg and wu [d, h], wd[h, d]. Inputs: x, wg, wu, wd, grad.
 struct SwigluCase {
   tern::DType dtype;
@@ -74,6 +81,7 @@ class Peer {
   virtual std::optional<Contender> linear(const LinearCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> gated(const GatedCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> rows(const RowsCase&, const Inputs&) { return {}; }
+  virtual std::optional<Contender> matrices(const MatricesCase&, const Inputs&) { return {}; }
   virtual std::optional<Contender> step(const StepCase&, const Inputs&) { return {}; }
 
  protected:
@@ -111,6 +119,7 @@ void add_matmul(Workloads& workloads, const Target& target);
 void add_linear(Workloads& workloads, const Target& target);
 void add_gated(Workloads& workloads, const Target& target);
 void add_rows(Workloads& workloads, const Target& target);
+void add_matrices(Workloads& workloads, const Target& target);
 void add_swiglu(Workloads& workloads, const Target& target);
 void add_step(Workloads& workloads, const Target& target);
 void add_mlp(Workloads& workloads, const Target& target);

@@ -222,6 +222,39 @@ class EigenPeer final : public Peer {
         },
         y);
   }
+  template <class T, int N> std::optional<Contender> small_matrices(const MatricesCase& c, const Inputs& in) const {
+    using M = Eigen::Matrix<T, N, N, Eigen::RowMajor>;
+    using V = Eigen::Matrix<T, N, 1>;
+    constexpr std::int64_t kAll = N * N;
+    const std::int64_t each = c.op == MatrixOp::det ? 1 : c.op == MatrixOp::solve ? N : kAll;
+    const Buffer a(c.dtype, c.count * kAll), y(c.dtype, c.count * each);
+    for (std::int64_t i = 0; i < c.count; ++i)
+      Eigen::Map<M>(a.data<T>() + i * kAll) =
+          Eigen::Map<M>(in[0].data<T>() + i * kAll) * static_cast<T>(0.5 / N) + M::Identity();
+    return contender(
+        [=, b = in[1]] {
+#pragma omp parallel for
+          for (std::int64_t i = 0; i < c.count; ++i) {
+            const Eigen::Map<M> x(a.data<T>() + i * kAll);
+            T* const to = y.data<T>() + i * each;
+            if (c.op == MatrixOp::inverse) Eigen::Map<M>{to} = x.inverse();
+            else if (c.op == MatrixOp::det) *to = x.determinant();
+            else if (c.op == MatrixOp::cholesky) Eigen::Map<M>{to} = x.llt().matrixL().toDenseMatrix();
+            else Eigen::Map<V>{to} = x.partialPivLu().solve(Eigen::Map<V>(b.data<T>() + i * N));
+          }
+        },
+        y);
+  }
+  /// In a loop over matrices of a size that the compiler knows.
+  std::optional<Contender> matrices(const MatricesCase& c, const Inputs& in) override {
+    const auto of = [&]<class T>(T) {
+      return c.n == 4    ? small_matrices<T, 4>(c, in)
+             : c.n == 8  ? small_matrices<T, 8>(c, in)
+             : c.n == 32 ? small_matrices<T, 32>(c, in)
+                         : std::optional<Contender>();
+    };
+    return c.dtype == tern::f32 ? of(float{}) : of(double{});
+  }
   std::optional<Contender> step(const StepCase&, const Inputs& in) override {
     const auto state = std::make_shared<Step>(in);
     return Contender{.library = name(),

@@ -138,6 +138,16 @@ def rows(parts, wrap):
     return lambda: f(x), lambda: sample(f(x))
 
 
+def matrices(parts, wrap):
+    dtype, (count, n) = DTYPES[parts[1]], [int(s) for s in parts[2].split("x")]
+    a = pattern([count, n, n], dtype, 1) * (0.5 / n) + torch.eye(n, dtype=dtype)
+    b = pattern([count, n], dtype, 2)
+    linalg = torch.linalg
+    f = wrap({"inverse": linalg.inv, "cholesky": linalg.cholesky, "det": linalg.det,
+              "solve": lambda t: linalg.solve(t, b)}[parts[0]])
+    return lambda: f(a), lambda: sample(f(a))
+
+
 def digits(wrap, graph):
     x, labels = pattern([64, 64], torch.float32, 1, 0.5), torch.arange(64) % 10
     shapes = [([64, 128], 0.3), ([128], 0.1), ([64, 128], 0.3), ([128], 0.1), ([128, 10], 0.15), ([10], 0.1)]
@@ -288,7 +298,8 @@ def cliffs(parts, wrap):
     return run, lambda: sample(run()) if not name.endswith("_both") else []
 
 
-FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "swiglu": swiglu, "step": step,
+FAMILIES = {"matmul": matmul, "linear": linear, "gated": gated, "rows": rows, "matrices": matrices,
+            "swiglu": swiglu, "step": step,
             "overhead": overhead, "cliffs": cliffs}
 COMPILED = False
 prepared = {}

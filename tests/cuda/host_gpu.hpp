@@ -92,7 +92,11 @@ static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __ffs(int x) { return __builtin_ffs(x); }
 static unsigned atomicAdd(unsigned* p, unsigned value) { const unsigned old = *p; *p = old + value; return old; }
 static unsigned atomicOr(unsigned* p, unsigned value) { const unsigned old = *p; *p = old | value; return old; }
-static unsigned atomicMax(unsigned* p, unsigned value) { const unsigned old = *p; *p = std::max(old, value); return old; }
+static unsigned atomicMax(unsigned* p, unsigned value) {
+  const unsigned old = *p;
+  *p = std::max(old, value);
+  return old;
+}
 static unsigned __umulhi(unsigned a, unsigned b) { return unsigned((unsigned long long)a * b >> 32); }
 static int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
 static long long __double2ll_rz(double x) {

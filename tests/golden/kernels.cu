@@ -1708,6 +1708,89 @@ extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b
   }
 }
 
+// ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words (f950acaf)
+// ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
+// lu of small matrices
+TERN_DEVICE bool tern_isfinite_f32(f32 x) {
+  return (bitcast<u32>(x) & 0x7fffffffu) < 0x7f800000u;
+}
+TERN_DEVICE f32 tern_abs_f32(f32 x) { return fabsf(x); }
+extern "C" __global__ void __launch_bounds__(32) tern_kernel(const u32* __restrict__ b0, u32* __restrict__ b1, u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
+  __shared__ f32 a[140];
+  __shared__ u32 bad[32];
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[1];
+  var status = 0;
+  var not_finite = 0u;
+  if (inside) {
+    for (var e = r; e < 5u * 7u; e += 8u) {
+      let i = e / 7u;
+      let j = e - i * 7u;
+      let x0 = bitcast<f32>(((u32*)b0)[params.v[3] + matrix * params.v[4] + i * params.v[5] + (0u + j)]);
+      let x = x0;
+      a[own * 35u + (i) * 7u + j] = x;
+      if (!((tern_isfinite_f32(x)))) { not_finite = 1u; }
+    }
+  }
+  bad[thread] = not_finite;
+  __syncthreads();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+  }
+  for (var k = 0u; k < 5u; k += 1u) {
+    var best = tern_abs_f32(a[own * 35u + (k) * 7u + k]);
+    var row = k;
+    for (var i = k + 1u; i < 5u; i += 1u) {
+      let size = tern_abs_f32(a[own * 35u + (i) * 7u + k]);
+      if (size > best) {
+        best = size;
+        row = i;
+      }
+    }
+    __syncthreads();
+    if (row != k) {
+      for (var j = r; j < 7u; j += 8u) {
+        let kept = a[own * 35u + (k) * 7u + j];
+        a[own * 35u + (k) * 7u + j] = a[own * 35u + (row) * 7u + j];
+        a[own * 35u + (row) * 7u + j] = kept;
+      }
+    }
+    if (inside && r == 0u) {
+      let place = i32(row);
+      ((u32*)b2)[params.v[9] + matrix * params.v[10] + k] = bitcast<u32>(place);
+    }
+    __syncthreads();
+    let pivot = a[own * 35u + (k) * 7u + k];
+    if (pivot == f32(0.0)) {
+      if (status == 0) { status = i32(k) + 1; }
+    } else if (r > k && r < 5u) {
+      let factor = a[own * 35u + (r) * 7u + k] / pivot;
+      a[own * 35u + (r) * 7u + k] = factor;
+      for (var j = k + 1u; j < 7u; j += 1u) { a[own * 35u + (r) * 7u + j] -= factor * a[own * 35u + (k) * 7u + j]; }
+    }
+    __syncthreads();
+  }
+  if (inside) {
+    for (var e = r; e < 5u * 7u; e += 8u) {
+      let i = e / 7u;
+      let j = e - i * 7u;
+      let x = a[own * 35u + (i) * 7u + j];
+      ((u32*)b1)[params.v[6] + matrix * params.v[7] + i + (0u + j) * params.v[8]] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      {
+        let seen = atomicCAS(&b3[0], 0u, params.v[12]);
+        if (seen == 0u || seen == params.v[12]) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+      }
+    }
+  }
+}
+
+// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words (fd4b2718)
 // ---- product on Hopper's matrix units: matmul_bias_activation, 2 workgroups of 384, 10 words
 // product on matrix units, tiles of 128x128x64 ping-pong
 struct Params {

@@ -2444,3 +2444,231 @@ fn combine(v0: f32, v1: f32) -> f32 {
   }
 }
 
+// ---- cholesky of small matrices: cholesky, 3 workgroups of 32, 11 words
+// cholesky of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<atomic<u32>>;
+var<workgroup> a: array<f32, 100>;
+var<workgroup> bad: array<u32, 32>;
+fn tern_isfinite_f32(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) < 0x7f800000u;
+}
+fn tern_sqrt(x: f32) -> f32 {
+  let bits = bitcast<u32>(x);
+  let magnitude = bits & 0x7fffffffu;
+  let parts = tern_split_number(x);
+  let exponent = i32(parts.y);
+  let m = select(parts.x, 2.0 * parts.x, (exponent & 1) == 1);
+  let inverse = inverseSqrt(m);
+  let root = tern_keep(m * inverse);
+  let corrected = fma(tern_residual(m, root, root), 0.5 * inverse, root);
+  var result = bitcast<u32>(corrected) + (bitcast<u32>(exponent >> 1u) << 23u);
+  result = select(result, 0x7fc00000u, bits >= 0x80000000u);
+  return bitcast<f32>(select(result, bits, magnitude == 0u || bits == 0x7f800000u || magnitude > 0x7f800000u));
+}
+@compute @workgroup_size(32)
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[0].y;
+  var status = 0;
+  var not_finite = 0u;
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + (0u + j)]);
+      let x = x0;
+      a[own * 25u + (i) * 5u + j] = x;
+      if (j <= i && !((tern_isfinite_f32(x)))) { not_finite = 1u; }
+    }
+  }
+  bad[thread] = not_finite;
+  workgroupBarrier();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+  }
+  var root = f32(0.0);
+  for (var k = 0u; k < 5u; k += 1u) {
+    if (r >= k && r < 5u) {
+      var left = a[own * 25u + (r) * 5u + k];
+      for (var j = 0u; j < k; j += 1u) { left -= a[own * 25u + (r) * 5u + j] * a[own * 25u + (k) * 5u + j]; }
+      a[own * 25u + (r) * 5u + k] = left;
+    }
+    workgroupBarrier();
+    let pivot = a[own * 25u + (k) * 5u + k];
+    if (!(pivot > f32(0.0)) && status == 0) { status = i32(k) + 1; }
+    let square = tern_sqrt(pivot);
+    if (r == k) { root = square; }
+    if (r > k && r < 5u) { a[own * 25u + (r) * 5u + k] = a[own * 25u + (r) * 5u + k] / square; }
+    workgroupBarrier();
+  }
+  if (r < 5u) {
+    a[own * 25u + (r) * 5u + r] = root;
+    for (var j = r + 1u; j < 5u; j += 1u) { a[own * 25u + (r) * 5u + j] = f32(0.0); }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var e = r; e < 5u * 5u; e += 8u) {
+      let i = e / 5u;
+      let j = e - i * 5u;
+      let x = a[own * 25u + (i) * 5u + j];
+      let to1 = params.v[1].z + matrix * params.v[1].w + i * params.v[2].x + (0u + j);
+      b1[to1] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b2[0], 0u, params.v[2].z);
+        if (seen.exchanged || seen.old_value == params.v[2].z) { atomicMax(&b2[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+
+// ---- lu of small matrices: lu_factor, 3 workgroups of 32, 13 words
+// lu of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read_write> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+@group(0) @binding(4) var<storage, read_write> b3: array<atomic<u32>>;
+var<workgroup> a: array<f32, 140>;
+var<workgroup> bad: array<u32, 32>;
+fn tern_abs_f32(x: f32) -> f32 {
+  return bitcast<f32>(bitcast<u32>(x) & 0x7fffffffu);
+}
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = group * 4u + own;
+  let inside = matrix < params.v[0].y;
+  var status = 0;
+  var not_finite = 0u;
+  if (inside) {
+    for (var e = r; e < 5u * 7u; e += 8u) {
+      let i = e / 7u;
+      let j = e - i * 7u;
+      let x0 = bitcast<f32>(b0[params.v[0].w + matrix * params.v[1].x + i * params.v[1].y + (0u + j)]);
+      let x = x0;
+      a[own * 35u + (i) * 7u + j] = x;
+      if (!((tern_isfinite_f32(x)))) { not_finite = 1u; }
+    }
+  }
+  bad[thread] = not_finite;
+  workgroupBarrier();
+  for (var k = 0u; k < 8u; k += 1u) {
+    if (bad[own * 8u + k] != 0u) { status = -1; }
+  }
+  for (var k = 0u; k < 5u; k += 1u) {
+    var best = tern_abs_f32(a[own * 35u + (k) * 7u + k]);
+    var row = k;
+    for (var i = k + 1u; i < 5u; i += 1u) {
+      let size = tern_abs_f32(a[own * 35u + (i) * 7u + k]);
+      if (size > best) {
+        best = size;
+        row = i;
+      }
+    }
+    workgroupBarrier();
+    if (row != k) {
+      for (var j = r; j < 7u; j += 8u) {
+        let kept = a[own * 35u + (k) * 7u + j];
+        a[own * 35u + (k) * 7u + j] = a[own * 35u + (row) * 7u + j];
+        a[own * 35u + (row) * 7u + j] = kept;
+      }
+    }
+    if (inside && r == 0u) {
+      let place = i32(row);
+      let to1 = params.v[2].y + matrix * params.v[2].z + k;
+      b2[to1] = bitcast<u32>(place);
+    }
+    workgroupBarrier();
+    let pivot = a[own * 35u + (k) * 7u + k];
+    if (pivot == f32(0.0)) {
+      if (status == 0) { status = i32(k) + 1; }
+    } else if (r > k && r < 5u) {
+      let factor = a[own * 35u + (r) * 7u + k] / pivot;
+      a[own * 35u + (r) * 7u + k] = factor;
+      for (var j = k + 1u; j < 7u; j += 1u) { a[own * 35u + (r) * 7u + j] -= factor * a[own * 35u + (k) * 7u + j]; }
+    }
+    workgroupBarrier();
+  }
+  if (inside) {
+    for (var e = r; e < 5u * 7u; e += 8u) {
+      let i = e / 7u;
+      let j = e - i * 7u;
+      let x = a[own * 35u + (i) * 7u + j];
+      let to2 = params.v[1].z + matrix * params.v[1].w + i + (0u + j) * params.v[2].x;
+      b1[to2] = bitcast<u32>(x);
+    }
+  }
+  if (inside && r == 0u) {
+    if (status != 0) {
+      loop {
+        let seen = atomicCompareExchangeWeak(&b3[0], 0u, params.v[3].x);
+        if (seen.exchanged || seen.old_value == params.v[3].x) { atomicMax(&b3[1], ~u32(min(matrix, 67108862u) * 64u + u32(status + 1))); }
+        if (seen.exchanged || seen.old_value != 0u) { break; }
+      }
+    }
+  }
+}
+
+// ---- triangles of small matrices: solve_triangular, 3 workgroups of 32, 14 words
+// triangles of small matrices
+@group(0) @binding(1) var<storage, read> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<u32>;
+@group(0) @binding(3) var<storage, read_write> b2: array<u32>;
+var<workgroup> b: array<f32, 1056>;
+var<workgroup> a: array<f32, 288>;
+  let block = group / params.v[0].w;
+  let first = (group - block * params.v[0].w) * 32u;
+  let width = min(32u, params.v[0].z - first);
+  let own = thread / 8u;
+  let r = thread - own * 8u;
+  let matrix = block * 4u + own;
+  let inside = matrix < params.v[0].y;
+  if (inside) {
+    for (var e = r; e < 8u * 8u; e += 8u) {
+      let i = e / 8u;
+      let j = e - i * 8u;
+      let x0 = bitcast<f32>(b0[params.v[1].y + matrix * params.v[1].z + i * params.v[1].w + (0u + j)]);
+      let x = x0;
+      a[own * 72u + (i) * 9u + j] = x;
+    }
+  }
+  if (inside) {
+    for (var e = r; e < 8u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x1 = bitcast<f32>(b1[params.v[2].x + matrix * params.v[2].y + i * params.v[2].z + (first + j)]);
+      let x = x1;
+      b[own * 264u + (i) * 33u + j] = x;
+    }
+  }
+  workgroupBarrier();
+  for (var s = 0u; s < 8u; s += 1u) {
+    let k = 7u - s;
+    if (r == k) {
+      let pivot = a[own * 72u + (k) * 9u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 264u + (k) * 33u + j] = b[own * 264u + (k) * 33u + j] / pivot; }
+    }
+    workgroupBarrier();
+    if (r < k && r < 8u) {
+      let factor = a[own * 72u + (r) * 9u + k];
+      for (var j = 0u; j < width; j += 1u) { b[own * 264u + (r) * 33u + j] -= factor * b[own * 264u + (k) * 33u + j]; }
+    }
+  }
+  workgroupBarrier();
+  if (inside) {
+    for (var e = r; e < 8u * width; e += 8u) {
+      let i = e / width;
+      let j = e - i * width;
+      let x = b[own * 264u + (i) * 33u + j];
+      let to2 = params.v[2].w + matrix * params.v[3].x + i * params.v[3].y + (first + j);
+      b2[to2] = bitcast<u32>(x);
+    }
+  }
+}
+

@@ -81,8 +81,9 @@ TEST_F(WebgpuTexts, EveryKind) {
   for (const char* title :
        {"elementwise", "reduction", "scan", "scan, sums of segments", "scan, segments", "scan, columns", "sort, blocks",
         "sort, reading", "sort, counts of digits", "sort, adding up counts", "sort, moving by digits", "sort, writing",
-        "sort, results", "selection", "scatter", "scatter, reading the table", "scatter, sorted", "scatter, fetched", "cholesky of small matrices",
-        "lu of small matrices", "solutions of small matrices", "triangles of small matrices", "status of matrices"})
+        "sort, results", "selection", "scatter", "scatter, reading the table", "scatter, sorted", "scatter, fetched",
+        "cholesky of small matrices", "lu of small matrices", "solutions of small matrices",
+        "triangles of small matrices", "status of matrices"})
     EXPECT_TRUE(titles.contains(std::string("// ") + title)) << title;
   EXPECT_GT(texts.size(), 200u);
 }

@@ -1,5 +1,5 @@
 // Factorisations of as many small matrices as a vector has lanes, for the SIMD target being compiled (no include guard:
-// once per target file).
+// once per target file). (Longer than other files: each factorisation in registers and in memory.)
 //
 // Every lane does the same, so there is no shuffle but where matrices become lanes, by 4×4 in registers. Matrices of up
 // to four rows are eliminated in registers, whose rows are exchanged by selections; of larger ones rows are exchanged
