@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -144,6 +145,22 @@ std::string error_text(const Driver& driver, Result result) {
   return std::string(name ? name : "an unknown error") + (text ? std::string(" (") + text + ")" : "");
 }
 
+namespace {
+std::atomic<void (*)()> the_end{nullptr};
+/// Handlers and the destructors of static objects run in the reverse order of their registration.
+void ask_for_the_end() {
+  std::atexit([] {
+    if (void (*const end)() = the_end.load()) end();
+  });
+}
+template <class Found> const Found& at_exit_behind(const Found& found) { return ask_for_the_end(), found; }
+}  // namespace
+
+void end_before_libraries(void (*end)()) {
+  the_end = end;
+  ask_for_the_end();
+}
+
 const Driver* driver(std::string& reason) {
   static const auto& found = *new FoundDriver(find_driver());  // outlives what is in static storage
   static const detail::OfProcess process;
@@ -155,13 +172,13 @@ const Driver* driver(std::string& reason) {
 void use_driver(const Driver& functions) { given_driver = &functions; }
 
 const BlasApi* blas(std::string& reason) {
-  static const auto& found = *new FoundBlas(find_blas());
+  static const auto& found = at_exit_behind(*new FoundBlas(find_blas()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }
 
 const Nvrtc* nvrtc(std::string& reason) {
-  static const auto& found = *new FoundNvrtc(find_nvrtc());
+  static const auto& found = at_exit_behind(*new FoundNvrtc(find_nvrtc()));
   reason = found.reason;
   return found.reason.empty() ? &found.functions : nullptr;
 }

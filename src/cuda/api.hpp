@@ -187,6 +187,9 @@ void use_driver(const Driver& functions);
 const Nvrtc* nvrtc(std::string& reason);
 /// cuBLASLt's, likewise.
 const BlasApi* blas(std::string& reason);
+/// Has exit() call `end` before the static objects of the libraries go that are loaded by now, or later through the
+/// functions above: what runs after that and used them would crash.
+void end_before_libraries(void (*end)());
 /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
 std::string error_text(const Driver& driver, Result result);
 

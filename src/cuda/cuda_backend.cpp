@@ -27,9 +27,22 @@ std::vector<DeviceInfo> cuda_devices() {
 
 namespace {
 
+struct Made {
+  std::mutex lock;
+  std::vector<CudaBackend*> backends;
+};
+Made& all_made() {
+  static auto& made = *new Made;  // outlive tensors in static storage
+  return made;
+}
+void end_all() {
+  const std::lock_guard hold(all_made().lock);
+  for (CudaBackend* const backend : all_made().backends)
+    if (backend) backend->end_of_process();
+}
+
 CudaBackend& backend_at(int index) {
-  static std::mutex lock;
-  static auto& made = *new std::vector<CudaBackend*>;  // outlive tensors in static storage
+  auto& [lock, made] = all_made();
   const std::lock_guard hold(lock);
   // One that is there comes first: where the process is ending, the driver may have ended and count no GPUs, and the
   // backend says so.
@@ -43,7 +56,10 @@ CudaBackend& backend_at(int index) {
                                        (found ? "there are " + std::to_string(names.size()) + " GPUs" : reason));
   made.resize(names.size());
   CudaBackend*& backend = made[static_cast<std::size_t>(index)];
-  if (!backend) backend = new CudaBackend(*found, index, names[static_cast<std::size_t>(index)]);
+  if (!backend) {
+    backend = new CudaBackend(*found, index, names[static_cast<std::size_t>(index)]);
+    end_before_libraries(&end_all);
+  }
   return *backend;
 }
 

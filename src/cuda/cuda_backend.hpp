@@ -36,6 +36,10 @@ class CudaBackend final : public detail_gpu::GpuBackend {
     gpu_.clear(pointer_of(*flags_), 256);
   }
 
+  /// What uses the GPU later is refused: cuBLASLt crashes once its static objects are gone, and the driver answers with
+  /// unknown errors.
+  void end_of_process() noexcept { end(); }
+
   Device device() const override { return cuda(index_); }
   std::string name() const override { return gpu_name_; }
   CacheStats cache_stats() const override {

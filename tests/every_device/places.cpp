@@ -77,6 +77,9 @@ TEST_P(Places, OfNanInfinitiesAndZeros) {
       zeros[at] = 0.0f;
       check(tensor(zeros, {1, length}), "zeros of both signs");
       check(tensor(std::vector<float>(n, -inf), {1, length}), "no more than -inf");
+      std::vector<float> small(n, 1e-40f);
+      small[at] = 2e-40f, small[n / 2] = small[at] == small[n / 2] ? 2e-40f : -3e-40f;
+      check(tensor(small, {1, length}), "subnormal numbers");
       check(tensor(std::vector<float>(n, nan), {1, length}), "nothing but NaN");
     }
 }

@@ -15,15 +15,6 @@ using detail::Program;
 using detail::Step;
 using detail::StepKind;
 
-Leaf combining_leaf(Leaf reduction) {
-  switch (reduction) {
-    case Leaf::sum: return Leaf::add;
-    case Leaf::prod: return Leaf::mul;
-    case Leaf::max: return Leaf::maximum;
-    default: return Leaf::minimum;
-  }
-}
-
 namespace {
 
 class Compiler {

@@ -46,6 +46,15 @@ const Tape& compiled(const char* op, const detail::Program& program) {
 
 }  // namespace
 
+Leaf combining_leaf(Leaf reduction) {
+  switch (reduction) {
+    case Leaf::sum: return Leaf::add;
+    case Leaf::prod: return Leaf::mul;
+    case Leaf::max: return Leaf::maximum;
+    default: return Leaf::minimum;
+  }
+}
+
 const Tape& tape_of(const char* op, const detail::Program& program) {
   tapes().calls.fetch_add(1, std::memory_order_relaxed);
   Recent& slot = recent[program.serial % 64];

@@ -78,8 +78,10 @@ Holes OnlinePass::places_of(const Pivot& pivot, int positions) const {
   static const auto& file = *new Holes(pieces(kOnline));  // outlives what is in static storage
   Holes holes = file;
   const ComputeType type = type_of(pivot.step);
-  holes["equal"] = dialect_.leaf(Leaf::equal, type, {kFirst, kSecond});
-  holes["unequal"] = dialect_.leaf(Leaf::not_equal, type, {kFirst, kSecond});
+  const bool by_bits = type == ComputeType::f32 && !dialect_.native();
+  holes["equal"] = by_bits ? cat("(tern_order(", kFirst, ") == tern_order(", kSecond, "))")
+                           : dialect_.leaf(Leaf::equal, type, {kFirst, kSecond});
+  holes["is_nan"] = dialect_.leaf(Leaf::isnan, type, {kFirst});
   holes["extreme"] = printer_.combined(pivot.step, kFirst, kSecond);
   holes["nowhere"] = literal(Number(OnlineSum::kNowhere), ComputeType::i32);
   holes["least"] = dialect_.leaf(Leaf::minimum, ComputeType::i32, {kFirst, kSecond});

@@ -135,9 +135,10 @@ $define finish_moments
 $end
 
 // ---- places
+// Compared by their bits in WGSL, whose compilers may flush subnormal numbers and take it that there is no NaN.
 // Where an extreme changed, what stood at the old one stands nowhere. A NaN remains one.
 $define forget(place, before, now)
-  if ($unequal($before, $now) && $equal($before, $before)) { $place = $nowhere; }
+  if (!$is_nan($before) && ($is_nan($now) || !$equal($before, $now))) { $place = $nowhere; }
 $end
 $define follow_extremes
   $for e in $positions
@@ -147,7 +148,7 @@ $end
 // Where there is a NaN it is the extreme, and all that equals anything stood before it.
 $define note_places
   $for i in $values
-    if ($equal($value_$i, $top_of_$i) || $unequal($value_$i, $value_$i)) { $to_$i = $least($to_$i, $ordinal_$i); }
+    if ($equal($value_$i, $top_of_$i) || $is_nan($value_$i)) { $to_$i = $least($to_$i, $ordinal_$i); }
   $end
 $end
 $define join_places
