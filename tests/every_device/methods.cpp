@@ -83,6 +83,9 @@ TEST_P(Methods, AreTheFunctions) {
   TERN_CHECK_UNARY(round)
   TERN_CHECK_UNARY(trunc)
   TERN_CHECK_UNARY(reciprocal)
+  TERN_CHECK_UNARY(real)
+  TERN_CHECK_UNARY(imag)
+  TERN_CHECK_UNARY(conj)
   // clang-format on
   const auto check_isnan = [&] { same(x.isnan(), isnan(x)), same(v.isnan(), isnan(x)); };
   const auto check_isinf = [&] { same(x.isinf(), isinf(x)), same(v.isinf(), isinf(x)); };
