@@ -89,7 +89,8 @@ const Reduction& norm_reduction() {
                            [](const Var& z, const Axes& axes, bool keepdim) { return norm(abs(z), axes, keepdim); }};
   return r;
 }
-/// Where there is a NaN the extreme is one, and equals nothing. As programs know it (OnlineSum::kPlace), x is read once.
+/// Where there is a NaN the extreme is one, and equals nothing. As programs know it (OnlineSum::kPlace), x is read
+/// once.
 template <class Best> const FormulaGraph* arg_graph(Best best) {
   const Expr x = make_input(0);
   const Expr result = min(where((x == best(x)) | (x != x), ordinal(x), OnlineSum::kNowhere));
