@@ -1362,10 +1362,10 @@ extern "C" __global__ void __launch_bounds__(kThreads, 2u) tern_kernel(const u32
 }
 
 // ---- the gradients of attention: attention, 1 workgroups of 64, 13 words (a4d9e92a)
-// ---- scan: cumsum, 6 workgroups of 256, 8 words (0b9e9df4)
-// ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (09e711aa)
-// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (b6e226bd)
-// ---- scan of columns: cumsum, 64 workgroups of 256, 8 words (db669c29)
+// ---- scan: cumsum, 6 workgroups of 256, 8 words (3d8ac92b)
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 9 words (a1c8b317)
+// ---- scan of a long line: cumsum, 3 workgroups of 256, 10 words (2f9b620e)
+// ---- scan of columns: cumsum, 64 workgroups of 256, 8 words (b865acde)
 // ---- sort: sort, 3 workgroups of 256, 9 words (828e7c3d)
 // ---- sort: sort, 1 workgroups of 256, 14 words (2f65d469)
 // ---- sort of a line: sort, 3 workgroups of 256, 11 words
@@ -1636,15 +1636,16 @@ extern "C" __global__ void __launch_bounds__(256) tern_kernel(const u32* __restr
 }
 
 // ---- the first of a line: topk, 13 workgroups of 256, 11 words (1c8dabd1)
-// ---- scatter: scatter_add, 1 workgroups of 256, 16 words (d3226201)
+// ---- scatter: scatter_add, 1 workgroups of 256, 16 words (50015812)
 // ---- scatter to many: scatter_add, 12 workgroups of 256, 8 words (604d163c)
-// ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (15bc9594)
-// ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words (ccef2878)
-// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b3d28ce3)
+// ---- scatter to many: scatter_add, 1 workgroups of 256, 14 words (0f02d74b)
+// ---- scatter of rows to more: scatter_add, 12 workgroups of 256, 15 words (534e932a)
+// ---- scatter of many to few: scatter_add, 9 workgroups of 256, 14 words (b33462ac)
 // ---- scatter with a table for each line: scatter_add, 64 workgroups of 32, 13 words
 // scatter, lines
-TERN_DEVICE f32 combine(f32 a, f32 b) {
-  return (a + b);
+TERN_DEVICE f32 combine(f32 v0, f32 v1) {
+  let v2 = (v0 + v1);
+  return v2;
 }
 extern "C" __global__ void __launch_bounds__(32) tern_kernel(u32* __restrict__ b0, const u32* __restrict__ b1, const u32* __restrict__ b2, u32* __restrict__ b3, const __grid_constant__ Params params) {
   __shared__ f32 sums[1024];
