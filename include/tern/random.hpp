@@ -2,7 +2,7 @@
 // seed and position and of the element's place, the same on every device but for the rounding of elementary functions;
 // recorded steps advance their generators at every replay. Parameters are numbers, Tensors or Vars that broadcast to
 // `shape`; numbers outside the domain throw `value`, elements outside it give NaN. Results have the dtype and device of
-// `options`. f16 and bf16 are drawn in f32 and rounded.
+// `options`. f16 and bf16 are drawn in f32 and rounded; `rand` takes as many bits as they have, and half a word.
 #pragma once
 #include "tern/autodiff.hpp"
 

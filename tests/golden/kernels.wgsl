@@ -538,6 +538,86 @@ fn pass1(v0: f32, v1: f32, v6: f32) -> f32 {
   }
 }
 
+// ---- places of extremes: argmax, 10 workgroups of 64, 12 words
+// reduction
+@group(0) @binding(1) var<storage, read_write> b0: array<u32>;
+@group(0) @binding(2) var<storage, read> b1: array<vec4<u32>>;
+var<workgroup> shared_words: array<u32, 64>;
+fn tern_isnan_f32(x: f32) -> bool {
+  return (bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u;
+}
+fn tern_min_i32(a: i32, b: i32) -> i32 {
+  return min(a, b);
+}
+struct Result_pass0 {
+  r0: f32,
+  r1: i32,
+}
+fn pass0(v0: f32, v5: i32) -> Result_pass0 {
+  return Result_pass0(v0, v5);
+}
+fn finish(v8: i32) -> i32 {
+  return v8;
+}
+  let row_group = group;
+  let segment = 0u;
+  let tx = thread / 2u;
+  let ty = thread - tx * 2u;
+  let k = row_group * 32u + tx;
+  let inside = k < params.v[0].y;
+  let begin = segment * params.v[1].y;
+  let end = min(params.v[0].w, begin + params.v[1].y);
+  var acc1 = tern_from_bits(0xff800000u);
+  var acc8 = bitcast<i32>(0x7fffffffu);
+  if (inside) {
+    for (var r = begin + ty * 4u; r < end; r += 8u) {
+      let w0 = (params.v[2].y + k * params.v[2].z + r) / 4u;
+      let q1 = b1[w0 + 0u];
+      let x2 = bitcast<f32>(q1.x);
+      let x3 = bitcast<f32>(q1.y);
+      let x4 = bitcast<f32>(q1.z);
+      let x5 = bitcast<f32>(q1.w);
+      let y6 = pass0(x2, bitcast<i32>(params.v[2].w + r + 0u));
+      let y7 = pass0(x3, bitcast<i32>(params.v[2].w + r + 1u));
+      let y8 = pass0(x4, bitcast<i32>(params.v[2].w + r + 2u));
+      let y9 = pass0(x5, bitcast<i32>(params.v[2].w + r + 3u));
+      let m10 = acc1;
+      acc1 = tern_max_f32(acc1, y6.r0);
+      acc1 = tern_max_f32(acc1, y7.r0);
+      acc1 = tern_max_f32(acc1, y8.r0);
+      acc1 = tern_max_f32(acc1, y9.r0);
+      if (!(tern_isnan_f32(m10)) && ((tern_isnan_f32(acc1)) || !(tern_order(m10) == tern_order(acc1)))) { acc8 = bitcast<i32>(2147483647u); }
+      if ((tern_order(y6.r0) == tern_order(acc1)) || (tern_isnan_f32(y6.r0))) { acc8 = tern_min_i32(acc8, y6.r1); }
+      if ((tern_order(y7.r0) == tern_order(acc1)) || (tern_isnan_f32(y7.r0))) { acc8 = tern_min_i32(acc8, y7.r1); }
+      if ((tern_order(y8.r0) == tern_order(acc1)) || (tern_isnan_f32(y8.r0))) { acc8 = tern_min_i32(acc8, y8.r1); }
+      if ((tern_order(y9.r0) == tern_order(acc1)) || (tern_isnan_f32(y9.r0))) { acc8 = tern_min_i32(acc8, y9.r1); }
+    }
+  }
+  shared_words[thread] = bitcast<u32>(acc1);
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>(tern_max_f32(bitcast<f32>(shared_words[thread]), bitcast<f32>(shared_words[thread + 1u])));
+  }
+  workgroupBarrier();
+  let red1 = bitcast<f32>(shared_words[tx * 2u]);
+  workgroupBarrier();
+  if (!(tern_isnan_f32(acc1)) && ((tern_isnan_f32(red1)) || !(tern_order(acc1) == tern_order(red1)))) { acc8 = bitcast<i32>(2147483647u); }
+  shared_words[thread] = bitcast<u32>(acc8);
+  workgroupBarrier();
+  if (ty < 1u) {
+    shared_words[thread] = bitcast<u32>(tern_min_i32(bitcast<i32>(shared_words[thread]), bitcast<i32>(shared_words[thread + 1u])));
+  }
+  workgroupBarrier();
+  let raw_red8 = bitcast<i32>(shared_words[tx * 2u]);
+  workgroupBarrier();
+  var red8 = raw_red8;
+  if (inside && ty == 0u) {
+    let y11 = finish(red8);
+    let to12 = params.v[2].x + k;
+    b0[to12] = bitcast<u32>(y11);
+  }
+}
+
 // ---- rows with a mean and a variance: formula, 10 workgroups of 64, 13 words
 // reduction
 struct Params { v: array<vec4<u32>, 4> }

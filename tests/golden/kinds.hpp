@@ -52,6 +52,8 @@ inline std::vector<Kind> reducing_kinds() {
   using P = Printing;
   return {
       {"rows", f32, Kind::in_both, [](P& p, DType d) { softmax(p.make({300, 16}, d)); }},
+      {"places of extremes", f32, Kind::in_wgsl, [](P& p, DType d) { argmax(p.make({300, 16}, d), {1}); }},
+      {"places of extremes, of all", f32, Kind::nowhere, [](P& p, DType d) { argmin(p.make({70'000}, d)); }},
       {"rows with a mean and a variance", f32, Kind::in_wgsl,
        [](P& p, DType d) {
          row_formula(
