@@ -24,7 +24,8 @@ namespace {
 constexpr double kLimit = 3;
 /// … and where it still is by more. 2000 recorded operations of 64 elements take 0.98 ms (3.4), 0.49 µs each; one
 /// alone, recorded, takes 0.42 (overhead/recorded in docs/benchmarks.md): the loop has no operations, and compares
-/// nothing but that. Two rows of 16 added (3.3): a run of 16 is copied into a block before it is added, which the loop does not.
+/// nothing but that. Two rows of 16 added (3.3): a run of 16 is copied into a block before it is added, which the loop
+/// does not.
 constexpr double kManyParts = 5, kPairsOfRows = 4;
 
 double seconds() {
