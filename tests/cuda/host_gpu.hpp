@@ -218,7 +218,9 @@ class HostCompiler {
     std::ofstream(folder_ / "host.hpp") << kHostPrelude << kHostMatrices;
     compile("-x c++-header " + (folder_ / "host.hpp").string());  // read once: of a text's time it was two thirds
   }
-  ~HostCompiler() { std::filesystem::remove_all(folder_); }
+  ~HostCompiler() {
+    if (getpid() == process_) std::filesystem::remove_all(folder_);  // not a child of fork(), which ends by exit()
+  }
   HostCompiler(const HostCompiler&) = delete;
   HostCompiler& operator=(const HostCompiler&) = delete;
   static HostCompiler& instance() {
@@ -251,8 +253,9 @@ class HostCompiler {
                (TERN_HOST_COMPILER " -std=c++17 -O0 -ffp-contract=off -fno-strict-aliasing -w -fPIC " + arguments)
                    .c_str()) == 0;
   }
+  pid_t process_ = getpid();
   std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("tern_host_gpu_" + std::to_string(getpid()));
+      std::filesystem::temp_directory_path() / ("tern_host_gpu_" + std::to_string(process_));
   std::map<std::string, HostKernel> kernels_;
 };
 
